@@ -1,0 +1,11 @@
+// How the tests run that take minutes: one file after the other, for they are about what happens while time passes.
+import { defineConfig } from 'vitest/config';
+
+// biome-ignore lint/style/noDefaultExport: vitest asks for it
+export default defineConfig({
+  test: {
+    include: ['test/long/**/*.long.ts'],
+    fileParallelism: false,
+    testTimeout: 600_000,
+  },
+});
