@@ -1,0 +1,6 @@
+// What must hold because we say so. A failure is a bug of Treeline, never of its input.
+
+/** Throws with `message` unless `condition` holds. */
+export function invariant(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new Error(`invariant broken: ${message}`);
+}

@@ -1,0 +1,29 @@
+// JSON as it comes out of a file of the stacks repository. Maps have no prototype, so no key of a user can reach one.
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonMap;
+
+/** A map whose keys come from a user. Has a null prototype where Treeline made it; see {@link emptyMap}. */
+export interface JsonMap {
+  readonly [key: string]: Json;
+}
+
+/** Returns a map without a prototype, safe to fill with keys that a user chose (`__proto__`, `constructor`). */
+export function emptyMap<Value = Json>(): Record<string, Value> {
+  return Object.create(null);
+}
+
+/** Tells a map from lists and scalars. */
+export function isMap(value: unknown): value is JsonMap {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Compares two values by what they hold: the order of a map's keys does not count, the order of a list does. */
+export function isSame(a: Json | undefined, b: Json | undefined): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, index) => isSame(item, b[index]));
+  }
+  if (!isMap(a) || !isMap(b)) return false;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSame(a[key], b[key]));
+}

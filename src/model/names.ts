@@ -1,0 +1,68 @@
+// The names that the interface fixes, and what a name may look like. See docs/concepts.md, names.
+
+/** The thirteen type names, in the order in which `GET /types` lists them. */
+export const TYPE_NAMES = [
+  'all',
+  'zone',
+  'environment',
+  'stack-template',
+  'shape',
+  'stack-snapshot',
+  'role',
+  'location',
+  'action',
+  'stack-instance',
+  'configuration',
+  'clientcert',
+  'common',
+] as const;
+export type TypeName = (typeof TYPE_NAMES)[number];
+
+/** The types whose objects stand in files of their own below `types/`. */
+export type PlainTypeName = Exclude<TypeName, 'all' | 'stack-template' | 'stack-instance'>;
+
+export const ROLES = ['administrator', 'automation-endpoint', 'proxy'] as const;
+export type Role = (typeof ROLES)[number];
+
+export const RESOURCE_GROUP = 'Platform::ResourceGroup';
+export const SERVER = 'Platform::Server';
+
+export const NAME_LENGTH_MAX = 250;
+
+/** Keys that no record may hold: Hiera's own, the computed ones, and those that would reach a prototype. */
+export const RESERVED_KEYS: ReadonlySet<string> = new Set([
+  'lookup_options',
+  'stackInstance',
+  'last_stack_update',
+  '__proto__',
+  'constructor',
+  'prototype',
+]);
+
+/** Returns true for the name of a type, `all` included. */
+export function isTypeName(text: string): text is TypeName {
+  return (TYPE_NAMES as readonly string[]).includes(text);
+}
+
+/** Returns true for the name of a type whose objects stand below `types/`. */
+export function isPlainTypeName(text: string): text is PlainTypeName {
+  return isTypeName(text) && text !== 'all' && text !== 'stack-template' && text !== 'stack-instance';
+}
+
+/** Returns what is wrong with a name, as the end of a sentence that begins with the name, or undefined. */
+export function nameFault(name: string): string | undefined {
+  if (name === '') return 'is empty';
+  if (name.length > NAME_LENGTH_MAX) return `is longer than ${NAME_LENGTH_MAX} characters`;
+  if (!/^[A-Za-z0-9]/.test(name)) return 'does not begin with a letter or digit';
+  if (!/^[A-Za-z0-9._-]*$/.test(name)) return 'holds something else than letters, digits, ".", "_" and "-"';
+  if (name.includes('..')) return 'holds ".."';
+  if (name.endsWith('.')) return 'ends in "."';
+  if (name.endsWith('.lock')) return 'ends in ".lock"';
+  return undefined;
+}
+
+/** Orders names by code unit: the same on every machine, whatever its locale. */
+export function compareNames(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,82 @@
+// The objects that people commit, as the interface names their fields. See docs/rest.md and docs/concepts.md.
+import type { JsonMap } from './json.ts';
+import type { PlainTypeName, Role } from './names.ts';
+
+export type PropertyValue = string | readonly string[];
+export type Properties = Readonly<Record<string, PropertyValue>>;
+
+export interface ResourceDefinition {
+  readonly type: string;
+  readonly properties: JsonMap;
+}
+
+export interface StackTemplate {
+  readonly name: string;
+  readonly type: 'stack-template';
+  readonly description: string;
+  /** Default values. An empty string means: no default. */
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly resources: Readonly<Record<string, ResourceDefinition>>;
+}
+
+export type DriftPolicy = 'report' | 'heal' | 'off';
+
+export interface StackInstance {
+  readonly name: string;
+  readonly type: 'stack-instance';
+  readonly description: string;
+  readonly stackTemplate: string;
+  readonly stackTemplateAdditions: JsonMap;
+  readonly stackTemplateSubstractions: JsonMap;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly protected?: boolean;
+  readonly deletion?: 'delete' | 'retain';
+  readonly drift?: DriftPolicy;
+  readonly adopt?: boolean;
+  readonly tenant?: string;
+}
+
+export interface Client {
+  /** The serial, as the interface's examples have it. */
+  readonly name: string;
+  readonly type: 'client';
+  readonly description: string;
+  readonly role: Role;
+  /** SHA-256, upper-case bytes joined by colons; empty where the file gives none. */
+  readonly fingerprint: string;
+  /** In its one spelling; see serial.ts. */
+  readonly serial: string;
+  readonly tenant: string;
+  readonly tags?: readonly string[];
+}
+
+/** An object below `types/`: any further field is a configuration key. */
+export interface TypedObject extends JsonMap {
+  readonly name: string;
+  readonly type: PlainTypeName;
+  readonly description: string;
+}
+
+export interface TreeNode {
+  readonly name: string;
+  readonly description: string;
+  readonly type: string;
+  readonly children?: readonly TreeNode[];
+}
+
+/** One level of the configuration layers, general to specific. */
+export interface HierarchyLevel {
+  readonly type: PlainTypeName;
+  /** Only in compound levels: a name with `<<type>>` placeholders, such as `<<environment>>-<<location>>`. */
+  readonly name?: string;
+}
+
+export type MergeRule = 'first' | 'unique';
+
+export interface Hierarchy {
+  readonly order: readonly HierarchyLevel[];
+  readonly merge: Readonly<Record<string, MergeRule>>;
+  /** The types whose objects reach a server by an action and not only through its record. */
+  readonly provisioning: readonly PlainTypeName[];
+  readonly secrets?: { readonly keys: readonly string[]; readonly reference: string };
+}

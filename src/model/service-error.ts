@@ -1,0 +1,41 @@
+// Why a request cannot be served. The codes are a closed list; api/errors.ts maps each to one HTTP status.
+
+export type ServiceErrorCode =
+  | 'invalid_input'
+  | 'unauthorized'
+  | 'client_not_registered'
+  | 'fingerprint_mismatch'
+  | 'not_allowed'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'conflict'
+  | 'edit_by_hand'
+  | 'push_refused'
+  | 'outcome_unknown'
+  | 'precondition_failed'
+  | 'body_too_large'
+  | 'unsupported_media_type'
+  | 'breaks_others'
+  | 'too_many_requests'
+  | 'not_ready'
+  | 'internal';
+
+export interface ErrorDetail {
+  readonly file?: string;
+  readonly line?: number;
+  readonly column?: number;
+  readonly pointer: string;
+  readonly message: string;
+}
+
+export class ServiceError extends Error {
+  readonly code: ServiceErrorCode;
+  readonly details: readonly ErrorDetail[];
+
+  constructor(code: ServiceErrorCode, message: string, details: readonly ErrorDetail[] = []) {
+    super(message);
+    this.name = 'ServiceError';
+    this.code = code;
+    this.details = details;
+  }
+}
