@@ -1,0 +1,45 @@
+// A commit after every file was read and checked on its own: objects by name, each with its place in the files.
+// What an object needs of others is checked later, instance by instance; see derive.ts.
+import type { Entry } from '../model/entry.ts';
+import type { PlainTypeName } from '../model/names.ts';
+import type { Client, Hierarchy, StackInstance, StackTemplate, TreeNode, TypedObject } from '../model/objects.ts';
+import type { Problem } from '../model/problem.ts';
+
+/** What a file of the layout can hold; each has a JSON Schema of that name. */
+export type FileType = 'tree' | 'hierarchy' | 'stack-template' | 'stack-instance' | 'client' | PlainTypeName;
+
+/** A file of the layout after it was read on its own. */
+export interface FileEntry extends Entry<unknown> {
+  /** Null for a file that is no object: a symbolic link, a wrong name. */
+  readonly type: FileType | null;
+  /** As its path gives it: the canonical serial of a client; `tree` and `hierarchy` for those two. */
+  readonly name: string;
+  /** With its byte order mark. Null where the file was not read, or is no text. */
+  readonly text: string | null;
+}
+
+export interface Catalog {
+  readonly commit: string;
+  /** Committer time, RFC 3339 in UTC. */
+  readonly time: string;
+  readonly templates: ReadonlyMap<string, Entry<StackTemplate>>;
+  readonly instances: ReadonlyMap<string, Entry<StackInstance>>;
+  /** By canonical serial. */
+  readonly clients: ReadonlyMap<string, Entry<Client>>;
+  /** Objects below `types/`, by `<type>/<name>`. */
+  readonly objects: ReadonlyMap<string, Entry<TypedObject>>;
+  readonly tree: Entry<TreeNode>;
+  /** The file's, with what it leaves out filled in; the defaults where there is no file. */
+  readonly hierarchy: Entry<Hierarchy>;
+  /**
+   * Every file of the layout by path, also those that are no object, each as if it stood alone: what the next commit
+   * reuses. A mistake that needs two files to be seen is only in the entries above.
+   */
+  readonly files: ReadonlyMap<string, FileEntry>;
+  /** All problems of all files, sorted. */
+  readonly problems: readonly Problem[];
+  /** The problems for which the whole commit is not taken: the tree, hierarchy.yaml, the number of files. */
+  readonly fatal: readonly Problem[];
+  /** How many files were parsed for this catalog and not taken over from the one before. */
+  readonly parsed: number;
+}

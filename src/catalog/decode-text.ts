@@ -1,0 +1,61 @@
+// From the bytes of a file to its text: UTF-8 only, and no more than a file may hold.
+import { invariant } from '../model/invariant.ts';
+import type { Fault } from './fault.ts';
+
+export const FILE_BYTES_MAX = 1024 * 1024;
+
+/** Returns the text without a byte order mark, or what is wrong and the text before it. */
+export function decodeText(
+  bytes: Uint8Array,
+): { readonly text: string } | { readonly fault: Fault; readonly before: string } {
+  if (bytes.length > FILE_BYTES_MAX) return { fault: tooLarge(bytes.length), before: '' };
+  const text = decodePrefix(bytes, bytes.length, false);
+  if (text !== undefined) return { text };
+  return notUtf8(bytes);
+}
+
+function notUtf8(bytes: Uint8Array): { readonly fault: Fault; readonly before: string } {
+  const length = validLength(bytes);
+  const before = decodePrefix(bytes, length, true);
+  invariant(before !== undefined, 'what was found valid decodes');
+  const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+  const byte = bytes[length]?.toString(16);
+  const where = byte === undefined ? 'the file ends inside a character' : `the byte 0x${byte} here is no UTF-8`;
+  return {
+    before,
+    fault: {
+      code: 'not_utf8',
+      message: isUtf16 ? 'the file is UTF-16' : where,
+      hint: 'save the file as UTF-8',
+    },
+  };
+}
+
+/** Returns how many bytes from the start are UTF-8; a character cut off at the end of the file does not count. */
+function validLength(bytes: Uint8Array): number {
+  let low = 0;
+  let high = bytes.length;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (decodePrefix(bytes, middle, true) === undefined) high = middle - 1;
+    else low = middle;
+  }
+  return low;
+}
+
+function decodePrefix(bytes: Uint8Array, length: number, isCut: boolean): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length), { stream: isCut });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the fault of a file of more than 1 MiB; `size` in bytes where it is known. */
+export function tooLarge(size?: number): Fault {
+  return {
+    code: 'file_too_large',
+    message: `the file is larger than 1 MiB${size === undefined ? '' : ` (${size} bytes)`}`,
+    hint: 'split it, or keep what is no configuration elsewhere',
+  };
+}

@@ -1,0 +1,19 @@
+// What is wrong with a text, before it is known in which file and where it stands.
+import type { ProblemText } from '../model/entry.ts';
+import type { Place, Problem } from '../model/problem.ts';
+
+export type Fault = Pick<ProblemText, 'code' | 'message' | 'hint' | 'severity' | 'part'>;
+
+/** Returns the problem of a fault at a place that was found without an entry. */
+export function problemFrom(fault: Fault, at: Place & { readonly file: string; readonly pointer: string }): Problem {
+  return {
+    code: fault.code,
+    severity: fault.severity ?? 'error',
+    file: at.file,
+    line: at.line,
+    column: at.column,
+    pointer: at.pointer,
+    message: fault.message,
+    hint: fault.hint ?? null,
+  };
+}

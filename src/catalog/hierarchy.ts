@@ -1,0 +1,129 @@
+// hierarchy.yaml: its defaults, and the rules that a schema cannot say. See docs/concepts.md, hierarchy.
+import { type Entry, type ProblemText, problemAt } from '../model/entry.ts';
+import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
+import { SELECTORS } from '../model/keys.ts';
+import { isPlainTypeName, nameFault, type PlainTypeName } from '../model/names.ts';
+import type { Hierarchy, HierarchyLevel, MergeRule } from '../model/objects.ts';
+import type { Problem } from '../model/problem.ts';
+import { quote } from '../model/quote.ts';
+import { didYouMean } from '../model/suggest.ts';
+import { patternFault } from './pattern-fault.ts';
+
+const LEVEL_TYPES = ['common', 'environment', 'location', 'zone', 'shape', 'role', 'configuration'] as const;
+
+/** The tree's own levels; an order may leave some out, and never turns them round. */
+const TREE_TYPES: readonly PlainTypeName[] = ['environment', 'location', 'zone'];
+
+/** What holds where there is no hierarchy.yaml, and for each field that it leaves out. */
+export const DEFAULT_HIERARCHY: Hierarchy = {
+  order: LEVEL_TYPES.map((type) => ({ type })),
+  merge: emptyMap<MergeRule>(),
+  provisioning: ['shape'],
+};
+
+/** Returns the hierarchy of a map that its schema found nothing wrong with. */
+export function readHierarchy(value: JsonMap): Hierarchy {
+  const order = Array.isArray(value.order) ? value.order.flatMap(readLevel) : DEFAULT_HIERARCHY.order;
+  const provisioning = Array.isArray(value.provisioning)
+    ? typesIn(value.provisioning)
+    : DEFAULT_HIERARCHY.provisioning.filter((type) => order.some((level) => level.type === type));
+  const merge = emptyMap<MergeRule>();
+  for (const [key, rule] of Object.entries(isMap(value.merge) ? value.merge : {})) {
+    merge[key] = rule === 'unique' ? 'unique' : 'first';
+  }
+  const { secrets } = value;
+  if (!isMap(secrets) || !Array.isArray(secrets.keys)) return { order, merge, provisioning };
+  const keys = secrets.keys.filter((key) => typeof key === 'string');
+  return { order, merge, provisioning, secrets: { keys, reference: String(secrets.reference) } };
+}
+
+function readLevel(level: Json): HierarchyLevel[] {
+  const { type, name } = isMap(level) ? level : { type: level };
+  return typesIn([type]).map((known) => (typeof name === 'string' ? { type: known, name } : { type: known }));
+}
+
+function typesIn(values: readonly (Json | undefined)[]): PlainTypeName[] {
+  return values.filter((value) => typeof value === 'string').filter(isPlainTypeName);
+}
+
+/** Returns what is wrong with a hierarchy beyond its schema. */
+export function checkHierarchy(entry: Entry<Hierarchy> & { readonly object: Hierarchy }): readonly Problem[] {
+  const { order, provisioning, secrets } = entry.object;
+  return [
+    ...order.flatMap((level, index) => at(entry, `/order/${index}`, levelFault(order, index, level))),
+    ...provisioning.flatMap((type, index) => {
+      const isRepeated = provisioning.indexOf(type) !== index;
+      const isLevel = order.some((level) => level.type === type);
+      const fault = isRepeated ? repeatFault(`"${type}"`) : isLevel ? undefined : noLevel(type);
+      return at(entry, `/provisioning/${index}`, fault);
+    }),
+    ...(secrets?.keys ?? []).flatMap((key, index) => at(entry, `/secrets/keys/${index}`, patternFault(key))),
+    ...at(entry, '/secrets/reference', secrets === undefined ? undefined : patternFault(secrets.reference)),
+  ];
+}
+
+function at(entry: Entry<unknown>, pointer: string, fault: ProblemText | undefined): readonly Problem[] {
+  return fault === undefined ? [] : [problemAt(entry, pointer, fault)];
+}
+
+function noLevel(type: string): ProblemText {
+  return {
+    code: 'hierarchy_provisioning',
+    message: `"${type}" is no level of the order`,
+    hint: 'provisioning names types that stand in "order"',
+  };
+}
+
+function repeatFault(what: string): ProblemText {
+  return {
+    code: 'hierarchy_repeated',
+    message: `${what} stands here for the second time`,
+    hint: 'remove one of the two',
+  };
+}
+
+/** What is wrong with one level of the order, given those before it. */
+function levelFault(order: readonly HierarchyLevel[], index: number, level: HierarchyLevel): ProblemText | undefined {
+  const before = order.slice(0, index);
+  if (before.some(({ type, name }) => type === level.type && name === level.name)) {
+    return repeatFault(`the level ${quote(level.name ?? level.type)}`);
+  }
+  if (level.name !== undefined) return compoundFault(level.name);
+  const overtaken = before.find(({ type, name }) => name === undefined && isTurnedRound(type, level.type));
+  if (overtaken === undefined) return undefined;
+  return {
+    code: 'hierarchy_order',
+    message: `"${level.type}" comes after "${overtaken.type}"`,
+    hint: `the tree's levels keep their order: ${TREE_TYPES.join(', ')}`,
+  };
+}
+
+function isTurnedRound(earlier: PlainTypeName, later: PlainTypeName): boolean {
+  const place = TREE_TYPES.indexOf(later);
+  return place !== -1 && TREE_TYPES.indexOf(earlier) > place;
+}
+
+const LEVEL_PLACEHOLDER = /<<([^<>]*)>>/g;
+
+/** What is wrong with the name of a compound level. */
+function compoundFault(name: string): ProblemText | undefined {
+  const code = 'hierarchy_name';
+  const selectors = [...SELECTORS];
+  const named = [...name.matchAll(LEVEL_PLACEHOLDER)].map(([, type = '']) => type);
+  const unknown = named.find((type) => !SELECTORS.has(type));
+  if (unknown !== undefined) {
+    const hint = didYouMean(unknown, selectors) ?? `one of: ${selectors.join(', ')}`;
+    return { code, message: `${quote(`<<${unknown}>>`)} in the level's name is no type that a node selects`, hint };
+  }
+  if (named.length === 0) {
+    const hint = 'such as <<environment>>-<<location>>; an object for everybody belongs into "common"';
+    return { code, message: `the level's name ${quote(name)} holds no placeholder`, hint };
+  }
+  const fault = nameFault(name.replaceAll(LEVEL_PLACEHOLDER, 'x'));
+  if (fault === undefined) return undefined;
+  return {
+    code,
+    message: `no object can have the name ${quote(name)}: it ${fault}`,
+    hint: 'join placeholders with "-"',
+  };
+}

@@ -1,0 +1,127 @@
+// From a snapshot to the catalog: reads what changed, takes over what did not, and finds what only several files
+// together can get wrong.
+import { type Entry, isRight, problemAt } from '../model/entry.ts';
+import { compareNames } from '../model/names.ts';
+import type { Hierarchy, TreeNode } from '../model/objects.ts';
+import { isError, sortProblems } from '../model/problem.ts';
+import type { Snapshot } from '../model/snapshot.ts';
+import type { Catalog, FileEntry } from './catalog.ts';
+import { DEFAULT_HIERARCHY } from './hierarchy.ts';
+import { isOfType, nameEntries } from './name-entries.ts';
+import { type PlacedFile, readEntry } from './parse-entry.ts';
+import { HIERARCHY_FILE, isObjectPath, placePath, TREE_FILE } from './paths.ts';
+import { checkTreeLevels } from './tree.ts';
+
+/** The most files that the layout may hold, whatever else the repository has. */
+export const FILES_MAX = 20_000;
+
+/**
+ * Returns the catalog of a commit. A file that `previous` has with the same path and content is taken over, entry and
+ * all: the same file is the same object, and the answer does not depend on `previous` otherwise.
+ */
+export function loadCatalog(snapshot: Snapshot, previous?: Catalog): Catalog {
+  const layout = layoutOf(snapshot);
+  if (layout.length > FILES_MAX) return refuseSize(snapshot, layout.length);
+  const files = new Map<string, FileEntry>();
+  let parsed = 0;
+  for (const file of layout) {
+    const known = reusable(previous, file);
+    const entry = known ?? readEntry(file, snapshot.blobs.get(file.oid));
+    files.set(file.path, entry);
+    if (known === undefined && entry.text !== null) parsed++;
+  }
+  return assemble(snapshot, files, parsed);
+}
+
+/** Returns the filter for the next snapshot: true for a file of the layout whose content `previous` does not have. */
+export function wantsBlob(previous?: Catalog): (path: string, oid: string) => boolean {
+  return (path, oid) => {
+    const placed = placePath(path, '100644');
+    return isObjectPath(placed) && reusable(previous, { path, oid, placed }) === undefined;
+  };
+}
+
+/** Returns the files of the layout in the order of their paths, so that no answer depends on the order in Git. */
+function layoutOf(snapshot: Snapshot): readonly PlacedFile[] {
+  const layout: PlacedFile[] = [];
+  for (const [path, { oid, mode }] of snapshot.files) {
+    const placed = placePath(path, mode);
+    if (placed !== undefined) layout.push({ path, oid, placed });
+  }
+  return layout.sort((a, b) => compareNames(a.path, b.path));
+}
+
+function reusable(previous: Catalog | undefined, { path, oid, placed }: PlacedFile): FileEntry | undefined {
+  const known = previous?.files.get(path);
+  // An entry without text was not read; and a link may have the object id of a file that was.
+  return known?.oid === oid && known.text !== null && isObjectPath(placed) ? known : undefined;
+}
+
+function assemble(snapshot: Snapshot, files: ReadonlyMap<string, FileEntry>, parsed: number): Catalog {
+  const { problems, ...named } = nameEntries(files.values());
+  const hierarchy = hierarchyOf(files);
+  const tree = treeOf(files, hierarchy);
+  const all = [...files.values()].flatMap((entry) => entry.problems);
+  return {
+    commit: snapshot.commit,
+    time: snapshot.time,
+    ...named,
+    tree,
+    hierarchy,
+    files,
+    problems: sortProblems([...all, ...problems, ...tree.problems]),
+    fatal: sortProblems([...tree.problems, ...hierarchy.problems]).filter(isError),
+    parsed,
+  };
+}
+
+const START = { line: 1, column: 1 };
+
+/** One object for all commits without the file: what drew on it once draws on the same again. */
+const NO_HIERARCHY: Entry<Hierarchy> = {
+  path: HIERARCHY_FILE,
+  oid: '',
+  object: DEFAULT_HIERARCHY,
+  problems: [],
+  locate: () => START,
+};
+
+function hierarchyOf(files: ReadonlyMap<string, FileEntry>): Entry<Hierarchy> {
+  const entry = files.get(HIERARCHY_FILE);
+  if (entry === undefined) return NO_HIERARCHY;
+  // A file that cannot be read is not the same as no file: the defaults do not stand in for it.
+  return isOfType(entry, 'hierarchy') ? entry : { ...entry, object: null };
+}
+
+function treeOf(files: ReadonlyMap<string, FileEntry>, hierarchy: Entry<Hierarchy>): Entry<TreeNode> {
+  const entry = files.get(TREE_FILE);
+  if (entry === undefined) return noTree(files);
+  if (!isOfType(entry, 'tree')) return { ...entry, object: null };
+  // With a mistake in either file the levels say nothing yet.
+  if (!isRight(entry) || !isRight(hierarchy)) return entry;
+  const problems = checkTreeLevels(entry, hierarchy.object.order);
+  return problems.length === 0 ? entry : { ...entry, problems: [...entry.problems, ...problems] };
+}
+
+function noTree(files: ReadonlyMap<string, FileEntry>): Entry<TreeNode> {
+  const entry: Entry<TreeNode> = { ...NO_HIERARCHY, path: TREE_FILE, object: null };
+  const missing = problemAt(entry, '', {
+    code: 'tree_missing',
+    message: `there is no ${TREE_FILE}`,
+    hint: files.has('tree.yml')
+      ? `rename tree.yml to ${TREE_FILE}`
+      : 'add it with at least "name:" and "type: common"; if the layout stands in a folder, set repository.directory',
+  });
+  return { ...entry, problems: [missing] };
+}
+
+/** Nothing of such a commit is read. */
+function refuseSize(snapshot: Snapshot, count: number): Catalog {
+  const problem = problemAt({ ...NO_HIERARCHY, path: '.' }, '', {
+    code: 'too_many_files',
+    message: `the layout holds ${count} files, and at most ${FILES_MAX} are read`,
+    hint: 'split the repository',
+  });
+  const empty = assemble({ ...snapshot, files: new Map() }, new Map(), 0);
+  return { ...empty, problems: [problem], fatal: [problem] };
+}

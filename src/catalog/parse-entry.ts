@@ -1,0 +1,120 @@
+// One file of the layout on its own: from its bytes to the checked object, with its places and its mistakes.
+import { isMap, type JsonMap } from '../model/json.ts';
+import { isError, type Problem } from '../model/problem.ts';
+import type { FileEntry } from './catalog.ts';
+import { checkObject } from './check-object.ts';
+import { tooLarge } from './decode-text.ts';
+import { type Fault, problemFrom } from './fault.ts';
+import { checkHierarchy, readHierarchy } from './hierarchy.ts';
+import { isObjectPath, type ObjectPath, placePath, type Stray } from './paths.ts';
+import { readObject } from './read-object.ts';
+import { checkSchema } from './schemas.ts';
+import { checkTree, readTree } from './tree.ts';
+import { parseYaml } from './yaml.ts';
+
+export interface PlacedFile {
+  readonly path: string;
+  readonly oid: string;
+  readonly placed: ObjectPath | Stray;
+}
+
+/** The most problems of one file that are kept: nobody reads more, and a file can hold a hundred thousand. */
+const PROBLEMS_MAX = 100;
+
+/**
+ * Returns the entry of a file from its content, bytes or a text that was recorded. Never throws for what stands in the
+ * file; a path that holds no object gives an entry that says so.
+ */
+export function parseEntry(path: string, oid: string, source: Uint8Array | string): FileEntry {
+  const placed = placePath(path, '100644');
+  if (!isObjectPath(placed)) return unreadEntry(path, oid, placed?.stray ?? OUTSIDE);
+  const document = parseYaml(path, source);
+  const misfits = checkSchema(placed.type, path, document);
+  const file: FileEntry = {
+    path,
+    oid,
+    ...placed,
+    text: document.text === null ? null : markOf(source) + document.text,
+    object: null,
+    problems: withoutEchoes(document.problems, misfits),
+    locate: document.locate,
+  };
+  if (misfits.length > 0 || !isMap(document.value)) return { ...file, problems: capped(file.problems) };
+  const { object, problems } = readAndCheck(file, placed, document.value);
+  return { ...file, object, problems: capped([...file.problems, ...problems]) };
+}
+
+/** The byte order mark is no part of what a file says, but whoever edits the file has to keep it. */
+function markOf(source: Uint8Array | string): string {
+  return typeof source !== 'string' && source[0] === 0xef && source[1] === 0xbb && source[2] === 0xbf ? '\uFEFF' : '';
+}
+
+/** Returns the entry of a file of the layout that is not there to be read: too large, a link, a wrong name. */
+function unreadEntry(path: string, oid: string, fault: Fault): FileEntry {
+  const place = { line: 1, column: 1 };
+  return {
+    path,
+    oid,
+    type: null,
+    name: '',
+    text: null,
+    object: null,
+    problems: [problemFrom(fault, { ...place, file: path, pointer: '' })],
+    locate: () => place,
+  };
+}
+
+/** Returns the entry of a file of a snapshot; `content` is undefined for one that was left out for its size. */
+export function readEntry({ path, oid, placed }: PlacedFile, content: Uint8Array | undefined): FileEntry {
+  if (!isObjectPath(placed)) return unreadEntry(path, oid, placed.stray);
+  return content === undefined ? { ...unreadEntry(path, oid, tooLarge()), ...placed } : parseEntry(path, oid, content);
+}
+
+const OUTSIDE: Fault = {
+  code: 'misplaced_file',
+  message: 'no object can stand at this path',
+  hint: 'objects stand below types/, stacks/templates/, stacks/instances/ and clients/',
+};
+
+function readAndCheck(
+  file: FileEntry,
+  placed: ObjectPath,
+  written: JsonMap,
+): { readonly object: unknown; readonly problems: readonly Problem[] } {
+  if (placed.type === 'tree') {
+    const object = readTree(written);
+    return { object, problems: checkTree({ ...file, object }) };
+  }
+  if (placed.type === 'hierarchy') {
+    const object = readHierarchy(written);
+    return { object, problems: checkHierarchy({ ...file, object }) };
+  }
+  const type = placed.type;
+  return { object: readObject(type, placed.name, written), problems: checkObject(file, { ...placed, type }, written) };
+}
+
+/** Joins both lists; of two messages about the same mistake the one that says more stays. */
+function withoutEchoes(refused: readonly Problem[], misfits: readonly Problem[]): readonly Problem[] {
+  const errors = new Set(refused.filter(isError).map(({ pointer }) => pointer));
+  const misfitting = new Set(misfits.map(({ pointer }) => pointer));
+  return [
+    ...refused.filter((problem) => isError(problem) || !misfitting.has(problem.pointer)),
+    // A field may well be missing because the part of the file that held it was refused.
+    ...misfits.filter(({ code, pointer }) => !errors.has(pointer) && !(errors.size > 0 && code === 'missing_field')),
+  ];
+}
+
+/** Keeps errors before warnings, and says how many it leaves out. */
+function capped(problems: readonly Problem[]): readonly Problem[] {
+  const [first] = problems;
+  if (first === undefined || problems.length <= PROBLEMS_MAX) return problems;
+  const errors = problems.filter(isError);
+  const kept = [...errors, ...problems.filter((problem) => !isError(problem))].slice(0, PROBLEMS_MAX);
+  const more = {
+    code: 'more_problems',
+    severity: errors.length > 0 ? 'error' : 'warning',
+    message: `the file has ${problems.length - PROBLEMS_MAX} more problems`,
+    hint: 'correct the first ones and look again',
+  } as const;
+  return [...kept, problemFrom(more, { file: first.file, pointer: '', line: 1, column: 1 })];
+}

@@ -1,0 +1,133 @@
+// What a path of the stacks repository is: the path says type and name of the object in it. See docs/concepts.md,
+// repository layout.
+import { isPlainTypeName, isTypeName, nameFault, TYPE_NAMES } from '../model/names.ts';
+import { quote } from '../model/quote.ts';
+import { canonicalSerial } from '../model/serial.ts';
+import type { FileMode } from '../model/snapshot.ts';
+import { didYouMean } from '../model/suggest.ts';
+import type { FileType } from './catalog.ts';
+import type { Fault } from './fault.ts';
+
+/** A file that holds an object; `name` is the object's, `tree` and `hierarchy` for those two. */
+export interface ObjectPath {
+  readonly type: FileType;
+  readonly name: string;
+}
+
+/** A file inside the layout that is not read, and what to do about it. */
+export interface Stray {
+  readonly stray: Fault;
+}
+
+export const TREE_FILE = 'tree.yaml';
+export const HIERARCHY_FILE = 'hierarchy.yaml';
+
+/** Folders whose path alone gives the type; below `types/` the next folder does. */
+const FOLDERS: readonly (readonly [folder: string, type: FileType])[] = [
+  ['stacks/templates', 'stack-template'],
+  ['stacks/instances', 'stack-instance'],
+  ['clients', 'client'],
+];
+
+/** Returns what a path holds, a stray, or undefined for what is left alone: the repository may hold other things. */
+export function placePath(path: string, mode: FileMode): ObjectPath | Stray | undefined {
+  const isLink = mode === '120000' || mode === '160000';
+  if (isLink) return isInLayout(path) ? { stray: notAFile(path, mode) } : undefined;
+  const type = typeAt(path);
+  if (type === undefined || typeof type === 'object') return type;
+  const extension = /\.ya?ml$/i.exec(path)?.[0];
+  if (extension === undefined) return undefined;
+  if (extension !== '.yaml') return { stray: wrongExtension(path, extension) };
+  const name = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length);
+  const fault = type === 'client' ? serialFault(name) : objectNameFault(type, name);
+  return fault === undefined ? { type, name } : { stray: fault };
+}
+
+/** A link in the place of a folder would hide all that is below: it counts as inside. */
+function isInLayout(path: string): boolean {
+  return path === 'types' || path === 'stacks' || path.startsWith('types/') || typeAt(path) !== undefined;
+}
+
+/** Tells whether `placed` is a file that has to be read. */
+export function isObjectPath(placed: ObjectPath | Stray | undefined): placed is ObjectPath {
+  return placed !== undefined && 'type' in placed;
+}
+
+/** Returns the type that the folder gives, whatever the file's own name; a stray where the folder is wrong. */
+function typeAt(path: string): FileType | Stray | undefined {
+  if (/^tree\.ya?ml$/i.test(path)) return 'tree';
+  if (/^hierarchy\.ya?ml$/i.test(path)) return 'hierarchy';
+  const [, type] = FOLDERS.find(([folder]) => path === folder || path.startsWith(`${folder}/`)) ?? [];
+  return type ?? (path.startsWith('types/') ? plainTypeAt(path) : undefined);
+}
+
+function plainTypeAt(path: string): FileType | Stray | undefined {
+  const [, folder = '', below] = path.split('/');
+  if (isPlainTypeName(folder)) return folder;
+  if (below !== undefined) return { stray: unknownTypeFolder(folder) };
+  return /\.ya?ml$/i.test(folder) ? { stray: MISPLACED } : undefined;
+}
+
+const MISPLACED: Fault = {
+  code: 'misplaced_file',
+  severity: 'warning',
+  message: 'a file directly below "types" is not read',
+  hint: 'move it into the folder of its type, such as types/zone/',
+};
+
+function unknownTypeFolder(folder: string): Fault {
+  const [place] = FOLDERS.find(([, type]) => type === folder) ?? [];
+  const names = TYPE_NAMES.filter(isPlainTypeName);
+  const ownPlace = place === undefined ? undefined : `its objects stand in ${place}/`;
+  return {
+    code: 'unknown_type_folder',
+    message: isTypeName(folder)
+      ? `objects of the type "${folder}" do not stand below "types"`
+      : `the folder ${quote(folder)} bears no type's name`,
+    hint: ownPlace ?? didYouMean(folder, names) ?? `the types are: ${names.join(', ')}`,
+  };
+}
+
+function notAFile(path: string, mode: FileMode): Fault {
+  return {
+    code: 'not_a_file',
+    message: `${quote(path)} is a ${mode === '120000' ? 'symbolic link' : 'submodule'}, which is not followed`,
+    hint: 'commit the files themselves',
+  };
+}
+
+function wrongExtension(path: string, extension: string): Fault {
+  return {
+    code: 'wrong_extension',
+    severity: 'warning',
+    message: `a file ending in "${extension}" is not read`,
+    hint: `rename it to ${path.slice(0, -extension.length)}.yaml`,
+  };
+}
+
+function objectNameFault(type: FileType, name: string): Fault | undefined {
+  if (type !== 'clientcert' || name !== 'all') return badNameFault(name);
+  const message = 'a clientcert cannot be called "all"';
+  return { code: 'bad_name', message, hint: '/hiera/all lists every record; choose another name' };
+}
+
+/** Returns the fault of a name that no object can have, or undefined. */
+export function badNameFault(name: string): Fault | undefined {
+  const fault = nameFault(name);
+  if (fault === undefined) return undefined;
+  const hint = 'a name holds letters, digits, ".", "_" and "-", and begins with a letter or digit';
+  return { code: 'bad_name', message: `the name ${quote(name)} ${fault}`, hint };
+}
+
+function serialFault(name: string): Fault | undefined {
+  const serial = canonicalSerial(name);
+  if (serial === name) return undefined;
+  return {
+    code: 'client_file_name',
+    message: `${quote(name)} is not ${serial === undefined ? 'a serial number' : 'the spelling of this serial number'}`,
+    hint:
+      serial === undefined
+        ? "name the file after the certificate's serial number in upper-case hexadecimal"
+        : `rename the file to ${serial}.yaml`,
+  };
+}

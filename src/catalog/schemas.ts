@@ -1,0 +1,108 @@
+// Checks values against JSON Schemas (schemas/, draft-07) and says in words what does not fit. The only file that knows
+// ajv; its errors are turned into messages by violation.ts.
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import action from '../../schemas/action.schema.json' with { type: 'json' };
+import client from '../../schemas/client.schema.json' with { type: 'json' };
+import clientcert from '../../schemas/clientcert.schema.json' with { type: 'json' };
+import common from '../../schemas/common.schema.json' with { type: 'json' };
+import configuration from '../../schemas/configuration.schema.json' with { type: 'json' };
+import environment from '../../schemas/environment.schema.json' with { type: 'json' };
+import hierarchy from '../../schemas/hierarchy.schema.json' with { type: 'json' };
+import location from '../../schemas/location.schema.json' with { type: 'json' };
+import role from '../../schemas/role.schema.json' with { type: 'json' };
+import shape from '../../schemas/shape.schema.json' with { type: 'json' };
+import stackInstance from '../../schemas/stack-instance.schema.json' with { type: 'json' };
+import stackSnapshot from '../../schemas/stack-snapshot.schema.json' with { type: 'json' };
+import stackTemplate from '../../schemas/stack-template.schema.json' with { type: 'json' };
+import tree from '../../schemas/tree.schema.json' with { type: 'json' };
+import zone from '../../schemas/zone.schema.json' with { type: 'json' };
+import { isMap } from '../model/json.ts';
+import type { Problem } from '../model/problem.ts';
+import type { FileType } from './catalog.ts';
+import { problemFrom } from './fault.ts';
+
+import { faultOf, type Violation } from './violation.ts';
+import type { YamlDocument } from './yaml.ts';
+
+// Types given as a list are how a value of several types is described without the noise of "anyOf".
+const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true, strictTypes: false });
+ajv.addVocabulary(['errorMessage']);
+
+/** The schema of each kind of file, as it stands in schemas/. */
+export const SCHEMAS: Readonly<Record<FileType, object>> = {
+  action,
+  client,
+  clientcert,
+  common,
+  configuration,
+  environment,
+  hierarchy,
+  location,
+  role,
+  shape,
+  'stack-instance': stackInstance,
+  'stack-snapshot': stackSnapshot,
+  'stack-template': stackTemplate,
+  tree,
+  zone,
+};
+
+/** Returns everything in a document that does not fit, one problem a mistake; empty where the document was unreadable. */
+export type SchemaCheck = (file: string, document: YamlDocument) => readonly Problem[];
+
+/**
+ * Compiles a schema. Besides draft-07 it may hold `errorMessage`: what a value, or the keys of a map, must be, in words
+ * that follow "… but ".
+ */
+export function compileSchema(schema: object): SchemaCheck {
+  const validate = ajv.compile(schema);
+  return (file, document) => {
+    if (document.value === undefined) return [];
+    return violationsOf(validate, document.value).map((violation) => problemOf(violation, file, document));
+  };
+}
+
+const checks = new Map<FileType, SchemaCheck>();
+
+/** Checks a file of the layout against the schema of its type. */
+export function checkSchema(type: FileType, file: string, document: YamlDocument): readonly Problem[] {
+  let check = checks.get(type);
+  if (check === undefined) {
+    // Compiling is the dear part: done once a process, and only for the types that are there.
+    check = compileSchema(SCHEMAS[type]);
+    checks.set(type, check);
+  }
+  return check(file, document);
+}
+
+function violationsOf(validate: ValidateFunction, value: unknown): readonly Violation[] {
+  if (validate(value)) return [];
+  const violations = new Map<string, Violation>();
+  for (const error of validate.errors ?? []) {
+    // "if" only repeats what its branch says, and errors inside "propertyNames" what that keyword itself says.
+    if (error.keyword === 'if' || error.propertyName !== undefined) continue;
+    const violation = violationOf(error);
+    const place = `${violation.pointer} ${violation.field ?? ''}`;
+    if (!violations.has(place)) violations.set(place, violation);
+  }
+  return [...violations.values()];
+}
+
+function violationOf(error: ErrorObject): Violation {
+  const { missingProperty, additionalProperty, propertyName } = error.params;
+  const field: unknown = missingProperty ?? additionalProperty ?? propertyName;
+  const schema = error.keyword === 'propertyNames' ? error.schema : error.parentSchema;
+  return {
+    keyword: error.keyword,
+    pointer: error.instancePath,
+    field: typeof field === 'string' ? field : undefined,
+    schema: isMap(schema) ? schema : {},
+    value: error.data,
+    rule: error.message ?? 'does not fit',
+  };
+}
+
+function problemOf(violation: Violation, file: string, document: YamlDocument): Problem {
+  const { pointer, fault } = faultOf(violation, document.writtenAt);
+  return problemFrom(fault, { ...document.locate(pointer, fault.part), file, pointer });
+}

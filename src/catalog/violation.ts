@@ -1,0 +1,155 @@
+// Says in words how a value breaks its schema: what stands there, what has to, and what to write instead.
+import { below } from '../model/entry.ts';
+import { isMap } from '../model/json.ts';
+import { quote } from '../model/quote.ts';
+import { didYouMean } from '../model/suggest.ts';
+import type { Fault } from './fault.ts';
+
+/** One broken rule of a schema. */
+export interface Violation {
+  /** The keyword of JSON Schema that is broken. */
+  readonly keyword: string;
+  /** Of the value that breaks it; for a field that is missing, unknown or ill-named, of the map around it. */
+  readonly pointer: string;
+  /** The field that is missing, unknown or ill-named. */
+  readonly field: string | undefined;
+  /** The schema that holds the keyword; for `propertyNames`, the schema of the names. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly value: unknown;
+  /** The validator's own words, as the end of a sentence: `must be >= 0`. */
+  readonly rule: string;
+}
+
+interface Placed {
+  readonly pointer: string;
+  readonly fault: Fault;
+}
+
+type WrittenAt = (pointer: string) => string | null;
+
+/** Returns where the mistake stands and what it is. `writtenAt` gives a plain scalar as it is in the file. */
+export function faultOf(violation: Violation, writtenAt: WrittenAt): Placed {
+  const { keyword, pointer, field = '', schema } = violation;
+  if (keyword === 'required') return { pointer, fault: missingField(pointer, field, schema) };
+  if (keyword === 'additionalProperties') {
+    return { pointer: below(pointer, field), fault: unknownField(field, schema) };
+  }
+  if (keyword === 'propertyNames') return { pointer: below(pointer, field), fault: badKey(field, schema) };
+  return { pointer, fault: wrongValue(violation, writtenAt(pointer)) };
+}
+
+function missingField(pointer: string, field: string, schema: Violation['schema']): Fault {
+  const choices = choicesOf(isMap(schema.properties) ? schema.properties[field] : undefined);
+  return {
+    code: 'missing_field',
+    message: `${labelOf(pointer)} lacks the field "${field}"`,
+    hint: `add "${field}:"${choices.length === 0 ? '' : `, one of ${quotedList(choices)}`}`,
+  };
+}
+
+function unknownField(field: string, schema: Violation['schema']): Fault {
+  const known = isMap(schema.properties) ? Object.keys(schema.properties) : [];
+  return {
+    code: 'unknown_field',
+    message: `the field ${quote(field)} is not known here`,
+    hint: didYouMean(field, known) ?? (known.length === 0 ? 'remove it' : `known are: ${known.join(', ')}`),
+    part: 'key',
+  };
+}
+
+function badKey(key: string, schema: Violation['schema']): Fault {
+  const rule = typeof schema.errorMessage === 'string' ? `: ${schema.errorMessage}` : '';
+  return {
+    code: 'bad_key',
+    message: `the key ${quote(key)} cannot be used${rule}`,
+    hint: 'choose another name',
+    part: 'key',
+  };
+}
+
+function wrongValue(violation: Violation, written: string | null): Fault {
+  const { pointer, schema, value, keyword } = violation;
+  const named = NAMED_RULES.has(keyword) ? `has to be ${expected(schema)}` : violation.rule;
+  const rule = typeof schema.errorMessage === 'string' ? schema.errorMessage : named;
+  return {
+    code: keyword === 'type' ? 'wrong_type' : 'wrong_value',
+    message: `${labelOf(pointer)} is ${described(value, written)}, but ${rule}`,
+    hint: hintFor(schema, value, written),
+  };
+}
+
+/** Rules that can be said as what the value has to be. */
+const NAMED_RULES: ReadonlySet<string> = new Set(['type', 'enum', 'const', 'minLength']);
+
+function expected(schema: Violation['schema']): string {
+  const choices = choicesOf(schema);
+  if (choices.length > 1) return `one of ${quotedList(choices)}`;
+  if (choices.length === 1) return quotedList(choices);
+  if (schema.minLength === 1) return 'a text that is not empty';
+  return typesOf(schema)
+    .map((type) => TYPE_WORDS[type] ?? type)
+    .join(' or ');
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  null: 'null',
+  array: 'a list',
+  object: 'a map',
+};
+
+/** A number, boolean or null where a text may stand was most likely meant as that text. */
+function hintFor(schema: Violation['schema'], value: unknown, written: string | null): string | null {
+  if (typeof value === 'string') return didYouMean(value, choicesOf(schema));
+  const isScalar = value === null || typeof value !== 'object';
+  if (!isScalar || !takesAnyText(schema)) return emptyForm(schema, value);
+  return written === null ? 'for an empty text write ""' : `put it in quotes: ${quote(written)}`;
+}
+
+function takesAnyText(schema: Violation['schema']): boolean {
+  return typesOf(schema).includes('string') && choicesOf(schema).length === 0 && schema.maxLength !== 0;
+}
+
+function emptyForm(schema: Violation['schema'], value: unknown): string | null {
+  if (value !== null) return null;
+  if (typesOf(schema).includes('object')) return 'leave the field out, or write {}';
+  return typesOf(schema).includes('array') ? 'leave the field out, or write []' : 'leave the field out';
+}
+
+function described(value: unknown, written: string | null): string {
+  if (value === null) return written === null ? 'empty' : written;
+  if (typeof value === 'string') return value === '' ? 'an empty text' : `the text ${quote(value)}`;
+  if (typeof value === 'number') return `the number ${written}`;
+  if (typeof value === 'boolean') return String(value);
+  return Array.isArray(value) ? 'a list' : 'a map';
+}
+
+/** Names a value for a person: its field, or its position in a list. */
+function labelOf(pointer: string): string {
+  if (pointer === '') return 'the file';
+  const [last = '', list = ''] = pointer.split('/').reverse().map(unescapeStep);
+  if (!/^\d+$/.test(last)) return quote(last);
+  return `item ${Number(last) + 1}${list === '' ? '' : ` of ${quote(list)}`}`;
+}
+
+function unescapeStep(step: string): string {
+  return step.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+function choicesOf(schema: unknown): string[] {
+  if (!isMap(schema)) return [];
+  const choices = Array.isArray(schema.enum) ? schema.enum : [schema.const];
+  return choices.filter((choice) => typeof choice === 'string');
+}
+
+function typesOf(schema: Violation['schema']): string[] {
+  const types = Array.isArray(schema.type) ? schema.type : [schema.type];
+  return types.filter((type) => typeof type === 'string');
+}
+
+function quotedList(texts: readonly string[]): string {
+  return texts.map((text) => `"${text}"`).join(', ');
+}

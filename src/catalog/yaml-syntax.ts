@@ -1,0 +1,195 @@
+// Says in a user's words what is wrong with text that is no YAML. The parser's own words and places often name what it
+// expected next, not what the writer has to change.
+
+import { quote } from '../model/quote.ts';
+import type { Fault } from './fault.ts';
+
+export interface SyntaxFault {
+  readonly offset: number;
+  readonly fault: Fault;
+}
+
+/** The line around the parser's offset, and what stands before and after it there. */
+interface Spot {
+  readonly offset: number;
+  readonly reason: string;
+  readonly before: string;
+  readonly after: string;
+  /** The nearest line above that holds anything, or ''. */
+  readonly above: string;
+  readonly aboveAt: number;
+}
+
+type Explain = (spot: Spot) => SyntaxFault | undefined;
+
+/** Tried in turn; the first that recognises the mistake explains it. */
+const EXPLANATIONS: readonly Explain[] = [
+  explainTooDeep,
+  explainUnclosed,
+  explainRunOn,
+  explainTab,
+  explainControlCharacter,
+  explainMissingSpace,
+  explainOpeningCharacter,
+  explainEscape,
+  explainSecondColon,
+  explainAfterClosing,
+  explainListOnKeyLine,
+  explainDeeperKey,
+  explainMissingColon,
+];
+
+/** Returns the fault and where it stands, from the parser's offset and reason. */
+export function explainSyntax(text: string, offset: number, reason: string): SyntaxFault {
+  const spot = spotAt(text, offset, reason);
+  for (const explain of EXPLANATIONS) {
+    const explained = explain(spot);
+    if (explained !== undefined) return explained;
+  }
+  return fault(offset, `this is no YAML: ${reason}`, 'check the indentation and the quotes here and in the line above');
+}
+
+function spotAt(text: string, offset: number, reason: string): Spot {
+  const lineStart = Math.max(text.lastIndexOf('\n', offset - 1), text.lastIndexOf('\r', offset - 1)) + 1;
+  const after = text.slice(offset).replace(/[\r\n].*$/s, '');
+  const earlier = text.slice(0, lineStart).trimEnd();
+  const aboveAt = Math.max(earlier.lastIndexOf('\n'), earlier.lastIndexOf('\r')) + 1;
+  return { offset, reason, before: text.slice(lineStart, offset), after, above: earlier.slice(aboveAt), aboveAt };
+}
+
+function fault(offset: number, message: string, hint: string): SyntaxFault {
+  return { offset, fault: { code: 'yaml_syntax', message, hint } };
+}
+
+function explainTooDeep({ offset, reason }: Spot): SyntaxFault | undefined {
+  if (!reason.startsWith('nesting exceeded')) return undefined;
+  return {
+    offset,
+    fault: { code: 'yaml_depth', message: 'the file is nested deeper than 64 levels', hint: 'flatten it' },
+  };
+}
+
+function explainUnclosed({ offset, reason }: Spot): SyntaxFault | undefined {
+  if (!/^unexpected end of the (?:stream|document)/.test(reason)) return undefined;
+  if (reason.includes('flow')) {
+    return fault(offset, 'the file ends inside a "[" or "{" that is not closed', 'add the missing "]" or "}"');
+  }
+  const quote = reason.includes('single') ? "'" : '"';
+  return fault(offset, `the file ends inside a text in ${quote} that is not closed`, `add the missing ${quote}`);
+}
+
+/** A text or list that is never closed runs into the next key, which is not indented as deep. */
+function explainRunOn({ offset, reason, above, aboveAt }: Spot): SyntaxFault | undefined {
+  if (reason !== 'deficient indentation') return undefined;
+  const opening = /(?<=\s)["'[{](?=[^"'[{\]}]*$)/.exec(above);
+  const hint = 'close it; where it goes on over several lines, indent them deeper than its key';
+  if (opening === null) return fault(offset, 'a text or list that begins above is not closed before this line', hint);
+  return fault(aboveAt + opening.index, `the ${opening[0]} here is not closed`, hint);
+}
+
+function explainTab({ offset, before, after }: Spot): SyntaxFault | undefined {
+  const line = before + after;
+  const indentation = line.length - line.replace(/^(?:\s|-(?=\s))*/, '').length;
+  const tab = line.indexOf('\t');
+  if (tab === -1 || tab >= indentation) return undefined;
+  return fault(offset - before.length + tab, 'a tab stands in the indentation', 'indent with spaces');
+}
+
+function explainControlCharacter({ offset, after, reason }: Spot): SyntaxFault | undefined {
+  if (!/non-printable|valid JSON character|null byte/.test(reason)) return undefined;
+  const code = after.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+  return fault(offset, `the control character U+${code} cannot stand in YAML`, 'remove it');
+}
+
+/** `key:value` reads as one text, which the parser notices only at the next key. */
+function explainMissingSpace(spot: Spot): SyntaxFault | undefined {
+  const own = missingSpaceIn(spot.before + spot.after, spot.offset - spot.before.length);
+  return own ?? missingSpaceIn(spot.above, spot.aboveAt);
+}
+
+function missingSpaceIn(line: string, lineStart: number): SyntaxFault | undefined {
+  const match = /^(\s*(?:- +)?)([A-Za-z0-9_.-]+):([^\s:/][^\r\n]*)$/.exec(line);
+  if (match === null) return undefined;
+  const [, indentation = '', key = '', value = ''] = match;
+  if (/:\s/.test(value)) return undefined;
+  const at = lineStart + indentation.length;
+  return fault(at, `${quoted(`${key}:${value}`)} needs a space after the colon`, `write ${key}: ${value.slice(0, 80)}`);
+}
+
+function explainOpeningCharacter({ offset, before, after, reason }: Spot): SyntaxFault | undefined {
+  // After these the parser has gone one step on, in search of a name or a line break; after "%" to the end of the line.
+  const behind = /[|>*&]\s*$|^%.*$/.exec(before)?.[0];
+  if (behind !== undefined && /^name of an|line break is expected|directive/.test(reason)) {
+    return unquoted(offset - behind.length, behind + after);
+  }
+  const begins = /^[@`%\]},]/.test(after) && /^\s*$|[:\-?,[{]\s+$/.test(before);
+  return begins ? unquoted(offset, after) : undefined;
+}
+
+function unquoted(offset: number, text: string): SyntaxFault {
+  return fault(offset, `a text cannot begin with "${text[0]}"`, `put it in quotes: ${quoted(text)}`);
+}
+
+function explainEscape({ offset, after, reason }: Spot): SyntaxFault | undefined {
+  if (reason !== 'unknown escape sequence') return undefined;
+  const hint = 'write a backslash as "\\\\", or use single quotes, where it is a plain character';
+  return fault(offset - 1, `"\\${after.charAt(0)}" is no escape`, hint);
+}
+
+function explainSecondColon({ offset, before, after }: Spot): SyntaxFault | undefined {
+  const isFlow = /[{[]/.test(before);
+  const match = (isFlow ? /^.*[{[,]\s*[^\s:][^:]*:\s+/ : /^\s*(?:- +)*[^\s:][^:]*:\s+/).exec(before);
+  if (after[0] !== ':' || match === null) return undefined;
+  const rest = before.slice(match[0].length) + after;
+  const value = quoted(isFlow ? rest.replace(/\s*[,}\]].*$/, '') : rest);
+  const start = offset - before.length + match[0].length;
+  return fault(start, `the value ${value} holds a colon before a space`, `put it in quotes: ${value}`);
+}
+
+function explainAfterClosing({ offset, before, after }: Spot): SyntaxFault | undefined {
+  const closing = /(["'}\]])\s*$/.exec(before)?.[1];
+  if (closing === undefined || after === '') return undefined;
+  return fault(offset, `text follows the closing ${closing}`, closingHint(closing));
+}
+
+function closingHint(closing: string): string {
+  if (closing === "'") return "inside '…' write a quote twice: 'it''s'; or quote the whole value";
+  if (closing === '"') return 'inside "…" write a quote as \\"; or quote the whole value';
+  return `a text that begins with "${closing === '}' ? '{' : '['}" needs quotes`;
+}
+
+function explainListOnKeyLine({ offset, before, after }: Spot): SyntaxFault | undefined {
+  if (!/:\s+$/.test(before) || !/^-(?:\s|$)/.test(after)) return undefined;
+  return fault(
+    offset,
+    'a list cannot begin in the line of its key',
+    `begin it in the next line, or put the text in quotes: ${quoted(after)}`,
+  );
+}
+
+function explainDeeperKey({ offset, before, after, above }: Spot): SyntaxFault | undefined {
+  const indentation = indentOf(before);
+  if (after[0] !== ':' || indentation === 0) return undefined;
+  const key = before.trim();
+  return fault(
+    offset - before.length + indentation,
+    `${quote(key)} is indented deeper than ${quoted(above)}, which has a value already`,
+    'indent it like the line above',
+  );
+}
+
+function explainMissingColon({ offset, before, after, reason }: Spot): SyntaxFault | undefined {
+  if (!/^expected ':'|multiline key/.test(reason)) return undefined;
+  const indentation = indentOf(before);
+  const line = (before + after).trim();
+  return fault(offset - before.length + indentation, `${quoted(line)} has no colon`, 'write it as "key: value"');
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
+}
+
+/** The text in double quotes, ready to be pasted, without a comment behind it. */
+function quoted(text: string): string {
+  return quote(text.replace(/\s+#.*$/, '').trim());
+}

@@ -1,0 +1,285 @@
+// Reads the YAML of one file: its value as plain JSON, everything YAML that Treeline refuses, and where each value
+// stands. Only the part of YAML that means the same to every reader is taken: no anchors, aliases, merge keys or tags.
+import {
+  boolCoreTag,
+  EVENT_ID,
+  type Event,
+  floatCoreTag,
+  getScalarValue,
+  intCoreTag,
+  NOT_RESOLVED,
+  nullCoreTag,
+  parseEvents,
+  SCALAR_STYLE,
+  type ScalarEvent,
+  YAMLException,
+} from 'js-yaml';
+import { below } from '../model/entry.ts';
+import { invariant } from '../model/invariant.ts';
+import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
+import type { Place, Problem } from '../model/problem.ts';
+import { decodeText } from './decode-text.ts';
+import { type Fault, problemFrom } from './fault.ts';
+import { indexLines, type PlaceOf } from './line-index.ts';
+import {
+  anchorFault,
+  complexKeyFault,
+  duplicateKeyFault,
+  EMPTY_FILE,
+  keyFault,
+  numberFault,
+  SECOND_DOCUMENT,
+  stringFault,
+  tagFault,
+} from './yaml-rules.ts';
+import { explainSyntax } from './yaml-syntax.ts';
+
+export interface YamlDocument {
+  /** Null where the file is no text. */
+  readonly text: string | null;
+  /** Maps have no prototype. Undefined where nothing could be read. */
+  readonly value: Json | undefined;
+  /** What is refused, in the order of the text. With an error among them `value` may lack parts of the file. */
+  readonly problems: readonly Problem[];
+  /** As in `Entry`. */
+  readonly locate: (pointer: string, part?: 'key' | 'value') => Place;
+  /** The text of a plain (unquoted) scalar as it was written, or null where something else stands at the pointer. */
+  readonly writtenAt: (pointer: string) => string | null;
+}
+
+/** Where a node stands, as offsets; and its text if it is a plain scalar. */
+interface Spot {
+  readonly key: number;
+  readonly value: number;
+  readonly written: string | null;
+}
+
+interface Reader {
+  readonly text: string;
+  readonly events: readonly Event[];
+  next: number;
+  /** Where the last node that has any text begins: the place of a value that was left empty. */
+  lastAt: number;
+  readonly placeOf: PlaceOf;
+  readonly report: (offset: number, pointer: string, fault: Fault) => void;
+  readonly visit: (pointer: string, spot: Spot) => unknown;
+}
+
+const DEPTH_MAX = 64;
+
+/** How plain scalars are understood: the core schema of YAML 1.2, in the order in which its tags are tried. */
+const PLAIN_TAGS = [nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag];
+
+/** Reads a file's bytes, or a text that is known to be right UTF-8. Never throws for what stands in the file. */
+export function parseYaml(file: string, source: Uint8Array | string): YamlDocument {
+  const decoded = typeof source === 'string' ? { text: source.replace(/^\uFEFF/, '') } : decodeText(source);
+  if ('fault' in decoded) {
+    const place = indexLines(decoded.before)(decoded.before.length);
+    return unreadable(problemFrom(decoded.fault, { ...place, file, pointer: '' }));
+  }
+  return parseText(file, decoded.text);
+}
+
+function parseText(file: string, text: string): YamlDocument {
+  const placeOf = indexLines(text);
+  const problems: Problem[] = [];
+  function report(offset: number, pointer: string, fault: Fault): void {
+    problems.push(problemFrom(fault, { ...placeOf(offset), file, pointer }));
+  }
+  const value = readDocument({ text, placeOf, report, visit: () => undefined });
+  let spots: ReadonlyMap<string, Spot> | undefined;
+  function spotAt(pointer: string): Spot | undefined {
+    spots ??= readSpots(text, placeOf);
+    return spots.get(pointer);
+  }
+  return {
+    text,
+    value,
+    problems,
+    writtenAt: (pointer) => spotAt(pointer)?.written ?? null,
+    locate(pointer, part = 'value') {
+      for (let nearest = pointer; ; nearest = nearest.slice(0, nearest.lastIndexOf('/'))) {
+        const spot = spotAt(nearest);
+        if (spot !== undefined || nearest === '') return placeOf(spot?.[part] ?? 0);
+      }
+    },
+  };
+}
+
+function unreadable(problem: Problem): YamlDocument {
+  return {
+    text: null,
+    value: undefined,
+    problems: [problem],
+    locate: () => ({ line: 1, column: 1 }),
+    writtenAt: () => null,
+  };
+}
+
+/** Finds all places. Done only for files somebody asks about: most are never shown to anyone. */
+function readSpots(text: string, placeOf: PlaceOf): ReadonlyMap<string, Spot> {
+  const spots = new Map<string, Spot>();
+  readDocument({ text, placeOf, report: () => undefined, visit: (pointer, spot) => spots.set(pointer, spot) });
+  return spots;
+}
+
+function readDocument(input: Omit<Reader, 'events' | 'next' | 'lastAt'>): Json | undefined {
+  const events = eventsOf(input);
+  if (events === undefined) return undefined;
+  if (isEmpty(events)) {
+    input.report(0, '', EMPTY_FILE);
+    return undefined;
+  }
+  const reader: Reader = { ...input, events, next: 1, lastAt: 0 };
+  const value = readNode(reader, '');
+  // What follows is the end of the document; anything after that is another one.
+  if (reader.next + 1 < events.length) reader.report(secondDocumentAt(reader), '', SECOND_DOCUMENT);
+  return value;
+}
+
+function eventsOf({ text, report }: Pick<Reader, 'text' | 'report'>): readonly Event[] | undefined {
+  try {
+    return parseEvents(text, { maxDepth: DEPTH_MAX });
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    const { offset, fault } = explainSyntax(text, error.mark?.position ?? 0, error.reason);
+    report(offset, '', fault);
+    return undefined;
+  }
+}
+
+/** Tells a stream without a document, or with one that holds nothing at all, as a file of comments does. */
+function isEmpty(events: readonly Event[]): boolean {
+  const root = events[1];
+  return root === undefined || (events.length <= 3 && root.type === EVENT_ID.SCALAR && root.valueStart === -1);
+}
+
+function secondDocumentAt(reader: Reader): number {
+  const first = reader.events[0];
+  const markers = [...reader.text.matchAll(/(?<=^|[\r\n])---(?=\s|$)/g)].map(({ index }) => index);
+  const marker = first?.type === EVENT_ID.DOCUMENT && first.explicitStart ? markers[1] : markers[0];
+  const root = reader.events[reader.next + 2];
+  invariant(root !== undefined, 'js-yaml gives every document a root');
+  return marker ?? startOf(reader, root);
+}
+
+function readNode(reader: Reader, pointer: string, keyAt?: number): Json {
+  const event = reader.events[reader.next++];
+  invariant(event !== undefined, 'js-yaml closes every node');
+  const at = startOf(reader, event);
+  refuseProperties(reader, event, pointer);
+  reader.visit(pointer, { key: keyAt ?? at, value: at, written: writtenText(reader.text, event) });
+  if (event.type === EVENT_ID.MAPPING) return readMap(reader, pointer);
+  if (event.type === EVENT_ID.SEQUENCE) return readList(reader, pointer);
+  if (event.type === EVENT_ID.SCALAR) return readScalar(reader, event, pointer);
+  return null;
+}
+
+function readList(reader: Reader, pointer: string): readonly Json[] {
+  const items: Json[] = [];
+  while (!isAtEnd(reader)) items.push(readNode(reader, below(pointer, items.length)));
+  reader.next++;
+  return items;
+}
+
+function readMap(reader: Reader, pointer: string): JsonMap {
+  const map = emptyMap();
+  const keys = new Map<string, number>();
+  while (!isAtEnd(reader)) {
+    const { key, at } = readKey(reader, pointer, keys);
+    // What stands below a refused key is not looked at: one mistake, one message.
+    if (key === undefined) skipNode(reader);
+    else map[key] = readNode(reader, below(pointer, key), at);
+  }
+  reader.next++;
+  return map;
+}
+
+/** Reads the next key and notes it in `known`. A key that was refused is undefined. */
+function readKey(reader: Reader, pointer: string, known: Map<string, number>): { key: string | undefined; at: number } {
+  const event = reader.events[reader.next];
+  invariant(event !== undefined, 'js-yaml closes every map');
+  const at = startOf(reader, event);
+  skipNode(reader);
+  if (event.type !== EVENT_ID.SCALAR) {
+    reader.report(at, pointer, complexKeyFault(reader.text.charAt(at)));
+    return { key: undefined, at };
+  }
+  refuseProperties(reader, event, pointer);
+  const key = getScalarValue(reader.text, event);
+  const first = known.get(key);
+  const fault =
+    first === undefined
+      ? keyFault(key, event.style === SCALAR_STYLE.PLAIN)
+      : duplicateKeyFault(key, reader.placeOf(first).line);
+  if (fault === undefined) known.set(key, at);
+  else reader.report(at, below(pointer, key), fault);
+  return { key: fault === undefined ? key : undefined, at };
+}
+
+function readScalar(reader: Reader, event: ScalarEvent, pointer: string): Json {
+  const text = getScalarValue(reader.text, event);
+  const value = event.style === SCALAR_STYLE.PLAIN ? plainValue(text) : text;
+  const fault = typeof value === 'number' ? numberFault(text, value) : undefined;
+  const refused = fault ?? (typeof value === 'string' ? stringFault(value) : undefined);
+  if (refused !== undefined) reader.report(reader.lastAt, pointer, refused);
+  return value;
+}
+
+function plainValue(text: string): Json {
+  for (const tag of PLAIN_TAGS) {
+    const value = tag.resolve(text, false, tag.tagName);
+    if (value !== NOT_RESOLVED) return value;
+  }
+  return text;
+}
+
+/** Reports anchors, aliases and tags, which stand before a node or in its place. */
+function refuseProperties(reader: Reader, event: Event, pointer: string): void {
+  if (event.type === EVENT_ID.DOCUMENT || event.type === EVENT_ID.POP) return;
+  if (event.anchorStart !== -1) {
+    const at = event.anchorStart - 1;
+    reader.report(at, pointer, anchorFault(reader.text.slice(at, event.anchorEnd)));
+  }
+  if (event.type !== EVENT_ID.ALIAS && event.tagStart !== -1) {
+    reader.report(event.tagStart, pointer, tagFault(reader.text.slice(event.tagStart, event.tagEnd)));
+  }
+}
+
+function skipNode(reader: Reader): void {
+  let open = 0;
+  do {
+    const type = reader.events[reader.next++]?.type;
+    if (type === EVENT_ID.MAPPING || type === EVENT_ID.SEQUENCE) open++;
+    if (type === EVENT_ID.POP) open--;
+  } while (open > 0);
+}
+
+function isAtEnd(reader: Reader): boolean {
+  return reader.events[reader.next]?.type === EVENT_ID.POP;
+}
+
+/** Returns where a node begins, and notes it. */
+function startOf(reader: Reader, event: Event): number {
+  reader.lastAt = offsetOf(reader.text, event) ?? reader.lastAt;
+  return reader.lastAt;
+}
+
+/** Returns where a node's own text begins, its quotes included; undefined for a value that was left empty. */
+function offsetOf(text: string, event: Event): number | undefined {
+  if (event.type === EVENT_ID.MAPPING || event.type === EVENT_ID.SEQUENCE) return event.start;
+  if (event.type === EVENT_ID.ALIAS) return event.anchorStart - 1;
+  if (event.type !== EVENT_ID.SCALAR || event.valueStart === -1) return undefined;
+  if (event.style === SCALAR_STYLE.PLAIN) return event.valueStart;
+  if (event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED) {
+    return event.valueStart - 1;
+  }
+  // A block scalar is reported at the first character of its text, not at its "|" or ">".
+  const content = text.slice(event.valueStart, event.valueEnd);
+  return event.valueStart + Math.max(0, content.search(/\S/));
+}
+
+function writtenText(text: string, event: Event): string | null {
+  if (event.type !== EVENT_ID.SCALAR || event.style !== SCALAR_STYLE.PLAIN || event.valueStart === -1) return null;
+  return text.slice(event.valueStart, event.valueEnd);
+}

@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+import { isObjectPath, placePath } from '../../src/catalog/paths.ts';
+
+test.each([
+  ['tree.yaml', 'tree', 'tree'],
+  ['hierarchy.yaml', 'hierarchy', 'hierarchy'],
+  ['types/zone/dmz.yaml', 'zone', 'dmz'],
+  ['types/stack-snapshot/a/b/c.yaml', 'stack-snapshot', 'c'],
+  ['types/clientcert/all.x.yaml', 'clientcert', 'all.x'],
+  ['types/zone/all.yaml', 'zone', 'all'],
+  ['stacks/templates/shop.yaml', 'stack-template', 'shop'],
+  ['stacks/instances/shop/eu.yaml', 'stack-instance', 'eu'],
+  ['clients/0A1B.yaml', 'client', '0A1B'],
+  ['clients/proxies/FF.yaml', 'client', 'FF'],
+])('%s holds the %s %s', (path, type, name) => {
+  expect(placePath(path, '100644')).toEqual({ type, name });
+  expect(placePath(path, '100755')).toEqual({ type, name });
+});
+
+test.each([
+  'README.md',
+  'docs/tree.yaml',
+  'types',
+  'types/README.md',
+  'types/zone/README.md',
+  'types/zone/dmz.yaml.bak',
+  'stacks/README.yaml',
+  'stacks/other/shop.yaml',
+  'stacks/templates',
+  'clients/.gitkeep',
+  'clients',
+  'ci/x.yml',
+])('%s is left alone', (path) => {
+  expect(placePath(path, '100644')).toBeUndefined();
+});
+
+const NAME_HINT = 'a name holds letters, digits, ".", "_" and "-", and begins with a letter or digit';
+
+test.each([
+  ['types/zones/dmz.yaml', 'unknown_type_folder', 'the folder "zones" bears no type\'s name', 'did you mean "zone"?'],
+  ['types/zones/README.md', 'unknown_type_folder', 'the folder "zones" bears no type\'s name', 'did you mean "zone"?'],
+  [
+    'types/network/x.yaml',
+    'unknown_type_folder',
+    'the folder "network" bears no type\'s name',
+    'the types are: zone, environment, shape, stack-snapshot, role, location, action, configuration, clientcert, common',
+  ],
+  [
+    'types/stack-template/shop.yaml',
+    'unknown_type_folder',
+    'objects of the type "stack-template" do not stand below "types"',
+    'its objects stand in stacks/templates/',
+  ],
+  [
+    'types/stack-instance/a/shop.yaml',
+    'unknown_type_folder',
+    'objects of the type "stack-instance" do not stand below "types"',
+    'its objects stand in stacks/instances/',
+  ],
+  [
+    'types/all/x.yaml',
+    'unknown_type_folder',
+    'objects of the type "all" do not stand below "types"',
+    'the types are: zone, environment, shape, stack-snapshot, role, location, action, configuration, clientcert, common',
+  ],
+  ['types/zone/-a.yaml', 'bad_name', 'the name "-a" does not begin with a letter or digit', NAME_HINT],
+  ['types/zone/.yaml', 'bad_name', 'the name "" is empty', NAME_HINT],
+  [
+    'stacks/instances/a b.yaml',
+    'bad_name',
+    'the name "a b" holds something else than letters, digits, ".", "_" and "-"',
+    NAME_HINT,
+  ],
+  ['stacks/templates/a..b.yaml', 'bad_name', 'the name "a..b" holds ".."', NAME_HINT],
+  [
+    'types/clientcert/all.yaml',
+    'bad_name',
+    'a clientcert cannot be called "all"',
+    '/hiera/all lists every record; choose another name',
+  ],
+  [
+    'clients/0a:1b.yaml',
+    'client_file_name',
+    '"0a:1b" is not the spelling of this serial number',
+    'rename the file to 0A1B.yaml',
+  ],
+  [
+    'clients/A1B.yaml',
+    'client_file_name',
+    '"A1B" is not the spelling of this serial number',
+    'rename the file to 0A1B.yaml',
+  ],
+  [
+    'clients/alice.yaml',
+    'client_file_name',
+    '"alice" is not a serial number',
+    "name the file after the certificate's serial number in upper-case hexadecimal",
+  ],
+])('%s is an error', (path, code, message, hint) => {
+  expect(placePath(path, '100644')).toEqual({ stray: { code, message, hint } });
+});
+
+test.each([
+  ['tree.yml', 'wrong_extension', 'a file ending in ".yml" is not read', 'rename it to tree.yaml'],
+  ['hierarchy.YAML', 'wrong_extension', 'a file ending in ".YAML" is not read', 'rename it to hierarchy.yaml'],
+  ['types/zone/a.yml', 'wrong_extension', 'a file ending in ".yml" is not read', 'rename it to types/zone/a.yaml'],
+  [
+    'types/dmz.yaml',
+    'misplaced_file',
+    'a file directly below "types" is not read',
+    'move it into the folder of its type, such as types/zone/',
+  ],
+])('%s is a warning', (path, code, message, hint) => {
+  expect(placePath(path, '100644')).toEqual({ stray: { code, severity: 'warning', message, hint } });
+});
+
+test.each([
+  ['tree.yaml', true],
+  ['types', true],
+  ['stacks', true],
+  ['stacks/instances', true],
+  ['clients', true],
+  ['types/zone', true],
+  ['types/anything', true],
+  ['stacks/instances/README.md', true],
+  ['README.md', false],
+  ['modules/x', false],
+])('a link at %s counts as inside the layout: %s', (path, isInside) => {
+  const stray = (kind: string) => ({
+    stray: {
+      code: 'not_a_file',
+      message: `"${path}" is a ${kind}, which is not followed`,
+      hint: 'commit the files themselves',
+    },
+  });
+  expect(placePath(path, '120000')).toEqual(isInside ? stray('symbolic link') : undefined);
+  expect(placePath(path, '160000')).toEqual(isInside ? stray('submodule') : undefined);
+});
+
+test('only paths of objects are to be read', () => {
+  expect(['tree.yaml', 'tree.yml', 'README.md'].map((path) => isObjectPath(placePath(path, '100644')))).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});

@@ -1,0 +1,110 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { compileSchema, SCHEMAS } from '../../src/catalog/schemas.ts';
+import { parseYaml } from '../../src/catalog/yaml.ts';
+import { isMap } from '../../src/model/json.ts';
+import { isPlainTypeName, TYPE_NAMES } from '../../src/model/names.ts';
+
+const TYPES = [
+  'tree',
+  'hierarchy',
+  'stack-template',
+  'stack-instance',
+  'client',
+  ...TYPE_NAMES.filter(isPlainTypeName),
+];
+
+test('there is one schema a type, and the checks use the file that people get', () => {
+  expect(Object.keys(SCHEMAS).sort()).toEqual([...TYPES].sort());
+  const files = readdirSync('schemas');
+  for (const [type, schema] of Object.entries(SCHEMAS)) {
+    expect(files).toContain(`${type}.schema.json`);
+    expect(JSON.parse(readFileSync(`schemas/${type}.schema.json`, 'utf8'))).toEqual(schema);
+  }
+});
+
+/** Every schema inside a schema: those that describe a property, and all others. */
+function* partsOf(value: unknown, path: string): Generator<[path: string, schema: Record<string, unknown>]> {
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* partsOf(item, `${path}/${index}`);
+  if (!isMap(value)) return;
+  yield [path, value];
+  for (const [key, part] of Object.entries(value)) yield* partsOf(part, `${path}/${key}`);
+}
+
+describe.each(Object.entries(SCHEMAS))('%s', (_, schema) => {
+  const parts = [...partsOf(schema, '')];
+
+  test('says what it is, in draft-07', () => {
+    expect(schema).toMatchObject({
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      title: expect.any(String),
+      description: expect.any(String),
+      type: 'object',
+    });
+  });
+
+  test('describes every property', () => {
+    const properties = parts.filter(([path]) => /\/properties\/[^/]+$/.test(path) && !/\/if\/|\/then\//.test(path));
+    expect(properties.length).toBeGreaterThan(0);
+    for (const [path, property] of properties) {
+      // A property that is a reference alone is described where it points.
+      const described = property.$ref === undefined ? property.description : 'by reference';
+      expect(described, path).toEqual(expect.any(String));
+    }
+  });
+
+  test('needs nothing outside itself', () => {
+    const references = parts.map(([, { $ref }]) => $ref).filter((reference) => reference !== undefined);
+    expect(references.filter((reference) => !/^#\/definitions\/\w+$/.test(String(reference)))).toEqual([]);
+  });
+});
+
+describe('a schema of somebody else', () => {
+  const check = compileSchema({
+    type: 'object',
+    properties: {
+      port: { type: 'integer', minimum: 0 },
+      any: { type: ['number', 'boolean'] },
+      list: { type: 'array', items: { type: 'object', required: ['a'] } },
+      level: { enum: ['low', 'high'] },
+      never: false,
+    },
+  });
+
+  test.each([
+    ['port: x', '1:7', 'wrong_type', '"port" is the text "x", but has to be a whole number'],
+    ['port: -1', '1:7', 'wrong_value', '"port" is the number -1, but must be >= 0'],
+    ['never: 1', '1:8', 'wrong_value', '"never" is the number 1, but boolean schema is false'],
+    ['port:', '1:1', 'wrong_type', '"port" is empty, but has to be a whole number'],
+    [
+      `port: ${'x'.repeat(90)}`,
+      '1:7',
+      'wrong_type',
+      `"port" is the text "${'x'.repeat(80)}…", but has to be a whole number`,
+    ],
+    ['any: []', '1:6', 'wrong_type', '"any" is a list, but has to be a number or true or false'],
+    ['list: [{}, { a: 1 }]', '1:8', 'missing_field', 'item 1 of "list" lacks the field "a"'],
+    ['level: mid', '1:8', 'wrong_value', '"level" is the text "mid", but has to be one of "low", "high"'],
+  ])('%s', (text, place, code, message) => {
+    const problems = check('settings.yaml', parseYaml('settings.yaml', text));
+    expect(problems.map((problem) => [`${problem.line}:${problem.column}`, problem.code, problem.message])).toEqual([
+      [place, code, message],
+    ]);
+  });
+
+  test('rules without words of their own', () => {
+    const strict = compileSchema({ type: 'object', propertyNames: { maxLength: 3 }, additionalProperties: false });
+    const said = strict('a.yaml', parseYaml('a.yaml', 'long: 1')).map(({ message, hint }) => [message, hint]);
+    expect(said).toEqual([['the key "long" cannot be used', 'choose another name']]);
+    const none = compileSchema({ type: 'object', additionalProperties: false });
+    expect(none('a.yaml', parseYaml('a.yaml', 'a: 1'))).toMatchObject([{ code: 'unknown_field', hint: 'remove it' }]);
+    const list = compileSchema({ type: 'array', items: { type: 'string' } });
+    expect(list('a.yaml', parseYaml('a.yaml', '- a\n- [b]'))).toMatchObject([
+      { line: 2, column: 3, pointer: '/1', message: 'item 2 is a list, but has to be a text' },
+    ]);
+  });
+
+  test('an unreadable document has no further mistakes', () => {
+    expect(check('a.yaml', parseYaml('a.yaml', 'a: b: c'))).toEqual([]);
+  });
+});

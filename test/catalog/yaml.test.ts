@@ -1,0 +1,249 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseYaml } from '../../src/catalog/yaml.ts';
+import { below } from '../../src/model/entry.ts';
+import { isMap, type Json } from '../../src/model/json.ts';
+
+function problemsOf(source: Uint8Array | string): string[] {
+  return parseYaml('a.yaml', source).problems.map(
+    ({ line, column, code, pointer, message }) => `${line}:${column} ${code} ${pointer} ${message}`,
+  );
+}
+
+describe('values', () => {
+  test.each([
+    ['a: 1\nb: -2.5\nc: true\nd: null\ne: ~\nf:\n', { a: 1, b: -2.5, c: true, d: null, e: null, f: null }],
+    ['a: yes\nb: off\nc: 2026-11-20\nd: 1:30\n', { a: 'yes', b: 'off', c: '2026-11-20', d: '1:30' }],
+    ['a: "1.10"\nb: \'it\'\'s\'\nc: "\\u00e9\\n"\n', { a: '1.10', b: "it's", c: 'é\n' }],
+    ['a: |\n  x\n  y\nb: >-\n  x\n  y\n', { a: 'x\ny\n', b: 'x y' }],
+    ['1: a\nnull: b\n1.10: c\ntrue: d\n', { '1': 'a', null: 'b', '1.10': 'c', true: 'd' }],
+    ['a: <<zone>>-<<index>>\n<<zone>>: 1\n"<<": 2\n', { a: '<<zone>>-<<index>>', '<<zone>>': 1, '<<': 2 }],
+    ['constructor: a\ntoString: b\n', { constructor: 'a', toString: 'b' }],
+    ['--- # first\na: {b: [c, {d: e}]}\n...\n', { a: { b: ['c', { d: 'e' }] } }],
+    ['- 1\n- [2]\n', [1, [2]]],
+    ['%YAML 1.2\n---\na: b\n', { a: 'b' }],
+    ['just text', 'just text'],
+  ])('%j', (text, value) => {
+    const document = parseYaml('a.yaml', text);
+    expect(document.problems.filter(({ severity }) => severity === 'error')).toEqual([]);
+    expect(document.value).toEqual(value);
+    expect(document.text).toBe(text);
+  });
+
+  test('maps have no prototype', () => {
+    const { value } = parseYaml('a.yaml', 'a: {b: c}');
+    expect(isMap(value) && Object.getPrototypeOf(value)).toBe(null);
+    expect(isMap(value) && Object.getPrototypeOf(value.a)).toBe(null);
+  });
+
+  test('JSON reads as what it says, and every value is found where it stands', () => {
+    const key = fc
+      .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
+      .filter((text) => !/^__proto__$|\0/.test(text));
+    const text = fc.string({ unit: 'grapheme', maxLength: 20 }).filter((string) => !string.includes('\0'));
+    const { tree } = fc.letrec<{ tree: Json }>((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 4 },
+        text,
+        fc.integer(),
+        fc.boolean(),
+        fc.constant(null),
+        fc.array(tie('tree'), { maxLength: 4 }),
+        fc.dictionary(key, tie('tree'), { maxKeys: 4 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(fc.dictionary(key, tree, { minKeys: 1, maxKeys: 5 }), (value) => {
+        const written = JSON.stringify(value, null, 1);
+        const document = parseYaml('a.yaml', written);
+        expect(document.problems).toEqual([]);
+        expect(document.value).toEqual(value);
+        const lines = written.split('\n');
+        for (const [pointer, part] of partsOf(value)) {
+          const { line, column } = document.locate(pointer);
+          const rest = [lines[line - 1]?.slice(column - 1), ...lines.slice(line)].join('\n');
+          expect(rest.replace(/\s/g, '').startsWith(JSON.stringify(part).replace(/\s/g, ''))).toBe(true);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+function* partsOf(value: Json, pointer = ''): Generator<[pointer: string, value: Json]> {
+  yield [pointer, value];
+  if (isMap(value)) for (const [key, part] of Object.entries(value)) yield* partsOf(part, below(pointer, key));
+  else if (Array.isArray(value))
+    for (const [index, part] of value.entries()) yield* partsOf(part, below(pointer, index));
+}
+
+describe('what is refused', () => {
+  test.each([
+    ['', ['1:1 file_empty  the file is empty']],
+    ['# only a comment\n', ['1:1 file_empty  the file is empty']],
+    ['---\n', ['1:1 file_empty  the file is empty']],
+    ['a: &x 1', ['1:4 yaml_anchor /a the anchor "&x" is not supported']],
+    ['a: 1\nb: *x', ['2:4 yaml_anchor /b the alias "*x" is not supported']],
+    ['&k a: 1', ['1:1 yaml_anchor  the anchor "&k" is not supported']],
+    ['a: !!str 1', ['1:4 yaml_tag /a the tag "!!str" is not supported']],
+    ['a: !vault [x]', ['1:4 yaml_tag /a the tag "!vault" is not supported']],
+    ['a: 1\n<<: {b: 2}\nc: 3', ['2:1 yaml_merge_key /<< the merge key "<<" is not supported']],
+    ['a: 1\n  \n__proto__: {b: 1}', ['3:1 yaml_key /__proto__ the key "__proto__" is reserved']],
+    ['"": 1', ['1:1 yaml_key / a key is empty']],
+    ['? - a\n: 1', ['1:3 yaml_key  a key has to be a plain text, not a map or a list']],
+    ['{a: 1}: 2', ['1:1 yaml_key  a key has to be a plain text, not a map or a list']],
+    ['a: {{b}}', ['1:5 yaml_key /a a key has to be a plain text, not a map or a list']],
+    ['? [a]\n: 1\nb: 2', ['1:3 yaml_key  a key has to be a plain text, not a map or a list']],
+    [
+      'a: 1\nb: {c: 1, "c": 2}\na: 2\na: 3',
+      [
+        '2:11 duplicate_key /b/c the key "c" stands here again; it was first set in line 2',
+        '3:1 duplicate_key /a the key "a" stands here again; it was first set in line 1',
+        '4:1 duplicate_key /a the key "a" stands here again; it was first set in line 1',
+      ],
+    ],
+    ['a: 1\n---\nb: 2', ['2:1 yaml_documents  a second document begins here, but a file holds one object']],
+    [
+      '--- \na: 1\n---\nb: 2\n--- \n',
+      ['3:1 yaml_documents  a second document begins here, but a file holds one object'],
+    ],
+    ['a: 1\n...\nb: 2', ['3:1 yaml_documents  a second document begins here, but a file holds one object']],
+    ['a: 1\n---\n', ['2:1 yaml_documents  a second document begins here, but a file holds one object']],
+    [
+      'a: 12345678901234567890',
+      ['1:4 unsafe_number /a the number 12345678901234567890 is too large to be kept exactly'],
+    ],
+    [
+      'a: .inf\nb: -.Inf\nc: .nan',
+      [
+        '1:4 unsafe_number /a ".inf" is no number that JSON can hold',
+        '2:4 unsafe_number /b "-.Inf" is no number that JSON can hold',
+        '3:4 unsafe_number /c ".nan" is no number that JSON can hold',
+      ],
+    ],
+    [
+      'a: 1.10\nb: 010\nc: 0o10\nd: +5',
+      [
+        '1:4 number_spelling /a 1.10 is read as the number 1.1',
+        '2:4 number_spelling /b 010 is read as the number 10',
+        '3:4 number_spelling /c 0o10 is read as the number 8',
+        '4:4 number_spelling /d +5 is read as the number 5',
+      ],
+    ],
+    [
+      'a: "\\0"',
+      ['1:4 yaml_character /a the text holds an escape that is no character: NUL or half of a surrogate pair'],
+    ],
+    [
+      '"\\ud800": 1',
+      ['1:1 yaml_character /\ud800 the text holds an escape that is no character: NUL or half of a surrogate pair'],
+    ],
+    [`a: ${'['.repeat(70)}${']'.repeat(70)}`, ['1:67 yaml_depth  the file is nested deeper than 64 levels']],
+  ])('%j', (text, problems) => {
+    expect(problemsOf(text)).toEqual(problems);
+  });
+
+  test('hints quote what was written', () => {
+    const hints = parseYaml('a.yaml', 'a: 1.10\nb: *x\nc: !!str 5\nd: !x 5\n&y e: 1').problems.map(({ hint }) => hint);
+    expect(hints).toEqual([
+      'to keep it as written, put it in quotes: "1.10"',
+      'write the value out; a text that begins with "*" needs quotes: "*x"',
+      'write the value in quotes instead',
+      'leave it out, or put the whole text in quotes',
+      'leave it out; a text that begins with "&" needs quotes: "&y"',
+    ]);
+  });
+
+  test.each([
+    ['an invalid byte', [...Buffer.from('a: 1\nb: é'), 0xff], '2:5 not_utf8  the byte 0xff here is no UTF-8'],
+    ['a character cut off at the end', [...Buffer.from('a: '), 0xc3], '1:4 not_utf8  the file ends inside a character'],
+    ['UTF-16', [0xff, 0xfe, 0x61, 0x00], '1:1 not_utf8  the file is UTF-16'],
+    ['UTF-16, big-endian', [0xfe, 0xff, 0x00, 0x61], '1:1 not_utf8  the file is UTF-16'],
+    ['a zero byte', [...Buffer.from('a: x'), 0], '1:5 yaml_syntax  the control character U+0000 cannot stand in YAML'],
+  ])('%s', (_, bytes, problem) => {
+    expect(problemsOf(Uint8Array.from(bytes))).toEqual([problem]);
+  });
+
+  test('a file of more than 1 MiB, however it arrives', () => {
+    const text = `a: ${'x'.repeat(1024 * 1024)}`;
+    expect(problemsOf(Buffer.from(text))).toEqual([
+      '1:1 file_too_large  the file is larger than 1 MiB (1048579 bytes)',
+    ]);
+    expect(problemsOf(Buffer.from(text.slice(0, 1024 * 1024)))).toEqual([]);
+  });
+
+  test('an unreadable file still has places', () => {
+    const document = parseYaml('a.yaml', Uint8Array.of(0xff));
+    expect(document.value).toBeUndefined();
+    expect(document.text).toBe(null);
+    expect(document.locate('/a/b')).toEqual({ line: 1, column: 1 });
+    expect(document.writtenAt('/a')).toBe(null);
+  });
+});
+
+describe('places', () => {
+  const text = [
+    '# comment',
+    'a:',
+    '  b: |',
+    '    block',
+    '  "c/d~e": "quoted"',
+    '  empty:',
+    '  list: [1, {g: 1.10}]',
+    "  'single': 'x'",
+    'items:',
+    '- one',
+    '- two: 2',
+    '  three: !tag 3',
+  ].join('\n');
+
+  test.each([
+    ['', '2:1', '2:1'],
+    ['/a', '3:3', '2:1'],
+    ['/a/b', '4:5', '3:3'],
+    ['/a/c~1d~0e', '5:12', '5:3'],
+    ['/a/empty', '6:3', '6:3'],
+    ['/a/list', '7:9', '7:3'],
+    ['/a/list/0', '7:10', '7:10'],
+    ['/a/list/1', '7:13', '7:13'],
+    ['/a/list/1/g', '7:17', '7:14'],
+    ['/a/single', '8:13', '8:3'],
+    ['/items', '10:1', '9:1'],
+    ['/items/1', '11:3', '11:3'],
+    ['/items/1/three', '12:15', '12:3'],
+    ['/a/nothing', '3:3', '2:1'],
+    ['/nothing/at/all', '2:1', '2:1'],
+  ])('%s', (pointer, value, key) => {
+    for (const written of [text, text.replaceAll('\n', '\r\n'), text.replaceAll('\n', '\r')]) {
+      const { locate } = parseYaml('a.yaml', written);
+      const [ofValue, ofKey] = [locate(pointer), locate(pointer, 'key')];
+      expect([`${ofValue.line}:${ofValue.column}`, `${ofKey.line}:${ofKey.column}`]).toEqual([value, key]);
+    }
+  });
+
+  test('of a key that stands twice, the first is found', () => {
+    expect(parseYaml('a.yaml', 'a: 1\na: {b: 2}').locate('/a/b')).toEqual({ line: 1, column: 4 });
+  });
+
+  test('a value that was left empty is found after what stands before it', () => {
+    const { locate } = parseYaml('a.yaml', '- a\n-\n- b: \n  c:\n');
+    expect([locate('/1'), locate('/2/b'), locate('/2/c')]).toEqual([
+      { line: 1, column: 3 },
+      { line: 3, column: 3 },
+      { line: 4, column: 3 },
+    ]);
+  });
+
+  test('an empty block is found where it would begin', () => {
+    expect(parseYaml('a.yaml', 'a: |\nb: 1').locate('/a')).toEqual({ line: 2, column: 1 });
+  });
+
+  test('a plain scalar is known as it was written', () => {
+    const { writtenAt } = parseYaml('a.yaml', 'a: 1.10\nb: "1.10"\nc: [x]\nd:\n');
+    expect(['/a', '/b', '/c', '/d', '/e'].map(writtenAt)).toEqual(['1.10', null, null, null, null]);
+  });
+
+  test('a file without any object answers with its beginning', () => {
+    expect(parseYaml('a.yaml', 'a: b: c').locate('/a')).toEqual({ line: 1, column: 1 });
+  });
+});
