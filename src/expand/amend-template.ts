@@ -1,0 +1,163 @@
+// A template as one instance wants it: additions laid over it, then substractions taken away.
+import { below, type Entry, type ProblemText, problemAt } from '../model/entry.ts';
+import type { Origin } from '../model/expanded.ts';
+import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
+import type { StackInstance, StackTemplate } from '../model/objects.ts';
+import type { Problem } from '../model/problem.ts';
+import { quote } from '../model/quote.ts';
+import { didYouMean } from '../model/suggest.ts';
+import { lastStep } from './last-step.ts';
+import { layOver } from './lay-over.ts';
+import { MISTAKES_MAX } from './limits.ts';
+import { type RetiredIndexes, splitRetired } from './retired-indexes.ts';
+import { isLeaf, takeAway } from './take-away.ts';
+
+const ADDITIONS = '/stackTemplateAdditions';
+const SUBSTRACTIONS = '/stackTemplateSubstractions';
+const SECTIONS = ['parameters', 'resources'] as const;
+
+/** Pointers below are those of the template's document: `/resources/web/properties/count`. */
+export interface AmendedTemplate {
+  readonly parameters: JsonMap;
+  readonly resources: JsonMap;
+  readonly retired: RetiredIndexes;
+  /** Tells a value that the instance's additions bring from one of the template. */
+  readonly isAdded: (pointer: string) => boolean;
+  /** Where the value at a pointer is written: in the instance's additions, or in the template. */
+  readonly originOf: (pointer: string) => Origin;
+  /** The substraction that took away the value at a pointer, or what it stood in; null where none did. */
+  readonly removedBy: (pointer: string) => Origin | null;
+  /** What is wrong with the additions and substractions as such. */
+  readonly problems: readonly Problem[];
+}
+
+/** Returns the template as it stands in its file. */
+export function templateAsWritten(
+  template: Entry<StackTemplate> & { readonly object: StackTemplate },
+): AmendedTemplate {
+  return {
+    parameters: template.object.parameters,
+    resources: resourcesOf(template.object),
+    retired: new Map(),
+    isAdded: () => false,
+    originOf: (pointer) => ({ entry: template, pointer }),
+    removedBy: () => null,
+    problems: [],
+  };
+}
+
+/** Returns the template as `instance` amends it. */
+export function amendTemplate(
+  instance: Entry<StackInstance> & { readonly object: StackInstance },
+  template: Entry<StackTemplate> & { readonly object: StackTemplate },
+): AmendedTemplate {
+  const written = templateAsWritten(template);
+  const additions = readSections(instance, ADDITIONS, instance.object.stackTemplateAdditions);
+  const substractions = readSections(instance, SUBSTRACTIONS, instance.object.stackTemplateSubstractions);
+  const laid = layOver({ parameters: written.parameters, resources: written.resources }, additions.sections);
+  const resources = mapAt(laid.value, 'resources');
+  const split = splitRetired(mapAt(substractions.sections, 'resources'), resources, {
+    entry: instance,
+    pointer: `${SUBSTRACTIONS}/resources`,
+  });
+  const taken = takeAway(laid.value, withoutEmpty({ ...substractions.sections, resources: split.others }));
+  function isAdded(pointer: string): boolean {
+    return nearestIn(laid.taken, pointer) !== null;
+  }
+  return {
+    parameters: mapAt(taken.value, 'parameters'),
+    resources: mapAt(taken.value, 'resources'),
+    retired: split.retired,
+    isAdded,
+    originOf: (pointer) =>
+      isAdded(pointer) ? { entry: instance, pointer: ADDITIONS + pointer } : written.originOf(pointer),
+    removedBy(pointer) {
+      const removed = nearestIn(taken.removed, pointer);
+      return removed === null ? null : { entry: instance, pointer: SUBSTRACTIONS + removed };
+    },
+    problems: [
+      ...additions.problems,
+      ...substractions.problems,
+      ...split.problems,
+      ...[...taken.missing].slice(0, MISTAKES_MAX).map((missing) => nothingThere(instance, missing)),
+      ...[...taken.notLeaves].map((notLeaf) => noLeaf(instance, notLeaf)),
+    ],
+  };
+}
+
+/** Returns a problem at the place where the value at `pointer` is written. */
+export function problemIn(amended: AmendedTemplate, pointer: string, text: ProblemText): Problem {
+  const origin = amended.originOf(pointer);
+  return problemAt(origin.entry, origin.pointer, text);
+}
+
+function resourcesOf({ resources }: StackTemplate): JsonMap {
+  const map = emptyMap();
+  for (const [key, { type, properties }] of Object.entries(resources)) map[key] = { type, properties };
+  return map;
+}
+
+/** Takes `parameters` and `resources` out of what an instance changes; its other fields have no effect on servers. */
+function readSections(
+  instance: Entry<StackInstance>,
+  pointer: string,
+  changes: JsonMap,
+): { readonly sections: JsonMap; readonly problems: readonly Problem[] } {
+  const sections = emptyMap();
+  const problems: Problem[] = [];
+  for (const section of SECTIONS) {
+    const value = Object.hasOwn(changes, section) ? changes[section] : undefined;
+    if (isMap(value)) sections[section] = value;
+    else if (value !== undefined) problems.push(notAMap(instance, below(pointer, section), value));
+  }
+  return { sections, problems };
+}
+
+function notAMap(instance: Entry<StackInstance>, pointer: string, value: Json): Problem {
+  return problemAt(instance, pointer, {
+    code: 'bad_amendment',
+    message: `${lastStep(pointer)} must be a map, and not ${quote(value)}`,
+    hint: `name each of the ${lastStep(pointer)} that is meant`,
+  });
+}
+
+function nothingThere(instance: Entry<StackInstance>, [pointer, present]: [string, readonly string[]]): Problem {
+  const key = lastStep(pointer);
+  return problemAt(instance, SUBSTRACTIONS + pointer, {
+    code: 'nothing_to_take_away',
+    severity: 'warning',
+    message: `there is no ${quote(key)} to take away`,
+    hint: didYouMean(key, present) ?? 'remove it from stackTemplateSubstractions',
+    part: 'key',
+  });
+}
+
+function noLeaf(instance: Entry<StackInstance>, [pointer, value]: [string, Json]): Problem {
+  return problemAt(instance, SUBSTRACTIONS + pointer, {
+    code: 'bad_amendment',
+    message: `${quote(value)} takes nothing away`,
+    hint: `write ${lastStep(pointer)}: {} to take ${quote(lastStep(pointer))} away`,
+  });
+}
+
+/** An empty section names nothing; as a leaf it would take all parameters or all resources away. */
+function withoutEmpty(sections: Readonly<Record<string, Json>>): JsonMap {
+  const left = emptyMap();
+  for (const [section, value] of Object.entries(sections)) {
+    if (!isLeaf(value)) left[section] = value;
+  }
+  return left;
+}
+
+function mapAt(map: JsonMap, key: string): JsonMap {
+  const value = Object.hasOwn(map, key) ? map[key] : undefined;
+  return isMap(value) ? value : emptyMap();
+}
+
+/** Returns the pointer, or the nearest above it, that is in the set; null where none is. */
+function nearestIn(pointers: ReadonlySet<string>, pointer: string): string | null {
+  for (let nearest = pointer; nearest !== ''; nearest = nearest.slice(0, nearest.lastIndexOf('/'))) {
+    if (pointers.has(nearest)) return nearest;
+  }
+  return null;
+}

@@ -1,0 +1,53 @@
+// A resource of a template as expansion works with it: typed, its texts cut into tokens, its places known.
+// read-blueprints.ts makes it.
+import type { GroupField } from './group-fields.ts';
+import type { Token } from './placeholders.ts';
+
+/** One string as it is written. */
+export interface Text {
+  /** Where it stands in the template's document. */
+  readonly pointer: string;
+  readonly raw: string;
+  readonly tokens: readonly Token[];
+}
+
+/** A property as it is written: one string, or a list of them. */
+export interface PropertyText {
+  readonly pointer: string;
+  readonly isList: boolean;
+  readonly texts: readonly Text[];
+}
+
+/** The properties of a group itself; those that are left out are missing. */
+export type GroupText = ReadonlyMap<GroupField, Text>;
+
+export interface Blueprint {
+  /** The resource key. */
+  readonly key: string;
+  readonly pointer: string;
+  /** Null for a single server. */
+  readonly group: GroupText | null;
+  /** Where the map of the servers' properties stands. */
+  readonly propertiesPointer: string;
+  /** The servers' properties by name, sorted; structural ones are not among them. */
+  readonly properties: ReadonlyMap<string, PropertyText>;
+  /** The structural properties that are written. */
+  readonly structure: ReadonlyMap<StructuralProperty, PropertyText>;
+}
+
+/** Properties that say how servers are handled, and are not part of them. */
+export const STRUCTURAL_PROPERTIES = ['configuration_only', 'depends_on'] as const;
+export type StructuralProperty = (typeof STRUCTURAL_PROPERTIES)[number];
+
+/** Tells a structural property from one of the server's own. */
+export function isStructural(property: string): property is StructuralProperty {
+  return (STRUCTURAL_PROPERTIES as readonly string[]).includes(property);
+}
+
+/** Returns all texts of a resource. `scope` tells where `<<index>>` and Array placeholders have a meaning. */
+export function* textsOf(blueprint: Blueprint): Generator<{ readonly text: Text; readonly scope: 'group' | 'server' }> {
+  for (const text of blueprint.group?.values() ?? []) yield { text, scope: 'group' };
+  for (const property of [...blueprint.properties.values(), ...blueprint.structure.values()]) {
+    for (const text of property.texts) yield { text, scope: 'server' };
+  }
+}

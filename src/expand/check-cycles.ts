@@ -1,0 +1,83 @@
+// Finds properties whose values need one another in a circle, and resources that depend on one another in one.
+import type { ProblemText } from '../model/entry.ts';
+import type { Problem } from '../model/problem.ts';
+import { type AmendedTemplate, problemIn } from './amend-template.ts';
+import type { Blueprint, PropertyText } from './blueprint.ts';
+import { dependencyOrder, printCycle } from './dependency-order.ts';
+import { isLiteral, literalOf } from './placeholders.ts';
+import { allNodes, needsOf, type ValueNode, valueGraph } from './value-graph.ts';
+
+/** Returns the circles that Array placeholders make. */
+export function checkValueCycles(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Problem[] {
+  const graph = valueGraph(blueprints);
+  const { cycles } = dependencyOrder(allNodes(graph), ({ text }) => needsOf(graph, text));
+  return cycles.map((cycle) =>
+    cycleProblem(amended, {
+      steps: cycle.map((node) => ({ label: labelOf(node), pointer: pointerOf(node) })),
+      code: 'value_cycle',
+      what: 'values need one another in a circle',
+      hint: 'let one of them be written without an Array placeholder',
+    }),
+  );
+}
+
+/** Returns the circles among resource keys as written; resolve-dependencies.ts finds those that only values close. */
+export function checkDependencyCycles(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Problem[] {
+  const byKey = new Map(blueprints.map((blueprint) => [blueprint.key, blueprint]));
+  const { cycles } = dependencyOrder(blueprints, ({ structure }) =>
+    literalsOf(structure.get('depends_on')).flatMap((name) => byKey.get(name) ?? []),
+  );
+  return cycles.map((cycle) =>
+    dependencyCycle(
+      amended,
+      cycle.map((blueprint) => ({ label: blueprint.key, pointer: dependsOnPointer(blueprint) })),
+    ),
+  );
+}
+
+/** One turn of a cycle: what it is called, and where it is written. */
+export interface CycleStep {
+  readonly label: string;
+  readonly pointer: string;
+}
+
+/** Returns the problem of dependencies that go in a circle. */
+export function dependencyCycle(amended: AmendedTemplate, steps: readonly CycleStep[]): Problem {
+  const what = 'dependencies go in a circle';
+  return cycleProblem(amended, { steps, code: 'dependency_cycle', what, hint: 'remove one of these depends_on' });
+}
+
+/** Returns where the dependencies of a resource are written, or the resource where none are. */
+export function dependsOnPointer({ structure, pointer }: Blueprint): string {
+  return structure.get('depends_on')?.pointer ?? pointer;
+}
+
+interface Cycle {
+  readonly steps: readonly CycleStep[];
+  readonly code: string;
+  readonly what: string;
+  readonly hint: string;
+}
+
+/** Reports at a step that the instance added, if there is one: without it the template has no such cycle. */
+function cycleProblem(amended: AmendedTemplate, { steps, code, what, hint }: Cycle): Problem {
+  const start = Math.max(
+    steps.findIndex(({ pointer }) => amended.isAdded(pointer)),
+    0,
+  );
+  const round = [...steps.slice(start), ...steps.slice(0, start)];
+  const text: ProblemText = { code, message: `${what}: ${printCycle(round.map(({ label }) => label))}`, hint };
+  return problemIn(amended, round[0]?.pointer ?? '', text);
+}
+
+function literalsOf(property: PropertyText | undefined): readonly string[] {
+  return (property?.texts ?? []).flatMap(({ tokens }) => (isLiteral(tokens) ? literalOf(tokens) : []));
+}
+
+function pointerOf({ blueprint, text }: ValueNode): string {
+  return text?.pointer ?? blueprint.pointer;
+}
+
+function labelOf({ blueprint, property }: ValueNode): string {
+  return `${blueprint.key}.${property}`;
+}

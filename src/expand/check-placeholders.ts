@@ -1,0 +1,142 @@
+// Whether every placeholder names something that is there, and stands where it has a meaning.
+import { below, type ProblemText } from '../model/entry.ts';
+import type { Problem } from '../model/problem.ts';
+import { quote } from '../model/quote.ts';
+import { didYouMean } from '../model/suggest.ts';
+import { type AmendedTemplate, problemIn } from './amend-template.ts';
+import { type Blueprint, isStructural, type Text, textsOf } from './blueprint.ts';
+import { MISTAKES_MAX } from './limits.ts';
+import { type ArrayToken, lookalikes, type Token } from './placeholders.ts';
+import { takenAwayButUsed } from './taken-away.ts';
+
+interface Place {
+  readonly amended: AmendedTemplate;
+  readonly byKey: ReadonlyMap<string, Blueprint>;
+  readonly blueprint: Blueprint;
+  readonly scope: 'group' | 'server';
+}
+
+/** What is wrong with a placeholder; `at` where that is not the text it stands in. */
+interface Fault {
+  readonly text: ProblemText;
+  /** The pointer of what is named, which a substraction may have taken away. */
+  readonly named?: string;
+}
+
+/** Returns the mistakes of all placeholders; those that only look like one are warnings. */
+export function checkPlaceholders(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Problem[] {
+  const errors = errorsOf(amended, blueprints).take(MISTAKES_MAX);
+  const warnings = warningsOf(amended, blueprints).take(MISTAKES_MAX);
+  return [...errors, ...warnings];
+}
+
+function* errorsOf(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Generator<Problem> {
+  const byKey = new Map(blueprints.map((blueprint) => [blueprint.key, blueprint]));
+  for (const blueprint of blueprints) {
+    for (const { text, scope } of textsOf(blueprint)) yield* checkText(text, { amended, byKey, blueprint, scope });
+  }
+}
+
+function* checkText(text: Text, place: Place): Generator<Problem> {
+  for (const token of text.tokens) {
+    const fault = faultOf(token, place);
+    if (fault !== undefined) yield problemOf(fault, { token, text, amended: place.amended });
+  }
+}
+
+function* warningsOf(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Generator<Problem> {
+  for (const { text } of blueprints.flatMap((blueprint) => [...textsOf(blueprint)])) {
+    for (const written of lookalikes(text.raw)) yield problemIn(amended, text.pointer, lookalike(written));
+  }
+}
+
+function problemOf(
+  { text: faultText, named }: Fault,
+  { token, text, amended }: { readonly token: Token; readonly text: Text; readonly amended: AmendedTemplate },
+): Problem {
+  const removal = named === undefined ? null : amended.removedBy(named);
+  if (removal === null) return problemIn(amended, text.pointer, faultText);
+  return takenAwayButUsed(removal, token.text, text.pointer);
+}
+
+function faultOf(token: Token, place: Place): Fault | undefined {
+  if (token.kind === 'literal') return undefined;
+  if (token.kind === 'parameter') return parameterFault(token, place);
+  if (token.kind === 'index') return indexFault(place);
+  return place.scope === 'group' ? { text: arrayInGroupField(token) } : arrayFault(token, place);
+}
+
+function parameterFault(
+  { name, text }: { readonly name: string; readonly text: string },
+  { amended, blueprint, scope }: Place,
+): Fault | undefined {
+  if (Object.hasOwn(amended.parameters, name)) return undefined;
+  const inScope = [
+    ...Object.keys(amended.parameters),
+    ...(blueprint.group === null || scope === 'group' ? [] : ['index']),
+  ];
+  return {
+    named: below('/parameters', name),
+    text: {
+      code: 'undeclared_placeholder',
+      message: `"${text}" names no parameter`,
+      hint: didYouMean(name, inScope) ?? `declare "${name}" under parameters, or write "<${text}" for the text itself`,
+    },
+  };
+}
+
+function indexFault({ blueprint, scope }: Place): Fault | undefined {
+  if (scope === 'server' && blueprint.group !== null) return undefined;
+  return {
+    text: {
+      code: 'index_outside_group',
+      message: '"<<index>>" has a meaning in resource_def of a group only',
+      hint: 'write "<<<index>>" for the text itself',
+    },
+  };
+}
+
+function arrayInGroupField({ text }: ArrayToken): ProblemText {
+  return {
+    code: 'array_in_group_property',
+    message: `${quote(text)} cannot stand in a property of the group itself`,
+    hint: 'use a parameter',
+  };
+}
+
+function arrayFault({ resource, property, text }: ArrayToken, { amended, byKey }: Place): Fault | undefined {
+  const blueprint = byKey.get(resource);
+  if (blueprint === undefined) {
+    // A resource without the shape of one is reported where it stands.
+    if (Object.hasOwn(amended.resources, resource)) return undefined;
+    return {
+      named: below('/resources', resource),
+      text: {
+        code: 'unknown_array_resource',
+        message: `${quote(text)} names no resource`,
+        hint: didYouMean(resource, byKey.keys()) ?? `the resources are ${[...byKey.keys()].join(', ')}`,
+      },
+    };
+  }
+  if (property === 'name' || blueprint.properties.has(property)) return undefined;
+  const advice = isStructural(property)
+    ? `"${property}" is structure and has no values`
+    : `add "${property}" to the properties of "${resource}"`;
+  return {
+    named: below(blueprint.propertiesPointer, property),
+    text: {
+      code: 'unknown_array_property',
+      message: `${quote(text)} names no property of "${resource}"`,
+      hint: didYouMean(property, ['name', ...blueprint.properties.keys()]) ?? advice,
+    },
+  };
+}
+
+function lookalike(written: string): ProblemText {
+  return {
+    code: 'not_a_placeholder',
+    severity: 'warning',
+    message: `${quote(written)} looks like a placeholder and is none`,
+    hint: "write <<parameter>>, <<index>> or <<(Array)['resource']['property']>>, without spaces",
+  };
+}

@@ -1,0 +1,73 @@
+// Whether every server of a stack has a name that is fit for one and its own. Names across stacks are seen elsewhere.
+import { problemAt } from '../model/entry.ts';
+import type { Origin } from '../model/expanded.ts';
+import { nameFault } from '../model/names.ts';
+import type { Problem } from '../model/problem.ts';
+import { quote } from '../model/quote.ts';
+import { type AmendedTemplate, problemIn } from './amend-template.ts';
+import type { Blueprint } from './blueprint.ts';
+import type { ResourceValues } from './compute-values.ts';
+import type { Parameters } from './resolve-parameters.ts';
+
+export interface NamesInput {
+  readonly amended: AmendedTemplate;
+  readonly parameters: Parameters;
+}
+
+/** Returns at most two problems a resource: for the first name that is unfit, and for the first that is taken. */
+export function checkServerNames(resources: readonly ResourceValues[], input: NamesInput): Problem[] {
+  const takenBy = new Map<string, Taken>();
+  return resources.flatMap((resource) => [...unfit(resource, input), ...repeated(resource, takenBy, input.amended)]);
+}
+
+interface Taken {
+  readonly name: string;
+  readonly key: string;
+}
+
+function unfit({ members: { blueprint }, servers }: ResourceValues, input: NamesInput): Problem[] {
+  for (const { name } of servers) {
+    const fault = name === 'all' ? 'is kept for the list of all records' : nameFault(name);
+    if (fault === undefined) continue;
+    const { entry, pointer } = originOfName(blueprint, input);
+    const message = `the server name ${quote(name)} of "${blueprint.key}" ${fault}`;
+    return [problemAt(entry, pointer, { code: 'bad_server_name', message })];
+  }
+  return [];
+}
+
+/** Notes the names, and reports the first that differs from an earlier one in case at most. */
+function repeated(
+  { members: { blueprint }, servers }: ResourceValues,
+  takenBy: Map<string, Taken>,
+  amended: AmendedTemplate,
+): Problem[] {
+  const { key, properties, pointer } = blueprint;
+  let clash: { readonly name: string; readonly taken: Taken } | undefined;
+  for (const { name } of servers) {
+    const folded = name.toLowerCase();
+    const taken = takenBy.get(folded);
+    if (taken === undefined) takenBy.set(folded, { name, key });
+    else clash ??= { name, taken };
+  }
+  if (clash === undefined) return [];
+  const at = properties.get('name')?.pointer ?? pointer;
+  return [problemIn(amended, at, { code: 'duplicate_server_name', ...clashText(key, clash) })];
+}
+
+function clashText(
+  key: string,
+  { name, taken }: { readonly name: string; readonly taken: Taken },
+): { readonly message: string; readonly hint: string } {
+  if (taken.key === key) {
+    return { message: `several members of "${key}" are called "${name}"`, hint: 'put <<index>> into the name' };
+  }
+  const other = taken.name === name ? '' : ` as "${taken.name}", which differs in case only`;
+  const message = `"${key}" makes the server "${name}", and "${taken.key}" makes it too${other}`;
+  return { message, hint: 'give one of them another name' };
+}
+
+function originOfName(blueprint: Blueprint, { amended, parameters }: NamesInput): Origin {
+  const [text] = blueprint.properties.get('name')?.texts ?? [];
+  return text === undefined ? amended.originOf(blueprint.pointer) : parameters.blame(text);
+}

@@ -1,0 +1,105 @@
+// From an instance and its template to the servers that should exist. Each stage has a file of its own; this one says
+// in which order they follow one another.
+import { type Entry, problemAt } from '../model/entry.ts';
+import type { ExpandedServer } from '../model/expanded.ts';
+import type { StackInstance, StackTemplate } from '../model/objects.ts';
+import { affecting, isClean, type Problem, sortProblems } from '../model/problem.ts';
+import { type AmendedTemplate, amendTemplate } from './amend-template.ts';
+import { assembleServers } from './assemble-servers.ts';
+import type { Blueprint } from './blueprint.ts';
+import { checkAmended } from './check-amended.ts';
+import { checkServerNames } from './check-server-names.ts';
+import { computeValues } from './compute-values.ts';
+import { checkConfigurationOnly } from './configuration-only.ts';
+import type { Expansion } from './expansion.ts';
+import { type Members, membersOf } from './group-members.ts';
+import { SERVERS_MAX } from './limits.ts';
+import { readBlueprints } from './read-blueprints.ts';
+import { resolveDependencies } from './resolve-dependencies.ts';
+import { type Parameters, resolveParameters } from './resolve-parameters.ts';
+
+type Instance = Entry<StackInstance> & { readonly object: StackInstance };
+
+/** A stage answers with problems, and with servers where it could go on to the end. */
+interface Stage {
+  readonly servers: readonly ExpandedServer[];
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Returns the servers of an instance, or what is wrong with it. Both files are right by themselves. Errors name the
+ * instance; those of a template, unless an amendment mends them, are the same as checkTemplate finds.
+ */
+export function expandStack(
+  instance: Instance,
+  template: Entry<StackTemplate> & { readonly object: StackTemplate },
+): Expansion {
+  const amended = amendTemplate(instance, template);
+  const { servers, problems } = expandAmended(instance, amended);
+  return {
+    keys: Object.keys(amended.resources),
+    servers: isClean(problems) ? servers : [],
+    problems: sortProblems(affecting(problems, instance.object.name)),
+  };
+}
+
+/** Reads and checks everything that is written; only where that is right are values computed. */
+function expandAmended(instance: Instance, amended: AmendedTemplate): Stage {
+  const { blueprints, problems: shape } = readBlueprints(amended);
+  const parameters = resolveParameters(instance, amended);
+  const written = [...amended.problems, ...shape, ...parameters.problems, ...checkAmended(amended, blueprints)];
+  if (!isClean(written)) return { servers: [], problems: written };
+  const { members, problems: counted } = countServers(blueprints, { amended, parameters });
+  const problems = [...written, ...counted];
+  if (!isClean(problems)) return { servers: [], problems };
+  const stage = expandMembers(members, { instance: instance.object.name, amended, parameters });
+  return { ...stage, problems: [...problems, ...stage.problems] };
+}
+
+interface Read {
+  readonly amended: AmendedTemplate;
+  readonly parameters: Parameters;
+}
+
+function countServers(
+  blueprints: readonly Blueprint[],
+  { amended, parameters }: Read,
+): { readonly members: readonly Members[]; readonly problems: readonly Problem[] } {
+  const all: Members[] = [];
+  const problems: Problem[] = [];
+  let servers = 0;
+  for (const blueprint of blueprints) {
+    const retired = amended.retired.get(blueprint.key) ?? [];
+    const { members, problems: own } = membersOf(blueprint, { parameters, retired });
+    all.push(members);
+    problems.push(...own);
+    servers += members.indexes.length;
+    if (servers > SERVERS_MAX)
+      return { members: all, problems: [...problems, tooManyServers(blueprint, { amended, parameters })] };
+  }
+  return { members: all, problems };
+}
+
+function expandMembers(members: readonly Members[], input: Read & { readonly instance: string }): Stage {
+  const { instance, amended, parameters } = input;
+  const values = computeValues({ instance, amended, parameters: parameters.values, members });
+  const named = [...values.problems, ...checkServerNames(values.resources, input)];
+  // Servers that share a name cannot be told apart by what they depend on.
+  if (!isClean(named)) return { servers: [], problems: named };
+  const { resolved, problems } = resolveDependencies(values.resources, input);
+  const warnings = resolved.flatMap((resource) => checkConfigurationOnly(resource, amended));
+  return {
+    servers: assembleServers(resolved, { instance, amended, parameters }),
+    problems: [...problems, ...warnings],
+  };
+}
+
+function tooManyServers({ group, pointer }: Blueprint, { amended, parameters }: Read): Problem {
+  const count = group?.get('count');
+  const origin = count === undefined ? amended.originOf(pointer) : parameters.blame(count);
+  return problemAt(origin.entry, origin.pointer, {
+    code: 'stack_too_large',
+    message: 'with these servers the stack has more than 50,000',
+    hint: 'divide it into several stacks',
+  });
+}

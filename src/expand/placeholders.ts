@@ -1,0 +1,63 @@
+// Finds the placeholders in a text. Knows nothing of what they stand for; see substitute.ts.
+
+/** A piece of a text. `text` is what is meant for a literal, and what is written for a placeholder. */
+export type Token =
+  | { readonly kind: 'literal'; readonly text: string }
+  | { readonly kind: 'parameter'; readonly text: string; readonly name: string }
+  | { readonly kind: 'index'; readonly text: string }
+  | ArrayToken;
+
+/** `<<(Array)['resource']['property']>>`: a property of every server of another resource. */
+export interface ArrayToken {
+  readonly kind: 'array';
+  readonly text: string;
+  readonly resource: string;
+  readonly property: string;
+}
+
+const PLACEHOLDER = /(<?)<<(?:(\w[\w.-]*)|\(Array\)\['([^'<>]*)'\]\['([^'<>]*)'\])>>/g;
+const LOOKALIKE = /(?<!<)<<(?:\s*\(?\s*Array\b[^<>]*|\s+\w[\w.-]*\s*)>>/gi;
+
+/**
+ * Returns the pieces of a text in order, no two literals side by side. `<<` that opens none of the three forms is
+ * literal; `<<<` before one of them stands for a literal `<<`, and the rest of that form is literal too.
+ */
+export function tokenize(text: string): readonly Token[] {
+  const tokens: Token[] = [];
+  let literal = '';
+  let end = 0;
+  for (const match of text.matchAll(PLACEHOLDER)) {
+    const [written, extra] = match;
+    literal += text.slice(end, match.index);
+    end = match.index + written.length;
+    if (extra === '<') {
+      literal += written.slice(1);
+      continue;
+    }
+    if (literal !== '') tokens.push({ kind: 'literal', text: literal });
+    literal = '';
+    tokens.push(placeholderOf(match));
+  }
+  literal += text.slice(end);
+  return literal === '' ? tokens : [...tokens, { kind: 'literal', text: literal }];
+}
+
+/** Returns what looks like a placeholder in a text and is none, as written: `<< zone >>`, `<<(Array)["a"]["b"]>>`. */
+export function lookalikes(text: string): readonly string[] {
+  return [...text.matchAll(LOOKALIKE)].map(([written]) => written).filter((written) => isLiteral(tokenize(written)));
+}
+
+/** Returns true where no placeholder is among the tokens. */
+export function isLiteral(tokens: readonly Token[]): boolean {
+  return tokens.every(({ kind }) => kind === 'literal');
+}
+
+/** Returns the text that tokens without placeholders stand for. */
+export function literalOf(tokens: readonly Token[]): string {
+  return tokens.map(({ text }) => text).join('');
+}
+
+function placeholderOf([text, , name, resource = '', property = '']: RegExpExecArray): Token {
+  if (name === undefined) return { kind: 'array', text, resource, property };
+  return name === 'index' ? { kind: 'index', text } : { kind: 'parameter', text, name };
+}

@@ -1,0 +1,138 @@
+// What has to be done before each server: resource keys of the own stack become all their servers, other names stay.
+import { below } from '../model/entry.ts';
+import type { OutsideDependency } from '../model/expanded.ts';
+import { compareNames } from '../model/names.ts';
+import type { Problem } from '../model/problem.ts';
+import { type AmendedTemplate, problemIn } from './amend-template.ts';
+import type { Blueprint, Text } from './blueprint.ts';
+import { type CycleStep, dependencyCycle, dependsOnPointer } from './check-cycles.ts';
+import type { Named, ResourceValues, ServerValues } from './compute-values.ts';
+import { dependencyOrder } from './dependency-order.ts';
+import { DEPENDENCIES_MAX } from './limits.ts';
+import type { Parameters } from './resolve-parameters.ts';
+import { takenAwayButUsed } from './taken-away.ts';
+
+export interface Dependencies {
+  /** Server names, sorted, without repeats. */
+  readonly dependsOn: readonly string[];
+  readonly outside: readonly OutsideDependency[];
+}
+
+export interface ResolvedResource extends ResourceValues {
+  readonly servers: readonly (ServerValues & Dependencies)[];
+}
+
+interface DependenciesInput {
+  readonly amended: AmendedTemplate;
+  readonly parameters: Pick<Parameters, 'blame'>;
+}
+
+/** Returns the resources with the dependencies of every server, and the circles that they make. */
+export function resolveDependencies(
+  resources: readonly ResourceValues[],
+  { amended, parameters }: DependenciesInput,
+): { readonly resolved: readonly ResolvedResource[]; readonly problems: readonly Problem[] } {
+  const stack = new Stack(resources, { amended, parameters });
+  const resolved = resources.map((resource) => stack.resolve(resource));
+  return { resolved, problems: [...stack.problems, ...stack.findCycles()] };
+}
+
+const NO_DEPENDENCIES: Dependencies = { dependsOn: [], outside: [] };
+
+/** A server, or a resource key that stands for all its servers. Keys keep the graph small: n + m edges and not n × m. */
+interface Step extends CycleStep {
+  readonly isKey: boolean;
+  readonly needs: Step[];
+}
+
+/** The servers of a stack by the names under which they can be depended on. */
+class Stack {
+  readonly problems: Problem[] = [];
+  readonly #amended: AmendedTemplate;
+  readonly #blame: Parameters['blame'];
+  /** What is written under `depends_on`, by its pointer. */
+  readonly #texts = new Map<string, Text>();
+  readonly #keys = new Map<string, Step>();
+  readonly #servers = new Map<string, Step>();
+  /** By the very list, which servers share. */
+  readonly #known = new Map<readonly Named[], Dependencies>();
+  #left = DEPENDENCIES_MAX;
+
+  constructor(resources: readonly ResourceValues[], { amended, parameters }: DependenciesInput) {
+    this.#amended = amended;
+    this.#blame = parameters.blame;
+    for (const { members, servers } of resources) {
+      for (const text of members.blueprint.structure.get('depends_on')?.texts ?? [])
+        this.#texts.set(text.pointer, text);
+      const { key } = members.blueprint;
+      const pointer = dependsOnPointer(members.blueprint);
+      const steps = servers.map(({ name }): Step => ({ label: name, pointer, isKey: false, needs: [] }));
+      for (const step of steps) this.#servers.set(step.label, step);
+      this.#keys.set(key, { label: key, pointer, isKey: true, needs: steps });
+    }
+  }
+
+  resolve(resource: ResourceValues): ResolvedResource {
+    const { blueprint } = resource.members;
+    const servers = resource.servers.map((server) => {
+      // Once there are too many they are not even collected.
+      if (this.#left < 0) return { ...server, ...NO_DEPENDENCIES };
+      const dependencies = this.#known.get(server.needs) ?? this.#dependenciesOf(server.needs);
+      this.#known.set(server.needs, dependencies);
+      this.#charge(dependencies, blueprint);
+      this.#servers.get(server.name)?.needs.push(...this.#stepsOf(server.needs));
+      return { ...server, ...dependencies };
+    });
+    return { ...resource, servers };
+  }
+
+  findCycles(): Problem[] {
+    const { cycles } = dependencyOrder(this.#keys.values(), ({ needs }) => needs);
+    return cycles.map((cycle) => dependencyCycle(this.#amended, cycle.filter(isShown)));
+  }
+
+  #dependenciesOf(needs: readonly Named[]): Dependencies {
+    const dependsOn = new Set<string>();
+    const outside: OutsideDependency[] = [];
+    for (const { name, pointer } of needs) {
+      // An empty name is a parameter that was left empty: no dependency.
+      if (name === '' || dependsOn.has(name)) continue;
+      const key = this.#keys.get(name);
+      for (const server of key?.needs ?? [{ label: name }]) dependsOn.add(server.label);
+      if (key !== undefined || this.#servers.has(name)) continue;
+      const removed = this.#removed(name, pointer);
+      const text = this.#texts.get(pointer);
+      const origin = text === undefined ? this.#amended.originOf(pointer) : this.#blame(text);
+      if (removed === null) outside.push({ server: name, origin });
+      else this.problems.push(removed);
+    }
+    return { dependsOn: [...dependsOn].sort(compareNames), outside };
+  }
+
+  /** Where the template means a resource that the instance took away, no server of another stack is meant. */
+  #removed(name: string, pointer: string): Problem | null {
+    const removal = this.#amended.removedBy(below('/resources', name));
+    if (removal === null || this.#amended.isAdded(pointer)) return null;
+    return takenAwayButUsed(removal, name, pointer);
+  }
+
+  #stepsOf(needs: readonly Named[]): Step[] {
+    return needs.flatMap(({ name }) => this.#keys.get(name) ?? this.#servers.get(name) ?? []);
+  }
+
+  #charge({ dependsOn }: Dependencies, blueprint: Blueprint): void {
+    this.#left -= dependsOn.length;
+    if (this.#left >= 0) return;
+    const message = `with those of "${blueprint.key}" the servers of this stack have more than 5,000,000 dependencies`;
+    const hint = 'depend on fewer servers, or divide the stack';
+    this.problems.push(
+      problemIn(this.#amended, dependsOnPointer(blueprint), { code: 'stack_too_large', message, hint }),
+    );
+  }
+}
+
+/** A server that stands in a circle because its whole resource does is covered by the key before it. */
+function isShown(step: Step, position: number, cycle: readonly Step[]): boolean {
+  const before = cycle.at(position - 1);
+  return step.isKey || before === undefined || !before.isKey;
+}

@@ -1,0 +1,93 @@
+// The parameters of a stack: declared with defaults by the template, given values by the instance.
+import { below, type Entry, problemAt } from '../model/entry.ts';
+import type { Origin } from '../model/expanded.ts';
+import type { Json } from '../model/json.ts';
+import type { StackInstance } from '../model/objects.ts';
+import type { Problem } from '../model/problem.ts';
+import { quote } from '../model/quote.ts';
+import { didYouMean } from '../model/suggest.ts';
+import { type AmendedTemplate, problemIn } from './amend-template.ts';
+import type { Text } from './blueprint.ts';
+import { MISTAKES_MAX } from './limits.ts';
+import { isLiteral, tokenize } from './placeholders.ts';
+
+export interface Parameters {
+  readonly values: ReadonlyMap<string, string>;
+  /** Where the text has to change that gives `text` its value: the parameter it consists of, or else the text itself. */
+  readonly blame: (text: Text) => Origin;
+  readonly problems: readonly Problem[];
+}
+
+type Instance = Entry<StackInstance> & { readonly object: StackInstance };
+
+/** Returns the value of every parameter: the instance's, else the default. An empty default counts as none. */
+export function resolveParameters(instance: Instance, amended: AmendedTemplate): Parameters {
+  const values = new Map<string, string>();
+  const problems: Problem[] = [];
+  const given = new Map(Object.entries(instance.object.parameters));
+  for (const [name, fallback] of Object.entries(amended.parameters)) {
+    const value = given.get(name) ?? (fallback === '' ? undefined : fallback);
+    if (typeof value === 'string') values.set(name, value);
+    else if (value === undefined) problems.push(noValue(instance, name));
+  }
+  const unknown = [...given.keys()].filter((name) => !Object.hasOwn(amended.parameters, name));
+  problems.push(...unknown.slice(0, MISTAKES_MAX).map((name) => undeclared(instance, name, amended)));
+  return { values, problems, blame: (text) => blame(text, { instance, given, amended }) };
+}
+
+/** Returns what is wrong with the default values; what parameters may be called is for the schemas of the files. */
+export function checkParameters(amended: AmendedTemplate): Problem[] {
+  return Object.entries(amended.parameters).flatMap(([name, value]) => {
+    const fault = defaultFault(value);
+    return fault === undefined ? [] : [problemIn(amended, below('/parameters', name), fault)];
+  });
+}
+
+interface Surroundings {
+  readonly instance: Instance;
+  readonly given: ReadonlyMap<string, string>;
+  readonly amended: AmendedTemplate;
+}
+
+function blame({ tokens, pointer }: Text, { instance, given, amended }: Surroundings): Origin {
+  const [only] = tokens;
+  if (tokens.length !== 1 || only?.kind !== 'parameter') return amended.originOf(pointer);
+  const parameter = below('/parameters', only.name);
+  return given.has(only.name) ? { entry: instance, pointer: parameter } : amended.originOf(parameter);
+}
+
+function noValue(instance: Instance, name: string): Problem {
+  return problemAt(instance, below('/parameters', name), {
+    code: 'missing_parameter',
+    message: `the parameter "${name}" has no value`,
+    hint: `give it one under parameters; an empty one is written ${name}: ""`,
+  });
+}
+
+function undeclared(instance: Instance, name: string, { parameters, removedBy }: AmendedTemplate): Problem {
+  const pointer = below('/parameters', name);
+  const gone = removedBy(pointer) === null ? null : 'stackTemplateSubstractions takes it away: remove one of the two';
+  return problemAt(instance, pointer, {
+    code: 'undeclared_parameter',
+    message: `the template "${instance.object.stackTemplate}" has no parameter "${name}"`,
+    hint: gone ?? didYouMean(name, Object.keys(parameters)) ?? 'remove it, or declare it in the template',
+    part: 'key',
+  });
+}
+
+function defaultFault(value: Json): { code: string; message: string; hint: string } | undefined {
+  if (typeof value !== 'string') {
+    const isPlain = typeof value === 'number' || typeof value === 'boolean';
+    return {
+      code: 'wrong_type',
+      message: `the value of a parameter must be a string, and not ${quote(value)}`,
+      hint: isPlain ? `write it in quotes: "${value}"` : 'write "" for no default',
+    };
+  }
+  if (isLiteral(tokenize(value))) return undefined;
+  return {
+    code: 'placeholder_in_parameter',
+    message: `the placeholder in ${quote(value)} would never be replaced`,
+    hint: 'parameters hold plain text; put the placeholder into the property',
+  };
+}

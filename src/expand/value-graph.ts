@@ -1,0 +1,42 @@
+// Which property's values need which others: the order in which Array placeholders can be filled.
+import type { Blueprint, PropertyText } from './blueprint.ts';
+import type { ArrayToken } from './placeholders.ts';
+
+/** One property of all servers of a resource. */
+export interface ValueNode {
+  readonly blueprint: Blueprint;
+  readonly property: string;
+  /** Null for the name of servers that are given none: it is made of the instance's name, the key and the index. */
+  readonly text: PropertyText | null;
+}
+
+/** By resource key, then by property. Every resource has a `name`. */
+export type ValueGraph = ReadonlyMap<string, ReadonlyMap<string, ValueNode>>;
+
+/** Returns a node for every property of every resource; structural ones have no values that could be listed. */
+export function valueGraph(blueprints: readonly Blueprint[]): ValueGraph {
+  return new Map(blueprints.map((blueprint) => [blueprint.key, nodesOf(blueprint)]));
+}
+
+/** Returns all nodes, in the order of the resources. */
+export function allNodes(graph: ValueGraph): readonly ValueNode[] {
+  return [...graph.values()].flatMap((properties) => [...properties.values()]);
+}
+
+/** Returns the node that an Array placeholder names, if it is there. */
+export function nodeFor(graph: ValueGraph, { resource, property }: ArrayToken): ValueNode | undefined {
+  return graph.get(resource)?.get(property);
+}
+
+/** Returns the nodes whose values a property is made of. Names of what is not there are passed over. */
+export function needsOf(graph: ValueGraph, property: PropertyText | null): readonly ValueNode[] {
+  return (property?.texts ?? []).flatMap(({ tokens }) =>
+    tokens.flatMap((token) => (token.kind === 'array' ? (nodeFor(graph, token) ?? []) : [])),
+  );
+}
+
+function nodesOf(blueprint: Blueprint): ReadonlyMap<string, ValueNode> {
+  const nodes = new Map<string, ValueNode>([['name', { blueprint, property: 'name', text: null }]]);
+  for (const [property, text] of blueprint.properties) nodes.set(property, { blueprint, property, text });
+  return nodes;
+}

@@ -1,0 +1,243 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { amendTemplate, templateAsWritten } from '../../src/expand/amend-template.ts';
+import { layOver } from '../../src/expand/lay-over.ts';
+import { takeAway } from '../../src/expand/take-away.ts';
+import { emptyMap, type JsonMap } from '../../src/model/json.ts';
+import { describeProblems, instanceEntry, templateEntry } from '../support/entries.ts';
+
+const TEMPLATE = templateEntry(`
+parameters: { zone: a, size: "" }
+resources:
+  web:
+    type: Platform::ResourceGroup
+    properties:
+      count: "3"
+      resource_def: { properties: { role: web, zone: "<<zone>>" } }
+  db:
+    type: Platform::Server
+    properties: { role: db, tags: [x, y] }
+`);
+
+describe('layOver', () => {
+  test.each<[what: string, lower: JsonMap, upper: JsonMap, value: JsonMap, taken: readonly string[]]>([
+    ['nothing', { a: '1' }, {}, { a: '1' }, []],
+    ['a new key', { a: '1' }, { b: '2' }, { a: '1', b: '2' }, ['/b']],
+    ['another value', { a: '1' }, { a: '2' }, { a: '2' }, ['/a']],
+    ['maps key by key', { a: { x: '1', y: '1' } }, { a: { y: '2' } }, { a: { x: '1', y: '2' } }, ['/a/y']],
+    ['an empty map over a map', { a: { x: '1' } }, { a: {} }, { a: { x: '1' } }, []],
+    ['a list replaces a list', { a: ['1', '2'] }, { a: ['3'] }, { a: ['3'] }, ['/a']],
+    ['a map replaces a text', { a: '1' }, { a: { x: '2' } }, { a: { x: '2' } }, ['/a']],
+    ['a text replaces a map', { a: { x: '1' } }, { a: '2' }, { a: '2' }, ['/a']],
+    [
+      'keys that a pointer escapes',
+      { 'a/b': '1' },
+      { 'a/b': '2', '~': '3' },
+      { 'a/b': '2', '~': '3' },
+      ['/a~1b', '/~0'],
+    ],
+  ])('%s', (_what, lower, upper, value, taken) => {
+    const before = structuredClone(lower);
+    const laid = layOver(lower, upper);
+    expect({ ...laid.value }).toEqual(value);
+    expect([...laid.taken]).toEqual(taken);
+    expect(lower).toEqual(before);
+  });
+});
+
+describe('takeAway', () => {
+  const whole = { a: { x: '1', y: ['2'] }, b: '3' };
+
+  test.each<[what: string, named: JsonMap, value: JsonMap, removed: readonly string[]]>([
+    ['nothing', {}, whole, []],
+    ['{}', { b: {} }, { a: whole.a }, ['/b']],
+    ['null', { b: null }, { a: whole.a }, ['/b']],
+    ['""', { b: '' }, { a: whole.a }, ['/b']],
+    ['true', { b: true }, { a: whole.a }, ['/b']],
+    ['a key further down', { a: { x: {} } }, { a: { y: ['2'] }, b: '3' }, ['/a/x']],
+    ['the last key of a map leaves the map', { a: { x: {}, y: {} } }, { a: {}, b: '3' }, ['/a/x', '/a/y']],
+    ['a whole map', { a: {} }, { b: '3' }, ['/a']],
+  ])('%s', (_what, named, value, removed) => {
+    const before = structuredClone(whole);
+    const taken = takeAway(whole, named);
+    expect({ ...taken.value }).toEqual(value);
+    expect([...taken.removed]).toEqual(removed);
+    expect([...taken.missing, ...taken.notLeaves]).toEqual([]);
+    expect(whole).toEqual(before);
+  });
+
+  test('names what is not there, with what is', () => {
+    const { value, missing } = takeAway(whole, { c: {}, a: { z: {} }, b: { deep: {} } });
+    expect({ ...value }).toEqual(whole);
+    expect([...missing]).toEqual([
+      ['/c', ['a', 'b']],
+      ['/a/z', ['x', 'y']],
+      ['/b/deep', []],
+    ]);
+  });
+
+  test.each([[['2']], ['text'], [false], [1]])('%j is no leaf', (leaf) => {
+    const { value, notLeaves } = takeAway(whole, { b: leaf });
+    expect({ ...value }).toEqual(whole);
+    expect([...notLeaves]).toEqual([['/b', leaf]]);
+  });
+});
+
+describe('a key of a user', () => {
+  test.each(['__proto__', 'constructor', 'prototype', 'toString'])('%s is a key like any other', (key) => {
+    const upper = emptyMap();
+    upper[key] = { polluted: 'yes' };
+    const { value } = layOver({ a: '1' }, upper);
+    expect(Object.keys(value)).toEqual(['a', key]);
+    expect(Object.keys(takeAway(value, upper).value)).toEqual(['a', key]);
+    expect(Reflect.get({}, 'polluted')).toBeUndefined();
+  });
+
+  test('taking away what was laid over leaves the rest as it was', () => {
+    const key = fc.constantFrom('a', 'b', 'c', '__proto__');
+    const map = fc.dictionary(key, fc.dictionary(key, fc.string(), { noNullPrototype: false }), {
+      noNullPrototype: false,
+    });
+    fc.assert(
+      fc.property(map, map, (lower, upper) => {
+        const added = Object.fromEntries(Object.keys(upper).map((name) => [`new ${name}`, 'x']));
+        const named = Object.fromEntries(Object.keys(added).map((name) => [name, {}]));
+        expect(takeAway(layOver(lower, added).value, named).value).toEqual(layOver(lower, {}).value);
+      }),
+    );
+  });
+});
+
+describe('amendTemplate', () => {
+  test('changes nothing where nothing is named', () => {
+    const amended = amendTemplate(instanceEntry('stackTemplate: web'), TEMPLATE);
+    const written = templateAsWritten(TEMPLATE);
+    expect(amended.parameters).toEqual(written.parameters);
+    expect(amended.resources).toEqual(written.resources);
+    expect(amended.problems).toEqual([]);
+  });
+
+  test('substracts after it adds', () => {
+    const instance = instanceEntry(`
+stackTemplate: web
+stackTemplateAdditions: { parameters: { extra: "1" }, resources: { db: { properties: { role: x, more: "2" } } } }
+stackTemplateSubstractions: { parameters: { extra: {} }, resources: { db: { properties: { role: {} } } } }
+`);
+    const { parameters, resources } = amendTemplate(instance, TEMPLATE);
+    expect({ ...parameters }).toEqual({ zone: 'a', size: '' });
+    expect(resources.db).toEqual({ type: 'Platform::Server', properties: { tags: ['x', 'y'], more: '2' } });
+  });
+
+  test('knows where each value is written', () => {
+    const instance = instanceEntry(`
+stackTemplate: web
+stackTemplateAdditions:
+  resources:
+    db: { properties: { role: x } }
+    new: { type: Platform::Server }
+stackTemplateSubstractions: { resources: { web: { properties: { resource_def: { properties: { zone: {} } } } } } }
+`);
+    const { originOf, isAdded, removedBy } = amendTemplate(instance, TEMPLATE);
+    const role = '/resources/db/properties/role';
+    expect(originOf(role)).toEqual({ entry: instance, pointer: `/stackTemplateAdditions${role}` });
+    expect(isAdded('/resources/new/properties/anything')).toBe(true);
+    expect(originOf('/resources/db/properties/tags/0')).toEqual({
+      entry: TEMPLATE,
+      pointer: '/resources/db/properties/tags/0',
+    });
+    const zone = '/resources/web/properties/resource_def/properties/zone';
+    expect(removedBy(`${zone}/0`)).toEqual({ entry: instance, pointer: `/stackTemplateSubstractions${zone}` });
+    expect(removedBy(role)).toBeNull();
+    expect(templateAsWritten(TEMPLATE).removedBy(zone)).toBeNull();
+  });
+
+  test('retires members, and keeps a group of which nothing else is named', () => {
+    const instance = instanceEntry(`
+stackTemplate: web
+stackTemplateSubstractions: { resources: { web: { index: ["2", "05"] } } }
+`);
+    const { retired, resources } = amendTemplate(instance, TEMPLATE);
+    expect(retired.get('web')?.map(({ index }) => index)).toEqual([2, 5]);
+    expect(retired.get('web')?.[1]?.origin.pointer).toBe('/stackTemplateSubstractions/resources/web/index/1');
+    expect(Object.keys(resources)).toEqual(['web', 'db']);
+  });
+
+  test('an empty section takes nothing away', () => {
+    const instance = instanceEntry(
+      '{ stackTemplate: web, stackTemplateSubstractions: { parameters: {}, resources: {} } }',
+    );
+    const { parameters, resources, problems } = amendTemplate(instance, TEMPLATE);
+    expect(Object.keys(parameters)).toEqual(['zone', 'size']);
+    expect(Object.keys(resources)).toEqual(['web', 'db']);
+    expect(problems).toEqual([]);
+  });
+
+  test('the description has no effect', () => {
+    const instance = instanceEntry(
+      '{ stackTemplate: web, stackTemplateAdditions: { description: x }, stackTemplateSubstractions: { description: {} } }',
+    );
+    expect(amendTemplate(instance, TEMPLATE).problems).toEqual([]);
+  });
+
+  test.each<[what: string, substractions: string, problem: string]>([
+    [
+      'a resource that is not there',
+      '{ resources: { wbe: {} } }',
+      'warning shop.yaml:2:44 nothing_to_take_away: there is no "wbe" to take away (did you mean "web"?)',
+    ],
+    [
+      'a property that is not there',
+      '{ resources: { db: { properties: { colour: {} } } } }',
+      'warning shop.yaml:2:64 nothing_to_take_away: there is no "colour" to take away (remove it from stackTemplateSubstractions)',
+    ],
+    [
+      'an index of a single server',
+      '{ resources: { db: { index: ["1"] } } }',
+      'warning shop.yaml:2:50 nothing_to_take_away: there is no "index" to take away (remove it from stackTemplateSubstractions)',
+    ],
+    [
+      'all resources at once',
+      '{ resources: true }',
+      'shop.yaml:2:42 bad_amendment: resources must be a map, and not true (name each of the resources that is meant)',
+    ],
+  ])('reports %s', (_what, substractions, problem) => {
+    const instance = instanceEntry(`stackTemplate: web\nstackTemplateSubstractions: ${substractions}`);
+    expect(describeProblems(amendTemplate(instance, TEMPLATE).problems)).toEqual([problem]);
+  });
+
+  test.each<[what: string, index: JsonMap[string], problem: string]>([
+    ['a number', [2], 'index is 2; it must be a list of member numbers as strings (write ["2"])'],
+    [
+      'no list',
+      '2',
+      'index is "2"; it must be a list of member numbers as strings (write index: ["2"] to retire member 2)',
+    ],
+    [
+      'a leaf',
+      {},
+      'index is {}; it must be a list of member numbers as strings (write index: ["2"] to retire member 2)',
+    ],
+    [
+      'a word',
+      ['two'],
+      'index is "two"; it must be a list of member numbers as strings (write index: ["2"] to retire member 2)',
+    ],
+  ])('refuses %s as a retired index', (_what, index, problem) => {
+    const right = instanceEntry('stackTemplate: web');
+    const object = { ...right.object, stackTemplateSubstractions: { resources: { web: { index } } } };
+    const { problems, resources } = amendTemplate({ ...right, object }, TEMPLATE);
+    expect(describeProblems(problems)).toEqual([`shop.yaml:1:1 bad_retired_index: ${problem}`]);
+    expect(Object.keys(resources)).toContain('web');
+  });
+
+  test('refuses what is no leaf', () => {
+    const right = instanceEntry('stackTemplate: web');
+    const object = {
+      ...right.object,
+      stackTemplateSubstractions: { resources: { db: { properties: { role: 'db' } } } },
+    };
+    expect(describeProblems(amendTemplate({ ...right, object }, TEMPLATE).problems)).toEqual([
+      'shop.yaml:1:1 bad_amendment: "db" takes nothing away (write role: {} to take "role" away)',
+    ]);
+  });
+});

@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'vitest';
+import { checkTemplate } from '../../src/expand/check-template.ts';
+import { describeProblems, templateEntry } from '../support/entries.ts';
+
+/** Line 3 holds the parameters; `resources` begins in line 4. */
+function problemsOf(resources: string, parameters = '{ zone: a, size: "" }'): string[] {
+  return describeProblems(checkTemplate(templateEntry(`description: x\n\nparameters: ${parameters}\n${resources}`)));
+}
+
+function server(properties: string): string {
+  return `resources:\n  db:\n    type: Platform::Server\n    properties: ${properties}\n`;
+}
+
+function group(fields: string, properties = '{}'): string {
+  return `resources:
+  web:
+    type: Platform::ResourceGroup
+    properties:
+      resource_def: { properties: ${properties} }
+      ${fields}
+`;
+}
+
+describe('a right template has no problems', () => {
+  test.each([
+    ['an empty one', ''],
+    [
+      'every form of placeholder',
+      group('count: "<<size>>"', `{ a: "<<zone>>", b: "<<index>>", c: "<<(Array)['web']['b']>>" }`),
+    ],
+    ['a single server without properties', 'resources: { db: { type: Platform::Server } }'],
+    ['a group that lists itself', group('count: "2"', `{ peers: "<<(Array)['web']['name']>>" }`)],
+    ['a literal <<', server('{ page: "<<<nowhere>> cat <<EOF" }')],
+    ['an index with leading zeros', group('count: "0"\n      index_start: "01"')],
+    ['a percentage', group('count: "3"\n      max_unavailable: "25%"\n      pause_seconds: "0"')],
+    ['a server name in depends_on', server('{ depends_on: [elsewhere, ""] }')],
+  ])('%s', (_what, resources) => {
+    expect(problemsOf(resources)).toEqual([]);
+  });
+});
+
+describe('placeholders', () => {
+  test.each<[what: string, resources: string, problem: string]>([
+    [
+      'a parameter that nearly is there',
+      server('{ a: "<<zoen>>" }'),
+      'web.yaml:7:22 undeclared_placeholder: "<<zoen>>" names no parameter (did you mean "zone"?)',
+    ],
+    [
+      'a parameter that is nowhere',
+      server('{ a: [x, "<<colour>>"] }'),
+      'web.yaml:7:26 undeclared_placeholder: "<<colour>>" names no parameter (declare "colour" under parameters, or write "<<<colour>>" for the text itself)',
+    ],
+    [
+      'an index that is misspelled in a member',
+      group('count: "1"', '{ a: "<<idnex>>" }'),
+      'web.yaml:8:40 undeclared_placeholder: "<<idnex>>" names no parameter (did you mean "index"?)',
+    ],
+    [
+      'an index that is misspelled where none is',
+      server('{ a: "<<idnex>>" }'),
+      'web.yaml:7:22 undeclared_placeholder: "<<idnex>>" names no parameter (declare "idnex" under parameters, or write "<<<idnex>>" for the text itself)',
+    ],
+    [
+      'a name of every object',
+      server('{ a: "<<constructor>>" }'),
+      'web.yaml:7:22 undeclared_placeholder: "<<constructor>>" names no parameter (declare "constructor" under parameters, or write "<<<constructor>>" for the text itself)',
+    ],
+    [
+      'an index of a single server',
+      server('{ a: "<<index>>" }'),
+      'web.yaml:7:22 index_outside_group: "<<index>>" has a meaning in resource_def of a group only (write "<<<index>>" for the text itself)',
+    ],
+    [
+      'an index in a property of the group',
+      group('count: "<<index>>"'),
+      'web.yaml:9:14 index_outside_group: "<<index>>" has a meaning in resource_def of a group only (write "<<<index>>" for the text itself)',
+    ],
+    [
+      'an Array in a property of the group',
+      group(`count: "<<(Array)['web']['name']>>"`),
+      `web.yaml:9:14 array_in_group_property: "<<(Array)['web']['name']>>" cannot stand in a property of the group itself (use a parameter)`,
+    ],
+    [
+      'an Array of a resource that nearly is there',
+      server(`{ a: "<<(Array)['dbs']['name']>>" }`),
+      `web.yaml:7:22 unknown_array_resource: "<<(Array)['dbs']['name']>>" names no resource (did you mean "db"?)`,
+    ],
+    [
+      'an Array of a resource that is nowhere',
+      server(`{ a: "<<(Array)['cache']['name']>>" }`),
+      `web.yaml:7:22 unknown_array_resource: "<<(Array)['cache']['name']>>" names no resource (the resources are db)`,
+    ],
+    [
+      'an Array of a property that nearly is there',
+      server(`{ port: "1", a: "<<(Array)['db']['prot']>>" }`),
+      `web.yaml:7:33 unknown_array_property: "<<(Array)['db']['prot']>>" names no property of "db" (did you mean "port"?)`,
+    ],
+    [
+      'an Array of a property that is nowhere',
+      server(`{ a: "<<(Array)['db']['colour']>>" }`),
+      `web.yaml:7:22 unknown_array_property: "<<(Array)['db']['colour']>>" names no property of "db" (add "colour" to the properties of "db")`,
+    ],
+    [
+      'an Array of what is structure',
+      server(`{ depends_on: x, a: "<<(Array)['db']['depends_on']>>" }`),
+      `web.yaml:7:37 unknown_array_property: "<<(Array)['db']['depends_on']>>" names no property of "db" ("depends_on" is structure and has no values)`,
+    ],
+    [
+      'what looks like a placeholder',
+      server('{ a: "<< zone >>" }'),
+      `warning web.yaml:7:22 not_a_placeholder: "<< zone >>" looks like a placeholder and is none (write <<parameter>>, <<index>> or <<(Array)['resource']['property']>>, without spaces)`,
+    ],
+  ])('%s', (_what, resources, problem) => {
+    expect(problemsOf(resources)).toEqual([problem]);
+  });
+
+  test('one in a default value would never be replaced', () => {
+    expect(problemsOf('', '{ a: "<<b>>", b: "" }')).toEqual([
+      'web.yaml:3:18 placeholder_in_parameter: the placeholder in "<<b>>" would never be replaced (parameters hold plain text; put the placeholder into the property)',
+    ]);
+  });
+
+  test('all mistakes of a text are found at once', () => {
+    expect(problemsOf(server(`{ a: "<<x>> <<y>> <<index>> << z >>" }`))).toHaveLength(4);
+  });
+
+  test('of very many the first hundred, and no error is left out for a warning', () => {
+    const properties = Array.from({ length: 150 }, (_, item) => `p${item}: "<< zone >>"`);
+    const problems = problemsOf(server(`{ ${properties.join(', ')}, z: "<<nowhere>>" }`));
+    expect(problems).toHaveLength(101);
+    expect(problems.at(-1)).toContain('undeclared_placeholder');
+  });
+});
+
+describe('groups', () => {
+  test.each<[fields: string, problem: string]>([
+    ['count: three', '9:14 bad_group_property: count of "web" is "three"; it must be a whole number from 0 to 10,000'],
+    ['count: ""', '9:14 bad_group_property: count of "web" is ""; it must be a whole number from 0 to 10,000'],
+    ['count: "-1"', '9:14 bad_group_property: count of "web" is "-1"; it must be a whole number from 0 to 10,000'],
+    ['count: "1.5"', '9:14 bad_group_property: count of "web" is "1.5"; it must be a whole number from 0 to 10,000'],
+    [
+      'count: "10001"',
+      '9:14 bad_group_property: count of "web" is "10001"; it must be a whole number from 0 to 10,000',
+    ],
+    [
+      'count: "1"\n      index_start: a',
+      '10:20 bad_group_property: index_start of "web" is "a"; it must be a whole number of at most nine digits',
+    ],
+    [
+      'count: "1"\n      index_start: "1234567890"',
+      '10:20 bad_group_property: index_start of "web" is "1234567890"; it must be a whole number of at most nine digits',
+    ],
+    [
+      'count: "1"\n      max_unavailable: "0"',
+      '10:24 bad_group_property: max_unavailable of "web" is "0"; it must be a whole number from 1 to 10,000, or a percentage from "1%" to "100%"',
+    ],
+    [
+      'count: "1"\n      max_unavailable: "101%"',
+      '10:24 bad_group_property: max_unavailable of "web" is "101%"; it must be a whole number from 1 to 10,000, or a percentage from "1%" to "100%"',
+    ],
+    [
+      'count: "1"\n      pause_seconds: 5m',
+      '10:22 bad_group_property: pause_seconds of "web" is "5m"; it must be a whole number of seconds from 0 to 86,400',
+    ],
+  ])('%s', (fields, problem) => {
+    expect(problemsOf(group(fields))).toEqual([`web.yaml:${problem}`]);
+  });
+
+  test.each(['"0"', '"10000"', '"007"', '"<<size>>"'])('count: %s is right', (count) => {
+    expect(problemsOf(group(`count: ${count}`))).toEqual([]);
+  });
+});
+
+describe('names', () => {
+  test('an Array placeholder gives no name', () => {
+    expect(problemsOf(group('count: "1"', `{ x: a, name: "<<(Array)['web']['x']>>" }`))).toEqual([
+      'web.yaml:8:49 bad_server_name: name is a list; it must be one string (a server has one name)',
+    ]);
+  });
+});
+
+describe('circles', () => {
+  const hint = '(let one of them be written without an Array placeholder)';
+
+  test.each<[what: string, resources: string, problems: readonly string[]]>([
+    [
+      'a property that lists itself',
+      group('count: "0"', `{ peers: "x<<(Array)['web']['peers']>>" }`),
+      [`web.yaml:8:44 value_cycle: values need one another in a circle: web.peers → web.peers ${hint}`],
+    ],
+    [
+      'two resources that list one another',
+      `resources:
+  a: { type: Platform::Server, properties: { x: "<<(Array)['b']['y']>>" } }
+  b: { type: Platform::Server, properties: { y: ["1", "<<(Array)['a']['x']>>"] } }
+`,
+      [`web.yaml:5:49 value_cycle: values need one another in a circle: a.x → b.y → a.x ${hint}`],
+    ],
+    [
+      'a name that is made of another',
+      `resources:
+  a: { type: Platform::Server, properties: { name: "a<<(Array)['b']['name']>>" } }
+  b: { type: Platform::Server, properties: { name: "b<<(Array)['a']['name']>>" } }
+`,
+      [`web.yaml:5:52 value_cycle: values need one another in a circle: a.name → b.name → a.name ${hint}`],
+    ],
+    [
+      'a resource that depends on itself',
+      server('{ depends_on: db }'),
+      ['web.yaml:7:31 dependency_cycle: dependencies go in a circle: db → db (remove one of these depends_on)'],
+    ],
+    [
+      'resources that depend on one another, an empty group among them',
+      `resources:
+  a: { type: Platform::Server, properties: { depends_on: [x, b] } }
+  b:
+    type: Platform::ResourceGroup
+    properties: { count: "0", resource_def: { properties: { depends_on: c } } }
+  c: { type: Platform::Server, properties: { depends_on: [a] } }
+`,
+      ['web.yaml:5:58 dependency_cycle: dependencies go in a circle: a → b → c → a (remove one of these depends_on)'],
+    ],
+  ])('%s', (_what, resources, problems) => {
+    expect(problemsOf(resources)).toEqual(problems);
+  });
+
+  test('different properties of the same resources make no circle', () => {
+    const resources = `resources:
+  a: { type: Platform::Server, properties: { x: "<<(Array)['b']['name']>>", depends_on: b } }
+  b: { type: Platform::Server, properties: { y: "<<(Array)['a']['x']>>" } }
+`;
+    expect(problemsOf(resources)).toEqual([]);
+  });
+});

@@ -1,0 +1,616 @@
+import { describe, expect, test } from 'vitest';
+import { expandStack } from '../../src/expand/expand-stack.ts';
+import type { Expansion } from '../../src/expand/expansion.ts';
+import { describeProblems, instanceEntry, templateEntry } from '../support/entries.ts';
+
+/** Expands a template (lines 1 and 2 are blank) with an instance of it (line 1 names the template). */
+function expand(template: string, instance = ''): Expansion {
+  return expandStack(instanceEntry(`stackTemplate: web\n${instance}`), templateEntry(`\n\n${template}`));
+}
+
+/** Every server by name, with its properties. */
+function propertiesOf(template: string, instance = ''): Record<string, unknown> {
+  const { servers, problems } = expand(template, instance);
+  expect(describeProblems(problems)).toEqual([]);
+  return Object.fromEntries(servers.map(({ name, properties }) => [name, { ...properties }]));
+}
+
+function group(fields: string, properties = '{}'): string {
+  return `resources:
+  web:
+    type: Platform::ResourceGroup
+    properties: { resource_def: { properties: ${properties} }, ${fields} }
+`;
+}
+
+function server(properties: string): string {
+  return `resources: { db: { type: Platform::Server, properties: ${properties} } }`;
+}
+
+test('a whole stack', () => {
+  const template = `
+parameters: { zone: inner, count: "", domain: "" }
+resources:
+  web:
+    type: Platform::ResourceGroup
+    properties:
+      count: "<<count>>"
+      index_start: "01"
+      max_unavailable: "25%"
+      pause_seconds: "30"
+      resource_def:
+        properties:
+          name: "web-<<index>>.<<domain>>"
+          zone: "<<zone>>"
+          ports: ["80", "8<<index>>"]
+          database: "<<(Array)['db']['name']>>"
+          depends_on: [db, elsewhere]
+          configuration_only: database
+  db:
+    type: Platform::Server
+    properties: { clients: "<<(Array)['web']['name']>>" }
+`;
+  const { keys, servers, problems } = expand(template, 'parameters: { count: "2", domain: x.org }');
+  expect(problems).toEqual([]);
+  expect(keys).toEqual(['web', 'db']);
+  expect(servers.map(({ originOf: _originOf, blameOf: _blameOf, outside: _outside, ...server }) => server)).toEqual([
+    {
+      name: 'web-01.x.org',
+      instance: 'shop',
+      key: 'web',
+      index: '01',
+      kind: 'Platform::Server',
+      properties: { name: 'web-01.x.org', zone: 'inner', ports: ['80', '801'], database: ['shop-db'] },
+      configurationOnly: ['database'],
+      dependsOn: ['elsewhere', 'shop-db'],
+      lists: ['shop-db'],
+      maxUnavailable: '25%',
+      pauseSeconds: 30,
+    },
+    {
+      name: 'web-02.x.org',
+      instance: 'shop',
+      key: 'web',
+      index: '02',
+      kind: 'Platform::Server',
+      properties: { name: 'web-02.x.org', zone: 'inner', ports: ['80', '802'], database: ['shop-db'] },
+      configurationOnly: ['database'],
+      dependsOn: ['elsewhere', 'shop-db'],
+      lists: ['shop-db'],
+      maxUnavailable: '25%',
+      pauseSeconds: 30,
+    },
+    {
+      name: 'shop-db',
+      instance: 'shop',
+      key: 'db',
+      index: null,
+      kind: 'Platform::Server',
+      properties: { name: 'shop-db', clients: ['web-01.x.org', 'web-02.x.org'] },
+      configurationOnly: [],
+      dependsOn: [],
+      lists: ['web-01.x.org', 'web-02.x.org'],
+      maxUnavailable: '1',
+      pauseSeconds: 0,
+    },
+  ]);
+});
+
+describe('parameters', () => {
+  const template =
+    'parameters: { zone: inner, note: "" }\nresources: { db: { type: Platform::Server, properties: { z: "<<zone>>/<<note>>" } } }';
+
+  test.each<[what: string, instance: string, value: string]>([
+    ['the default', 'parameters: { note: n }', 'inner/n'],
+    ['the value of the instance', 'parameters: { zone: outer, note: n }', 'outer/n'],
+    ['an explicit empty value', 'parameters: { zone: "", note: "" }', '/'],
+    ['a value is not looked at again', 'parameters: { note: "<<<zone" }', 'inner/<<<zone'],
+  ])('%s', (_what, instance, value) => {
+    expect(propertiesOf(template, instance)).toEqual({ 'shop-db': { name: 'shop-db', z: value } });
+  });
+
+  test.each<[what: string, instance: string, problem: string]>([
+    [
+      'no value and no default',
+      'parameters: { zone: a }',
+      'shop.yaml:2:13 missing_parameter: the parameter "note" has no value (give it one under parameters; an empty one is written note: "") [shop]',
+    ],
+    [
+      'no parameters at all',
+      '',
+      'shop.yaml:1:1 missing_parameter: the parameter "note" has no value (give it one under parameters; an empty one is written note: "") [shop]',
+    ],
+    [
+      'a misspelled one',
+      'parameters: { note: n, zoen: a }',
+      'shop.yaml:2:24 undeclared_parameter: the template "web" has no parameter "zoen" (did you mean "zone"?) [shop]',
+    ],
+    [
+      'an unknown one',
+      'parameters: { note: n, constructor: a }',
+      'shop.yaml:2:24 undeclared_parameter: the template "web" has no parameter "constructor" (remove it, or declare it in the template) [shop]',
+    ],
+  ])('%s', (_what, instance, problem) => {
+    expect(describeProblems(expand(template, instance).problems)).toEqual([problem]);
+  });
+
+  test('an addition brings one with a default, or without', () => {
+    const added =
+      'stackTemplateAdditions: { parameters: { more: "" }, resources: { db: { properties: { z: "<<more>>" } } } }';
+    expect(propertiesOf(template, `parameters: { note: n, more: m }\n${added}`)).toMatchObject({
+      'shop-db': { z: 'm' },
+    });
+    expect(describeProblems(expand(template, `parameters: { note: n }\n${added}`).problems)).toEqual([
+      'shop.yaml:2:13 missing_parameter: the parameter "more" has no value (give it one under parameters; an empty one is written more: "") [shop]',
+    ]);
+  });
+
+  test('one that was taken away is not needed, and takes no value', () => {
+    const away = 'stackTemplateSubstractions: { parameters: { note: {} } }';
+    const other = 'stackTemplateAdditions: { resources: { db: { properties: { z: x } } } }';
+    expect(propertiesOf(template, `${away}\n${other}`)).toMatchObject({ 'shop-db': { z: 'x' } });
+    expect(describeProblems(expand(template, `${away}\n${other}\nparameters: { note: n }`).problems)).toEqual([
+      'shop.yaml:4:15 undeclared_parameter: the template "web" has no parameter "note" (stackTemplateSubstractions takes it away: remove one of the two) [shop]',
+    ]);
+  });
+
+  test('one that was taken away and is used is reported where it is taken away', () => {
+    const away = 'stackTemplateSubstractions: { parameters: { note: {} } }';
+    expect(describeProblems(expand(template, away).problems)).toEqual([
+      'shop.yaml:2:45 taken_away_but_used: this is taken away, and "<<note>>" at /resources/db/properties/z still needs it (take that away too, or give it another value in stackTemplateAdditions) [shop]',
+    ]);
+  });
+});
+
+describe('groups', () => {
+  test.each<[what: string, fields: string, names: readonly string[]]>([
+    ['from 1', 'count: "3"', ['shop-web-1', 'shop-web-2', 'shop-web-3']],
+    ['none', 'count: "0"', []],
+    ['from 0', 'count: "2", index_start: "0"', ['shop-web-0', 'shop-web-1']],
+    ['from 9', 'count: "2", index_start: "9"', ['shop-web-9', 'shop-web-10']],
+    ['padded', 'count: "3", index_start: "008"', ['shop-web-008', 'shop-web-009', 'shop-web-010']],
+    ['beyond the padding', 'count: "2", index_start: "09"', ['shop-web-09', 'shop-web-10']],
+  ])('%s', (_what, fields, names) => {
+    const { keys, servers } = expand(group(fields));
+    expect(servers.map(({ name }) => name)).toEqual(names);
+    expect(keys).toEqual(['web']);
+  });
+
+  test.each<[what: string, fields: string, index: string, indexes: readonly string[]]>([
+    ['one in the middle', 'count: "3"', '["2"]', ['1', '3', '4']],
+    ['the first', 'count: "2"', '["1"]', ['2', '3']],
+    ['one that is not reached', 'count: "2"', '["9"]', ['1', '2']],
+    ['several, one of them twice', 'count: "2"', '["1", "3", "3"]', ['2', '4']],
+    ['however it is padded', 'count: "2", index_start: "01"', '["1", "002"]', ['03', '04']],
+  ])('retires %s', (_what, fields, index, indexes) => {
+    const { servers, problems } = expand(
+      group(fields),
+      `stackTemplateSubstractions: { resources: { web: { index: ${index} } } }`,
+    );
+    expect(problems).toEqual([]);
+    expect(servers.map((one) => one.index)).toEqual(indexes);
+  });
+
+  test('cannot retire below the first', () => {
+    const instance = 'stackTemplateSubstractions: { resources: { web: { index: ["1", "5"] } } }';
+    expect(describeProblems(expand(group('count: "2", index_start: "5"'), instance).problems)).toEqual([
+      'shop.yaml:2:59 bad_retired_index: the index "1" is below index_start, which is "5" (remove it: the group has no such member) [shop]',
+    ]);
+  });
+
+  test.each<[what: string, template: string, instance: string, problem: string]>([
+    [
+      'given by the instance',
+      `parameters: { n: "" }\n${group('count: "<<n>>"')}`,
+      'parameters: { n: many }',
+      'shop.yaml:2:18 bad_group_property: count of "web" is "many"; it must be a whole number from 0 to 10,000 [shop]',
+    ],
+    [
+      'given by the template',
+      `parameters: { n: many }\n${group('count: "<<n>>"')}`,
+      '',
+      'web.yaml:3:18 bad_group_property: count of "web" is "many"; it must be a whole number from 0 to 10,000 [shop]',
+    ],
+    [
+      'put together in the template',
+      `parameters: { n: many }\n${group('count: "1<<n>>"')}`,
+      '',
+      'web.yaml:7:60 bad_group_property: count of "web" is "1many"; it must be a whole number from 0 to 10,000 [shop]',
+    ],
+    [
+      'brought by an addition',
+      group('count: "1"'),
+      'stackTemplateAdditions: { resources: { web: { properties: { max_unavailable: "0%" } } } }',
+      'shop.yaml:2:78 bad_group_property: max_unavailable of "web" is "0%"; it must be a whole number from 1 to 10,000, or a percentage from "1%" to "100%" [shop]',
+    ],
+  ])('a wrong number is reported where it is %s', (_what, template, instance, problem) => {
+    expect(describeProblems(expand(template, instance).problems)).toEqual([problem]);
+  });
+});
+
+describe('Array placeholders', () => {
+  const web = `web: { type: Platform::ResourceGroup, properties: { count: "<<n>>", resource_def: { properties: { ip: "10.0.0.<<index>>", all: ["<<index>>", x], peers: "<<(Array)['web']['ip']>>" } } } }`;
+  const template = (value: string): string =>
+    `parameters: { n: "2" }\nresources:\n  ${web}\n  db: { type: Platform::Server, properties: { value: ${value} } }\n`;
+
+  test.each<[what: string, value: string, n: string, expanded: unknown]>([
+    ['as the whole value', `"<<(Array)['web']['ip']>>"`, '2', ['10.0.0.1', '10.0.0.2']],
+    ['within a text', `"at <<(Array)['web']['ip']>>!"`, '2', 'at 10.0.0.1,10.0.0.2!'],
+    ['of one member', `"<<(Array)['web']['ip']>>"`, '1', ['10.0.0.1']],
+    ['of nobody', `"<<(Array)['web']['ip']>>"`, '0', []],
+    ['of nobody within a text', `"[<<(Array)['web']['ip']>>]"`, '0', '[]'],
+    ['of a single server', `"<<(Array)['db']['name']>>"`, '0', ['shop-db']],
+    ['of names that are not written', `"<<(Array)['web']['name']>>"`, '1', ['shop-web-1']],
+    ['of lists, which do not nest', `"<<(Array)['web']['all']>>"`, '2', ['1', 'x', '2', 'x']],
+    ['of lists within a text', `"<<(Array)['web']['all']>>;"`, '2', '1,x,2,x;'],
+    ['of lists of others', `"<<(Array)['web']['peers']>>"`, '1', ['10.0.0.1']],
+    [
+      'within a list',
+      `[a, "<<(Array)['web']['ip']>>", "b<<(Array)['web']['ip']>>"]`,
+      '1',
+      ['a', '10.0.0.1', 'b10.0.0.1'],
+    ],
+    ['twice', `"<<(Array)['web']['ip']>><<(Array)['web']['ip']>>"`, '1', '10.0.0.110.0.0.1'],
+  ])('%s', (_what, value, n, expanded) => {
+    expect(propertiesOf(template(value), `parameters: { n: "${n}" }`)['shop-db']).toEqual({
+      name: 'shop-db',
+      value: expanded,
+    });
+  });
+
+  test('of names in a name', () => {
+    const named = `resources:
+  a: { type: Platform::Server, properties: { name: "a-<<(Array)['b']['name']>>" } }
+  b: { type: Platform::Server }
+`;
+    expect(Object.keys(propertiesOf(named))).toEqual(['a-shop-b', 'shop-b']);
+  });
+
+  test('a group that lists itself leaves each member out of its own lists', () => {
+    const { servers } = expand(template('x'), 'parameters: { n: "3" }');
+    expect(servers.map(({ lists }) => lists)).toEqual([
+      ['shop-web-2', 'shop-web-3'],
+      ['shop-web-1', 'shop-web-3'],
+      ['shop-web-1', 'shop-web-2'],
+      [],
+    ]);
+    expect(servers[0]?.properties.peers).toEqual(['10.0.0.1', '10.0.0.2', '10.0.0.3']);
+  });
+
+  test('a value that came by way of another resource is read too', () => {
+    const chain = `resources:
+  a: { type: Platform::Server, properties: { x: "<<(Array)['b']['x']>>" } }
+  b: { type: Platform::Server, properties: { x: "<<(Array)['c']['x']>>", y: "<<(Array)['d']['name']>>" } }
+  c: { type: Platform::Server, properties: { x: "1" } }
+  d: { type: Platform::Server, properties: { configuration_only: "<<(Array)['c']['name']>>" } }
+`;
+    const lists = Object.fromEntries(expand(chain).servers.map((one) => [one.key, one.lists]));
+    expect(lists).toEqual({ a: ['shop-b', 'shop-c'], b: ['shop-c', 'shop-d'], c: [], d: ['shop-c'] });
+  });
+
+  test('members share the lists that they have alike', () => {
+    const { servers } = expand(template('x'), 'parameters: { n: "2" }');
+    expect(servers[0]?.properties.peers).toBe(servers[1]?.properties.peers);
+  });
+
+  test('implies no order', () => {
+    expect(expand(template(`"<<(Array)['web']['ip']>>"`)).servers.flatMap(({ dependsOn }) => dependsOn)).toEqual([]);
+  });
+});
+
+describe('names', () => {
+  test.each<[what: string, template: string, instance: string, problem: string]>([
+    [
+      'a parameter of the instance that is no name',
+      `parameters: { p: "" }\n${server('{ name: "<<p>>" }')}`,
+      'parameters: { p: "a b" }',
+      'shop.yaml:2:18 bad_server_name: the server name "a b" of "db" holds something else than letters, digits, ".", "_" and "-" [shop]',
+    ],
+    [
+      'an empty one',
+      `parameters: { p: "" }\n${server('{ name: "<<p>>" }')}`,
+      'parameters: { p: "" }',
+      'shop.yaml:2:18 bad_server_name: the server name "" of "db" is empty [shop]',
+    ],
+    [
+      'a text of the template',
+      server('{ name: -x }'),
+      '',
+      'web.yaml:3:64 bad_server_name: the server name "-x" of "db" does not begin with a letter or digit [shop]',
+    ],
+    [
+      'the name of the list of all records',
+      server('{ name: all }'),
+      '',
+      'web.yaml:3:64 bad_server_name: the server name "all" of "db" is kept for the list of all records [shop]',
+    ],
+    [
+      'one that becomes too long',
+      `resources: { ${'k'.repeat(248)}: { type: Platform::Server } }`,
+      '',
+      `web.yaml:3:264 bad_server_name: the server name "shop-${'k'.repeat(75)}…" of "${'k'.repeat(248)}" is longer than 250 characters [shop]`,
+    ],
+    [
+      'one for all members',
+      group('count: "3"', '{ name: x }'),
+      '',
+      'web.yaml:6:55 duplicate_server_name: several members of "web" are called "x" (put <<index>> into the name) [shop]',
+    ],
+    [
+      'one for two resources',
+      'resources:\n  a: { type: Platform::Server, properties: { name: x } }\n  b: { type: Platform::Server, properties: { name: x } }',
+      '',
+      'web.yaml:5:52 duplicate_server_name: "b" makes the server "x", and "a" makes it too (give one of them another name) [shop]',
+    ],
+    [
+      'two that differ in case only',
+      'resources:\n  a: { type: Platform::Server, properties: { name: shop-B } }\n  b: { type: Platform::Server }',
+      '',
+      'web.yaml:5:6 duplicate_server_name: "b" makes the server "shop-b", and "a" makes it too as "shop-B", which differs in case only (give one of them another name) [shop]',
+    ],
+  ])('%s', (_what, template, instance, problem) => {
+    expect(describeProblems(expand(template, instance).problems)).toEqual([problem]);
+  });
+
+  test('one for all members is right as long as there is one member', () => {
+    expect(Object.keys(propertiesOf(group('count: "1"', '{ name: x }')))).toEqual(['x']);
+  });
+});
+
+describe('depends_on', () => {
+  const template = (dependsOn: string): string => `
+parameters: { dep: "" }
+resources:
+  app: { type: Platform::Server, properties: { depends_on: ${dependsOn} } }
+  web: { type: Platform::ResourceGroup, properties: { count: "2", resource_def: { properties: {} } } }
+  db: { type: Platform::Server, properties: { name: data } }
+`;
+
+  test.each<[what: string, dependsOn: string, dep: string, names: readonly string[], outside: readonly string[]]>([
+    ['a resource key', 'db', '', ['data'], []],
+    ['a group', 'web', '', ['shop-web-1', 'shop-web-2'], []],
+    ['a list with repeats', '[web, db, web, shop-web-1]', '', ['data', 'shop-web-1', 'shop-web-2'], []],
+    ['a server name of the own stack', '[shop-web-2, data]', '', ['data', 'shop-web-2'], []],
+    ['a server of another stack', 'other', '', ['other'], ['other']],
+    ['a parameter', '"<<dep>>"', 'web', ['shop-web-1', 'shop-web-2'], []],
+    ['a parameter that is left empty', '["<<dep>>"]', '', [], []],
+    ['an Array placeholder', `"<<(Array)['web']['name']>>"`, '', ['shop-web-1', 'shop-web-2'], []],
+  ])('%s', (_what, dependsOn, dep, names, outside) => {
+    const { servers, problems } = expand(template(dependsOn), `parameters: { dep: "${dep}" }`);
+    expect(problems).toEqual([]);
+    expect(servers[0]?.dependsOn).toEqual(names);
+    expect(servers[0]?.outside.map((one) => one.server)).toEqual(outside);
+  });
+
+  test('an outside server is known by the place where it is named', () => {
+    const { servers } = expand(template('[db, other]'), 'parameters: { dep: "" }');
+    expect(servers[0]?.outside[0]?.origin).toMatchObject({ pointer: '/resources/app/properties/depends_on/1' });
+  });
+
+  test('each member may depend on something else', () => {
+    const { servers } = expand(group('count: "2"', '{ depends_on: "store-<<index>>" }'));
+    expect(servers.map(({ dependsOn }) => dependsOn)).toEqual([['store-1'], ['store-2']]);
+  });
+
+  test('members share what they have alike', () => {
+    const { servers } = expand(group('count: "2"', '{ depends_on: [a, b] }'));
+    expect(servers[0]?.dependsOn).toBe(servers[1]?.dependsOn);
+  });
+
+  const circle = 'dependency_cycle: dependencies go in a circle:';
+  const hint = '(remove one of these depends_on) [shop]';
+
+  test.each<[what: string, template: string, instance: string, problem: string]>([
+    [
+      'a key that a parameter names',
+      `parameters: { dep: "" }\n${group('count: "3"', '{ depends_on: "<<dep>>" }')}`,
+      'parameters: { dep: web }',
+      `web.yaml:7:61 ${circle} web → web ${hint}`,
+    ],
+    [
+      'a member that all depend on',
+      group('count: "2"', '{ depends_on: shop-web-1 }'),
+      '',
+      `web.yaml:6:61 ${circle} shop-web-1 → shop-web-1 ${hint}`,
+    ],
+    [
+      'servers by their names',
+      `resources:
+  a: { type: Platform::Server, properties: { depends_on: shop-b } }
+  b: { type: Platform::Server, properties: { depends_on: shop-a } }
+`,
+      '',
+      `web.yaml:4:58 ${circle} shop-a → shop-b → shop-a ${hint}`,
+    ],
+    [
+      'a key and a name',
+      `resources:
+  a: { type: Platform::Server, properties: { depends_on: b } }
+  b: { type: Platform::Server, properties: { depends_on: shop-a } }
+`,
+      '',
+      `web.yaml:4:58 ${circle} shop-a → b → shop-a ${hint}`,
+    ],
+    [
+      'an addition that closes it is where it is reported',
+      template('db'),
+      'parameters: { dep: x }\nstackTemplateAdditions: { resources: { db: { properties: { depends_on: app } } } }',
+      `shop.yaml:3:72 ${circle} db → app → db ${hint}`,
+    ],
+  ])('in a circle: %s', (_what, text, instance, problem) => {
+    expect(describeProblems(expand(text, instance).problems)).toEqual([problem]);
+  });
+
+  test('members of two groups may depend on one another as long as no server goes in a circle', () => {
+    const { problems } = expand(`resources:
+  a: { type: Platform::ResourceGroup, properties: { count: "2", resource_def: { properties: { depends_on: "shop-b-<<index>>" } } } }
+  b: { type: Platform::ResourceGroup, properties: { count: "1", resource_def: { properties: { depends_on: shop-a-2 } } } }
+`);
+    expect(problems).toEqual([]);
+  });
+});
+
+describe('configuration_only', () => {
+  test('is no property, sorted and without repeats', () => {
+    const { servers } = expand(server('{ b: x, a: x, configuration_only: [b, name, a, b, ""] }'));
+    expect(servers[0]?.configurationOnly).toEqual(['a', 'b', 'name']);
+    expect({ ...servers[0]?.properties }).toEqual({ a: 'x', b: 'x', name: 'shop-db' });
+  });
+
+  test.each<[what: string, template: string, warning: string]>([
+    [
+      'nearly is there',
+      server('{ peers: x, configuration_only: [peer] }'),
+      'warning web.yaml:3:89 unknown_configuration_only: configuration_only names "peer", which is no property here (did you mean "peers"?)',
+    ],
+    [
+      'is structure',
+      group('count: "2"', '{ configuration_only: depends_on }'),
+      'warning web.yaml:6:69 unknown_configuration_only: configuration_only names "depends_on", which is no property here (remove it, or add the property)',
+    ],
+  ])('warns of a name that %s', (_what, template, warning) => {
+    const { servers, problems } = expand(template);
+    expect(describeProblems(problems)).toEqual([warning]);
+    expect(servers[0]?.configurationOnly).toEqual([]);
+  });
+});
+
+describe('additions and substractions', () => {
+  const template = `
+parameters: { zone: a }
+resources:
+  web:
+    type: Platform::ResourceGroup
+    properties: { count: "1", resource_def: { properties: { zone: "<<zone>>", role: web } } }
+  db:
+    type: Platform::Server
+    properties: { role: db, peers: "<<(Array)['web']['zone']>>", depends_on: web }
+`;
+
+  test('a resource of the instance’s own', () => {
+    const own =
+      'stackTemplateAdditions: { resources: { own: { type: Platform::Server, properties: { z: "<<zone>>" } } } }';
+    const { keys, servers } = expand(template, own);
+    expect(keys).toEqual(['web', 'db', 'own']);
+    const added = servers.find(({ key }) => key === 'own');
+    expect(added?.originOf('z')).toMatchObject({ pointer: '/stackTemplateAdditions/resources/own/properties/z' });
+    expect(added?.originOf('name')).toMatchObject({ pointer: '/stackTemplateAdditions/resources/own' });
+  });
+
+  test('origins of what is changed and what is not', () => {
+    const { servers } = expand(
+      template,
+      'stackTemplateAdditions: { resources: { web: { properties: { resource_def: { properties: { role: x } } } } } }',
+    );
+    const path = '/resources/web/properties/resource_def/properties';
+    expect(servers[0]?.originOf('role')).toMatchObject({
+      pointer: `/stackTemplateAdditions${path}/role`,
+      entry: { path: 'stacks/instances/shop.yaml' },
+    });
+    expect(servers[0]?.originOf('zone')).toMatchObject({
+      pointer: `${path}/zone`,
+      entry: { path: 'stacks/templates/web.yaml' },
+    });
+    expect(servers[0]?.originOf('name')).toMatchObject({ pointer: '/resources/web' });
+  });
+
+  const needs = 'still needs it (take that away too, or give it another value in stackTemplateAdditions) [shop]';
+
+  test.each<[what: string, instance: string, problems: readonly string[]]>([
+    [
+      'a resource that is listed and depended on',
+      'stackTemplateSubstractions: { resources: { web: {} } }',
+      [
+        `shop.yaml:2:44 taken_away_but_used: this is taken away, and "<<(Array)['web']['zone']>>" at /resources/db/properties/peers ${needs}`,
+      ],
+    ],
+    [
+      'a resource that is depended on',
+      'stackTemplateSubstractions: { resources: { web: {}, db: { properties: { peers: {} } } } }',
+      [
+        `shop.yaml:2:44 taken_away_but_used: this is taken away, and "web" at /resources/db/properties/depends_on ${needs}`,
+      ],
+    ],
+    [
+      'a property that is listed',
+      'stackTemplateSubstractions: { resources: { web: { properties: { resource_def: { properties: { zone: {} } } } } } }',
+      [
+        `shop.yaml:2:95 taken_away_but_used: this is taken away, and "<<(Array)['web']['zone']>>" at /resources/db/properties/peers ${needs}`,
+      ],
+    ],
+    [
+      'what a group must have',
+      'stackTemplateSubstractions: { resources: { web: { properties: { count: {} } } } }',
+      [
+        'shop.yaml:2:72 missing_field: the group "web" has no count (write how many members it has, such as count: "2") [shop]',
+      ],
+    ],
+    [
+      'the type',
+      'stackTemplateSubstractions: { resources: { web: { type: {} }, db: {} } }',
+      [
+        'shop.yaml:2:57 unknown_kind: the resource "web" has no type (a resource is of type Platform::Server or Platform::ResourceGroup) [shop]',
+      ],
+    ],
+    [
+      'a placeholder of an addition that names nothing',
+      'stackTemplateAdditions: { resources: { db: { properties: { x: "<<zoen>>" } } } }',
+      ['shop.yaml:2:63 undeclared_placeholder: "<<zoen>>" names no parameter (did you mean "zone"?) [shop]'],
+    ],
+    [
+      'another type for the same properties',
+      'stackTemplateAdditions: { resources: { web: { type: Platform::Server } } }\nstackTemplateSubstractions: { resources: { db: {} } }',
+      [
+        'shop.yaml:2:53 wrong_type: resource_def must be a string, and not {"properties":{"zone":"<<zone>>","role":"web"}} (this type asks for other properties than the template has: change both) [shop]',
+      ],
+    ],
+    [
+      'a group without what a group has',
+      'stackTemplateAdditions: { resources: { new: { type: Platform::ResourceGroup } } }',
+      [
+        'shop.yaml:2:45 missing_field: the group "new" has no count (write how many members it has, such as count: "2") [shop]',
+        'shop.yaml:2:45 missing_field: the group "new" has no resource_def (add resource_def: { properties: {} }) [shop]',
+      ],
+    ],
+    [
+      'a property that belongs to the members',
+      'stackTemplateAdditions: { resources: { web: { properties: { role: x } } } }',
+      [
+        'shop.yaml:2:61 unknown_field: unknown field "role" (properties of the members stand in resource_def.properties) [shop]',
+      ],
+    ],
+    [
+      'a property of the group that is misspelled',
+      'stackTemplateAdditions: { resources: { web: { properties: { cuont: "2" } } } }',
+      ['shop.yaml:2:61 unknown_field: unknown field "cuont" (did you mean "count"?) [shop]'],
+    ],
+  ])('%s', (_what, instance, problems) => {
+    const expansion = expand(template, instance);
+    expect(describeProblems(expansion.problems)).toEqual(problems);
+    expect(expansion.servers).toEqual([]);
+  });
+
+  test('a depends_on that the instance itself wrote may name a server that is called as a resource was', () => {
+    const { servers, problems } = expand(
+      template,
+      `stackTemplateSubstractions: { resources: { web: {}, db: { properties: { peers: {} } } } }
+stackTemplateAdditions: { resources: { db: { properties: { depends_on: [web] } } } }`,
+    );
+    expect(problems).toEqual([]);
+    expect(servers[0]?.outside.map((one) => one.server)).toEqual(['web']);
+  });
+
+  test('a mistake of the template is the same as without an instance, and names the instance', () => {
+    expect(describeProblems(expand(server('{ a: "<<x>>" }')).problems)).toEqual([
+      'web.yaml:3:61 undeclared_placeholder: "<<x>>" names no parameter (declare "x" under parameters, or write "<<<x>>" for the text itself) [shop]',
+    ]);
+  });
+
+  test('warnings stop nobody', () => {
+    const { servers, problems } = expand(template, 'stackTemplateSubstractions: { resources: { cache: {} } }');
+    expect(describeProblems(problems)).toEqual([
+      'warning shop.yaml:2:44 nothing_to_take_away: there is no "cache" to take away (remove it from stackTemplateSubstractions)',
+    ]);
+    expect(servers).toHaveLength(2);
+  });
+});

@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isLiteral, literalOf, lookalikes, type Token, tokenize } from '../../src/expand/placeholders.ts';
+
+const literal = (text: string): Token => ({ kind: 'literal', text });
+const parameter = (name: string): Token => ({ kind: 'parameter', name, text: `<<${name}>>` });
+const index: Token = { kind: 'index', text: '<<index>>' };
+const array = (resource: string, property: string): Token => ({
+  kind: 'array',
+  resource,
+  property,
+  text: `<<(Array)['${resource}']['${property}']>>`,
+});
+
+describe('tokenize', () => {
+  test.each<[text: string, tokens: readonly Token[]]>([
+    ['', []],
+    ['plain', [literal('plain')]],
+    ['<<zone>>', [parameter('zone')]],
+    ['<<index>>', [index]],
+    ['<<app-version.2_x>>', [parameter('app-version.2_x')]],
+    ['<<2nd>>', [parameter('2nd')]],
+    ["<<(Array)['web']['ip']>>", [array('web', 'ip')]],
+    ["<<(Array)['']['']>>", [array('', '')]],
+    ["<<(Array)['web tier']['ip/4']>>", [array('web tier', 'ip/4')]],
+    ['a-<<zone>>-<<index>>', [literal('a-'), parameter('zone'), literal('-'), index]],
+    ['<<a>><<b>>', [parameter('a'), parameter('b')]],
+  ])('%j', (text, tokens) => {
+    expect(tokenize(text)).toEqual(tokens);
+  });
+
+  test.each<[text: string, meant: string]>([
+    ['<<', '<<'],
+    ['1 << 2 >> 1', '1 << 2 >> 1'],
+    ['cat <<EOF', 'cat <<EOF'],
+    ['<<>>', '<<>>'],
+    ['<< zone >>', '<< zone >>'],
+    ['<<-zone>>', '<<-zone>>'],
+    ['<<(Array)["web"]["ip"]>>', '<<(Array)["web"]["ip"]>>'],
+    ["<<(array)['web']['ip']>>", "<<(array)['web']['ip']>>"],
+    ["<<(Array)['web']>>", "<<(Array)['web']>>"],
+  ])('%j opens no placeholder', (text, meant) => {
+    expect(tokenize(text)).toEqual([literal(meant)]);
+  });
+
+  test.each<[text: string, tokens: readonly Token[]]>([
+    ['<<<zone>>', [literal('<<zone>>')]],
+    ['<<<index>>', [literal('<<index>>')]],
+    ["a <<<(Array)['web']['ip']>> b", [literal("a <<(Array)['web']['ip']>> b")]],
+    ['<<<EOF', [literal('<<<EOF')]],
+    ['<<<<zone>>', [literal('<<<zone>>')]],
+    ['<<<a>><<b>>', [literal('<<a>>'), parameter('b')]],
+  ])('%j is a literal <<', (text, tokens) => {
+    expect(tokenize(text)).toEqual(tokens);
+  });
+
+  test('any text can be written so that it stands for itself', () => {
+    const piece = fc.constantFrom('<', '<<', '>>', 'zone', 'index', "(Array)['a']['b']", "'", ' ', 'x');
+    const text = fc.oneof(
+      fc.string(),
+      fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join('')),
+    );
+    fc.assert(
+      fc.property(text, (meant) => {
+        const tokens = tokenize(escapePlaceholders(meant));
+        expect(isLiteral(tokens)).toBe(true);
+        expect(literalOf(tokens)).toBe(meant);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('the pieces put together are the text, where nothing is escaped', () => {
+    const text = fc.array(fc.constantFrom('<<zone>>', '<<index>>', "<<(Array)['a']['b']>>", 'x', '<', '>'));
+    fc.assert(
+      fc.property(text, (pieces) => {
+        const written = pieces.join('').replaceAll(/<{3,}/g, '<<');
+        expect(literalOf(tokenize(written))).toBe(written);
+      }),
+    );
+  });
+
+  test('a hostile text of 1 MiB takes no longer than a plain one of that size', () => {
+    for (const piece of ['<<', "<<(Array)['", '<<a', '<<(Array) ', '<< ', '<<<']) {
+      const text = piece.repeat((1024 * 1024) / piece.length);
+      const started = performance.now();
+      expect(isLiteral(tokenize(text))).toBe(true);
+      expect(lookalikes(text)).toEqual([]);
+      expect(performance.now() - started).toBeLessThan(5000);
+    }
+  });
+});
+
+describe('lookalikes', () => {
+  test.each<[text: string, found: readonly string[]]>([
+    ['<< zone >>', ['<< zone >>']],
+    ['<< zone >> and << index>>', ['<< zone >>', '<< index>>']],
+    ['<<(Array)["web"]["ip"]>>', ['<<(Array)["web"]["ip"]>>']],
+    ["<<(array)['web']['ip']>>", ["<<(array)['web']['ip']>>"]],
+    ["<<Array['web']['ip']>>", ["<<Array['web']['ip']>>"]],
+    ["<<(Array)['web'].ip>>", ["<<(Array)['web'].ip>>"]],
+    ['<<zone>>', []],
+    ["<<(Array)['web']['ip']>>", []],
+    ['<<<zone>>', []],
+    ['1 << 2', []],
+    ['cat <<EOF >> file', []],
+    ['plain', []],
+  ])('%j', (text, found) => {
+    expect(lookalikes(text)).toEqual(found);
+  });
+});
+
+/** What a person does who wants a text to stand for itself: one more < before each that would open a placeholder. */
+function escapePlaceholders(text: string): string {
+  return text.replaceAll(/<<(?=(?:\w[\w.-]*|\(Array\)\['[^'<>]*'\]\['[^'<>]*'\])>>)/g, '<<<');
+}
