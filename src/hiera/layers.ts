@@ -1,0 +1,63 @@
+// Turns what can hold configuration keys (a file, a server's properties, a provider's outputs) into layers.
+// Knows nothing of which layers a node has; see select-layers.ts.
+import { below, type Entry, type ProblemText, problemAt } from '../model/entry.ts';
+import type { ExpandedServer } from '../model/expanded.ts';
+import { invariant } from '../model/invariant.ts';
+import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
+import { DESCRIBING_FIELDS, keyFault, SELECTORS } from '../model/keys.ts';
+import type { TypedObject } from '../model/objects.ts';
+import type { Problem } from '../model/problem.ts';
+import type { RecordValue } from '../model/record.ts';
+import type { Layer, LayerValues } from './node.ts';
+
+const layers = new WeakMap<Entry<unknown>, Layer>();
+
+/** Returns the layer that an object's file makes: always the same one for the same entry, since thousands of nodes share it. */
+export function layerOf(entry: Entry<TypedObject> & { readonly object: TypedObject }): Layer {
+  const known = layers.get(entry);
+  if (known !== undefined) return known;
+  const { type, name } = entry.object;
+  const values = valuesOf(entry.object);
+  const layer: Layer = { type, name, values, origin: (key) => ({ entry, pointer: below('', key) }) };
+  layers.set(entry, layer);
+  return layer;
+}
+
+/** Returns the layer of a server's own properties. */
+export function propertiesLayer(server: ExpandedServer): Layer {
+  const values = valuesOf(server.properties);
+  return { type: 'clientcert', name: server.name, values, origin: server.originOf, blame: server.blameOf };
+}
+
+/**
+ * Returns the layer of what a provider reported of a server. Nobody here can correct a provider, so whatever could not
+ * be in a record is left out: maps, lists of anything but strings, nulls, forbidden keys, and keys that select layers.
+ */
+export function outputsLayer(name: string, outputs: JsonMap): Layer {
+  const values = emptyMap<RecordValue>();
+  for (const [key, value] of Object.entries(valuesOf(outputs))) {
+    if (value !== null && !SELECTORS.has(key) && keyFault(key) === undefined) values[key] = value;
+  }
+  return { type: 'clientcert', name, values, origin: () => null };
+}
+
+/** Returns a problem at a key that the layer sets. */
+export function problemIn(layer: Layer, key: string, text: ProblemText): Problem {
+  const origin = layer.blame?.(key) ?? layer.origin(key);
+  invariant(origin !== null, `somebody wrote "${key}" of ${layer.type} ${layer.name}`);
+  return problemAt(origin.entry, origin.pointer, text);
+}
+
+/** Leaves out what can be in no record; where a file holds such a value, that is a problem of the file already. */
+function valuesOf(object: JsonMap): LayerValues {
+  const values = emptyMap<RecordValue | null>();
+  for (const [key, value] of Object.entries(object)) {
+    if (!DESCRIBING_FIELDS.has(key) && isLayerValue(value)) values[key] = value;
+  }
+  return values;
+}
+
+function isLayerValue(value: Json): value is RecordValue | null {
+  if (Array.isArray(value)) return value.every((item) => typeof item === 'string');
+  return value === null || typeof value !== 'object';
+}

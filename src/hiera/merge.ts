@@ -1,0 +1,76 @@
+// Merges the configuration layers of one node. Knows nothing about where layers come from; see layers.ts.
+import type { MergeRule } from '../model/objects.ts';
+import type { RecordValue } from '../model/record.ts';
+import type { Layer } from './node.ts';
+
+/** A merged value, and every layer that had a say in it. */
+export interface Sourced {
+  readonly key: string;
+  readonly value: RecordValue;
+  readonly merge: MergeRule;
+  /** The most specific layer that sets the key: where the value comes from. */
+  readonly layer: Layer;
+  /** The other layers that set the key, general to specific, also those whose value is removed again. */
+  readonly others: readonly Layer[];
+}
+
+/**
+ * Returns the merged value of every key that is not removed.
+ *
+ * Layers come general to specific. Unless a rule says `unique`, a later value replaces an earlier one whole, so that a
+ * reader has to open one file only to know a value. `unique` joins lists, most specific first, without repeats. Null
+ * removes what earlier layers set, under either rule.
+ */
+export function mergeLayers(
+  layers: readonly Layer[],
+  rules: Readonly<Record<string, MergeRule>>,
+): ReadonlyMap<string, Sourced> {
+  const setters = new Map<string, Layer[]>();
+  for (const layer of layers) {
+    for (const key of Object.keys(layer.values)) {
+      const known = setters.get(key);
+      if (known === undefined) setters.set(key, [layer]);
+      else known.push(layer);
+    }
+  }
+  const merged = new Map<string, Sourced>();
+  for (const [key, by] of setters) {
+    const sourced = mergeSetters(key, by, rules);
+    if (sourced !== undefined) merged.set(key, sourced);
+  }
+  return merged;
+}
+
+/** Returns what {@link mergeLayers} has for one key, without merging the others; undefined where it is unset or removed. */
+export function mergeKey(
+  key: string,
+  layers: readonly Layer[],
+  rules: Readonly<Record<string, MergeRule>>,
+): Sourced | undefined {
+  const setters = layers.filter(({ values }) => Object.hasOwn(values, key));
+  return mergeSetters(key, setters, rules);
+}
+
+function mergeSetters(
+  key: string,
+  setters: readonly Layer[],
+  rules: Readonly<Record<string, MergeRule>>,
+): Sourced | undefined {
+  const layer = setters.at(-1);
+  const last = layer?.values[key];
+  if (layer === undefined || last === undefined || last === null) return undefined;
+  const merge = Object.hasOwn(rules, key) && rules[key] === 'unique' ? 'unique' : 'first';
+  const value = merge === 'unique' ? joinLists(key, setters) : last;
+  return { key, value, merge, layer, others: setters.slice(0, -1) };
+}
+
+/** A value that is no list counts as a list of one: files never get here with one, providers may. */
+function joinLists(key: string, setters: readonly Layer[]): readonly string[] {
+  const joined = new Set<string>();
+  for (const { values } of setters.toReversed()) {
+    const value = values[key];
+    if (value === undefined || value === null) break;
+    for (const item of typeof value === 'object' ? value : [String(value)]) joined.add(item);
+  }
+  return [...joined];
+}

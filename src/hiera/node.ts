@@ -1,0 +1,57 @@
+// One node's configuration before it is merged: its layers in order, by reference to the files that hold them.
+import type { Entry } from '../model/entry.ts';
+import type { ExpandedServer, Origin } from '../model/expanded.ts';
+import type { JsonMap } from '../model/json.ts';
+import type { PlainTypeName } from '../model/names.ts';
+import type { Hierarchy, MergeRule, TreeNode, TypedObject } from '../model/objects.ts';
+import type { Problem } from '../model/problem.ts';
+import type { RecordValue } from '../model/record.ts';
+
+/** The values of a layer by key. Null removes what more general layers set. */
+export type LayerValues = Readonly<Record<string, RecordValue | null>>;
+
+/** One source of keys. `origin` is looked up when somebody asks, so that a layer costs one reference a node. */
+export interface Layer {
+  readonly type: string;
+  readonly name: string;
+  /** Without prototype, and without name, description, type and tenant, which are never keys. */
+  readonly values: LayerValues;
+  /** Where a key of `values` was written, or null where nobody wrote it. */
+  readonly origin: (key: string) => Origin | null;
+  /** What has to change where the value of a key is wrong; `origin` unless the value came from elsewhere. */
+  readonly blame?: (key: string) => Origin;
+}
+
+/** What selecting layers may look at. Every look is noted by the caller, so that a change of an absent object counts too. */
+export interface Scope {
+  readonly hierarchy: Entry<Hierarchy> & { readonly object: Hierarchy };
+  readonly tree: TreeNode;
+  readonly object: (type: PlainTypeName, name: string) => Entry<TypedObject> | undefined;
+  /** Names of the objects of a type, for suggestions. */
+  readonly namesOf: (type: PlainTypeName) => readonly string[];
+}
+
+/** A server of a stack, or a clientcert that nobody's stack makes. */
+export type NodeOwner =
+  | { readonly server: ExpandedServer; readonly clientcert: Entry<TypedObject> | undefined }
+  | { readonly server: null; readonly clientcert: Entry<TypedObject> };
+
+export interface HieraNode {
+  readonly name: string;
+  readonly description: string;
+  /** The instances that make it: one, or none for a hand-written clientcert. */
+  readonly stackInstance: readonly string[];
+  /** General to specific, up to the provider's outputs, which join when a record is built. */
+  readonly shared: readonly Layer[];
+  /** General to specific, after the outputs: the server's own properties, then its clientcert file. */
+  readonly own: readonly Layer[];
+  readonly merge: Readonly<Record<string, MergeRule>>;
+}
+
+export interface ResolvedNode {
+  readonly node: HieraNode;
+  /** The content of the objects of the provisioning layers, by type, without name, type, description and tenant. */
+  readonly provisioning: Readonly<Record<string, JsonMap>>;
+  /** Problems at this node's own files, and those of every wrong object it draws on. */
+  readonly problems: readonly Problem[];
+}

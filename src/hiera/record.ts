@@ -1,0 +1,52 @@
+// Builds the record of a node as hiera serves it: its merged layers, what its provider reported, and the computed keys.
+// See docs/concepts.md, records.
+import { emptyMap, type JsonMap } from '../model/json.ts';
+import { compareNames } from '../model/names.ts';
+import type { NodeRecord, RecordValue } from '../model/record.ts';
+import { outputsLayer } from './layers.ts';
+import { mergeKey, mergeLayers, type Sourced } from './merge.ts';
+import type { HieraNode, Layer } from './node.ts';
+
+/** What only running a node can tell. */
+export interface NodeFacts {
+  /** What its provider reported last; empty for a hand-written clientcert. */
+  readonly outputs: JsonMap;
+  /** `last_stack_update`, RFC 3339 in UTC. */
+  readonly updated: string;
+}
+
+/** Every key of a record, in the order in which it is shown: the computed keys, then the others by code unit. */
+export type MergedRecord = ReadonlyMap<string, Sourced>;
+
+/** Returns the whole record of a node, sources included. See {@link recordOf} and explain.ts for its two forms. */
+export function buildRecord(node: HieraNode, facts: NodeFacts): MergedRecord {
+  const record = new Map(mergeLayers([computedLayer(node, facts)], {}));
+  const merged = [...mergeLayers(layersOf(node, facts), node.merge).values()];
+  for (const sourced of merged.sort((a, b) => compareNames(a.key, b.key))) {
+    if (!record.has(sourced.key)) record.set(sourced.key, sourced);
+  }
+  return record;
+}
+
+/** Returns what {@link buildRecord} has for one key, without building the rest; undefined for a key it does not have. */
+export function lookUp(node: HieraNode, facts: NodeFacts, key: string): Sourced | undefined {
+  return mergeKey(key, [computedLayer(node, facts)], {}) ?? mergeKey(key, layersOf(node, facts), node.merge);
+}
+
+/** Returns a record's plain values. */
+export function recordOf(merged: MergedRecord): NodeRecord {
+  const record = emptyMap<RecordValue>();
+  for (const [key, { value }] of merged) record[key] = value;
+  return record;
+}
+
+function layersOf(node: HieraNode, facts: NodeFacts): Layer[] {
+  return [...node.shared, outputsLayer(node.name, facts.outputs), ...node.own];
+}
+
+/** The keys that nobody writes. They stand above every layer and are not merged with any. */
+function computedLayer(node: HieraNode, facts: NodeFacts): Layer {
+  const { name, description, stackInstance } = node;
+  const keys = { name, description, type: 'clientcert', stackInstance, last_stack_update: facts.updated };
+  return { type: 'clientcert', name, values: Object.assign(emptyMap<RecordValue>(), keys), origin: () => null };
+}

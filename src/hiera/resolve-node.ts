@@ -1,0 +1,73 @@
+// Works out the configuration layers of one node, and everything that is wrong with them.
+import { type Entry, isRight } from '../model/entry.ts';
+import { emptyMap, type JsonMap } from '../model/json.ts';
+import type { PlainTypeName } from '../model/names.ts';
+import type { TypedObject } from '../model/objects.ts';
+import { affecting, isError, type Problem } from '../model/problem.ts';
+import { checkClientcert, checkProperties } from './check-own-keys.ts';
+import { checkValues } from './check-values.ts';
+import { layerOf, propertiesLayer } from './layers.ts';
+import type { HieraNode, Layer, NodeOwner, ResolvedNode, Scope } from './node.ts';
+import { type Selection, selectLayers } from './select-layers.ts';
+
+/**
+ * Returns a node with its layers, and all problems of its own files, of what it selects and of its values. Never throws
+ * for a mistake of the user. A node with errors holds what could be found, and is not to be used.
+ */
+export function resolveNode(owner: NodeOwner, scope: Scope): ResolvedNode {
+  const own = ownLayers(owner);
+  const shared = sharedLayers(own, scope);
+  const layers = [...shared.layers, ...own];
+  const problems = [...ownProblems(owner), ...shared.problems, ...checkValues(layers, scope.hierarchy)];
+  return {
+    node: { ...describe(owner), shared: shared.layers, own, merge: scope.hierarchy.object.merge },
+    provisioning: provisioningOf(shared.layers, scope.hierarchy.object.provisioning),
+    problems: owner.server === null ? problems : affecting(problems, owner.server.instance),
+  };
+}
+
+/** What the node itself sets, general to specific; the first of them selects the shared layers. */
+function ownLayers({ server, clientcert }: NodeOwner): Layer[] {
+  const properties = server === null ? [] : [propertiesLayer(server)];
+  return clientcert !== undefined && isRight(clientcert) ? [...properties, layerOf(clientcert)] : properties;
+}
+
+function sharedLayers([selecting]: readonly Layer[], scope: Scope): Selection {
+  return selecting === undefined ? { layers: [], problems: [] } : selectLayers(selecting, scope);
+}
+
+function ownProblems({ server, clientcert }: NodeOwner): readonly Problem[] {
+  const problems = clientcert === undefined ? [] : clientcert.problems.filter(isError);
+  if (server === null) return problems;
+  const inClientcert =
+    clientcert !== undefined && isRight(clientcert) ? checkClientcert(layerOf(clientcert), server) : [];
+  return [...problems, ...checkProperties(server), ...inClientcert];
+}
+
+function describe({ server, clientcert }: NodeOwner): Pick<HieraNode, 'name' | 'description' | 'stackInstance'> {
+  const written = clientcert?.object?.description ?? '';
+  if (server === null) {
+    return { name: clientcert.object?.name ?? nameInPath(clientcert), description: written, stackInstance: [] };
+  }
+  const { name, instance, key, properties } = server;
+  const property = Object.hasOwn(properties, 'description') ? properties.description : '';
+  const description = written || (typeof property === 'string' && property) || `${key} of ${instance}`;
+  return { name, description, stackInstance: [instance] };
+}
+
+/** The name of an object whose file could not be read. */
+function nameInPath({ path }: Entry<TypedObject>): string {
+  return path.slice(path.lastIndexOf('/') + 1).replace(/\.yaml$/, '');
+}
+
+/** Where several layers have one type, as compound levels make them, the more specific one is laid over the other. */
+function provisioningOf(layers: readonly Layer[], types: readonly PlainTypeName[]): Readonly<Record<string, JsonMap>> {
+  const content = emptyMap<JsonMap>();
+  for (const { type, values } of layers) {
+    const isEmpty = Object.keys(values).length === 0;
+    if (isEmpty || !types.some((provisioning) => provisioning === type)) continue;
+    const general = content[type];
+    content[type] = general === undefined ? values : Object.assign(emptyMap(), general, values);
+  }
+  return content;
+}

@@ -1,0 +1,77 @@
+// Selects the layers that a node shares with others, in the order of the hierarchy. See docs/concepts.md, hierarchy.
+import { isRight } from '../model/entry.ts';
+import { compareNames, nameFault, type PlainTypeName } from '../model/names.ts';
+import type { HierarchyLevel } from '../model/objects.ts';
+import { isError, type Problem } from '../model/problem.ts';
+import { quote, quoteSome } from '../model/quote.ts';
+import { didYouMean } from '../model/suggest.ts';
+import { layerOf, problemIn } from './layers.ts';
+import type { Layer, Scope } from './node.ts';
+import { fillName, isSelected, readSelectors, type Selectors } from './selectors.ts';
+import { isTreeType, type TreeStep, treeIndex } from './tree-index.ts';
+import { checkTreePath } from './tree-path.ts';
+
+/** An object as a level selects it. */
+interface ObjectStep {
+  readonly type: PlainTypeName;
+  readonly name: string;
+}
+
+export interface Selection {
+  /** General to specific. Wrong objects are left out. */
+  readonly layers: readonly Layer[];
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Returns the layers that the keys of `selecting` select, with all problems of doing so and the errors of wrong objects;
+ * warnings of an object stop nobody who draws on it.
+ */
+export function selectLayers(selecting: Layer, scope: Scope): Selection {
+  const { order } = scope.hierarchy.object;
+  const { selectors, problems: wrongSelectors } = readSelectors(selecting, order);
+  const layers: Layer[] = [];
+  const problems = [...wrongSelectors];
+  const steps: TreeStep[] = [];
+  for (const level of order) {
+    const name = nameAt(level, selectors, scope);
+    if (name === undefined) continue;
+    const entry = scope.object(level.type, name);
+    if (isSelected(level)) {
+      const step = { type: level.type, name };
+      const isMissing = entry === undefined && !isInTree(step, scope);
+      if (isMissing) problems.push(unknownObject(selecting, step, scope));
+      else if (isTreeType(step.type)) steps.push(step);
+    }
+    if (entry === undefined) continue;
+    if (isRight(entry)) layers.push(layerOf(entry));
+    else problems.push(...entry.problems.filter(isError));
+  }
+  problems.push(...checkTreePath(steps, selecting, scope.tree));
+  return { layers, problems };
+}
+
+function nameAt(level: HierarchyLevel, selectors: Selectors, scope: Scope): string | undefined {
+  if (level.name !== undefined) return fillName(level.name, selectors);
+  return isSelected(level) ? selectors.get(level.type) : scope.tree.name;
+}
+
+/** A node of the tree needs no object: its layer is then empty. */
+function isInTree({ type, name }: TreeStep, scope: Scope): boolean {
+  return isTreeType(type) && treeIndex(scope.tree).pathsTo({ type, name }).length > 0;
+}
+
+function unknownObject(selecting: Layer, { type, name }: ObjectStep, scope: Scope): Problem {
+  const inTree = isTreeType(type) ? treeIndex(scope.tree).namesOf(type) : [];
+  const names = [...new Set([...scope.namesOf(type), ...inTree])].sort(compareNames);
+  return problemIn(selecting, type, {
+    code: 'unknown_object',
+    message: `there is no ${type} ${quote(name)}`,
+    hint: didYouMean(name, names) ?? whatToDo({ type, name }, names),
+  });
+}
+
+function whatToDo({ type, name }: ObjectStep, names: readonly string[]): string {
+  const add = nameFault(name) === undefined ? `add types/${type}/${name}.yaml` : `write the name of a ${type}`;
+  return names.length === 0 ? add : `${add}, or use ${quoteSome(names)}`;
+}

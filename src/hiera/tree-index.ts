@@ -1,0 +1,74 @@
+// Finds nodes of the hierarchy tree by type and name. Knows nothing of objects; see docs/concepts.md, tree.
+import type { PlainTypeName } from '../model/names.ts';
+import type { TreeNode } from '../model/objects.ts';
+
+const TREE_TYPES: ReadonlySet<string> = new Set<PlainTypeName>(['environment', 'location', 'zone']);
+
+/** Returns true for a type whose selectors have to form a path of the tree. */
+export function isTreeType(type: string): boolean {
+  return TREE_TYPES.has(type);
+}
+
+/** One node of the tree, named by type and name. */
+export interface TreeStep {
+  readonly type: string;
+  readonly name: string;
+}
+
+/** The nodes from below the root down to one node. */
+type TreePath = readonly TreeStep[];
+
+export interface TreeIndex {
+  /** Returns the names of all nodes of a type, each once. */
+  readonly namesOf: (type: string) => readonly string[];
+  /** Returns every path to a node of this type and name, as `prod/eu/eu-1`, in the order of the tree; none: it is not there. */
+  readonly pathsTo: (step: TreeStep) => readonly string[];
+  /** Returns true where some path holds all of `steps`; general to specific, levels may be left out. */
+  readonly hasPath: (steps: readonly TreeStep[]) => boolean;
+}
+
+const indexes = new WeakMap<TreeNode, TreeIndex>();
+
+/** Returns the index of a tree: always the same one for the same tree, since every node of every stack asks for it. */
+export function treeIndex(tree: TreeNode): TreeIndex {
+  const known = indexes.get(tree);
+  if (known !== undefined) return known;
+  const index = indexOf(tree);
+  indexes.set(tree, index);
+  return index;
+}
+
+function indexOf(tree: TreeNode): TreeIndex {
+  const paths = new Map<string, Map<string, TreePath[]>>();
+  for (const { node, path } of nodesBelow(tree, [])) {
+    const ofType = paths.get(node.type) ?? new Map<string, TreePath[]>();
+    const ofName = ofType.get(node.name) ?? [];
+    ofName.push(path);
+    paths.set(node.type, ofType.set(node.name, ofName));
+  }
+  const pathsOf = ({ type, name }: TreeStep): readonly TreePath[] => paths.get(type)?.get(name) ?? [];
+  return {
+    namesOf: (type) => [...(paths.get(type)?.keys() ?? [])],
+    pathsTo: (step) => pathsOf(step).map((path) => path.map(({ name }) => name).join('/')),
+    hasPath: (steps) => {
+      const last = steps.at(-1);
+      return last === undefined || pathsOf(last).some((path) => steps.every((step) => isOn(path, step)));
+    },
+  };
+}
+
+/** As deep as the tree's file, whose depth is limited where it is read. */
+function* nodesBelow(
+  parent: TreeNode,
+  above: TreePath,
+): Generator<{ readonly node: TreeNode; readonly path: TreePath }> {
+  for (const node of parent.children ?? []) {
+    const path = [...above, node];
+    yield { node, path };
+    yield* nodesBelow(node, path);
+  }
+}
+
+function isOn(path: TreePath, step: TreeStep): boolean {
+  return path.some(({ type, name }) => type === step.type && name === step.name);
+}

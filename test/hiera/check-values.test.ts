@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { checkValues } from '../../src/hiera/check-values.ts';
+import { layerOf } from '../../src/hiera/layers.ts';
+import { objectEntry, scopeOf } from './build.ts';
+
+function check(hierarchy: string, files: Readonly<Record<string, string>>) {
+  const layers = Object.entries(files).map(([path, text]) => layerOf(objectEntry(path, text)));
+  return checkValues(layers, scopeOf({ hierarchy }).hierarchy);
+}
+
+describe('unique', () => {
+  const RULES = 'merge:\n  # joined\n  ntp: unique\n  level: first\n';
+
+  test('lists are right, null is right, keys of other rules may be anything', () => {
+    const files = { 'types/common/base.yaml': 'ntp: [a]\nlevel: info', 'types/role/web.yaml': 'ntp: null\nport: 1' };
+    expect(check(RULES, files)).toEqual([]);
+  });
+
+  test('a value that is no list is reported with its own place and that of the rule', () => {
+    expect(check(RULES, { 'types/role/web.yaml': 'port: 1\nntp: pool.example' })).toEqual([
+      {
+        code: 'unique_not_list',
+        severity: 'error',
+        file: 'types/role/web.yaml',
+        line: 2,
+        column: 6,
+        pointer: '/ntp',
+        message: '"ntp" is merged as a list (hierarchy.yaml:3), and "pool.example" is none',
+        hint: 'write ["pool.example"]',
+      },
+    ]);
+  });
+
+  test('the hint shows where it is a list', () => {
+    const files = { 'types/common/base.yaml': '\nntp:\n  - a\n', 'types/role/web.yaml': 'ntp: 5' };
+    expect(check(RULES, files)).toMatchObject([
+      {
+        message: '"ntp" is merged as a list (hierarchy.yaml:3), and 5 is none',
+        hint: 'write ["5"]; it is a list at types/common/base.yaml:2',
+      },
+    ]);
+  });
+
+  test('each such value is told, hidden or not', () => {
+    const files = { 'types/common/base.yaml': 'ntp: a', 'types/role/web.yaml': 'ntp: b' };
+    expect(check(RULES, files).map(({ file }) => file)).toEqual(Object.keys(files));
+  });
+
+  test('the value of a secret is not quoted', () => {
+    const secrets = 'merge: { tokens: unique }\nsecrets: { keys: ["^tokens$"], reference: "^secret/" }';
+    const problems = check(secrets, { 'types/role/web.yaml': 'tokens: hunter2' });
+    expect(problems.map(({ code }) => code)).toEqual(['unique_not_list', 'secret_not_reference']);
+    expect(problems[0]).toMatchObject({
+      message: '"tokens" is merged as a list (hierarchy.yaml:1), and this value is none',
+      hint: 'write a list of references',
+    });
+    expect(JSON.stringify(problems)).not.toContain('hunter2');
+  });
+});
+
+describe('secrets', () => {
+  const SECRETS = 'secrets: { keys: ["_password$", "^api_token"], reference: "^secret/[a-z/]+$" }';
+
+  test.each([
+    ['a reference', 'db_password: secret/shop/db'],
+    ['a list of references', 'db_password: [secret/a, secret/b]'],
+    ['an empty list', 'db_password: []'],
+    ['null, which removes one', 'db_password: null'],
+    ['another key', 'db_password_file: hunter2\npassword: hunter2'],
+    ['fields that are no keys', 'description: hunter2'],
+  ])('%s is right', (_, text) => {
+    expect(check(SECRETS, { 'types/role/db.yaml': text })).toEqual([]);
+  });
+
+  test.each([
+    ['a secret', 'port: 1\ndb_password: hunter2', 'hunter2'],
+    ['one that only ends like a reference', 'port: 1\ndb_password: "xsecret/a"', 'xsecret'],
+    ['an empty string', 'port: 1\ndb_password: ""', '""'],
+    ['a number', 'port: 1\ndb_password: 4711', '4711'],
+    ['a boolean', 'port: 1\ndb_password: true', 'true'],
+    ['a list with one wrong item', 'port: 1\ndb_password: [secret/a, hunter2]', 'hunter2'],
+  ])('%s is an error at its place that does not quote it', (_, text, value) => {
+    const problems = check(SECRETS, { 'types/role/db.yaml': text });
+    expect(problems).toEqual([
+      {
+        code: 'secret_not_reference',
+        severity: 'error',
+        file: 'types/role/db.yaml',
+        line: 2,
+        column: expect.any(Number),
+        pointer: '/db_password',
+        message: '"db_password" holds something else than a reference to a secret',
+        hint: 'write a reference that matches ^secret/[a-z/]+$; a secret that was committed is known and has to be changed',
+      },
+    ]);
+    expect(JSON.stringify(problems)).not.toContain(value);
+  });
+
+  test('every pattern counts, and so does every layer, whatever hides it', () => {
+    const files = {
+      'types/common/base.yaml': 'api_token_x: a\n',
+      'types/role/db.yaml': 'api_token_x: secret/a\nx_password: b',
+    };
+    const found = check(SECRETS, files).map(({ file, pointer }) => `${file}#${pointer}`);
+    expect(found).toEqual(['types/common/base.yaml#/api_token_x', 'types/role/db.yaml#/x_password']);
+  });
+
+  test('a layer that several nodes share is reported for each of them', () => {
+    const layers = [layerOf(objectEntry('types/role/db.yaml', 'x_password: b'))];
+    const { hierarchy } = scopeOf({ hierarchy: SECRETS });
+    const first = checkValues(layers, hierarchy);
+    expect(first).toHaveLength(1);
+    expect(checkValues(layers, hierarchy)).toEqual(first);
+    expect(checkValues(layers, scopeOf({}).hierarchy)).toEqual([]);
+  });
+
+  test('without patterns nothing is secret', () => {
+    expect(check('{}', { 'types/role/db.yaml': 'db_password: hunter2' })).toEqual([]);
+  });
+});

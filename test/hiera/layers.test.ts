@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import { layerOf, outputsLayer, problemIn, propertiesLayer } from '../../src/hiera/layers.ts';
+import type { Json, JsonMap } from '../../src/model/json.ts';
+import { keyFault } from '../../src/model/keys.ts';
+import { objectEntry, serverOf } from './build.ts';
+
+describe('the layer of a file', () => {
+  const entry = objectEntry('types/role/apps/web.yaml', 'description: d\ntenant: t\nport: 80\ntls: true\nold: null\n');
+
+  test('has all its keys but those that describe the object', () => {
+    const { type, name, values } = layerOf(entry);
+    expect({ type, name, values: { ...values } }).toEqual({
+      type: 'role',
+      name: 'web',
+      values: { port: 80, tls: true, old: null },
+    });
+  });
+
+  test('knows where each is written', () => {
+    expect(layerOf(entry).origin('a/b')).toEqual({ entry, pointer: '/a~1b' });
+  });
+
+  test('is made once for an entry, however many nodes share it', () => {
+    expect(layerOf(entry)).toBe(layerOf(entry));
+    expect(layerOf({ ...entry })).not.toBe(layerOf(entry));
+  });
+
+  test('leaves out what no record can hold', () => {
+    const wrong = objectEntry('types/action/x.yaml', 'map: { a: 1 }\nmixed: [a, 1]\nnested: [[a]]\nright: [a]\n');
+    expect({ ...layerOf(wrong).values }).toEqual({ right: ['a'] });
+  });
+
+  test('has no prototype to reach', () => {
+    expect(Object.getPrototypeOf(layerOf(entry).values)).toBeNull();
+  });
+});
+
+test('the layer of properties is a clientcert of the server, written where the stack says', () => {
+  const server = serverOf({ properties: { app: 'shop', peers: ['a', 'b'], tenant: 't', description: 'd' } });
+  const layer = propertiesLayer(server);
+  expect(layer).toMatchObject({ type: 'clientcert', name: 'web-1' });
+  expect({ ...layer.values }).toEqual({ app: 'shop', peers: ['a', 'b'] });
+  expect(layer.origin('peers')).toEqual(server.originOf('peers'));
+});
+
+describe('the layer of what a provider reports', () => {
+  test.each<[string, Json]>([
+    ['string', 'text'],
+    ['empty', ''],
+    ['number', 1.5],
+    ['boolean', false],
+    ['list', ['a', 'b']],
+    ['none', []],
+  ])('has a %s', (key, value) => {
+    expect({ ...outputsLayer('web-1', { [key]: value }).values }).toEqual({ [key]: value });
+  });
+
+  test.each<[string, JsonMap]>([
+    ['null, which would remove configuration', { a: null }],
+    ['a map', { a: { b: 'c' } }],
+    ['a list with something else than strings', { a: ['b', 1] }],
+    ['a field that describes an object', { name: 'x', type: 'x', description: 'x', tenant: 'x' }],
+    ['a reserved key', { stackInstance: ['x'], last_stack_update: 'x', lookup_options: 'x', constructor: 'x' }],
+    ['a key with a slash, a dot or a control character', { 'a/b': 'x', 'a.b': 'x', 'a\nb': 'x' }],
+    ['a selector', { environment: 'x', location: 'x', zone: 'x', shape: 'x', role: 'x', configuration: 'x' }],
+  ])('leaves out %s', (_, outputs) => {
+    expect({ ...outputsLayer('web-1', { ...outputs, ip: '10.0.0.1' }).values }).toEqual({ ip: '10.0.0.1' });
+  });
+
+  test('was written by nobody, so that nobody can be told to correct it', () => {
+    const layer = outputsLayer('web-1', { ip: '10.0.0.1' });
+    expect(layer).toMatchObject({ type: 'clientcert', name: 'web-1' });
+    expect(layer.origin('ip')).toBeNull();
+    expect(() => problemIn(layer, 'ip', { code: 'x', message: 'y' })).toThrow(
+      'somebody wrote "ip" of clientcert web-1',
+    );
+  });
+});
+
+test.each([
+  ['environment', undefined],
+  ['with-dash and blank', undefined],
+  ['größe', undefined],
+  ['lookup_options', 'is a reserved word'],
+  ['stackInstance', 'is a reserved word'],
+  ['stackinstance', undefined],
+  ['__proto__', 'is a reserved word'],
+  ['a/b', 'holds "/" or "."'],
+  ['a.b', 'holds "/" or "."'],
+  ['a\tb', 'holds a control character'],
+  ['a\u007fb', 'holds a control character'],
+])('the key %j: %s', (key, fault) => {
+  expect(keyFault(key)).toBe(fault);
+});

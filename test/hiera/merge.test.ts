@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { mergeKey, mergeLayers } from '../../src/hiera/merge.ts';
+import type { Layer, LayerValues } from '../../src/hiera/node.ts';
+import type { MergeRule } from '../../src/model/objects.ts';
+
+const RULES = { list: 'unique', plain: 'first' } as const satisfies Record<string, MergeRule>;
+
+function layer(name: string, values: LayerValues): Layer {
+  return { type: 'role', name, values: Object.assign(Object.create(null), values), origin: () => null };
+}
+
+function layersOf(values: readonly LayerValues[]): Layer[] {
+  return values.map((one, index) => layer(`layer-${index}`, one));
+}
+
+function valuesOf(
+  layers: readonly Layer[],
+  rules: Readonly<Record<string, MergeRule>> = RULES,
+): Record<string, unknown> {
+  return Object.fromEntries([...mergeLayers(layers, rules)].map(([key, { value }]) => [key, value]));
+}
+
+describe('merging layers, general to specific', () => {
+  test.each<[string, LayerValues[], Record<string, unknown>]>([
+    ['no layer', [], {}],
+    ['one layer', [{ a: 'x', b: 1, c: false, d: ['y'] }], { a: 'x', b: 1, c: false, d: ['y'] }],
+    ['the specific one wins', [{ a: 'x' }, { a: 'y' }], { a: 'y' }],
+    ['an empty string is a value', [{ a: 'x' }, { a: '' }], { a: '' }],
+    [
+      'zero and false are values',
+      [
+        { a: 'x', b: true },
+        { a: 0, b: false },
+      ],
+      { a: 0, b: false },
+    ],
+    ['lists are taken whole', [{ a: ['x', 'y'] }, { a: ['z'] }], { a: ['z'] }],
+    ['the rule first is the default', [{ plain: ['x'] }, { plain: ['z'] }], { plain: ['z'] }],
+    ['another kind of value replaces', [{ a: ['x'] }, { a: 3 }], { a: 3 }],
+    ['null removes', [{ a: 'x', b: 'y' }, { a: null }], { b: 'y' }],
+    ['null removes for all layers below', [{ a: 'x' }, { a: 'y' }, { a: null }], {}],
+    ['null with nothing to remove', [{ a: null }], {}],
+    ['a later layer sets it again', [{ a: 'x' }, { a: null }, { a: 'z' }], { a: 'z' }],
+    ['unique joins, most specific first', [{ list: ['x', 'y'] }, { list: ['z'] }], { list: ['z', 'x', 'y'] }],
+    ['unique without repeats', [{ list: ['x', 'y'] }, { list: ['y', 'z', 'y'] }], { list: ['y', 'z', 'x'] }],
+    ['unique of one layer has no repeats either', [{ list: ['x', 'x'] }], { list: ['x'] }],
+    ['unique of empty lists', [{ list: [] }, { list: [] }], { list: [] }],
+    ['an empty list removes nothing', [{ list: ['x'] }, { list: [] }], { list: ['x'] }],
+    ['null cuts a joined list off', [{ list: ['x'] }, { list: null }, { list: ['z'] }], { list: ['z'] }],
+    ['null last removes a joined list', [{ list: ['x'] }, { list: ['y'] }, { list: null }], {}],
+    ['a value counts as a list of one', [{ list: ['x'] }, { list: 5 }, { list: 'y' }], { list: ['y', '5', 'x'] }],
+    ['unset layers do not count', [{ list: ['x'] }, {}, { list: ['y'] }], { list: ['y', 'x'] }],
+  ])('%s', (_, layers, want) => {
+    expect(valuesOf(layersOf(layers))).toEqual(want);
+  });
+
+  test('keys that would reach a prototype are ordinary keys, and rules are not looked up there', () => {
+    const merged = mergeLayers(layersOf([{ ['__proto__']: 'x', constructor: 'a' }, { constructor: 'b' }]), {});
+    expect([...merged.keys()]).toContain('constructor');
+    expect(merged.get('constructor')).toMatchObject({ value: 'b', merge: 'first' });
+    expect(({} as Record<string, unknown>).x).toBeUndefined();
+  });
+
+  test('a value knows its layer, its rule, and who else sets it', () => {
+    const [general, removing, specific] = layersOf([{ a: 'x' }, { a: null }, { a: 'z', list: ['l'] }]);
+    if (!general || !removing || !specific) throw new Error('three layers');
+    const merged = mergeLayers([general, removing, specific], RULES);
+    expect(merged.get('a')).toEqual({
+      key: 'a',
+      value: 'z',
+      merge: 'first',
+      layer: specific,
+      others: [general, removing],
+    });
+    expect(merged.get('list')).toEqual({ key: 'list', value: ['l'], merge: 'unique', layer: specific, others: [] });
+  });
+});
+
+const KEY = fc.constantFrom('list', 'plain', 'a', 'b', 'constructor');
+const VALUE = fc.oneof(
+  fc.constant(null),
+  fc.string({ maxLength: 3 }),
+  fc.integer(),
+  fc.boolean(),
+  fc.array(fc.constantFrom('x', 'y', 'z'), { maxLength: 4 }),
+);
+const LAYERS = fc.array(fc.dictionary(KEY, VALUE, { maxKeys: 4 }), { maxLength: 6 });
+
+describe('properties of merging', () => {
+  test('the order of keys within a file does not count', () => {
+    fc.assert(
+      fc.property(LAYERS, (layers) => {
+        const turned = layers.map((one) => Object.fromEntries(Object.entries(one).reverse()));
+        expect(valuesOf(layersOf(turned))).toEqual(valuesOf(layersOf(layers)));
+      }),
+    );
+  });
+
+  test('first is what the last writer wrote', () => {
+    fc.assert(
+      fc.property(LAYERS, KEY, (layers, key) => {
+        const last = layers.findLast((one) => Object.hasOwn(one, key))?.[key];
+        expect(mergeLayers(layersOf(layers), {}).get(key)?.value).toEqual(last ?? undefined);
+      }),
+    );
+  });
+
+  test('unique has every item of the layers above the last null, each once', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(fc.constantFrom('x', 'y', 'z')), { minLength: 1 }), (lists) => {
+        const joined = mergeLayers(layersOf(lists.map((list) => ({ list }))), RULES).get('list')?.value;
+        expect(joined).toEqual([...new Set(lists.toReversed().flat())]);
+      }),
+    );
+  });
+
+  test('a layer that sets nothing changes nothing, wherever it stands', () => {
+    fc.assert(
+      fc.property(LAYERS, fc.nat({ max: 6 }), (layers, at) => {
+        expect(valuesOf(layersOf(layers.toSpliced(at, 0, {})))).toEqual(valuesOf(layersOf(layers)));
+      }),
+    );
+  });
+
+  test('one key merged alone is as it is among all', () => {
+    fc.assert(
+      fc.property(LAYERS, KEY, (values, key) => {
+        const layers = layersOf(values);
+        expect(mergeKey(key, layers, RULES)).toEqual(mergeLayers(layers, RULES).get(key));
+      }),
+    );
+  });
+});

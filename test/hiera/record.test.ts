@@ -1,0 +1,269 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { explainRecord, explainValue } from '../../src/hiera/explain.ts';
+import type { HieraNode } from '../../src/hiera/node.ts';
+import { buildRecord, lookUp, type NodeFacts, recordOf } from '../../src/hiera/record.ts';
+import { resolveNode } from '../../src/hiera/resolve-node.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import { objectEntry, scopeOf, serverOf } from './build.ts';
+
+const UPDATED = '2026-11-20T10:13:56Z';
+const OBJECTS = [
+  objectEntry('types/common/base.yaml', 'description: All\nntp: [a, b]\nlevel: info\nproxy: p\ntls: false\n'),
+  objectEntry('types/environment/prod.yaml', 'level: warning\nproxy: null\nip: unknown\n'),
+  objectEntry('types/role/web.yaml', '# the web\nntp:\n  - c\nlevel: error\nports: ["80", "443"]\n'),
+];
+const HIERARCHY = 'merge: { ntp: unique }';
+
+function nodeOf(properties: Readonly<Record<string, string | string[]>>, clientcert?: string): HieraNode {
+  const entry = clientcert === undefined ? undefined : objectEntry('types/clientcert/web-1.yaml', clientcert);
+  const scope = scopeOf({ objects: OBJECTS, hierarchy: HIERARCHY });
+  const { node, problems } = resolveNode({ server: serverOf({ properties }), clientcert: entry }, scope);
+  expect(problems).toEqual([]);
+  return node;
+}
+
+function factsOf(outputs: JsonMap = {}): NodeFacts {
+  return { outputs, updated: UPDATED };
+}
+
+const NODE = nodeOf({ environment: 'prod', role: 'web', app: 'shop' }, 'level: debug\ntls: null\nproxy: q\n');
+
+describe('a record', () => {
+  test('has the computed keys first, then the others in order', () => {
+    const record = recordOf(buildRecord(NODE, factsOf({ ip: '10.0.0.1', 'B-key': 1, cores: 4 })));
+    expect(Object.entries(record)).toEqual([
+      ['name', 'web-1'],
+      ['description', 'web of shop'],
+      ['type', 'clientcert'],
+      ['stackInstance', ['shop']],
+      ['last_stack_update', UPDATED],
+      ['B-key', 1],
+      ['app', 'shop'],
+      ['cores', 4],
+      ['environment', 'prod'],
+      ['ip', '10.0.0.1'],
+      ['level', 'debug'],
+      ['ntp', ['c', 'a', 'b']],
+      ['ports', ['80', '443']],
+      ['proxy', 'q'],
+      ['role', 'web'],
+    ]);
+  });
+
+  test('what a provider reported is above the layers and below the own properties', () => {
+    const outputs = { level: 'reported', ip: '10.0.0.1', app: 'reported' };
+    const record = recordOf(buildRecord(nodeOf({ environment: 'prod', app: 'shop' }), factsOf(outputs)));
+    expect(record).toMatchObject({ level: 'reported', ip: '10.0.0.1', app: 'shop' });
+  });
+
+  test('nothing that a provider reports can break it', () => {
+    const outputs: JsonMap = {
+      ip: null,
+      level: { a: 1 },
+      ntp: 5,
+      tags: [1],
+      name: 'x',
+      stackInstance: 'x',
+      zone: 'x',
+      'a/b': 'x',
+    };
+    const record = recordOf(buildRecord(nodeOf({ environment: 'prod' }), factsOf(outputs)));
+    expect(record).toMatchObject({
+      name: 'web-1',
+      ip: 'unknown',
+      level: 'warning',
+      ntp: ['5', 'a', 'b'],
+      stackInstance: ['shop'],
+    });
+    expect(Object.keys(record)).not.toEqual(expect.arrayContaining(['a/b']));
+    expect(record).not.toHaveProperty('zone');
+    expect(record).not.toHaveProperty('tags');
+  });
+
+  test('the computed keys cannot be merged, whatever the rules say', () => {
+    const node = { ...NODE, merge: { name: 'unique', stackInstance: 'unique' } } as const;
+    expect(recordOf(buildRecord(node, factsOf()))).toMatchObject({ name: 'web-1', stackInstance: ['shop'] });
+  });
+
+  test('of a hand-written clientcert has no instance', () => {
+    const clientcert = objectEntry('types/clientcert/lab-db.yaml', 'description: Lab\nrole: web\nsize: 5');
+    const { node } = resolveNode({ server: null, clientcert }, scopeOf({ objects: OBJECTS }));
+    expect(recordOf(buildRecord(node, factsOf()))).toEqual({
+      name: 'lab-db',
+      description: 'Lab',
+      type: 'clientcert',
+      stackInstance: [],
+      last_stack_update: UPDATED,
+      level: 'error',
+      ntp: ['c'],
+      ports: ['80', '443'],
+      proxy: 'p',
+      role: 'web',
+      size: 5,
+      tls: false,
+    });
+  });
+
+  test('a computed key wins over a layer that has it all the same', () => {
+    const own = [{ type: 'clientcert', name: 'x', values: { stackInstance: ['forged'] }, origin: () => null }];
+    const node = { ...NODE, own };
+    expect(recordOf(buildRecord(node, factsOf()))).toMatchObject({ stackInstance: ['shop'] });
+    expect(lookUp(node, factsOf(), 'stackInstance')?.value).toEqual(['shop']);
+  });
+});
+
+describe('explaining', () => {
+  const explained = explainRecord(buildRecord(NODE, factsOf({ ip: '10.0.0.1' })));
+
+  test('a value names its source and what it hides, from specific to general', () => {
+    expect(explained.level).toEqual({
+      value: 'debug',
+      type: 'clientcert',
+      name: 'web-1',
+      file: 'types/clientcert/web-1.yaml',
+      line: 1,
+      merge: 'first',
+      overrides: [
+        { value: 'error', type: 'role', name: 'web', file: 'types/role/web.yaml', line: 4 },
+        { value: 'warning', type: 'environment', name: 'prod', file: 'types/environment/prod.yaml', line: 1 },
+        { value: 'info', type: 'common', name: 'base', file: 'types/common/base.yaml', line: 3 },
+      ],
+    });
+  });
+
+  test('a removal in between is shown as null', () => {
+    expect(explained.proxy).toMatchObject({
+      value: 'q',
+      overrides: [
+        { value: null, type: 'environment', line: 2 },
+        { value: 'p', type: 'common', line: 4 },
+      ],
+    });
+  });
+
+  test('a joined list is that of its most specific layer, the others are listed; the line is that of the key', () => {
+    expect(explained.ntp).toEqual({
+      value: ['c', 'a', 'b'],
+      type: 'role',
+      name: 'web',
+      file: 'types/role/web.yaml',
+      line: 2,
+      merge: 'unique',
+      overrides: [{ value: ['a', 'b'], type: 'common', name: 'base', file: 'types/common/base.yaml', line: 2 }],
+    });
+  });
+
+  test('a property stands where the stack has it', () => {
+    expect(explained.app).toMatchObject({
+      type: 'clientcert',
+      name: 'web-1',
+      file: 'stacks/templates/shop.yaml',
+      line: 6,
+    });
+  });
+
+  test('what a provider reported stands in no file, what it hides does', () => {
+    expect(explained.ip).toEqual({
+      value: '10.0.0.1',
+      type: 'clientcert',
+      name: 'web-1',
+      file: null,
+      line: null,
+      merge: 'first',
+      overrides: [
+        { value: 'unknown', type: 'environment', name: 'prod', file: 'types/environment/prod.yaml', line: 3 },
+      ],
+    });
+  });
+
+  test.each(['name', 'description', 'type', 'stackInstance', 'last_stack_update'])('%s is computed', (key) => {
+    expect(explained[key]).toMatchObject({
+      type: 'clientcert',
+      name: 'web-1',
+      file: null,
+      line: null,
+      merge: 'first',
+      overrides: [],
+    });
+  });
+
+  test('a removed key is not there', () => {
+    expect(explained).not.toHaveProperty('tls');
+  });
+});
+
+describe('one key', () => {
+  test('an unknown, a removed and a forbidden key have no value', () => {
+    const facts = factsOf({ 'a/b': 'x' });
+    for (const key of ['no-such', 'tls', 'a/b', 'toString', '__proto__'])
+      expect(lookUp(NODE, facts, key)).toBeUndefined();
+  });
+
+  test('is case sensitive', () => {
+    expect(lookUp(NODE, factsOf(), 'app')?.value).toBe('shop');
+    expect(lookUp(NODE, factsOf(), 'App')).toBeUndefined();
+  });
+});
+
+const OUTPUTS = fc.dictionary(
+  fc.oneof(fc.constantFrom('ntp', 'level', 'ip', 'app', 'name', 'zone'), fc.string({ maxLength: 6 })),
+  fc.jsonValue({ maxDepth: 2 }),
+  { maxKeys: 6 },
+) as fc.Arbitrary<JsonMap>;
+
+describe('properties of records', () => {
+  test('every value is a scalar or a list of strings', () => {
+    fc.assert(
+      fc.property(OUTPUTS, (outputs) => {
+        const record = recordOf(buildRecord(NODE, factsOf(outputs)));
+        for (const value of Object.values(record)) {
+          const items = typeof value === 'object' ? value : [String(value)];
+          expect(items.every((item) => typeof item === 'string')).toBe(true);
+        }
+      }),
+    );
+  });
+
+  test('explaining shows the keys and values of the record, and one key alone shows the same', () => {
+    fc.assert(
+      fc.property(OUTPUTS, (outputs) => {
+        const facts = factsOf(outputs);
+        const merged = buildRecord(NODE, facts);
+        const record = recordOf(merged);
+        const explained = explainRecord(merged);
+        expect(Object.keys(explained)).toEqual(Object.keys(record));
+        for (const [key, value] of Object.entries(record)) {
+          const alone = lookUp(NODE, facts, key);
+          expect(explained[key]?.value).toEqual(value);
+          expect(alone && explainValue(alone)).toEqual(explained[key]);
+        }
+      }),
+    );
+  });
+
+  test('the order in which keys are written does not count', () => {
+    const lines = ['level: debug', 'proxy: q', 'ntp: [z]', 'size: 5', 'tls: null'];
+    const want = recordOf(buildRecord(nodeOf({ role: 'web' }, lines.join('\n')), factsOf()));
+    fc.assert(
+      fc.property(fc.shuffledSubarray(lines, { minLength: lines.length }), (shuffled) => {
+        const record = recordOf(buildRecord(nodeOf({ role: 'web' }, shuffled.join('\n')), factsOf()));
+        expect(Object.entries(record)).toEqual(Object.entries(want));
+      }),
+    );
+  });
+
+  test('an object without keys changes nothing', () => {
+    const empty = objectEntry('types/zone/dmz.yaml', 'description: nothing');
+    const scope = scopeOf({ objects: [...OBJECTS, empty], hierarchy: HIERARCHY });
+    const server = serverOf({ properties: { environment: 'prod', zone: 'dmz' } });
+    const withObject = resolveNode({ server, clientcert: undefined }, scope).node;
+    const without = resolveNode(
+      { server, clientcert: undefined },
+      scopeOf({ objects: OBJECTS, hierarchy: HIERARCHY }),
+    ).node;
+    expect(withObject.shared).toHaveLength(without.shared.length + 1);
+    const records = [withObject, without].map((node) => explainRecord(buildRecord(node, factsOf())));
+    expect(records[0]).toEqual(records[1]);
+  });
+});

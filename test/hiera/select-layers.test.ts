@@ -1,0 +1,292 @@
+import { describe, expect, test } from 'vitest';
+import { layerOf, propertiesLayer } from '../../src/hiera/layers.ts';
+import { selectLayers } from '../../src/hiera/select-layers.ts';
+import type { Properties } from '../../src/model/objects.ts';
+import type { Problem } from '../../src/model/problem.ts';
+import { node, objectEntry, type ScopeParts, scopeOf, serverOf } from './build.ts';
+
+const OBJECTS = [
+  'common/base',
+  'environment/prod',
+  'location/eu',
+  'zone/eu-1',
+  'zone/dmz',
+  'shape/small',
+  'shape/large',
+  'role/web',
+  'configuration/shop',
+  'configuration/prod-eu',
+  'location/nowhere',
+].map((address) => objectEntry(`types/${address}.yaml`, `from: ${address}\n`));
+
+const COMPOUND = `order:
+  - common
+  - environment
+  - location
+  - { type: configuration, name: "<<environment>>-<<location>>" }
+  - zone
+  - role
+  - configuration
+`;
+
+function select(properties: Properties, parts: ScopeParts = {}) {
+  const scope = scopeOf({ objects: OBJECTS, ...parts });
+  const { layers, problems } = selectLayers(propertiesLayer(serverOf({ properties })), scope);
+  return { layers: layers.map(({ type, name }) => `${type}/${name}`), problems, looks: scope.looks };
+}
+
+describe('layers that are selected', () => {
+  test.each<[string, Properties, string[]]>([
+    ['nothing but the root without properties', {}, ['common/base']],
+    [
+      'one of each type, in the order of the hierarchy and not of the properties',
+      { configuration: 'shop', role: 'web', shape: 'small', zone: 'eu-1', location: 'eu', environment: 'prod' },
+      ['common/base', 'environment/prod', 'location/eu', 'zone/eu-1', 'shape/small', 'role/web', 'configuration/shop'],
+    ],
+    ['an empty string selects none', { environment: '', role: '', shape: 'small' }, ['common/base', 'shape/small']],
+    [
+      'a node of the tree without object has an empty layer',
+      { environment: 'test', location: 'eu' },
+      ['common/base', 'location/eu'],
+    ],
+    [
+      'the types that select nothing are plain keys',
+      { common: 'other', action: 'restart', clientcert: 'x' },
+      ['common/base'],
+    ],
+  ])('%s', (_, properties, want) => {
+    expect(select(properties)).toMatchObject({ layers: want, problems: [] });
+  });
+
+  test('the root needs no object', () => {
+    expect(select({}, { tree: node('common', 'world') })).toMatchObject({ layers: [], problems: [] });
+  });
+
+  test('a type that is not in the order selects nothing and is not checked', () => {
+    const parts = { hierarchy: 'order: [role, common]' };
+    expect(select({ role: 'web', shape: 'no-such', zone: 'no-such' }, parts)).toMatchObject({
+      layers: ['role/web', 'common/base'],
+      problems: [],
+    });
+  });
+
+  test('every look is made through the scope, also one in vain', () => {
+    expect(select({ environment: 'test', shape: 'no-such' }).looks).toEqual([
+      'common/base',
+      'environment/test',
+      'shape/no-such',
+    ]);
+  });
+
+  test('two nodes share the layer of one object', () => {
+    const scope = scopeOf({ objects: OBJECTS });
+    const [a, b] = ['web-1', 'web-2'].map((name) => selectLayers(propertiesLayer(serverOf({ name })), scope).layers[0]);
+    expect(a).toBeDefined();
+    expect(a).toBe(b);
+  });
+});
+
+describe('compound layers', () => {
+  test.each<[string, Properties, string[]]>([
+    [
+      'stand where the order has them',
+      { environment: 'prod', location: 'eu', zone: 'eu-1' },
+      ['common/base', 'environment/prod', 'location/eu', 'configuration/prod-eu', 'zone/eu-1'],
+    ],
+    [
+      'are skipped where no such object exists',
+      { environment: 'prod', location: 'us' },
+      ['common/base', 'environment/prod'],
+    ],
+    ['are skipped where a selector is missing', { location: 'eu' }, ['common/base', 'location/eu']],
+    [
+      'are skipped where a selector is empty',
+      { environment: 'prod', location: '' },
+      ['common/base', 'environment/prod'],
+    ],
+    [
+      'join with a plain level of the same type',
+      { environment: 'prod', location: 'eu', configuration: 'shop' },
+      ['common/base', 'environment/prod', 'location/eu', 'configuration/prod-eu', 'configuration/shop'],
+    ],
+  ])('%s', (_, properties, want) => {
+    expect(select(properties, { hierarchy: COMPOUND })).toMatchObject({ layers: want, problems: [] });
+  });
+
+  test('may use a type that is no level of its own, by its text alone', () => {
+    const hierarchy = 'order: [{ type: configuration, name: "<<environment>>-<<location>>" }]';
+    const properties = { environment: 'prod', location: 'eu' };
+    expect(select(properties, { hierarchy })).toMatchObject({ layers: ['configuration/prod-eu'], problems: [] });
+    const elsewhere = { environment: 'no', location: 'such' };
+    expect(select(elsewhere, { hierarchy })).toMatchObject({ layers: [], problems: [] });
+  });
+
+  test('may have a fixed name', () => {
+    const hierarchy = 'order: [{ type: configuration, name: shop }]';
+    expect(select({}, { hierarchy }).layers).toEqual(['configuration/shop']);
+  });
+
+  test('a selector that looks like a placeholder is not filled in again', () => {
+    const hierarchy = 'order: [{ type: configuration, name: "<<environment>>-<<location>>" }]';
+    expect(select({ environment: '<<location>>', location: 'eu' }, { hierarchy }).looks).toEqual([
+      'configuration/<<location>>-eu',
+    ]);
+  });
+});
+
+describe('selectors that are wrong', () => {
+  test.each<[string, Properties, Partial<Problem>]>([
+    [
+      'an unknown object, with the nearest name',
+      { shape: 'smal' },
+      {
+        code: 'unknown_object',
+        line: 4,
+        column: 16,
+        message: 'there is no shape "smal"',
+        hint: 'did you mean "small"?',
+      },
+    ],
+    [
+      'an unknown object without a near name',
+      { shape: 'gigantic' },
+      { code: 'unknown_object', hint: 'add types/shape/gigantic.yaml, or use "large", "small"' },
+    ],
+    [
+      'a name that no object can have',
+      { shape: 'x/../../gigantic' },
+      { code: 'unknown_object', hint: 'write the name of a shape, or use "large", "small"' },
+    ],
+    [
+      'neither object nor node of the tree; near names come from both',
+      { environment: 'tset' },
+      { code: 'unknown_object', message: 'there is no environment "tset"', hint: 'did you mean "test"?' },
+    ],
+    [
+      'what the root is called is no environment',
+      { environment: 'base' },
+      { code: 'unknown_object', hint: 'add types/environment/base.yaml, or use "lab", "prod", "test"' },
+    ],
+    [
+      'an unknown zone does not make the rest of the path wrong',
+      { environment: 'prod', location: 'eu', zone: 'eu-3' },
+      { code: 'unknown_object', line: 6, message: 'there is no zone "eu-3"', hint: 'did you mean "eu-1"?' },
+    ],
+    [
+      'a list',
+      { role: ['web', 'db'] },
+      {
+        code: 'selector_not_string',
+        line: 4,
+        column: 15,
+        message: '"role" selects one role by its name, and ["web","db"] is a list',
+        hint: 'write one name, or "" to select none',
+      },
+    ],
+    ['a list of one', { role: ['web'] }, { code: 'selector_not_string', hint: 'write "web"' }],
+    [
+      'a path that is not in the tree',
+      { environment: 'test', location: 'us' },
+      {
+        code: 'not_a_tree_path',
+        line: 5,
+        column: 19,
+        message: 'tree.yaml has no path environment "test", location "us"',
+        hint: 'tree.yaml has location "us" at "prod/us"',
+      },
+    ],
+    [
+      'a path that is not in the tree, with a level left out',
+      { environment: 'lab', zone: 'dmz' },
+      {
+        message: 'tree.yaml has no path environment "lab", zone "dmz"',
+        hint: 'tree.yaml has zone "dmz" at "prod/us/dmz", "test/eu/dmz"',
+      },
+    ],
+    [
+      'an object that is no node',
+      { environment: 'prod', location: 'nowhere' },
+      { code: 'not_a_tree_path', hint: 'add location "nowhere" to tree.yaml' },
+    ],
+    [
+      'only the whole is no path',
+      { environment: 'prod', location: 'eu', zone: 'dmz' },
+      {
+        code: 'not_a_tree_path',
+        line: 6,
+        message: 'tree.yaml has no path environment "prod", location "eu", zone "dmz"',
+      },
+    ],
+  ])('%s', (_, properties, want) => {
+    const { problems } = select(properties);
+    expect(problems).toMatchObject([{ severity: 'error', file: 'stacks/templates/shop.yaml', ...want }]);
+  });
+
+  test.each<[string, Properties]>([
+    ['the whole path', { environment: 'prod', location: 'eu', zone: 'eu-1' }],
+    ['the location left out', { environment: 'prod', zone: 'dmz' }],
+    ['the environment left out', { location: 'eu', zone: 'dmz' }],
+    ['a zone under several locations', { zone: 'dmz' }],
+    ['that zone in the other environment', { environment: 'test', location: 'eu', zone: 'dmz' }],
+    ['only an environment', { environment: 'lab' }],
+  ])('a right path: %s', (_, properties) => {
+    expect(select(properties).problems).toEqual([]);
+  });
+
+  test('all mistakes are told at once', () => {
+    const { problems } = select({ shape: 'no', role: ['x'], environment: 'lab', location: 'eu' });
+    expect(problems.map(({ code }) => code).sort()).toEqual([
+      'not_a_tree_path',
+      'selector_not_string',
+      'unknown_object',
+    ]);
+  });
+
+  test('the first object of a type has nothing to choose from', () => {
+    expect(select({ role: 'web' }, { objects: [] }).problems[0]?.hint).toBe('add types/role/web.yaml');
+  });
+
+  test('long texts and many names are cut', () => {
+    const objects = Array.from({ length: 8 }, (_, index) => objectEntry(`types/role/role-${index}.yaml`, '{}'));
+    const [problem] = select({ role: 'x'.repeat(1000) }, { objects }).problems;
+    expect(problem?.message).toBe(`there is no role "${'x'.repeat(80)}…"`);
+    expect(problem?.hint).toMatch(/or use "role-0", "role-1", "role-2", "role-3", "role-4" and 3 more$/);
+  });
+});
+
+describe('selectors of a clientcert file', () => {
+  function selectBy(text: string) {
+    const clientcert = objectEntry('types/clientcert/lab-db.yaml', text);
+    return selectLayers(layerOf(clientcert), scopeOf({ objects: OBJECTS }));
+  }
+
+  test('select like properties', () => {
+    const { layers, problems } = selectBy('role: web\nenvironment: prod\nzone: null\nshape: ""\n');
+    expect(layers.map(({ type, name }) => `${type}/${name}`)).toEqual(['common/base', 'environment/prod', 'role/web']);
+    expect(problems).toEqual([]);
+  });
+
+  test.each<[string, Partial<Problem>]>([
+    ['zone: 1', { message: '"zone" selects one zone by its name, and 1 is a number', hint: 'write "1"', column: 7 }],
+    ['zone: true', { message: '"zone" selects one zone by its name, and true is a boolean', hint: 'write "true"' }],
+    [
+      'zone: eu-9',
+      { code: 'unknown_object', file: 'types/clientcert/lab-db.yaml', pointer: '/zone', line: 1, column: 7 },
+    ],
+  ])('%s', (text, want) => {
+    expect(selectBy(text).problems).toMatchObject([want]);
+  });
+});
+
+test('a wrong object is left out, and its errors are told, not its warnings', () => {
+  const place = { file: 'types/role/web.yaml', line: 1, column: 1, pointer: '', hint: null } as const;
+  const error: Problem = { ...place, severity: 'error', code: 'map_value', message: 'a map' };
+  const warning: Problem = { ...place, severity: 'warning', code: 'odd', message: 'odd' };
+  const wrong = objectEntry('types/role/web.yaml', 'a: b', [error, warning]);
+  expect(select({ role: 'web' }, { objects: [wrong] })).toMatchObject({ layers: [], problems: [error] });
+  const odd = objectEntry('types/role/web.yaml', 'a: b', [warning]);
+  expect(select({ role: 'web' }, { objects: [odd] })).toMatchObject({ layers: ['role/web'], problems: [] });
+  const unread = { ...scopeOf({}), object: () => ({ ...wrong, object: null }) };
+  const selecting = propertiesLayer(serverOf({ properties: { role: 'web' } }));
+  expect(selectLayers(selecting, unread).layers).toEqual([]);
+});
