@@ -1,0 +1,47 @@
+// Which version of each unit comes into force: the newest sound one, as long as it gets along with all the others.
+// A unit that does not stays whole at its older version, or out; nothing is ever computed from files of two commits.
+import type { Problem } from '../model/problem.ts';
+import { type DeletionFacts, type Judgement, judgeDeletions } from './deletions.ts';
+import type { Standing } from './estate.ts';
+import { type Alliance, type Refusal, Round } from './round.ts';
+import type { Unit } from './unit.ts';
+
+export interface Admission extends Alliance {
+  readonly problems: readonly Problem[];
+  readonly held: Judgement['held'];
+  readonly approved: Judgement['approved'];
+}
+
+/** What has a say in which deletes may happen; without it, all may. */
+export interface Safety {
+  readonly deletions: DeletionFacts;
+  /** Keys of units whose protection an earlier commit has lifted. */
+  readonly unprotected: ReadonlySet<string>;
+}
+
+/** Returns which instances are in force after this commit. `candidates` are all of them, sound or not. */
+export function admitInstances(candidates: ReadonlyMap<string, Unit>, standing: Standing, safety?: Safety): Admission {
+  const round = new Round(candidates, standing);
+  const refusals = (): readonly Refusal[] => [...round.refusals(), ...round.strandedHandOvers(candidates)];
+  const problems = narrow(round, refusals);
+  if (safety === undefined) return { ...round.result(), problems, held: new Map(), approved: new Set() };
+  problems.push(...narrow(round, () => [...refusals(), ...round.protectedLosses(safety.unprotected)]));
+  const { held, approved } = judgeDeletions(round.consequences(), safety.deletions);
+  for (const instance of held.keys()) round.hold(`instance/${instance}`);
+  // What is held keeps its server names, so others may have to wait for them.
+  problems.push(...narrow(round, refusals));
+  return { ...round.result(), problems, held, approved };
+}
+
+/** Sends units back until nothing is refused any more; returns why. */
+function narrow(round: Round, refusals: () => readonly Refusal[]): Problem[] {
+  const problems: Problem[] = [];
+  // Every round sends at least one unit back, so there are at most as many rounds as units.
+  for (let refused = refusals(); refused.length > 0; refused = refusals()) {
+    for (const { key, problem } of refused) {
+      round.sendBack(key);
+      problems.push(problem);
+    }
+  }
+  return problems;
+}

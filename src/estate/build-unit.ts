@@ -1,0 +1,150 @@
+// One unit out of one catalog: expansion and configuration of everything that an instance, or a clientcert, makes.
+import type { Catalog } from '../catalog/catalog.ts';
+import { expandStack } from '../expand/expand-stack.ts';
+import type { HieraNode, NodeOwner, ResolvedNode, Scope } from '../hiera/node.ts';
+import { resolveNode } from '../hiera/resolve-node.ts';
+import { type Entry, isRight, problemAt } from '../model/entry.ts';
+import type { ExpandedServer } from '../model/expanded.ts';
+import { invariant } from '../model/invariant.ts';
+import { compareNames, type PlainTypeName } from '../model/names.ts';
+import type { StackInstance, StackTemplate, TypedObject } from '../model/objects.ts';
+import { affecting, isError, type Problem } from '../model/problem.ts';
+import type { WantedServer } from '../model/spec.ts';
+import { didYouMean } from '../model/suggest.ts';
+import { Draw } from './draw.ts';
+import type { Unit } from './unit.ts';
+
+/** An object's name, which its path gives, and its file. */
+type Named<Value> = readonly [name: string, entry: Entry<Value>];
+
+/** The problems that a template has without any instance; empty for a right one. See check-templates.ts. */
+export type TemplateCheck = (template: Entry<StackTemplate>) => readonly Problem[];
+
+/** Returns the instance as this catalog has it, right or wrong. Never throws for a mistake of the user. */
+export function buildInstance([name, entry]: Named<StackInstance>, catalog: Catalog, check: TemplateCheck): Unit {
+  const draw = new Draw(catalog);
+  draw.use(`stack-instance/${name}`, entry);
+  const empty = unitOf('instance', name, { entry, catalog, draw });
+  const own = affecting(entry.problems, name);
+  if (!isRight(entry)) return { ...empty, problems: own };
+  const template = draw.template(entry.object.stackTemplate);
+  if (template === undefined) return { ...empty, problems: [...own, unknownTemplate(entry, catalog)] };
+  const templateProblems = affecting(check(template), name);
+  if (!isRight(template) || templateProblems.some(isError)) {
+    return { ...empty, problems: [...own, ...affecting(template.problems, name), ...templateProblems] };
+  }
+  const expansion = expandStack(entry, template);
+  const problems = [...own, ...expansion.problems];
+  if (expansion.problems.some(isError)) return { ...empty, keys: expansion.keys, problems };
+  return withServers({ ...empty, keys: expansion.keys, problems }, expansion.servers, {
+    draw,
+    catalog,
+    instance: entry.object,
+  });
+}
+
+/** Returns a clientcert that no stack makes, as this catalog has it. */
+export function buildClientcert([name, entry]: Named<TypedObject>, catalog: Catalog): Unit {
+  const draw = new Draw(catalog);
+  draw.use(`clientcert/${name}`, entry);
+  const empty = unitOf('clientcert', name, { entry, catalog, draw });
+  if (!isRight(entry)) return { ...empty, problems: entry.problems };
+  const { node, problems } = resolve({ server: null, clientcert: entry }, draw, catalog);
+  return { ...empty, nodes: new Map([[node.name, node]]), problems: [...entry.problems, ...problems] };
+}
+
+interface Surroundings {
+  readonly draw: Draw;
+  readonly catalog: Catalog;
+  readonly instance: StackInstance;
+}
+
+function withServers(unit: Unit, expanded: readonly ExpandedServer[], { draw, catalog, instance }: Surroundings): Unit {
+  const servers = new Map<string, WantedServer>();
+  const nodes = new Map<string, HieraNode>();
+  const problems: Problem[] = [...unit.problems];
+  for (const server of expanded) {
+    const resolved = resolve({ server, clientcert: draw.object('clientcert', server.name) }, draw, catalog);
+    servers.set(server.name, wantedServer(server, instance, resolved.provisioning));
+    nodes.set(server.name, resolved.node);
+    problems.push(...resolved.problems);
+  }
+  const outside = expanded.flatMap((server) => server.outside.map((one) => ({ ...one, of: server.name })));
+  return { ...unit, servers, nodes, outside, problems };
+}
+
+function wantedServer(
+  server: ExpandedServer,
+  instance: StackInstance,
+  layers: ResolvedNode['provisioning'],
+): WantedServer {
+  return {
+    name: server.name,
+    instance: instance.name,
+    key: server.key,
+    index: server.index,
+    spec: {
+      kind: server.kind,
+      properties: server.properties,
+      layers,
+      configurationOnly: server.configurationOnly,
+      dependsOn: server.dependsOn,
+      lists: server.lists,
+    },
+    policy: {
+      maxUnavailable: server.maxUnavailable,
+      pauseSeconds: server.pauseSeconds,
+      drift: instance.drift ?? null,
+      deletion: instance.deletion ?? 'delete',
+      protected: instance.protected ?? false,
+      adopt: instance.adopt ?? false,
+    },
+  };
+}
+
+function resolve(owner: NodeOwner, draw: Draw, catalog: Catalog): ResolvedNode {
+  const { hierarchy, tree } = draw;
+  invariant(isRight(hierarchy) && tree !== null, 'a commit with a wrong tree or hierarchy is not taken at all');
+  const scope: Scope = {
+    hierarchy,
+    tree,
+    object: (type, name) => draw.object(type, name),
+    namesOf: (type) => namesOf(catalog, type),
+  };
+  return resolveNode(owner, scope);
+}
+
+/** Names of the objects of each type; a mistake that thousands of servers share asks for them thousands of times. */
+const NAMES = new WeakMap<Catalog, Map<PlainTypeName, readonly string[]>>();
+
+function namesOf(catalog: Catalog, type: PlainTypeName): readonly string[] {
+  const byType = NAMES.get(catalog) ?? new Map<PlainTypeName, readonly string[]>();
+  NAMES.set(catalog, byType);
+  const prefix = `${type}/`;
+  const known = byType.get(type);
+  if (known !== undefined) return known;
+  const names = [...catalog.objects.keys()].filter((address) => address.startsWith(prefix));
+  const sorted = names.map((address) => address.slice(prefix.length)).sort(compareNames);
+  byType.set(type, sorted);
+  return sorted;
+}
+
+function unitOf(
+  kind: Unit['kind'],
+  name: string,
+  { entry, catalog, draw }: { readonly entry: Unit['entry']; readonly catalog: Catalog; readonly draw: Draw },
+): Unit {
+  const { commit, time } = catalog;
+  const nothing = { keys: [], servers: new Map(), nodes: new Map(), outside: [], problems: [] };
+  return { kind, name, entry, commit, time, ...nothing, inputs: draw.inputs };
+}
+
+function unknownTemplate(entry: Entry<StackInstance> & { readonly object: StackInstance }, catalog: Catalog): Problem {
+  const { name, stackTemplate } = entry.object;
+  return problemAt(entry, '/stackTemplate', {
+    code: 'unknown_template',
+    message: `there is no stack template "${stackTemplate}"`,
+    hint: didYouMean(stackTemplate, catalog.templates.keys()) ?? `add stacks/templates/${stackTemplate}.yaml`,
+    instances: [name],
+  });
+}

@@ -1,0 +1,102 @@
+// How much a commit may take away before a person has said yes. docs/concepts.md, wrong commits. Pure: what is recorded and
+// allowed is handed in.
+import { createHash } from 'node:crypto';
+import { compareNames } from '../model/names.ts';
+import type { Spec } from '../model/spec.ts';
+
+/** A server that would go, and which building of it: an approval is for these and no others. */
+export interface Removal {
+  readonly server: string;
+  readonly incarnation: number;
+}
+
+/** What rows and settings say about deletes and replacements. */
+export interface DeletionFacts {
+  /** How many that nobody approved may be under way or have happened within the last hour. */
+  readonly limit: number;
+  /** Those of the last hour. */
+  readonly recent: number;
+  /** Those that are wanted and not done, by instance. */
+  readonly underWay: ReadonlyMap<string, readonly Removal[]>;
+  /** Whether one of these goes on where that is wanted of the server; undefined: nobody wants it. */
+  readonly goesOn: (server: string, spec: Spec | undefined) => boolean;
+  /** The building of a recorded server; undefined where no row tells of it, so that nothing can be deleted. */
+  readonly incarnationOf: (server: string) => number | undefined;
+  /** Whether a person approved a held set with this digest. */
+  readonly isApproved: (digest: string) => boolean;
+  /** The digests of what was held until now, by instance: what is held stays so, however much time passes. */
+  readonly heldBefore: ReadonlyMap<string, string>;
+  /** The largest number in a `Treeline-Approve-Deletes` trailer of the commits that are being taken; 0 without one. */
+  readonly approvedCount: number;
+}
+
+export interface HeldDeletes {
+  readonly digest: string;
+  /** Sorted by name. */
+  readonly removals: readonly Removal[];
+  readonly reason: string;
+}
+
+export interface Judgement {
+  /** Instances that are held whole, by name. */
+  readonly held: ReadonlyMap<string, HeldDeletes>;
+  /** Instances whose deletes a person or a trailer approved, by name. They do not count. */
+  readonly approved: ReadonlySet<string>;
+}
+
+/** What a commit means for servers, if all of it comes into force. */
+export interface Consequences {
+  /** The servers that it takes away, by instance. */
+  readonly leaving: ReadonlyMap<string, readonly string[]>;
+  /** What it wants of a server; undefined: nobody wants it. */
+  readonly specOf: (server: string) => Spec | undefined;
+}
+
+/** Returns what is held of what would go. */
+export function judgeDeletions(consequences: Consequences, facts: DeletionFacts): Judgement {
+  const all = removalsByInstance(consequences, facts);
+  const open = new Map([...all].filter(([, removals]) => !facts.isApproved(digestOf(removals))));
+  const isApproved = (instance: string): boolean => all.has(instance) && !open.has(instance);
+  const count = sum(open);
+  if (count > 0 && count <= facts.approvedCount) return { held: new Map(), approved: new Set(all.keys()) };
+  const isOver = facts.recent + count > facts.limit;
+  const reason = `${count} servers would be deleted or replaced without approval and ${facts.recent} were within the last hour; the limit is ${facts.limit}`;
+  const held = new Map<string, HeldDeletes>();
+  for (const [instance, removals] of open) {
+    const digest = digestOf(removals);
+    if (isOver || facts.heldBefore.get(instance) === digest) held.set(instance, { digest, removals, reason });
+  }
+  return { held, approved: new Set([...all.keys()].filter(isApproved)) };
+}
+
+/** Returns SHA-256 over the sorted servers and their buildings, in hexadecimal. */
+export function digestOf(removals: readonly Removal[]): string {
+  const lines = removals.map(({ server, incarnation }) => `${server} ${incarnation}\n`).sort(compareNames);
+  return createHash('sha256').update(lines.join('')).digest('hex');
+}
+
+function removalsByInstance(
+  { leaving, specOf }: Consequences,
+  { underWay, goesOn, incarnationOf }: DeletionFacts,
+): ReadonlyMap<string, readonly Removal[]> {
+  const all = new Map<string, Removal[]>();
+  for (const [instance, removals] of underWay) {
+    const going = removals.filter(({ server }) => goesOn(server, specOf(server)));
+    if (going.length > 0) all.set(instance, going);
+  }
+  for (const [instance, servers] of leaving) {
+    // One that is being replaced is under way already.
+    const known = all.get(instance) ?? [];
+    const removals = servers.flatMap((server) => {
+      const incarnation = known.some((each) => each.server === server) ? undefined : incarnationOf(server);
+      return incarnation === undefined ? [] : [{ server, incarnation }];
+    });
+    if (removals.length > 0) all.set(instance, [...known, ...removals]);
+  }
+  for (const removals of all.values()) removals.sort((a, b) => compareNames(a.server, b.server));
+  return all;
+}
+
+function sum(removals: ReadonlyMap<string, readonly Removal[]>): number {
+  return [...removals.values()].reduce((total, { length }) => total + length, 0);
+}

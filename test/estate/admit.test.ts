@@ -1,0 +1,244 @@
+import { describe, expect, test } from 'vitest';
+import type { Estate } from '../../src/estate/estate.ts';
+import { describeProblems } from '../support/entries.ts';
+import type { TextChanges } from '../support/text-repository.ts';
+import { instanceFile, one, ownersIn, stacksRepository, two, WRONG } from './stacks.ts';
+
+type Instances = Readonly<Record<string, string | null>>;
+
+/** Commits instances one commit after another; returns the last estate. */
+function follow(...commits: readonly Instances[]): Estate {
+  const repository = stacksRepository();
+  const estates = commits.map((instances) => repository.commit(filesOf(instances)));
+  const last = estates.at(-1);
+  if (last === undefined) throw new Error('no commit');
+  return last;
+}
+
+function filesOf(instances: Instances): TextChanges {
+  return Object.fromEntries(Object.entries(instances).map(([name, text]) => [instanceFile(name), text]));
+}
+
+function invalidIn({ invalid }: Estate): string[] {
+  return [...invalid].sort();
+}
+
+const TAKEN_HINT =
+  'server names are unique over all instances, without regard to case: change a parameter that the name is made of';
+
+describe('a server name belongs to one instance', () => {
+  test('two newcomers: neither gets it', () => {
+    const estate = follow({ a: one('web'), b: one('web') });
+    expect(ownersIn(estate)).toEqual([]);
+    expect(invalidIn(estate)).toEqual(['a', 'b']);
+    expect(describeProblems(estate.problems)).toEqual([
+      `a.yaml:2:13 server_name_taken: the server name "web" is also that of a server of the instance "b" (${TAKEN_HINT}) [a]`,
+      `b.yaml:2:13 server_name_taken: the server name "web" is also that of a server of the instance "a" (${TAKEN_HINT}) [b]`,
+    ]);
+  });
+
+  test('three newcomers: none gets it', () => {
+    const estate = follow({ a: one('web'), b: one('web'), c: one('web'), d: one('db') });
+    expect(ownersIn(estate)).toEqual(['db: d']);
+    expect(invalidIn(estate)).toEqual(['a', 'b', 'c']);
+  });
+
+  test.each([
+    ['before', 'a'],
+    ['after', 'z'],
+  ])('a newcomer that is sorted %s the holder is refused, and the holder is not', (_where, newcomer) => {
+    const estate = follow({ m: one('web') }, { [newcomer]: one('web') });
+    expect(ownersIn(estate)).toEqual(['web: m']);
+    expect(invalidIn(estate)).toEqual([newcomer]);
+    expect(estate.problems.map(({ instances }) => instances)).toEqual([[newcomer]]);
+  });
+
+  test('the holder keeps it when it is changed in the same commit', () => {
+    const estate = follow({ m: two('web', 'db') }, { m: two('web', 'cache'), a: one('web') });
+    expect(ownersIn(estate)).toEqual(['cache: m', 'web: m']);
+    expect(invalidIn(estate)).toEqual(['a']);
+  });
+
+  test('an instance that wants the name of another one stays whole at what it had', () => {
+    const estate = follow({ m: one('web'), a: two('x', 'y') }, { a: two('z', 'web') });
+    expect(ownersIn(estate)).toEqual(['web: m', 'x: a', 'y: a']);
+    expect(invalidIn(estate)).toEqual(['a']);
+  });
+
+  test('the refused one gets it once the holder is gone', () => {
+    const estate = follow({ m: one('web'), n: one('db') }, { a: one('web') }, { m: null });
+    expect(ownersIn(estate)).toEqual(['db: n', 'web: a']);
+    expect(invalidIn(estate)).toEqual([]);
+    expect(estate.problems).toEqual([]);
+  });
+
+  test('names that differ in case only are one name', () => {
+    const estate = follow({ m: one('web') }, { a: one('WEB') });
+    expect(ownersIn(estate)).toEqual(['web: m']);
+    expect(estate.problems.map(({ message }) => message)).toEqual([
+      'the server name "WEB" is also that of a server of the instance "m"',
+    ]);
+  });
+
+  test('one instance with two clashes is told of one at a time', () => {
+    const estate = follow({ m: two('web', 'db') }, { a: two('db', 'web') });
+    expect(estate.problems).toHaveLength(1);
+    expect(ownersIn(estate)).toEqual(['db: m', 'web: m']);
+  });
+});
+
+describe('a server is handed over', () => {
+  test('from one instance to another in one commit', () => {
+    const estate = follow({ m: two('web', 'db'), a: one('x') }, { m: two('cache', 'db'), a: one('web') });
+    expect(ownersIn(estate)).toEqual(['cache: m', 'db: m', 'web: a']);
+    expect(invalidIn(estate)).toEqual([]);
+  });
+
+  test('to a new instance, while the old one goes', () => {
+    const estate = follow({ m: one('web'), n: one('db') }, { m: null, a: one('web') });
+    expect(ownersIn(estate)).toEqual(['db: n', 'web: a']);
+    expect(invalidIn(estate)).toEqual([]);
+  });
+
+  test('both ways: two instances swap', () => {
+    const estate = follow({ a: one('left'), b: one('right') }, { a: one('right'), b: one('left') });
+    expect(ownersIn(estate)).toEqual(['left: b', 'right: a']);
+    expect(invalidIn(estate)).toEqual([]);
+  });
+
+  test('not while the giver stays behind: then the taker stays behind too', () => {
+    const estate = follow({ m: one('web'), a: one('x') }, { m: WRONG, a: one('web') });
+    expect(ownersIn(estate)).toEqual(['web: m', 'x: a']);
+    expect(invalidIn(estate)).toEqual(['a', 'm']);
+  });
+
+  test('one that was refused comes about once the giver is mended', () => {
+    const estate = follow({ m: one('web'), a: one('x') }, { m: WRONG, a: one('web') }, { m: one('db') });
+    expect(ownersIn(estate)).toEqual(['db: m', 'web: a']);
+    expect(invalidIn(estate)).toEqual([]);
+  });
+
+  test('being sent back takes a name that another one counted on', () => {
+    // a gives x away and is refused, so b cannot have it; and b keeps y, so c cannot have that.
+    const before = { a: one('x'), b: one('y'), c: one('z'), h: one('held') };
+    const estate = follow(before, { a: one('held'), b: one('x'), c: one('y') });
+    expect(ownersIn(estate)).toEqual(['held: h', 'x: a', 'y: b', 'z: c']);
+    expect(invalidIn(estate)).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('a dependency on a server of another stack', () => {
+  test('is met by a server that comes in the same commit', () => {
+    const estate = follow({ a: one('web', 'db'), b: one('db') });
+    expect(ownersIn(estate)).toEqual(['db: b', 'web: a']);
+    expect(estate.units.get('instance/a')?.servers.get('web')?.spec.dependsOn).toEqual(['db']);
+  });
+
+  test('that nobody makes is an error with a suggestion', () => {
+    const estate = follow({ a: one('web', 'bd'), b: one('db') });
+    expect(ownersIn(estate)).toEqual(['db: b']);
+    expect(describeProblems(estate.problems)).toEqual([
+      expect.stringMatching(
+        /unknown_dependency: "web" depends on "bd", which is neither a resource of its template nor a server of any stack \(did you mean "db"\?\) \[a\]$/,
+      ),
+    ]);
+  });
+
+  test('may be misspelled for a resource of the own stack', () => {
+    const estate = follow({ a: one('web', 'sevrer') });
+    expect(estate.problems.map(({ hint }) => hint)).toEqual(['did you mean "server"?']);
+  });
+
+  test('that many miss gets a suggestion for each of the first names', () => {
+    const wanting = Array.from({ length: 30 }, (_, index) => [
+      `a${index}`,
+      one(`server-${index}`, `missing-${index}x`),
+    ]);
+    const close = Array.from({ length: 30 }, (_, index) => [`b${index}`, one(`missing-${index}`)]);
+    const estate = follow(Object.fromEntries([...wanting, ...close]));
+    const hints = estate.problems.filter(({ hint }) => hint !== null);
+    expect(estate.problems).toHaveLength(30);
+    expect(hints).toHaveLength(20);
+    expect(hints.every(({ message, hint }) => hint?.includes(/"(missing-\d+)x"/.exec(message)?.[1] ?? '?'))).toBe(true);
+  });
+
+  test('is spelled in one way: case counts', () => {
+    const estate = follow({ a: one('web', 'DB'), b: one('db') });
+    expect(invalidIn(estate)).toEqual(['a']);
+    expect(estate.problems.map(({ hint }) => hint)).toEqual(['did you mean "db"?']);
+  });
+
+  test('on a hand-written clientcert is an error: nobody ever makes that', () => {
+    const repository = stacksRepository();
+    const estate = repository.commit({
+      'types/clientcert/db.yaml': 'ip: 192.0.2.1\n',
+      [instanceFile('a')]: one('web', 'db'),
+    });
+    expect(invalidIn(estate)).toEqual(['a']);
+    expect(estate.problems.map(({ code }) => code)).toEqual(['unknown_dependency']);
+  });
+
+  test('falls with the instance it is on, and with what is on that', () => {
+    const estate = follow({ a: one('x', 'y'), b: one('y', 'z'), c: WRONG });
+    expect(ownersIn(estate)).toEqual([]);
+    expect(invalidIn(estate)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('is met by the version in force of an instance that stays behind', () => {
+    const estate = follow({ b: one('db') }, { a: one('web', 'db'), b: WRONG });
+    expect(ownersIn(estate)).toEqual(['db: b', 'web: a']);
+    expect(invalidIn(estate)).toEqual(['b']);
+  });
+
+  test('that another commit takes away makes an untouched instance invalid, and leaves it as it is', () => {
+    const estate = follow({ a: one('web', 'db'), b: one('db'), c: one('c') }, { b: null });
+    expect(ownersIn(estate)).toEqual(['c: c', 'web: a']);
+    expect(estate.problems.map(({ code, instances }) => [code, instances])).toEqual([['unknown_dependency', ['a']]]);
+    expect(invalidIn(estate)).toEqual(['a']);
+  });
+});
+
+describe('dependencies that go in a circle across stacks', () => {
+  test('two newcomers: neither comes', () => {
+    const estate = follow({ a: one('x', 'y'), b: one('y', 'x'), c: one('z') });
+    expect(ownersIn(estate)).toEqual(['z: c']);
+    expect(invalidIn(estate)).toEqual(['a', 'b']);
+    expect(new Set(estate.problems.map(({ code }) => code))).toEqual(new Set(['dependency_cycle']));
+  });
+
+  test('is blamed on the one that closed it', () => {
+    const estate = follow({ a: one('x', 'y'), b: one('y') }, { b: one('y', 'x') });
+    expect(ownersIn(estate)).toEqual(['x: a', 'y: b']);
+    expect(invalidIn(estate)).toEqual(['b']);
+    expect(estate.units.get('instance/b')?.servers.get('y')?.spec.dependsOn).toEqual([]);
+  });
+
+  test('is blamed on the same one where every file was read anew', () => {
+    const repository = stacksRepository({ reuses: false });
+    repository.commit(filesOf({ a: one('x', 'y'), b: one('y') }));
+    expect(invalidIn(repository.commit(filesOf({ b: one('y', 'x') })))).toEqual(['b']);
+  });
+
+  test('of three is printed whole', () => {
+    const estate = follow({ a: one('x', 'y'), b: one('y', 'z'), c: one('z', 'x') });
+    expect(estate.problems[0]?.message).toBe('dependencies go in a circle: x → y → z → x');
+    expect(invalidIn(estate)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('several of them are all found', () => {
+    const estate = follow({ a: one('a', 'b'), b: one('b', 'a'), c: one('c', 'd'), d: one('d', 'c'), e: one('e') });
+    expect(ownersIn(estate)).toEqual(['e: e']);
+    expect(invalidIn(estate)).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('one that is only depended on from a circle stays, one that depends on it falls', () => {
+    const estate = follow(
+      { a: one('x', 'y'), b: two('y', 'free'), c: one('z') },
+      { d: one('w', 'x'), e: one('v', 'w') },
+    );
+    expect(ownersIn(estate)).toEqual(['free: b', 'v: e', 'w: d', 'x: a', 'y: b', 'z: c']);
+    const after = follow({ a: one('x', 'y'), b: one('y', 'x'), d: one('w', 'x'), z: one('z') });
+    expect(ownersIn(after)).toEqual(['z: z']);
+    expect(after.problems.find(({ instances }) => instances?.includes('d'))?.code).toBe('unknown_dependency');
+  });
+});

@@ -1,0 +1,235 @@
+// The delete budget by itself: what would go and what is known go in, what is held and what is approved come out.
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { type DeletionFacts, digestOf, type Judgement, judgeDeletions } from '../../src/estate/deletions.ts';
+import { deletionFacts, removalsOf } from './facts.ts';
+
+type Leaving = Readonly<Record<string, readonly string[]>>;
+
+function judge(leaving: Leaving, facts: Partial<DeletionFacts> = {}): Judgement {
+  return judgeDeletions({ leaving: new Map(Object.entries(leaving)), specOf: () => undefined }, deletionFacts(facts));
+}
+
+function underWay(removals: Leaving): DeletionFacts['underWay'] {
+  return new Map(Object.entries(removals).map(([instance, servers]) => [instance, removalsOf(...servers)]));
+}
+
+/** An approval, or an earlier hold, of these servers. */
+function digest(...servers: readonly string[]): string {
+  return digestOf(removalsOf(...servers));
+}
+
+interface Case {
+  readonly leaving: Leaving;
+  readonly facts?: Partial<DeletionFacts>;
+  /** Names of the instances. */
+  readonly held?: readonly string[];
+  readonly approved?: readonly string[];
+}
+
+// The limit is 2 in all of them.
+const CASES: Readonly<Record<string, Case>> = {
+  'nothing that goes': { leaving: {} },
+  'as many as the limit': { leaving: { shop: ['a', 'b'] } },
+  'one more than the limit': { leaving: { shop: ['a', 'b', 'c'] }, held: ['shop'] },
+  'a limit of nothing': { leaving: { shop: ['a'] }, facts: { limit: 0 }, held: ['shop'] },
+  'instances that are over the limit together: all of them': {
+    leaving: { shop: ['a', 'b'], office: ['x'] },
+    held: ['office', 'shop'],
+  },
+  'some that would go, after others within the hour': {
+    leaving: { shop: ['a'] },
+    facts: { recent: 2 },
+    held: ['shop'],
+  },
+  'as many as are left of the hour': { leaving: { shop: ['a'] }, facts: { recent: 1 } },
+  'an hour that is over the limit by itself, and nothing that goes': { leaving: {}, facts: { recent: 9 } },
+  'some that are under way already': { leaving: { shop: ['a'] }, facts: { underWay: underWay({ shop: ['b'] }) } },
+  'some that are under way already, and too many beside them: both instances': {
+    leaving: { shop: ['a', 'b'] },
+    facts: { underWay: underWay({ office: ['x'] }) },
+    held: ['office', 'shop'],
+  },
+  'too many under way without a commit, as replacements are': {
+    leaving: {},
+    facts: { underWay: underWay({ shop: ['a', 'b'], office: ['x'] }) },
+    held: ['office', 'shop'],
+  },
+  'too many under way, which end with this commit': {
+    leaving: { shop: ['a'] },
+    facts: { underWay: underWay({ shop: ['b'], office: ['x', 'y'] }), goesOn: () => false },
+  },
+  'some under way that end with this commit, and too many beside them': {
+    leaving: { shop: ['a', 'b', 'c'] },
+    facts: { underWay: underWay({ shop: ['d'], office: ['x', 'y'] }), goesOn: (server) => server === 'y' },
+    held: ['office', 'shop'],
+  },
+  'servers of which no row tells: there is nothing to delete': {
+    leaving: { shop: ['a', 'b', 'c'] },
+    facts: { incarnationOf: () => undefined },
+  },
+  'servers of which some are recorded: only these': {
+    leaving: { shop: ['a', 'b', 'c'] },
+    facts: { incarnationOf: (server) => (server === 'c' ? undefined : 1) },
+  },
+  'too many, all of them approved': {
+    leaving: { shop: ['a', 'b', 'c'] },
+    facts: { isApproved: (one) => one === digest('a', 'b', 'c') },
+    approved: ['shop'],
+  },
+  'an approval of fewer of them': {
+    leaving: { shop: ['a', 'b', 'c'] },
+    facts: { isApproved: (one) => one === digest('a', 'b') },
+    held: ['shop'],
+  },
+  'an approval of more than these': {
+    leaving: { shop: ['a', 'b', 'c'] },
+    facts: { isApproved: (one) => one === digest('a', 'b', 'c', 'd') },
+    held: ['shop'],
+  },
+  'an approval of the building before': {
+    leaving: { shop: ['a', 'b', 'c'] },
+    facts: { isApproved: (one) => one === digest('a', 'b', 'c'), incarnationOf: () => 2 },
+    held: ['shop'],
+  },
+  'an approval of one of two: it does not count against the other': {
+    leaving: { shop: ['a', 'b', 'c'], office: ['x', 'y'] },
+    facts: { isApproved: (one) => one === digest('a', 'b', 'c') },
+    approved: ['shop'],
+  },
+  'an approval of one of two, and too many in the other': {
+    leaving: { shop: ['a', 'b', 'c'], office: ['x', 'y', 'z'] },
+    facts: { isApproved: (one) => one === digest('a', 'b', 'c') },
+    held: ['office'],
+    approved: ['shop'],
+  },
+  'an approval of what is within the limit': {
+    leaving: { shop: ['a'] },
+    facts: { isApproved: () => true },
+    approved: ['shop'],
+  },
+  'what is held, though time has passed and it would fit': {
+    leaving: { shop: ['a', 'b'] },
+    facts: { heldBefore: new Map([['shop', digest('a', 'b')]]) },
+    held: ['shop'],
+  },
+  'what is held, though the other instance was approved and it would fit': {
+    leaving: { shop: ['a', 'b'], office: ['x'] },
+    facts: { heldBefore: new Map([['shop', digest('a', 'b')]]), isApproved: (one) => one === digest('x') },
+    held: ['shop'],
+    approved: ['office'],
+  },
+  'what was held, and is something else that fits by now': {
+    leaving: { shop: ['a'] },
+    facts: { heldBefore: new Map([['shop', digest('a', 'b', 'c')]]) },
+  },
+  'what was held, under the name of another instance': {
+    leaving: { shop: ['a', 'b'] },
+    facts: { heldBefore: new Map([['office', digest('a', 'b')]]) },
+  },
+  'a trailer with enough': {
+    leaving: { shop: ['a', 'b', 'c'], office: ['x'] },
+    facts: { approvedCount: 4 },
+    approved: ['office', 'shop'],
+  },
+  'a trailer with more than enough': {
+    leaving: { shop: ['a', 'b', 'c'] },
+    facts: { approvedCount: 999_999 },
+    approved: ['shop'],
+  },
+  'a trailer with too small a number': {
+    leaving: { shop: ['a', 'b', 'c'], office: ['x'] },
+    facts: { approvedCount: 3 },
+    held: ['office', 'shop'],
+  },
+  'a trailer with too small a number, within the limit': {
+    leaving: { shop: ['a', 'b'] },
+    facts: { approvedCount: 1 },
+  },
+  'a trailer, whatever went within the hour': {
+    leaving: { shop: ['a', 'b', 'c'] },
+    facts: { approvedCount: 3, recent: 50 },
+    approved: ['shop'],
+  },
+  'a trailer for what is held, and for what is under way': {
+    leaving: { shop: ['a', 'b', 'c'] },
+    facts: {
+      approvedCount: 4,
+      heldBefore: new Map([['shop', digest('a', 'b', 'c')]]),
+      underWay: underWay({ office: ['x'] }),
+    },
+    approved: ['office', 'shop'],
+  },
+  'a trailer beside an approval: what is approved already needs no number': {
+    leaving: { shop: ['a', 'b', 'c'], office: ['x', 'y', 'z'] },
+    facts: { approvedCount: 3, isApproved: (one) => one === digest('a', 'b', 'c') },
+    approved: ['office', 'shop'],
+  },
+};
+
+describe('what is held of', () => {
+  it.each(Object.entries(CASES))('%s', (_name, { leaving, facts, held = [], approved = [] }) => {
+    const judgement = judge(leaving, facts);
+    expect([...judgement.held.keys()].sort()).toEqual(held);
+    expect([...judgement.approved].sort()).toEqual(approved);
+  });
+});
+
+test('a held instance is told with its servers, sorted, the digest of these, and the sum of all', () => {
+  const facts = { underWay: underWay({ shop: ['b'] }), recent: 1 };
+  expect(judge({ shop: ['c', 'a'], office: ['x'] }, facts).held.get('shop')).toEqual({
+    digest: digest('a', 'b', 'c'),
+    removals: removalsOf('a', 'b', 'c'),
+    reason: '4 servers would be deleted or replaced without approval and 1 were within the last hour; the limit is 2',
+  });
+});
+
+test('what was handed in stays as it is', () => {
+  const open = underWay({ shop: ['b'] });
+  judge({ shop: ['c', 'a'] }, { underWay: open });
+  expect(open).toEqual(underWay({ shop: ['b'] }));
+});
+
+it('never lets more go without a yes than the limit leaves', () => {
+  const names = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'), { maxLength: 7 });
+  const numbers = fc.record({ limit: fc.nat(4), recent: fc.nat(4), parts: fc.integer({ min: 1, max: 3 }) });
+  fc.assert(
+    fc.property(names, numbers, fc.boolean(), (servers, { limit, recent, parts }, isApproved) => {
+      const leaving = Object.fromEntries(
+        Array.from({ length: parts }, (_, part) => [`i${part}`, servers.filter((_name, at) => at % parts === part)]),
+      );
+      const facts = { limit, recent, isApproved: (one: string) => isApproved && one === digest(...(leaving.i0 ?? [])) };
+      const { held, approved } = judge(leaving, facts);
+      const going = Object.entries(leaving).filter(([instance]) => !held.has(instance) && !approved.has(instance));
+      const count = going.flatMap(([, some]) => some).length;
+      expect(count).toBeLessThanOrEqual(Math.max(0, limit - recent));
+    }),
+  );
+});
+
+describe('a digest', () => {
+  it('is SHA-256 over sorted lines of name and building', () => {
+    expect(digest('b', 'a')).toBe('34cf2346b0a56b0953de26ce7fd8adaefb71ef30a1da1ee192d44ebac24cb84a');
+  });
+
+  const servers = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'a 1', '1'), { minLength: 1 });
+  const removals = servers.map((names) => names.map((server, index) => ({ server, incarnation: index % 2 })));
+
+  it('does not depend on the order', () => {
+    fc.assert(
+      fc.property(removals, (some) => {
+        expect(digestOf(some.toReversed())).toBe(digestOf(some));
+      }),
+    );
+  });
+
+  it('is another one for each more, each fewer and each other building', () => {
+    fc.assert(
+      fc.property(removals, (some) => {
+        const rebuilt = some.map(({ server, incarnation }) => ({ server, incarnation: incarnation + 2 }));
+        const all = [some, some.slice(1), [...some, { server: 'z', incarnation: 1 }], rebuilt].map(digestOf);
+        expect(new Set(all).size).toBe(4);
+      }),
+    );
+  });
+});

@@ -1,0 +1,22 @@
+// What the rows say about deletes, for tests that judge them.
+import type { DeletionFacts, Removal } from '../../src/estate/deletions.ts';
+
+/** Facts of an estate in which every server is recorded, nothing was deleted and nothing is approved; the limit is 2. */
+export function deletionFacts(fields: Partial<DeletionFacts> = {}): DeletionFacts {
+  return {
+    limit: 2,
+    recent: 0,
+    underWay: new Map(),
+    goesOn: () => true,
+    incarnationOf: () => 1,
+    isApproved: () => false,
+    heldBefore: new Map(),
+    approvedCount: 0,
+    ...fields,
+  };
+}
+
+/** Removals of servers in their first building. */
+export function removalsOf(...servers: readonly string[]): Removal[] {
+  return servers.map((server) => ({ server, incarnation: 1 }));
+}

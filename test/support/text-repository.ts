@@ -1,0 +1,72 @@
+// A stacks repository made of texts, followed commit by commit as the follower does it: each is derived upon the estate
+// that the one before left, and reads only what changed.
+import { wantsBlob } from '../../src/catalog/load-catalog.ts';
+import { type Before, type Derivation, derive } from '../../src/derive.ts';
+import { EMPTY_STANDING, type Estate } from '../../src/estate/estate.ts';
+import { invariant } from '../../src/model/invariant.ts';
+import type { Problem } from '../../src/model/problem.ts';
+import type { Snapshot } from '../../src/model/snapshot.ts';
+import { snapshotOf } from '../catalog/snapshots.ts';
+import { describeProblems } from './entries.ts';
+
+/** Texts by path; null removes a file. */
+export type TextChanges = Readonly<Record<string, string | null>>;
+
+export interface TextRepositoryOptions {
+  /** Without it every commit is derived from nothing but what stands, as if no work could be used again. */
+  readonly reuses?: boolean;
+}
+
+/** What has a say in whether a commit is followed, and how far. */
+export type Judging = Pick<Before, 'safety' | 'isAccepted'>;
+
+export class TextRepository {
+  readonly #reuses: boolean;
+  #texts: Readonly<Record<string, string>> = {};
+  #estate: Estate | undefined;
+  #count = 0;
+
+  constructor({ reuses = true }: TextRepositoryOptions = {}) {
+    this.#reuses = reuses;
+  }
+
+  /** Commits a change that is followed, and returns the estate after it. */
+  commit(changes: TextChanges, judging?: Judging): Estate {
+    const derivation = this.try(changes, judging);
+    if (!derivation.isTaken) throw new Error(`not taken: ${describeProblems(derivation.problems).join('\n')}`);
+    return derivation.estate;
+  }
+
+  /** Commits a change that is not taken, and returns why. The next commit comes after it all the same. */
+  refused(changes: TextChanges): readonly Problem[] {
+    const derivation = this.try(changes);
+    invariant(!derivation.isTaken, 'the commit is taken');
+    return derivation.problems;
+  }
+
+  try(changes: TextChanges, judging: Judging = {}): Derivation {
+    this.#texts = changed(this.#texts, changes);
+    this.#count += 1;
+    const earlier = this.#reuses ? this.#estate : undefined;
+    const standing = this.#estate ?? EMPTY_STANDING;
+    const derivation = derive(this.#snapshot(earlier), { ...judging, standing, earlier });
+    if (derivation.isTaken) this.#estate = derivation.estate;
+    return derivation;
+  }
+
+  /** Commits are called `commit 1`, `commit 2`, …, one a minute. */
+  #snapshot(earlier: Estate | undefined): Snapshot {
+    const time = new Date(Date.UTC(2026, 10, 20, 10, this.#count)).toISOString().replace('.000Z', 'Z');
+    const snapshot = snapshotOf(this.#texts, { wants: wantsBlob(earlier?.catalog) });
+    return { ...snapshot, commit: `commit ${this.#count}`, time };
+  }
+}
+
+function changed(texts: Readonly<Record<string, string>>, changes: TextChanges): Readonly<Record<string, string>> {
+  const after = { ...texts };
+  for (const [path, text] of Object.entries(changes)) {
+    if (text === null) delete after[path];
+    else after[path] = text;
+  }
+  return after;
+}
