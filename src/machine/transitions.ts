@@ -1,0 +1,146 @@
+// The whole life of one server. Nothing else in the program produces a state: every change goes through `transition`.
+// Pure. ARCHITECTURE.md shows this table; a test keeps the two alike.
+import { invariant } from '../model/invariant.ts';
+import type { State } from '../model/state.ts';
+
+export const EVENTS = [
+  'want',
+  'unwant',
+  'hold',
+  'start create',
+  'start update',
+  'start delete',
+  'succeed',
+  'fail',
+  'give up',
+  'lose',
+  'learn',
+  'settle',
+  'drift',
+] as const;
+export type Event = (typeof EVENTS)[number];
+
+/** What each event says. A missing cell of the table is a bug of the caller. */
+export const EVENT_MEANINGS: Readonly<Record<Event, string>> = {
+  want: 'it is wanted, and its turn may come: a commit changed it, or a wait ended',
+  unwant: 'no commit wants it any more, or a wait of its removal ended',
+  hold: 'a person or a site must act first',
+  'start create': 'the intent to create it is being recorded',
+  'start update': 'the intent to update it is being recorded',
+  'start delete': 'the intent to delete it is being recorded',
+  succeed: 'the running action did what it should',
+  fail: 'a try failed, another will follow at a known time',
+  'give up': 'the last try failed; a long wait follows',
+  lose: 'nobody will ever say how the running action ended',
+  learn: 'it is known how things are, and another action has to follow',
+  settle: 'what is there equals what is wanted, without an action',
+  drift: 'a check found something else than what was applied',
+};
+
+/** The state of a server that the store has never seen. */
+export const FIRST_STATE = 'pending' satisfies State;
+
+// Read a row as: in this state, on this event, go there. While an action runs, `want` and `unwant` change only what is
+// wanted: the action ends first, so that nothing ever runs beside it.
+export const TRANSITIONS = {
+  pending: {
+    want: 'pending',
+    unwant: 'marked for delete',
+    hold: 'blocked',
+    'start create': 'creating',
+    'start update': 'updating',
+    'start delete': 'deleting',
+    fail: 'retrying',
+    'give up': 'failed',
+    settle: 'done',
+    drift: 'drifted',
+  },
+  blocked: {
+    want: 'pending',
+    unwant: 'marked for delete',
+    hold: 'blocked',
+    fail: 'retrying',
+    'give up': 'failed',
+    settle: 'done',
+    drift: 'drifted',
+  },
+  creating: {
+    want: 'creating',
+    unwant: 'creating',
+    succeed: 'done',
+    fail: 'retrying',
+    'give up': 'failed',
+    lose: 'unknown',
+  },
+  updating: {
+    want: 'updating',
+    unwant: 'updating',
+    succeed: 'done',
+    fail: 'retrying',
+    'give up': 'failed',
+    lose: 'unknown',
+    learn: 'pending',
+  },
+  // A delete succeeds into `pending` only where the server is wanted again, or is replaced; otherwise its row is gone.
+  deleting: {
+    want: 'deleting',
+    unwant: 'deleting',
+    succeed: 'pending',
+    fail: 'retrying',
+    'give up': 'failed',
+    lose: 'unknown',
+  },
+  retrying: {
+    want: 'pending',
+    unwant: 'marked for delete',
+    hold: 'blocked',
+    settle: 'done',
+  },
+  // A check that fails leaves it unknown: nothing else may happen before one has succeeded.
+  unknown: {
+    want: 'unknown',
+    unwant: 'unknown',
+    fail: 'unknown',
+    'give up': 'unknown',
+    learn: 'pending',
+  },
+  done: {
+    want: 'pending',
+    unwant: 'marked for delete',
+    settle: 'done',
+    drift: 'drifted',
+  },
+  drifted: {
+    want: 'pending',
+    unwant: 'marked for delete',
+    settle: 'done',
+    drift: 'drifted',
+  },
+  failed: {
+    want: 'pending',
+    unwant: 'marked for delete',
+    hold: 'blocked',
+    settle: 'done',
+  },
+  'marked for delete': {
+    want: 'pending',
+    unwant: 'marked for delete',
+    hold: 'blocked',
+    'start delete': 'deleting',
+    fail: 'retrying',
+    'give up': 'failed',
+  },
+} as const satisfies Record<State, Readonly<Partial<Record<Event, State>>>>;
+
+/** Returns the state that follows. Throws where the table has no cell: the caller must not offer such an event. */
+export function transition(state: State, event: Event): State {
+  const row: Readonly<Partial<Record<Event, State>>> = TRANSITIONS[state];
+  const next = row[event];
+  invariant(next !== undefined, `no transition from "${state}" on "${event}"`);
+  return next;
+}
+
+/** Returns true where the table has a cell. */
+export function accepts(state: State, event: Event): boolean {
+  return Object.hasOwn(TRANSITIONS[state], event);
+}

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { failuresDigest, failuresMax } from '../../src/machine/failure-limit.ts';
+
+it.each([
+  [1, 3],
+  [3, 3],
+  [60, 3],
+  [61, 4],
+  [80, 4],
+  [100, 5],
+  [101, 6],
+  [10_000, 500],
+])('of %d updates, %d may fail', (updates, failures) => {
+  expect(failuresMax({ updates })).toBe(failures);
+});
+
+it('what is approved is the failures of one commit', () => {
+  expect(failuresDigest('c0ffee')).toBe('failures-c0ffee');
+  expect(failuresDigest('beef')).not.toBe(failuresDigest('c0ffee'));
+});

@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type InstanceFacts, rollUp } from '../../src/machine/roll-up.ts';
+import { INSTANCE_STATUSES, type InstanceStatus, STATES, type State } from '../../src/model/state.ts';
+
+const NOTHING: InstanceFacts = { isLeaving: false, isSuspended: false, isInvalid: false, awaitsApproval: false };
+const ALL: InstanceFacts = { isLeaving: true, isSuspended: true, isInvalid: true, awaitsApproval: true };
+
+/** The status of an instance all of whose servers are in one state. */
+const OF_STATE: Readonly<Record<State, InstanceStatus>> = {
+  pending: 'In progress',
+  blocked: 'Blocked',
+  creating: 'In progress',
+  updating: 'In progress',
+  deleting: 'In progress',
+  retrying: 'In progress',
+  unknown: 'In progress',
+  done: 'Done',
+  drifted: 'Drifted',
+  failed: 'Failed',
+  'marked for delete': 'In progress',
+};
+
+describe('by the states of its servers', () => {
+  test.each(Object.entries(OF_STATE))('all %s: %s', (state, status) => {
+    expect(rollUp(NOTHING, [state as State, state as State])).toBe(status);
+  });
+
+  test('without servers it is done', () => {
+    expect(rollUp(NOTHING, [])).toBe('Done');
+  });
+
+  test.each<[readonly State[], InstanceStatus]>([
+    [['done', 'drifted'], 'Drifted'],
+    [['drifted', 'blocked', 'done'], 'Blocked'],
+    [['blocked', 'failed', 'drifted'], 'Failed'],
+    [['failed', 'blocked', 'pending'], 'In progress'],
+    [['failed', 'marked for delete'], 'In progress'],
+    [['done', 'done', 'unknown'], 'In progress'],
+  ])('%j: %s', (states, status) => {
+    expect(rollUp(NOTHING, states)).toBe(status);
+  });
+});
+
+describe('what is known beside its servers comes first', () => {
+  test.each<[Partial<InstanceFacts>, InstanceStatus]>([
+    [{}, 'Marked for delete'],
+    [{ isLeaving: false }, 'Suspended'],
+    [{ isLeaving: false, isSuspended: false }, 'Invalid'],
+    [{ isLeaving: false, isSuspended: false, isInvalid: false }, 'Awaiting approval'],
+  ])('all facts but %j: %s', (facts, status) => {
+    expect(rollUp({ ...ALL, ...facts }, ['pending', 'failed'])).toBe(status);
+    expect(rollUp({ ...ALL, ...facts }, [])).toBe(status);
+  });
+
+  test.each<[keyof InstanceFacts, InstanceStatus]>([
+    ['isLeaving', 'Marked for delete'],
+    ['isSuspended', 'Suspended'],
+    ['isInvalid', 'Invalid'],
+    ['awaitsApproval', 'Awaiting approval'],
+  ])('%s alone: %s', (fact, status) => {
+    expect(rollUp({ ...NOTHING, [fact]: true }, ['done'])).toBe(status);
+  });
+});
+
+test('more servers never make the status of an instance better, and their order does not count', () => {
+  const states = fc.array(fc.constantFrom(...STATES), { maxLength: 6 });
+  fc.assert(
+    fc.property(states, states, (some, more) => {
+      const status = rollUp(NOTHING, [...some, ...more]);
+      expect(INSTANCE_STATUSES.indexOf(status)).toBeLessThanOrEqual(INSTANCE_STATUSES.indexOf(rollUp(NOTHING, some)));
+      expect(rollUp(NOTHING, [...more, ...some])).toBe(status);
+    }),
+  );
+});
