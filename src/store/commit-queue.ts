@@ -1,0 +1,92 @@
+// Commits that wait for the disk: all that came while the last write was under way go into the next one together.
+// Decides who may go in; what a write is, is its owner's business.
+import type { RowKind, Rows } from '../model/recorded.ts';
+import { ServiceError } from '../model/service-error.ts';
+import type { Change } from './store.ts';
+import { encodeRow, type Tables } from './store-document.ts';
+import { StoreError } from './store-error.ts';
+
+const WAITING_MAX = 10_000;
+/** Characters of JSON. One commit may be larger than a group should be. */
+const GROUP_LENGTH_MAX = 16 * 1024 * 1024;
+const COMMIT_LENGTH_MAX = 256 * 1024 * 1024;
+
+/** A commit, with the words in which it will be written. */
+export interface WaitingCommit {
+  readonly changes: readonly Change[];
+  readonly rows: readonly string[];
+  readonly length: number;
+  readonly settle: PromiseWithResolvers<void>;
+}
+
+export interface Decision {
+  readonly accepted: readonly WaitingCommit[];
+  /** Those whose rows were changed by another, with the error each of them gets. */
+  readonly refused: ReadonlyMap<WaitingCommit, ServiceError>;
+}
+
+export class CommitQueue {
+  #waiting: WaitingCommit[] = [];
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** Takes a commit in. The values are written as they are now, whatever becomes of them later. */
+  add(changes: readonly Change[]): Promise<void> {
+    if (this.#waiting.length >= WAITING_MAX) {
+      throw new StoreError(`${WAITING_MAX} commits wait for the disk already. Nothing was saved; try again later.`);
+    }
+    const rows = changes.map(encodeRow);
+    const length = rows.reduce((sum, row) => sum + row.length, 0);
+    if (length > COMMIT_LENGTH_MAX) {
+      throw new StoreError(`A commit of ${length} characters is too large; the limit is ${COMMIT_LENGTH_MAX}.`);
+    }
+    const settle = Promise.withResolvers<void>();
+    this.#waiting.push({ changes, rows, length, settle });
+    return settle.promise;
+  }
+
+  /** Removes and returns the commits to write next, in the order in which they came. */
+  takeGroup(): WaitingCommit[] {
+    let length = 0;
+    let count = 0;
+    for (const commit of this.#waiting) {
+      length += commit.length;
+      if (count > 0 && length > GROUP_LENGTH_MAX) break;
+      count++;
+    }
+    return this.#waiting.splice(0, count);
+  }
+}
+
+/** Returns which commits of a group find every row as they expect it, each seeing those before it as written. */
+export function decide(tables: Tables, group: readonly WaitingCommit[]): Decision {
+  const written = new Map<string, Rows[RowKind] | undefined>();
+  const accepted: WaitingCommit[] = [];
+  const refused = new Map<WaitingCommit, ServiceError>();
+  for (const commit of group) {
+    const stale = commit.changes.find((change) => currentOf(change) !== change.expected);
+    if (stale !== undefined) {
+      refused.set(commit, conflictOf(stale));
+      continue;
+    }
+    accepted.push(commit);
+    for (const change of commit.changes) written.set(keyOf(change), change.value ?? undefined);
+  }
+  return { accepted, refused };
+
+  function currentOf(change: Change): Rows[RowKind] | undefined {
+    const key = keyOf(change);
+    return written.has(key) ? written.get(key) : tables[change.kind].get(change.name);
+  }
+}
+
+/** Returns what tells one row from all others. */
+export function keyOf({ kind, name }: Change): string {
+  return `${kind}/${name}`;
+}
+
+function conflictOf({ kind, name }: Change): ServiceError {
+  return new ServiceError('conflict', `The recorded ${kind} "${name}" was changed meanwhile. Read it again and retry.`);
+}

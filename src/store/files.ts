@@ -1,0 +1,86 @@
+// The few file operations that the embedded store needs, with what each of them promises about a power cut.
+// They are an interface so that tests can fill the disk and lose what was not synced.
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { codeOf } from './store-error.ts';
+
+const FILE_MODE = 0o600;
+const DIRECTORY_MODE = 0o700;
+
+export interface AppendFile {
+  /** Writes at the end. Where it throws, any part of `bytes` may be there. */
+  append(bytes: Uint8Array): Promise<void>;
+  /** Resolves once all that was appended and cut off so far would survive a power cut. */
+  sync(): Promise<void>;
+  /** Cuts off everything from `length` on. */
+  truncate(length: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Files {
+  /** Returns a file's content, or undefined where there is no such file. Throws above `bytesMax`. */
+  read(path: string, bytesMax: number): Promise<Buffer | undefined>;
+  /** Opens an empty file that only its owner may read, in place of one of that name. Its name is not durable yet. */
+  create(path: string): Promise<AppendFile>;
+  /** Opens a file that is there. */
+  open(path: string): Promise<AppendFile>;
+  /** Gives a file another name, in place of a file that has it. Durable after `syncDirectory`. */
+  rename(from: string, to: string): Promise<void>;
+  /** Resolves once all names in the directory would survive a power cut. */
+  syncDirectory(directory: string): Promise<void>;
+}
+
+/** The machine's own files. */
+export const diskFiles: Files = { read, create, open: openExisting, rename, syncDirectory };
+
+/** Makes a directory that only its owner may enter, and those above it; durable. Leaves one that is there as it is. */
+export async function makeDirectory(directory: string): Promise<void> {
+  const first = await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+  if (first === undefined) return;
+  for (let made = directory; made.length >= first.length; made = dirname(made)) await syncDirectory(dirname(made));
+}
+
+async function read(path: string, bytesMax: number): Promise<Buffer | undefined> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, 'r');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    const { size } = await handle.stat();
+    if (size > bytesMax) throw new RangeError(`${path} has ${size} bytes; the limit is ${bytesMax}`);
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function create(path: string): Promise<AppendFile> {
+  const { O_APPEND, O_CREAT, O_TRUNC, O_WRONLY } = constants;
+  return appendFileOf(await open(path, O_APPEND | O_CREAT | O_TRUNC | O_WRONLY, FILE_MODE));
+}
+
+async function openExisting(path: string): Promise<AppendFile> {
+  return appendFileOf(await open(path, constants.O_APPEND | constants.O_WRONLY));
+}
+
+function appendFileOf(handle: FileHandle): AppendFile {
+  return {
+    append: (bytes) => handle.appendFile(bytes),
+    sync: () => handle.datasync(),
+    truncate: (length) => handle.truncate(length),
+    close: () => handle.close(),
+  };
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,79 @@
+// What lowdb reads from and writes to: a snapshot and the journal that goes on from it. lowdb's read() is snapshot and
+// replay, its write() a new snapshot, and append() stands beside them.
+//
+// Every record has a number, and the snapshot says which it ends with: so a crash between writing the snapshot and
+// beginning the journal anew only leaves records that are passed over.
+import type { Logger } from '../log.ts';
+import type { Files } from './files.ts';
+import { Journal } from './journal.ts';
+import { journalPath, readStoreFiles, snapshotPath } from './read-store-files.ts';
+import { encodeGroup } from './replay.ts';
+import { writeSnapshot } from './snapshot-file.ts';
+import type { StoreDocument } from './store-document.ts';
+import { StoreError } from './store-error.ts';
+
+export interface AdapterOptions {
+  readonly files: Files;
+  readonly directory: string;
+  readonly log: Logger | undefined;
+}
+
+export class JournalAdapter {
+  readonly #files: Files;
+  readonly #log: Logger | undefined;
+  readonly #directory: string;
+  #journal: Journal | undefined;
+  #snapshotBytes = 0;
+
+  constructor({ files, directory, log }: AdapterOptions) {
+    this.#files = files;
+    this.#log = log;
+    this.#directory = directory;
+  }
+
+  /** Returns the document as of the last durable commit. Throws StoreError where the files are damaged or do not fit. */
+  async read(): Promise<StoreDocument> {
+    const { document, snapshotBytes, journal } = await readStoreFiles(this.#files, this.#directory);
+    this.#snapshotBytes = snapshotBytes;
+    const path = journalPath(this.#directory);
+    this.#warnOfTornTail(path, journal === undefined ? 0 : journal.bytes - journal.length);
+    // A journal that somebody cut off may end before the snapshot does. It cannot go on without a gap.
+    this.#journal =
+      journal === undefined || journal.last < document.sequence
+        ? await Journal.start(this.#files, path, document.sequence)
+        : await Journal.open(this.#files, path, journal.length);
+    return document;
+  }
+
+  /** Writes a snapshot and begins the journal anew. Where it throws, nothing is lost and commits go on. */
+  async write(document: StoreDocument): Promise<void> {
+    this.#snapshotBytes = await writeSnapshot(this.#files, snapshotPath(this.#directory), document);
+    await this.#opened().restart(document.sequence);
+  }
+
+  /** Adds one group of commits and resolves with the bytes it took, once they are durable. */
+  append(sequence: number, rows: readonly string[]): Promise<number> {
+    return this.#opened().append(encodeGroup(sequence, rows));
+  }
+
+  get journalLength(): number {
+    return this.#opened().length;
+  }
+
+  get snapshotLength(): number {
+    return this.#snapshotBytes;
+  }
+
+  async close(): Promise<void> {
+    await this.#journal?.close();
+  }
+
+  #opened(): Journal {
+    if (this.#journal === undefined) throw new StoreError('the store was not read yet');
+    return this.#journal;
+  }
+
+  #warnOfTornTail(file: string, bytes: number): void {
+    if (bytes > 0) this.#log?.warn({ file, bytes }, 'cut off a commit that was never finished');
+  }
+}

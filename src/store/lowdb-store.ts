@@ -1,0 +1,177 @@
+// The embedded store: one lowdb document in memory, made durable by a journal and now and then a snapshot. One process
+// has it at a time. Writes go to the disk one group after the other; reads never wait.
+import { resolve } from 'node:path';
+import { Low } from 'lowdb';
+import type { Logger } from '../log.ts';
+import { invariant } from '../model/invariant.ts';
+import type { RowKind, Rows } from '../model/recorded.ts';
+import { CommitQueue, decide, keyOf, type WaitingCommit } from './commit-queue.ts';
+import { diskFiles, type Files, makeDirectory } from './files.ts';
+import { JournalAdapter } from './journal-adapter.ts';
+import { type DirectoryLock, lockDirectory } from './lock.ts';
+import type { Change, Store } from './store.ts';
+import { emptyStoreDocument, type StoreDocument, setRow } from './store-document.ts';
+import { reasonOf, StoreError } from './store-error.ts';
+
+/** A journal below this is never worth a snapshot. */
+const COMPACTION_BYTES = 4 * 1024 * 1024;
+
+export interface LowdbStoreOptions {
+  readonly log?: Logger;
+  /** Where the bytes go; the machine's own files unless a test says otherwise. */
+  readonly files?: Files;
+  /** How long the journal may become before a snapshot is considered. */
+  readonly compactionBytes?: number;
+}
+
+/**
+ * Opens the store in `directory`, which is made where it is missing. Throws StoreError where another process has it,
+ * where its files are damaged, and where they were written by another version.
+ */
+export async function createLowdbStore(directory: string, options: LowdbStoreOptions = {}): Promise<Store> {
+  const { files = diskFiles, log, compactionBytes = COMPACTION_BYTES } = options;
+  const path = resolve(directory);
+  await makeDirectory(path);
+  const lock = await lockDirectory(path);
+  const adapter = new JournalAdapter({ files, directory: path, log });
+  const database = new Low<StoreDocument>(adapter, emptyStoreDocument());
+  try {
+    await database.read();
+  } catch (error) {
+    await adapter.close();
+    await lock.release();
+    throw error;
+  }
+  return new LowdbStore({ path, adapter, database, lock, log, compactionBytes });
+}
+
+interface Parts {
+  readonly path: string;
+  readonly adapter: JournalAdapter;
+  readonly database: Low<StoreDocument>;
+  readonly lock: DirectoryLock;
+  readonly log: Logger | undefined;
+  readonly compactionBytes: number;
+}
+
+class LowdbStore implements Store {
+  readonly #parts: Parts;
+  readonly #queue = new CommitQueue();
+  #journalBytes = 0;
+  /** Raised when a snapshot failed, so that not every commit tries again. */
+  #compactionBytes: number;
+  /** The last write failed; those who waited for it were told. */
+  #isFailing = false;
+  #writing: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#compactionBytes = parts.compactionBytes;
+  }
+
+  get journalBytes(): number {
+    return this.#journalBytes;
+  }
+
+  read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined {
+    return this.list(kind).get(name);
+  }
+
+  list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]> {
+    return this.#document.tables[kind];
+  }
+
+  async commit(changes: readonly Change[]): Promise<void> {
+    if (this.#closing !== undefined) throw new StoreError('The store is closed. Nothing was saved.');
+    invariant(new Set(changes.map(keyOf)).size === changes.length, 'a commit names no row twice');
+    if (changes.length === 0) return;
+    const done = this.#queue.add(changes);
+    this.#writing ??= this.#writeAll();
+    await done;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish();
+    return this.#closing;
+  }
+
+  get #document(): StoreDocument {
+    return this.#parts.database.data;
+  }
+
+  async #finish(): Promise<void> {
+    await this.#writing;
+    try {
+      await this.#parts.adapter.close();
+    } finally {
+      await this.#parts.lock.release();
+    }
+  }
+
+  /** Never rejects: what goes wrong is for the commits that wait, or for the log. */
+  async #writeAll(): Promise<void> {
+    // Commits of the same turn of the event loop share one write.
+    await Promise.resolve();
+    while (!this.#queue.isEmpty) {
+      await this.#writeGroup(this.#queue.takeGroup());
+      await this.#compactIfDue();
+    }
+    this.#writing = undefined;
+  }
+
+  async #writeGroup(group: readonly WaitingCommit[]): Promise<void> {
+    const { accepted, refused } = decide(this.#document.tables, group);
+    try {
+      if (accepted.length > 0) await this.#append(accepted);
+    } catch (error) {
+      this.#isFailing = true;
+      const failure = this.#failureOf(error);
+      for (const { settle } of group) settle.reject(failure);
+      return;
+    }
+    for (const { settle } of accepted) settle.resolve();
+    if (accepted.length > 0) this.#noteSuccess();
+    // Only now, so that whoever reads again sees what was in its way.
+    for (const [{ settle }, conflict] of refused) settle.reject(conflict);
+  }
+
+  #noteSuccess(): void {
+    if (this.#isFailing) this.#parts.log?.info({ directory: this.#parts.path }, 'the store can be written again');
+    this.#isFailing = false;
+  }
+
+  async #append(accepted: readonly WaitingCommit[]): Promise<void> {
+    const sequence = this.#document.sequence + 1;
+    this.#journalBytes += await this.#parts.adapter.append(
+      sequence,
+      accepted.flatMap(({ rows }) => rows),
+    );
+    for (const { changes } of accepted) {
+      for (const change of changes) setRow(this.#document.tables, change);
+    }
+    this.#document.sequence = sequence;
+  }
+
+  async #compactIfDue(): Promise<void> {
+    const { adapter, database, compactionBytes, log, path } = this.#parts;
+    const { journalLength, snapshotLength } = adapter;
+    if (journalLength <= this.#compactionBytes || journalLength <= 2 * snapshotLength) return;
+    try {
+      await database.write();
+      this.#compactionBytes = compactionBytes;
+    } catch (error) {
+      this.#compactionBytes = journalLength + compactionBytes;
+      log?.warn({ err: error, directory: path }, 'no snapshot could be written; the journal grows until one can');
+    }
+  }
+
+  #failureOf(error: unknown): StoreError {
+    const { path } = this.#parts;
+    return new StoreError(
+      `The store in ${path} could not be written: ${reasonOf(error)}. Nothing was saved. Free space on that disk or ` +
+        'mend it; Treeline goes on by itself as soon as it can write.',
+      { cause: error },
+    );
+  }
+}

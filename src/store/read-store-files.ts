@@ -1,0 +1,53 @@
+// A store as its two files have it. Reads only, and needs no lock: what it returns held at one moment, also while a
+// controller goes on writing.
+import { join } from 'node:path';
+import type { Files } from './files.ts';
+import { JOURNAL_BYTES_MAX } from './journal.ts';
+import { type Replayed, replayJournal } from './replay.ts';
+import { readSnapshot } from './snapshot-file.ts';
+import type { StoreDocument } from './store-document.ts';
+import { StoreError } from './store-error.ts';
+
+export interface StoreFiles {
+  readonly document: StoreDocument;
+  /** The snapshot's length; 0 where there is none. */
+  readonly snapshotBytes: number;
+  /** Undefined where there is none yet. */
+  readonly journal: (Replayed & { readonly bytes: number }) | undefined;
+}
+
+/** Returns the path of the snapshot of a store. */
+export function snapshotPath(directory: string): string {
+  return join(directory, 'snapshot');
+}
+
+/** Returns the path of the journal of a store. */
+export function journalPath(directory: string): string {
+  return join(directory, 'journal');
+}
+
+/**
+ * Returns the document as of the last whole record; an empty one where there are no files. Throws StoreError where the
+ * files are damaged or do not fit.
+ */
+export async function readStoreFiles(files: Files, directory: string): Promise<StoreFiles> {
+  const path = journalPath(directory);
+  // In this order: a snapshot that takes the old one's place in between only holds more of the journal, never less than
+  // the journal goes on from.
+  const bytes = await files.read(path, JOURNAL_BYTES_MAX);
+  const { document, bytes: snapshotBytes } = await readSnapshot(files, snapshotPath(directory));
+  if (bytes !== undefined) {
+    const journal = { ...replayJournal({ path, bytes }, document), bytes: bytes.length };
+    return { document, snapshotBytes, journal };
+  }
+  // The first start writes a journal before any snapshot, and later ones only replace it.
+  if (snapshotBytes > 0) throw journalMissing(path);
+  return { document, snapshotBytes, journal: undefined };
+}
+
+function journalMissing(path: string): StoreError {
+  return new StoreError(
+    `${path} is missing, though there is a snapshot beside it. Commits after that snapshot are in the journal only: ` +
+      'restore a backup.',
+  );
+}

@@ -1,0 +1,100 @@
+// The journal's reading side: lays its records over the snapshot's document. Tells a tail that a crash left, which is
+// cut off, from damage, which a person has to look at.
+import { isMap } from '../model/json.ts';
+import { frameAt, isFollowedByFrame } from './frame.ts';
+import { JOURNAL_FORMAT, JOURNAL_VERSION } from './journal.ts';
+import { decodeRow, type Row, type StoreDocument, setRow } from './store-document.ts';
+import { StoreError } from './store-error.ts';
+
+export interface JournalFile {
+  readonly path: string;
+  readonly bytes: Buffer;
+}
+
+export interface Replayed {
+  /** Where the good records end; what stands beyond is a torn tail. */
+  readonly length: number;
+  /** The number of the last record. */
+  readonly last: number;
+}
+
+/**
+ * Brings `document` up to the journal's end. Records that the snapshot holds already are passed over. Throws StoreError
+ * where the file is damaged before its end.
+ */
+export function replayJournal(journal: JournalFile, document: StoreDocument): Replayed {
+  const { after, end } = readHead(journal);
+  if (after > document.sequence) {
+    throw new StoreError(
+      `${journal.path} begins after commit ${after}, but the snapshot beside it ends with ${document.sequence}: one of ` +
+        'the two is from another time. If a restore was interrupted, run it again; else restore a backup.',
+    );
+  }
+  let at = end;
+  let last = after;
+  for (; at < journal.bytes.length; last++) {
+    const frame = frameAt(journal.bytes, at);
+    if (frame === undefined) {
+      if (isFollowedByFrame(journal.bytes, at)) throw damaged(journal, at);
+      break;
+    }
+    const group = decodeGroup(document, frame.value);
+    if (group === undefined) throw newer(journal, `a record it does not know, at byte ${at}`);
+    if (group.sequence !== last + 1) throw damaged(journal, at);
+    applyGroup(document, group);
+    at = frame.end;
+  }
+  return { length: at, last };
+}
+
+/** Returns the JSON of one record: the number of a group of commits, and its rows as {@link encodeRow} wrote them. */
+export function encodeGroup(sequence: number, rows: readonly string[]): string {
+  return `{"sequence":${sequence},"rows":[${rows.join(',')}]}`;
+}
+
+interface Group {
+  readonly sequence: number;
+  readonly rows: readonly Row[];
+}
+
+function decodeGroup({ tables }: StoreDocument, value: unknown): Group | undefined {
+  if (!isMap(value) || typeof value.sequence !== 'number' || !Array.isArray(value.rows)) return undefined;
+  const rows: Row[] = [];
+  for (const json of value.rows) {
+    const row = decodeRow(tables, json);
+    if (row === undefined) return undefined;
+    rows.push(row);
+  }
+  return { sequence: value.sequence, rows };
+}
+
+function applyGroup(document: StoreDocument, { sequence, rows }: Group): void {
+  if (sequence <= document.sequence) return;
+  for (const row of rows) setRow(document.tables, row);
+  document.sequence = sequence;
+}
+
+function readHead(journal: JournalFile): { after: number; end: number } {
+  const frame = frameAt(journal.bytes, 0);
+  if (frame === undefined || !isMap(frame.value)) throw damaged(journal, 0);
+  const { format, version, after } = frame.value;
+  if (format !== JOURNAL_FORMAT || typeof after !== 'number') throw damaged(journal, 0);
+  if (version !== JOURNAL_VERSION) {
+    throw newer(journal, `format version ${JSON.stringify(version)}, not ${JOURNAL_VERSION}`);
+  }
+  return { after, end: frame.end };
+}
+
+function damaged({ path }: JournalFile, at: number): StoreError {
+  const cut = at === 0 ? '' : `, or cut the file off there (truncate --size=${at} '${path}') and lose what came later`;
+  return new StoreError(
+    `The store's journal is damaged at byte ${at}: ${path}. Good records follow or are missing, so no crash explains ` +
+      `it: look at the disk. Keep a copy of the directory, then restore a backup${cut}.`,
+  );
+}
+
+function newer({ path }: JournalFile, what: string): StoreError {
+  return new StoreError(
+    `${path} was written by another version of Treeline: it has ${what}. Start that version on it.`,
+  );
+}

@@ -1,0 +1,129 @@
+// The snapshot: every row as of one moment, one record a line. It is written aside, in slices that leave the event loop
+// free, and takes the old one's place by a rename, so that there is always a whole one.
+import { basename, dirname } from 'node:path';
+import { isMap } from '../model/json.ts';
+import type { AppendFile, Files } from './files.ts';
+import { encodeFrame, type Frame, frameAt } from './frame.ts';
+import {
+  countRows,
+  decodeRow,
+  emptyStoreDocument,
+  encodeRow,
+  rowsOf,
+  type StoreDocument,
+  setRow,
+} from './store-document.ts';
+import { StoreError } from './store-error.ts';
+
+const FORMAT = 'treeline-snapshot';
+const VERSION = 1;
+const SLICE_BYTES = 256 * 1024;
+export const SNAPSHOT_BYTES_MAX = 2 ** 30;
+
+export interface LoadedSnapshot {
+  readonly document: StoreDocument;
+  /** The file's length; 0 where there is none yet. */
+  readonly bytes: number;
+}
+
+/** What a snapshot is there for: one half of a store, beside the journal, or all of it, as a file of its own. */
+export type SnapshotUse = 'store' | 'backup';
+
+/** Returns the snapshot's document, or an empty one where there is no file. Throws StoreError where it is damaged. */
+export async function readSnapshot(files: Files, path: string, use: SnapshotUse = 'store'): Promise<LoadedSnapshot> {
+  const bytes = await files.read(path, SNAPSHOT_BYTES_MAX);
+  const document = emptyStoreDocument();
+  if (bytes === undefined) return { document, bytes: 0 };
+  const head = headOf({ path, use }, frameAt(bytes, 0));
+  document.sequence = head.sequence;
+  let rows = 0;
+  for (let at = head.end; at < bytes.length; rows++) {
+    const frame = frameAt(bytes, at);
+    if (frame === undefined) throw damaged({ path, use }, at);
+    const row = decodeRow(document.tables, frame.value);
+    if (row === undefined) throw newer(path, `a row it does not know, at byte ${at}`);
+    setRow(document.tables, row);
+    at = frame.end;
+  }
+  if (rows !== head.rows) throw damaged({ path, use }, bytes.length);
+  return { document, bytes: bytes.length };
+}
+
+/** Writes all rows of a document, which must not change meanwhile, and resolves with the file's length once it is durable. */
+export async function writeSnapshot(files: Files, path: string, document: StoreDocument): Promise<number> {
+  const length = await prepareSnapshot(files, path, document);
+  await placeSnapshot(files, path);
+  return length;
+}
+
+/** The first half of {@link writeSnapshot}, which needs room and time: the file is durable, and stands aside. */
+export async function prepareSnapshot(files: Files, path: string, document: StoreDocument): Promise<number> {
+  const file = await files.create(asideOf(path));
+  try {
+    const length = await writeRows(file, document);
+    await file.sync();
+    return length;
+  } finally {
+    await file.close();
+  }
+}
+
+/** The second half: the file takes its place. */
+export async function placeSnapshot(files: Files, path: string): Promise<void> {
+  await files.rename(asideOf(path), path);
+  await files.syncDirectory(dirname(path));
+}
+
+function asideOf(path: string): string {
+  return `${path}.new`;
+}
+
+async function writeRows(file: AppendFile, { sequence, tables }: StoreDocument): Promise<number> {
+  let slice = [encodeFrame(JSON.stringify({ format: FORMAT, version: VERSION, sequence, rows: countRows(tables) }))];
+  let sliceBytes = 0;
+  let length = slice[0]?.length ?? 0;
+  for (const row of rowsOf(tables)) {
+    const frame = encodeFrame(encodeRow(row));
+    slice.push(frame);
+    sliceBytes += frame.length;
+    length += frame.length;
+    if (length > SNAPSHOT_BYTES_MAX) throw new StoreError(`the rows take more than ${SNAPSHOT_BYTES_MAX} bytes`);
+    if (sliceBytes < SLICE_BYTES) continue;
+    await file.append(Buffer.concat(slice));
+    slice = [];
+    sliceBytes = 0;
+  }
+  await file.append(Buffer.concat(slice));
+  return length;
+}
+
+interface SnapshotFile {
+  readonly path: string;
+  readonly use: SnapshotUse;
+}
+
+function headOf(file: SnapshotFile, frame: Frame | undefined): { sequence: number; rows: number; end: number } {
+  if (frame === undefined || !isMap(frame.value)) throw damaged(file, 0);
+  const { format, version, sequence, rows } = frame.value;
+  if (format !== FORMAT || typeof sequence !== 'number' || typeof rows !== 'number') throw damaged(file, 0);
+  if (version !== VERSION) throw newer(file.path, `format version ${JSON.stringify(version)}, not ${VERSION}`);
+  return { sequence, rows, end: frame.end };
+}
+
+function damaged({ path, use }: SnapshotFile, at: number): StoreError {
+  if (use === 'backup') {
+    return new StoreError(
+      `The backup is damaged at byte ${at}, or is no backup: ${path}. It was whole when it was written. Use another one.`,
+    );
+  }
+  return new StoreError(
+    `The store's ${basename(path)} is damaged at byte ${at}: ${path}. It was whole when it was written, so look at ` +
+      'the disk; then restore a backup. Treeline changes nothing until then.',
+  );
+}
+
+function newer(path: string, what: string): StoreError {
+  return new StoreError(
+    `${path} was written by another version of Treeline: it has ${what}. Start that version on it.`,
+  );
+}

@@ -1,0 +1,38 @@
+// What keeps recorded rows. One contract for every implementation; test/contract/store.ts holds each of them to it.
+import type { RowKind, Rows } from '../model/recorded.ts';
+
+/** One row to write, or to remove where `value` is null. */
+export type Change = {
+  readonly [Kind in RowKind]: {
+    readonly kind: Kind;
+    readonly name: string;
+    readonly value: Rows[Kind] | null;
+    /** What was read before deciding: the very value that `read` gave, or undefined where there was none. */
+    readonly expected: Rows[Kind] | undefined;
+  };
+}[RowKind];
+
+/** Keeps recorded rows. Every promise below also holds between processes. */
+export interface Store {
+  /**
+   * Returns a row as of the newest commit this process knows of, at least its own last one, or undefined. Answers
+   * from memory. The value is shared and must not be changed.
+   */
+  read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined;
+
+  /** Every row of a kind, by name, as of the same moment, in no order. Iterate it before the next `await`. */
+  list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]>;
+
+  /**
+   * Saves all of `changes` or none, and resolves once they would survive a power cut; only then does `read` show
+   * them. No row appears twice in `changes`. Throws ServiceError `conflict` if one of them is no longer as
+   * `expected`: read again, decide again. Any other error means that nothing was saved and that `read` is as before.
+   */
+  commit(changes: readonly Change[]): Promise<void>;
+
+  /** Bytes that commits have made durable since this process opened the store; for metrics. */
+  readonly journalBytes: number;
+
+  /** Waits for commits under way and lets go of the store. Later commits are refused. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,218 @@
+// What every store has to keep. Each implementation runs all of it, in a place of its own for every test.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RowKind, Rows } from '../../src/model/recorded.ts';
+import type { Change, Store } from '../../src/store/store.ts';
+import { headRow, serverRow, textRow, writeText } from '../support/rows.ts';
+
+/** Where a store keeps its rows. */
+export interface StorePlace {
+  /** Opens a store that finds what the one before has left. */
+  open(): Promise<Store>;
+  remove(): Promise<void>;
+}
+
+const ROWS: { readonly [Kind in RowKind]: Rows[Kind] } = {
+  head: headRow('aaa'),
+  behind: { path: 'types/role/web.yaml', oid: 'beef', object: { packages: ['nginx'] }, commit: 'aaa' },
+  leaving: { path: 'stacks/instances/shop.yaml', oid: 'beef', object: { stackTemplate: 'web' } },
+  node: textRow('beef'),
+  held: { digest: 'd1', servers: ['web-1'], reason: 'too many', since: '2026-11-20T10:13:56.000Z' },
+  approval: { what: 'deletes', by: '0A', reason: 'planned', time: '2026-11-20T10:13:56.000Z' },
+  removal: { time: '2026-11-20T10:13:56.000Z' },
+  suspension: { by: null, reason: 'night', since: '2026-11-20T10:13:56.000Z', until: null },
+  rollout: { updates: 40 },
+  server: serverRow({ outputs: { address: '10.0.0.1', ports: [80, 443], nested: { deep: [null, true, 1.5] } } }),
+};
+
+const ODD_NAMES = [
+  '__proto__',
+  'constructor',
+  'toString',
+  '',
+  ' ',
+  'role/web',
+  'ä€😀',
+  'line\nbreak\ttab\0zero',
+  '"quoted\\"',
+  "'; DROP TABLE rows; --",
+  '%',
+  'x'.repeat(2000),
+];
+
+export function describeStore(name: string, makePlace: () => Promise<StorePlace>): void {
+  describe(`the store contract: ${name}`, () => {
+    let place: StorePlace;
+    let store: Store;
+
+    beforeEach(async () => {
+      place = await makePlace();
+      store = await place.open();
+    });
+    afterEach(async () => {
+      await store.close();
+      await place.remove();
+    });
+
+    async function reopen(): Promise<void> {
+      await store.close();
+      store = await place.open();
+    }
+
+    it('starts empty', () => {
+      for (const kind of kinds()) {
+        expect(store.read(kind, 'x')).toBeUndefined();
+        expect(store.list(kind).size).toBe(0);
+      }
+    });
+
+    it.each(kinds())('keeps a row of the kind %s, shows the very value, and finds it again', async (kind) => {
+      const value = ROWS[kind];
+      await store.commit([changeOf(kind, 'x', value)]);
+      expect(store.read(kind, 'x')).toBe(value);
+      await reopen();
+      expect(store.read(kind, 'x')).toEqual(value);
+      expect([...store.list(kind)]).toEqual([['x', value]]);
+      for (const other of kinds().filter((each) => each !== kind)) expect(store.list(other).size).toBe(0);
+    });
+
+    it.each(ODD_NAMES.map((odd) => [odd.slice(0, 30), odd]))('keeps a row named %j', async (_short, odd) => {
+      await store.commit([writeText(odd, odd)]);
+      await reopen();
+      expect([...store.list('node').keys()]).toEqual([odd]);
+      expect(store.read('node', odd)).toEqual(textRow(odd));
+    });
+
+    it('keeps keys that could reach a prototype as plain keys', async () => {
+      const outputs = JSON.parse('{"__proto__":{"polluted":true},"constructor":"x"}');
+      await store.commit([{ kind: 'server', name: 'web-1', value: serverRow({ outputs }), expected: undefined }]);
+      await reopen();
+      const read = store.read('server', 'web-1')?.outputs ?? {};
+      expect(Object.keys(read)).toEqual(['__proto__', 'constructor']);
+      expect(JSON.stringify(read)).toBe('{"__proto__":{"polluted":true},"constructor":"x"}');
+      expect('polluted' in {}).toBe(false);
+    });
+
+    it('keeps a row of 5 MiB, and many small ones in one commit', async () => {
+      const large = 'ä'.repeat(2_500_000);
+      const many = Array.from({ length: 3000 }, (_, index) => writeText(`row-${index}`, `text ${index}`));
+      await store.commit([writeText('large', large)]);
+      await store.commit(many);
+      await reopen();
+      expect(store.read('node', 'large')?.oid === large).toBe(true);
+      expect(store.list('node').size).toBe(3001);
+      expect(store.read('node', 'row-2999')?.oid).toBe('text 2999');
+    });
+
+    it('replaces and removes rows', async () => {
+      await store.commit([writeText('a', 'one'), writeText('b', 'two')]);
+      await store.commit([writeText('a', 'three', store.read('node', 'a'))]);
+      await store.commit([writeText('b', null, store.read('node', 'b'))]);
+      expect(store.read('node', 'b')).toBeUndefined();
+      await reopen();
+      expect([...store.list('node')]).toEqual([['a', textRow('three')]]);
+      await store.commit([writeText('b', 'four')]);
+      expect(store.read('node', 'b')).toEqual(textRow('four'));
+    });
+
+    it('accepts the value that was read after a restart', async () => {
+      await store.commit([writeText('a', 'one')]);
+      await reopen();
+      await store.commit([writeText('a', 'two', store.read('node', 'a'))]);
+      expect(store.read('node', 'a')?.oid).toBe('two');
+    });
+
+    it('takes an empty commit for done, and one that removes what is not there', async () => {
+      await store.commit([]);
+      await store.commit([writeText('a', null)]);
+      expect(store.list('node').size).toBe(0);
+    });
+
+    it('refuses a commit that names one row twice', async () => {
+      await expect(store.commit([writeText('a', 'one'), writeText('a', 'two')])).rejects.toThrow('twice');
+      expect(store.read('node', 'a')).toBeUndefined();
+    });
+
+    it.each([
+      ['there is one, none was expected', 'there', undefined],
+      ['there is none, one was expected', 'missing', textRow('one')],
+      ['an equal value that is not the very one', 'there', textRow('one')],
+    ])('answers conflict, and saves nothing of the commit, where %s', async (_case, row, expected) => {
+      await store.commit([writeText('there', 'one')]);
+      const before = store.read('node', 'there');
+      const commit = store.commit([writeText('fresh', 'x'), writeText(row, 'two', expected)]);
+      await expect(commit).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining(`"${row}"`) });
+      expect(store.read('node', 'fresh')).toBeUndefined();
+      expect(store.read('node', 'there')).toBe(before);
+      await reopen();
+      expect([...store.list('node')]).toEqual([['there', textRow('one')]]);
+    });
+
+    it('shows a row only once its commit is done, and all rows of a commit at once', async () => {
+      const commit = store.commit([writeText('a', 'one'), writeText('b', 'two')]);
+      expect(store.list('node').size).toBe(0);
+      await commit;
+      expect(store.list('node').size).toBe(2);
+    });
+
+    it('writes values as they were when commit was called, in the order of the calls', async () => {
+      const value = textRow('before');
+      const first = store.commit([{ kind: 'node', name: 'a', value, expected: undefined }]);
+      const second = store.commit([{ kind: 'node', name: 'a', value: textRow('after'), expected: value }]);
+      await Promise.all([first, second]);
+      await reopen();
+      expect(store.read('node', 'a')?.oid).toBe('after');
+    });
+
+    it('saves 200 commits that come at once', async () => {
+      const names = Array.from({ length: 200 }, (_, index) => `row-${index}`);
+      await Promise.all(names.map((each) => store.commit([writeText(each, each)])));
+      await reopen();
+      expect([...store.list('node').keys()].sort()).toEqual(names.sort());
+    });
+
+    it('lets one of 200 commits on the same row win, and each of them in the end', async () => {
+      await store.commit([writeText('sum', '0')]);
+      await Promise.all(Array.from({ length: 200 }, () => increment(store)));
+      expect(store.read('node', 'sum')?.oid).toBe('200');
+      await reopen();
+      expect(store.read('node', 'sum')?.oid).toBe('200');
+    });
+
+    it('counts the bytes of its commits', async () => {
+      expect(store.journalBytes).toBe(0);
+      await store.commit([writeText('a', 'x'.repeat(1000))]);
+      expect(store.journalBytes).toBeGreaterThan(1000);
+    });
+
+    it('waits for commits under way when it is closed, and refuses later ones', async () => {
+      const commit = store.commit([writeText('a', 'one')]);
+      await Promise.all([store.close(), store.close()]);
+      await commit;
+      await expect(store.commit([writeText('b', 'two')])).rejects.toThrow('closed');
+      store = await place.open();
+      expect([...store.list('node').keys()]).toEqual(['a']);
+    });
+  });
+}
+
+function kinds(): RowKind[] {
+  return ['head', 'node', 'leaving', 'node', 'server'];
+}
+
+/** A change whose value has the shape of its kind, which TypeScript cannot see through a variable. */
+function changeOf(kind: RowKind, name: string, value: Rows[RowKind]): Change {
+  return { kind, name, value, expected: undefined } as Change;
+}
+
+async function increment(store: Store): Promise<void> {
+  for (let attempt = 0; attempt < 1000; attempt++) {
+    const before = store.read('node', 'sum');
+    try {
+      await store.commit([writeText('sum', String(Number(before?.oid) + 1), before)]);
+      return;
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'conflict' });
+    }
+  }
+  throw new Error('never got its turn');
+}

@@ -1,0 +1,140 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { createLowdbStore } from '../../src/store/lowdb-store.ts';
+import { describeStore } from '../contract/store.ts';
+import { textRow, writeText } from '../support/rows.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+describeStore('lowdb', async () => placeOf({}));
+describeStore('lowdb, with a snapshot after almost every commit', async () => placeOf({ compactionBytes: 100 }));
+
+function placeOf(options: { compactionBytes?: number }) {
+  const directory = mkdtempSync(join(tmpdir(), 'treeline-'));
+  return {
+    open: () => createLowdbStore(join(directory, 'state'), options),
+    remove: () => rm(directory, { recursive: true }),
+  };
+}
+
+describe('files', () => {
+  it('are for their owner only, and so is the directory', async () => {
+    const directory = join(temporaryDirectory(), 'deep', 'state');
+    const store = await createLowdbStore(directory, { compactionBytes: 100 });
+    await store.commit([writeText('a', 'x'.repeat(200))]);
+    await store.close();
+    expect(modeOf(directory)).toBe(0o700);
+    expect(modeOf(join(directory, 'journal'))).toBe(0o600);
+    expect(modeOf(join(directory, 'snapshot'))).toBe(0o600);
+  });
+
+  it('leave the mode of a directory that is there already alone', async () => {
+    const directory = join(temporaryDirectory(), 'state');
+    mkdirSync(directory);
+    chmodSync(directory, 0o750);
+    await (await createLowdbStore(directory)).close();
+    expect(modeOf(directory)).toBe(0o750);
+  });
+
+  it('say what they are, in one line a record', async () => {
+    const directory = temporaryDirectory();
+    const store = await createLowdbStore(directory);
+    await store.commit([writeText('a', 'one')]);
+    await store.close();
+    const [head, record] = readFileSync(join(directory, 'journal'), 'utf8').split('\n');
+    expect(head).toMatch(/^[0-9a-f]{8} [0-9a-f]{8} \{"format":"treeline-journal","version":1,"after":0\}$/);
+    expect(record?.slice(18)).toBe(`{"sequence":1,"rows":[${JSON.stringify(['node', 'a', textRow('one')])}]}`);
+  });
+
+  it('are one journal record for all commits that wait at the same time', async () => {
+    const directory = temporaryDirectory();
+    const store = await createLowdbStore(directory);
+    await Promise.all(['a', 'b', 'c'].map((name) => store.commit([writeText(name, name)])));
+    await store.close();
+    expect(readFileSync(join(directory, 'journal'), 'utf8').trimEnd().split('\n')).toHaveLength(2);
+  });
+});
+
+describe('compaction', () => {
+  it('keeps the journal in proportion to the rows', async () => {
+    const directory = temporaryDirectory();
+    const store = await createLowdbStore(directory, { compactionBytes: 10_000 });
+    for (let round = 0; round < 300; round++) {
+      await store.commit([writeText('a', String(round).padStart(200, '0'), store.read('node', 'a'))]);
+    }
+    await store.close();
+    expect(existsSync(join(directory, 'snapshot'))).toBe(true);
+    expect(statSync(join(directory, 'journal')).size).toBeLessThan(11_000);
+    expect(store.journalBytes).toBeGreaterThan(300 * 200);
+    const reopened = await createLowdbStore(directory);
+    expect(reopened.read('node', 'a')?.oid).toBe('299'.padStart(200, '0'));
+    await reopened.close();
+  });
+
+  it('is not done while the snapshot is more than half as large as the journal', async () => {
+    const directory = temporaryDirectory();
+    let store = await createLowdbStore(directory, { compactionBytes: 100 });
+    await store.commit([writeText('large', 'x'.repeat(10_000))]);
+    await store.close();
+    const { ino } = statSync(join(directory, 'snapshot'));
+    store = await createLowdbStore(directory, { compactionBytes: 100 });
+    await store.commit([writeText('b', 'x'.repeat(1000))]);
+    await store.close();
+    expect(statSync(join(directory, 'snapshot')).ino).toBe(ino);
+    expect(statSync(join(directory, 'journal')).size).toBeGreaterThan(1000);
+  });
+
+  it('fails no commit, is logged, and is tried again once the journal has grown further', async () => {
+    const directory = temporaryDirectory();
+    const lines: string[] = [];
+    const log = createLog('warn', { write: (line) => lines.push(line) });
+    mkdirSync(join(directory, 'snapshot.new'));
+    const store = await createLowdbStore(directory, { compactionBytes: 1000, log });
+    for (let index = 0; index < 15; index++) await store.commit([writeText(`row-${index}`, 'x'.repeat(100))]);
+    rmdirSync(join(directory, 'snapshot.new'));
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toContain('no snapshot could be written');
+    for (let index = 15; index < 20; index++) await store.commit([writeText(`row-${index}`, 'x'.repeat(100))]);
+    await store.close();
+    expect(existsSync(join(directory, 'snapshot'))).toBe(true);
+    const reopened = await createLowdbStore(directory);
+    expect(reopened.list('node').size).toBe(20);
+    await reopened.close();
+  });
+});
+
+describe('limits', () => {
+  it('refuse the commit that is one too many to wait, and save the others', async () => {
+    const store = await createLowdbStore(temporaryDirectory());
+    const commits = Array.from({ length: 10_001 }, (_, index) => store.commit([writeText(`row-${index}`, 'x')]));
+    const results = await Promise.allSettled(commits);
+    expect(results.findIndex((result) => result.status === 'rejected')).toBe(10_000);
+    await expect(commits[10_000]).rejects.toThrow('10000 commits wait for the disk already. Nothing was saved');
+    expect(store.list('node').size).toBe(10_000);
+    await store.close();
+  });
+});
+
+describe('opening', () => {
+  it('refuses a directory that is a file', async () => {
+    const path = join(temporaryDirectory(), 'state');
+    writeFileSync(path, '');
+    await expect(createLowdbStore(path)).rejects.toThrow('EEXIST');
+  });
+});
+
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o777;
+}

@@ -1,0 +1,60 @@
+// A store without a disk, for tests of what stands on one. test/contract/memory-store.test.ts holds it to the contract.
+import type { RowKind, Rows } from '../../src/model/recorded.ts';
+import { ServiceError } from '../../src/model/service-error.ts';
+import type { Change, Store } from '../../src/store/store.ts';
+
+/** The rows that outlive a store: a store that is opened on the same ones finds what the one before has left. */
+export type MemoryRows = Map<RowKind, Map<string, Rows[RowKind]>>;
+
+export class MemoryStore implements Store {
+  readonly #rows: MemoryRows;
+  #journalBytes = 0;
+  #isClosed = false;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(rows: MemoryRows = new Map()) {
+    this.#rows = rows;
+  }
+
+  get journalBytes(): number {
+    return this.#journalBytes;
+  }
+
+  read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined {
+    return this.list(kind).get(name);
+  }
+
+  list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]> {
+    return (this.#rows.get(kind) ?? new Map()) as ReadonlyMap<string, Rows[Kind]>;
+  }
+
+  async commit(changes: readonly Change[]): Promise<void> {
+    if (this.#isClosed) throw new Error('the store is closed');
+    const turn = this.#last.then(() => this.#save(changes));
+    this.#last = turn.catch(() => undefined);
+    await turn;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#last;
+  }
+
+  #save(changes: readonly Change[]): void {
+    const names = new Set(changes.map(({ kind, name }) => `${kind}/${name}`));
+    if (names.size < changes.length) throw new Error('a row appears twice in one commit');
+    for (const { kind, name, expected } of changes) {
+      if (this.read(kind, name) === expected) continue;
+      throw new ServiceError('conflict', `the row "${name}" was changed meanwhile`);
+    }
+    for (const { kind, name, value } of changes) this.#put(kind, name, value);
+    this.#journalBytes += JSON.stringify(changes).length;
+  }
+
+  #put(kind: RowKind, name: string, value: Rows[RowKind] | null): void {
+    const rows = this.#rows.get(kind) ?? new Map<string, Rows[RowKind]>();
+    this.#rows.set(kind, rows);
+    if (value === null) rows.delete(name);
+    else rows.set(name, value);
+  }
+}
