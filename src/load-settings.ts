@@ -1,0 +1,253 @@
+// From the operator's file to settings: reads it, checks it against schemas/settings.schema.json, refuses what this
+// version cannot do, and fills in what is left out. All mistakes are told at once.
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import schema from '../schemas/settings.schema.json' with { type: 'json' };
+import { FILE_BYTES_MAX } from './catalog/decode-text.ts';
+import { problemFrom } from './catalog/fault.ts';
+import { compileSchema } from './catalog/schemas.ts';
+import { parseYaml, type YamlDocument } from './catalog/yaml.ts';
+import type { LogLevel } from './log.ts';
+import { below } from './model/entry.ts';
+import type { DriftPolicy, PropertyValue } from './model/objects.ts';
+import { isClean, type Problem, sortProblems } from './model/problem.ts';
+import { type PlacedFault, refusalsOf } from './refuse-settings.ts';
+import type {
+  DeleteBudget,
+  ProviderSettings,
+  RepositorySettings,
+  RetrySettings,
+  SecretPlace,
+  Settings,
+  SimulatedSettings,
+} from './settings.ts';
+
+/** The settings cannot be used. Its message holds every problem, one a line. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  readonly problems: readonly Problem[];
+
+  constructor(message: string, problems: readonly Problem[] = [], options?: ErrorOptions) {
+    super(message, options);
+    this.problems = problems;
+  }
+}
+
+/** What the schema lets a person write. */
+interface Written {
+  readonly id?: string;
+  readonly api: {
+    readonly host?: string;
+    readonly port?: number;
+    readonly tls: { readonly key: string; readonly cert: string; readonly clientCa: string; readonly crl?: string };
+  };
+  readonly management?: { readonly host?: string; readonly port?: number };
+  readonly webhook?: { readonly host?: string; readonly port?: number; readonly secretFile: string };
+  readonly repository: WrittenRepository;
+  readonly store?: { readonly directory?: string };
+  readonly execution?: {
+    readonly concurrency?: number;
+    readonly deleteBudget?: Partial<DeleteBudget>;
+    readonly graceSeconds?: number;
+    readonly retry?: Partial<RetrySettings>;
+    readonly providers?: readonly WrittenProvider[];
+  };
+  readonly shutdownSeconds?: number;
+  readonly log?: { readonly level?: LogLevel };
+}
+
+interface WrittenRepository {
+  readonly url: string;
+  readonly branch?: string;
+  readonly directory?: string;
+  readonly pollSeconds?: number;
+  readonly writes?: RepositorySettings['writes'];
+  readonly usernameFile?: string;
+  readonly passwordFile?: string;
+  readonly caFile?: string;
+}
+
+interface WrittenProvider {
+  readonly name: string;
+  readonly match?: { readonly kind?: string; readonly properties?: Readonly<Record<string, PropertyValue>> };
+  readonly options?: Partial<SimulatedSettings>;
+  readonly timeoutSeconds?: number;
+  readonly checkSeconds?: number;
+  readonly drift?: DriftPolicy;
+  readonly concurrency?: number;
+  readonly retry?: Partial<RetrySettings>;
+}
+
+const RETRY: RetrySettings = { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 };
+const DELETE_BUDGET: DeleteBudget = { percent: 10, least: 5, most: 20 };
+const SIMULATED = { createMs: 200, updateMs: 100, deleteMs: 100, checkMs: 0, failRate: 0, seed: 1 };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const checkShape = compileSchema(schema);
+
+/**
+ * Returns the settings of a file, complete and with absolute paths. Throws SettingsError where the file cannot be read,
+ * breaks its schema, or asks for something that this version does not have; `environment` may ask for such things too.
+ */
+export async function loadSettings(file: string, environment: Environment = process.env): Promise<Settings> {
+  const path = resolve(file);
+  const document = parseYaml(file, await readSettings(path));
+  const shape = [...document.problems, ...checkShape(file, document)];
+  const refusals = problemsOf(file, document, refusalsOf(document.value, environment));
+  // The schema vouches for the shape; what it knows beyond Written is refused.
+  const settings = isClean(shape)
+    ? fillIn(document.value as unknown as Written, dirname(path), environment)
+    : undefined;
+  const conflicts = settings === undefined ? [] : problemsOf(file, document, conflictsOf(settings));
+  const problems = sortProblems([...shape, ...refusals, ...conflicts]);
+  if (settings === undefined || !isClean(problems)) throw unusable(file, problems);
+  return settings;
+}
+
+async function readSettings(path: string): Promise<Uint8Array> {
+  try {
+    const { size } = await stat(path);
+    if (size > FILE_BYTES_MAX) throw new Error(`it has ${size} bytes, and ${FILE_BYTES_MAX} are allowed`);
+    return await readFile(path);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SettingsError(`The settings file ${path} cannot be read: ${reason}`, [], { cause: error });
+  }
+}
+
+function unusable(file: string, problems: readonly Problem[]): SettingsError {
+  const lines = problems.map(({ line, column, message, hint }) => {
+    return `${file}:${line}:${column}: ${message}${hint === null ? '' : `; ${hint}`}`;
+  });
+  return new SettingsError(`The settings cannot be used:\n${lines.join('\n')}`, problems);
+}
+
+function problemsOf(file: string, document: YamlDocument, faults: readonly PlacedFault[]): Problem[] {
+  return faults.map(({ pointer, fault }) =>
+    problemFrom(fault, { ...document.locate(pointer, fault.part), file, pointer }),
+  );
+}
+
+function fillIn(written: Written, base: string, environment: Environment): Settings {
+  const { id = 'main', api, management, webhook, repository, store, execution, shutdownSeconds = 25, log } = written;
+  const { tls } = api;
+  const directory = resolve(base, store?.directory ?? 'state');
+  const retry = { ...RETRY, ...execution?.retry };
+  const concurrency = execution?.concurrency ?? 50;
+  const inherited = { base, directory, concurrency, retry };
+  return {
+    id,
+    api: {
+      host: api.host ?? '127.0.0.1',
+      port: api.port ?? 8443,
+      tls: {
+        key: resolve(base, tls.key),
+        cert: resolve(base, tls.cert),
+        clientCa: resolve(base, tls.clientCa),
+        crl: tls.crl === undefined ? null : resolve(base, tls.crl),
+      },
+    },
+    management: { host: management?.host ?? '127.0.0.1', port: management?.port ?? 9080 },
+    webhook: webhook === undefined ? null : fillInWebhook(webhook, base),
+    repository: fillInRepository(repository, base, environment),
+    store: { kind: 'lowdb', directory },
+    execution: {
+      concurrency,
+      retry,
+      deleteBudget: { ...DELETE_BUDGET, ...execution?.deleteBudget },
+      graceSeconds: execution?.graceSeconds ?? 30,
+      providers: (execution?.providers ?? []).map((provider) => fillInProvider(provider, inherited)),
+    },
+    shutdownSeconds,
+    log: { level: log?.level ?? 'info' },
+  };
+}
+
+function fillInWebhook(
+  { host = '127.0.0.1', port = 9081, secretFile }: NonNullable<Written['webhook']>,
+  base: string,
+): Settings['webhook'] {
+  return { host, port, secretFile: resolve(base, secretFile) };
+}
+
+function fillInRepository(written: WrittenRepository, base: string, environment: Environment): RepositorySettings {
+  const { caFile } = written;
+  const placeOf = (variable: string, file: string | undefined): SecretPlace | null => {
+    if ((environment[variable] ?? '') !== '') return { kind: 'variable', name: variable };
+    return file === undefined ? null : { kind: 'file', path: resolve(base, file) };
+  };
+  return {
+    url: absoluteUrl(written.url, base),
+    branch: written.branch ?? 'main',
+    directory: written.directory ?? '.',
+    pollSeconds: written.pollSeconds ?? 30,
+    writes: written.writes ?? 'commit',
+    access: {
+      username: placeOf('TREELINE_GIT_USERNAME', written.usernameFile),
+      password: placeOf('TREELINE_GIT_PASSWORD', written.passwordFile),
+      caFile: caFile === undefined ? null : resolve(base, caFile),
+    },
+  };
+}
+
+/** What a provider's entry takes over where it says nothing. */
+interface Inherited {
+  readonly base: string;
+  /** Of the store. */
+  readonly directory: string;
+  readonly concurrency: number;
+  readonly retry: RetrySettings;
+}
+
+function fillInProvider(
+  written: WrittenProvider,
+  { base, directory, concurrency, retry }: Inherited,
+): ProviderSettings {
+  const { name, match, options } = written;
+  const file = options?.file === undefined ? join(directory, `simulated-${name}.json`) : resolve(base, options.file);
+  return {
+    name,
+    match: { kind: match?.kind ?? null, properties: match?.properties ?? {} },
+    implementation: 'simulated',
+    options: { ...SIMULATED, ...options, file },
+    timeoutSeconds: written.timeoutSeconds ?? 600,
+    checkSeconds: written.checkSeconds ?? 300,
+    drift: written.drift ?? 'report',
+    concurrency: written.concurrency ?? concurrency,
+    retry: { ...retry, ...written.retry },
+  };
+}
+
+/** Returns a path as an absolute one. A URL stays as it is, also one that is refused elsewhere. */
+function absoluteUrl(url: string, base: string): string {
+  return url.includes(':') ? url : resolve(base, url);
+}
+
+/** Entries that are right alone and cannot stand beside each other. */
+function conflictsOf({ execution: { providers } }: Settings): PlacedFault[] {
+  const faults: PlacedFault[] = [];
+  const names = new Set<string>();
+  const files = new Map<string, string>();
+  for (const [index, { name, options }] of providers.entries()) {
+    const pointer = below('/execution/providers', index);
+    const owner = files.get(options.file);
+    if (names.has(name)) {
+      const fault = {
+        code: 'duplicate_name',
+        message: `there is another provider named "${name}"`,
+        hint: 'rename one',
+      };
+      faults.push({ pointer: below(pointer, 'name'), fault });
+    } else if (owner !== undefined) {
+      const message = `the provider "${owner}" keeps its servers in ${options.file} already`;
+      faults.push({
+        pointer: below(pointer, 'options'),
+        fault: { code: 'duplicate_file', message, hint: 'name another file' },
+      });
+    }
+    names.add(name);
+    files.set(options.file, name);
+  }
+  return faults;
+}

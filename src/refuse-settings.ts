@@ -1,0 +1,120 @@
+// Settings that later versions of Treeline know and this one does not: each is refused in so many words, for nobody
+// should believe that a key has an effect which it does not have.
+import type { Fault } from './catalog/fault.ts';
+import { below } from './model/entry.ts';
+import { isMap } from './model/json.ts';
+import { checkEncryption } from './source/http-access.ts';
+import { parseRepositoryUrl, type RepositoryUrl } from './source/repository-url.ts';
+import { SourceError } from './source/source.ts';
+
+/** A fault and the pointer of the value that has it. */
+export interface PlacedFault {
+  readonly pointer: string;
+  readonly fault: Fault;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Refusal {
+  readonly steps: readonly (string | number)[];
+  /** The values that are refused; without it, any. */
+  readonly values?: readonly unknown[];
+  readonly hint: string;
+}
+
+const LEAVE_OUT = 'leave it out';
+
+const REFUSALS: readonly Refusal[] = [
+  { steps: ['management', 'dashboard'], values: [true], hint: LEAVE_OUT },
+  { steps: ['store', 'kind'], values: ['postgres'], hint: 'write lowdb' },
+  { steps: ['store', 'url'], hint: LEAVE_OUT },
+  { steps: ['execution', 'proxied'], hint: LEAVE_OUT },
+];
+
+const PROVIDER_REFUSALS: readonly Refusal[] = [
+  { steps: ['provider'], values: ['exec', 'http'], hint: 'write simulated, the only provider of this version' },
+  { steps: ['command'], hint: LEAVE_OUT },
+  { steps: ['environment'], hint: LEAVE_OUT },
+  { steps: ['url'], hint: LEAVE_OUT },
+];
+
+const SECRET_KEYS = ['usernameFile', 'passwordFile'];
+const SECRET_VARIABLES = ['TREELINE_GIT_USERNAME', 'TREELINE_GIT_PASSWORD'];
+
+/** What to do with a key that is about HTTP, by the kind of the repository's URL. */
+const NOT_ASKED: Readonly<Record<RepositoryUrl['kind'], string>> = {
+  http: 'leave it out, or write https://',
+  local: 'leave it out: a local repository is read with the rights of the user that runs Treeline',
+  ssh: 'leave it out: ssh takes keys and known hosts from ~/.ssh',
+};
+
+const VARIABLES: Readonly<Record<string, string>> = {
+  TREELINE_STORE_URL: 'this version keeps its state in a directory only',
+};
+
+/** Returns what settings and environment ask for in vain. `settings` may have any shape. */
+export function refusalsOf(settings: unknown, environment: Environment): readonly PlacedFault[] {
+  const providers = valueAt(settings, ['execution', 'providers']);
+  const count = Array.isArray(providers) ? providers.length : 0;
+  const ofProviders = Array.from({ length: count }, (_, index) =>
+    PROVIDER_REFUSALS.map((refusal) => ({ ...refusal, steps: ['execution', 'providers', index, ...refusal.steps] })),
+  );
+  return [
+    ...[...REFUSALS, ...ofProviders.flat()].flatMap((refusal) => refuseValue(settings, refusal)),
+    ...refuseUrl(settings, environment),
+    ...Object.entries(VARIABLES).flatMap(([name, hint]) => refuseVariable(name, environment[name], hint)),
+  ];
+}
+
+function refuseValue(settings: unknown, { steps, values, hint }: Refusal): PlacedFault[] {
+  const value = valueAt(settings, steps);
+  if (value === undefined || values?.includes(value) === false) return [];
+  const name = values === undefined ? steps.join('.') : `${steps.join('.')}: ${String(value)}`;
+  const part = values === undefined ? 'key' : 'value';
+  return [{ pointer: below('', ...steps), fault: notYet(name, { hint, part }) }];
+}
+
+function refuseUrl(settings: unknown, environment: Environment): PlacedFault[] {
+  const url = valueAt(settings, ['repository', 'url']);
+  if (typeof url !== 'string' || url === '') return [];
+  const hasSecret =
+    SECRET_KEYS.some((key) => valueAt(settings, ['repository', key]) !== undefined) ||
+    SECRET_VARIABLES.some((name) => (environment[name] ?? '') !== '');
+  try {
+    const place = parseRepositoryUrl(url);
+    if (place.kind === 'http') checkEncryption(place.url, hasSecret);
+    return refuseAccess(settings, place);
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    return [{ pointer: '/repository/url', fault: { code: 'wrong_value', message: error.message } }];
+  }
+}
+
+/** Whoever names a password believes that it is used. */
+function refuseAccess(settings: unknown, url: RepositoryUrl): PlacedFault[] {
+  return [...SECRET_KEYS, 'caFile'].flatMap((key) => {
+    const steps = ['repository', key];
+    const isOf = url.kind === 'http' && (key !== 'caFile' || url.url.startsWith('https:'));
+    if (isOf || valueAt(settings, steps) === undefined) return [];
+    const message = `"${key}" has no effect on the repository of this "url"`;
+    return [
+      { pointer: below('', ...steps), fault: { code: 'no_effect', message, hint: NOT_ASKED[url.kind], part: 'key' } },
+    ];
+  });
+}
+
+function refuseVariable(name: string, value: string | undefined, hint: string): PlacedFault[] {
+  if (value === undefined || value === '') return [];
+  return [{ pointer: '', fault: notYet(`the environment variable ${name}`, { hint: `unset it: ${hint}` }) }];
+}
+
+function notYet(what: string, rest: Pick<Fault, 'hint' | 'part'>): Fault {
+  return { code: 'not_in_this_version', message: `${what} is not in this version of Treeline`, ...rest };
+}
+
+function valueAt(value: unknown, steps: readonly (string | number)[]): unknown {
+  return steps.reduce<unknown>((parent, step) => {
+    if (Array.isArray(parent)) return parent[Number(step)];
+    return isMap(parent) && Object.hasOwn(parent, step) ? parent[step] : undefined;
+  }, value);
+}

@@ -1,0 +1,394 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import schema from '../schemas/settings.schema.json' with { type: 'json' };
+import { loadSettings, SettingsError } from '../src/load-settings.ts';
+import { LOG_LEVELS } from '../src/log.ts';
+import type { Settings } from '../src/settings.ts';
+import { temporaryDirectory } from './support/temporary-directory.ts';
+
+let directory: string;
+let file: string;
+
+beforeEach(() => {
+  directory = temporaryDirectory();
+  file = join(directory, 'treeline.yaml');
+});
+
+const LEAST = `api: { tls: { key: server.key, cert: server.crt, clientCa: ca.crt } }
+repository: { url: stacks.git }
+`;
+
+function load(text: string, environment: Record<string, string> = {}): Promise<Settings> {
+  writeFileSync(file, text);
+  return loadSettings(file, environment);
+}
+
+/** The problems of a text, as `line:column code message; hint`. */
+async function problemsOf(text: string, environment: Record<string, string> = {}): Promise<string[]> {
+  const error: unknown = await load(text, environment).then(
+    () => new Error('it was accepted'),
+    (reason) => reason,
+  );
+  if (!(error instanceof SettingsError)) throw error;
+  return error.problems.map(({ line, column, code, message, hint }) => `${line}:${column} ${code} ${message}; ${hint}`);
+}
+
+describe('what is left out', () => {
+  it('is filled in, and paths become absolute', async () => {
+    expect(await load(LEAST)).toEqual({
+      id: 'main',
+      api: {
+        host: '127.0.0.1',
+        port: 8443,
+        tls: {
+          key: join(directory, 'server.key'),
+          cert: join(directory, 'server.crt'),
+          clientCa: join(directory, 'ca.crt'),
+          crl: null,
+        },
+      },
+      management: { host: '127.0.0.1', port: 9080 },
+      webhook: null,
+      repository: {
+        url: join(directory, 'stacks.git'),
+        branch: 'main',
+        directory: '.',
+        pollSeconds: 30,
+        writes: 'commit',
+        access: { username: null, password: null, caFile: null },
+      },
+      store: { kind: 'lowdb', directory: join(directory, 'state') },
+      execution: {
+        concurrency: 50,
+        retry: { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 },
+        deleteBudget: { percent: 10, least: 5, most: 20 },
+        graceSeconds: 30,
+        providers: [],
+      },
+      shutdownSeconds: 25,
+      log: { level: 'info' },
+    });
+  });
+
+  it('of a provider too, its retry key by key from execution.retry', async () => {
+    const settings = await load(`${LEAST}
+execution:
+  concurrency: 7
+  retry: { attempts: 3, firstSeconds: 1 }
+  providers:
+    - { name: lab, provider: simulated, retry: { attempts: 5 } }
+`);
+    expect(settings.execution.providers).toEqual([
+      {
+        name: 'lab',
+        match: { kind: null, properties: {} },
+        implementation: 'simulated',
+        options: {
+          file: join(directory, 'state', 'simulated-lab.json'),
+          createMs: 200,
+          updateMs: 100,
+          deleteMs: 100,
+          checkMs: 0,
+          failRate: 0,
+          seed: 1,
+        },
+        timeoutSeconds: 600,
+        checkSeconds: 300,
+        drift: 'report',
+        concurrency: 7,
+        retry: { attempts: 5, firstSeconds: 1, maxSeconds: 300, failedSeconds: 3600 },
+      },
+    ]);
+  });
+
+  it('is filled with what the schema says', async () => {
+    const lines = ['execution: { providers: [{ name: lab, provider: simulated }] }', 'webhook: { secretFile: s }'];
+    const settings = await load(`${LEAST}${lines.join('\n')}\n`);
+    const { properties } = schema;
+    const { providers, ...execution } = properties.execution.properties;
+    const entry = providers.items.properties;
+    expect(defaultsOf(properties)).toEqual({ id: settings.id, shutdownSeconds: settings.shutdownSeconds });
+    expect(settings.api).toMatchObject(defaultsOf(properties.api.properties));
+    expect(settings.management).toMatchObject(defaultsOf(properties.management.properties));
+    expect(settings.webhook).toEqual({
+      ...defaultsOf(properties.webhook.properties),
+      secretFile: join(directory, 's'),
+    });
+    expect(settings.repository).toMatchObject(defaultsOf(properties.repository.properties));
+    expect(defaultsOf(properties.store.properties)).toEqual({ kind: settings.store.kind, directory: 'state' });
+    expect(settings.execution).toMatchObject(defaultsOf(execution));
+    expect(defaultsOf(execution.retry.properties)).toEqual(settings.execution.retry);
+    expect(settings.execution.providers[0]).toMatchObject(defaultsOf(entry));
+    expect(settings.execution.providers[0]?.options).toMatchObject(defaultsOf(entry.options.properties));
+    expect(defaultsOf(properties.log.properties)).toEqual(settings.log);
+  });
+
+  function defaultsOf(properties: object): Record<string, unknown> {
+    const defaults = Object.entries(properties).filter(([, each]) => each !== null && 'default' in each);
+    return Object.fromEntries(defaults.map(([name, each]) => [name, each.default]));
+  }
+});
+
+describe('what is written', () => {
+  it('counts', async () => {
+    const settings = await load(`
+id: eu-1
+api: { host: 0.0.0.0, port: 0, tls: { key: /etc/key, cert: tls/crt, clientCa: ../ca.crt, crl: ca.crl } }
+management: { host: '::1', port: 0, dashboard: false }
+webhook: { host: 0.0.0.0, port: 0, secretFile: /etc/hook }
+repository: { url: /srv/stacks.git, branch: release/1, directory: infra/stacks, pollSeconds: 5, writes: off }
+store: { kind: lowdb, directory: /var/lib/treeline }
+execution:
+  concurrency: 10
+  graceSeconds: 0
+  retry: { attempts: 1, firstSeconds: 1, maxSeconds: 2, failedSeconds: 3 }
+  providers:
+    - name: lab
+      match: { kind: Platform::Server, properties: { location: lab, tags: [a, b] } }
+      provider: simulated
+      options: { file: lab.json, createMs: 1, updateMs: 2, deleteMs: 3, checkMs: 4, failRate: 0.5, seed: 6 }
+      timeoutSeconds: 60
+      checkSeconds: 61
+      drift: heal
+      concurrency: 2
+shutdownSeconds: 0
+log: { level: debug }
+`);
+    expect(settings).toMatchObject({
+      id: 'eu-1',
+      api: {
+        host: '0.0.0.0',
+        port: 0,
+        tls: { key: '/etc/key', cert: join(directory, 'tls/crt'), clientCa: join(directory, '../ca.crt') },
+      },
+      management: { host: '::1', port: 0 },
+      webhook: { host: '0.0.0.0', port: 0, secretFile: '/etc/hook' },
+      repository: {
+        ...{ url: '/srv/stacks.git', branch: 'release/1', directory: 'infra/stacks' },
+        ...{ pollSeconds: 5, writes: 'off' },
+      },
+      store: { directory: '/var/lib/treeline' },
+      execution: {
+        concurrency: 10,
+        graceSeconds: 0,
+        retry: { attempts: 1, firstSeconds: 1, maxSeconds: 2, failedSeconds: 3 },
+      },
+      shutdownSeconds: 0,
+      log: { level: 'debug' },
+    });
+    expect(settings.execution.providers[0]).toMatchObject({
+      match: { kind: 'Platform::Server', properties: { location: 'lab', tags: ['a', 'b'] } },
+      options: { file: join(directory, 'lab.json'), createMs: 1, failRate: 0.5, seed: 6 },
+      timeoutSeconds: 60,
+      checkSeconds: 61,
+      drift: 'heal',
+      concurrency: 2,
+    });
+  });
+
+  it('leaves a file:// URL as it is', async () => {
+    const settings = await load(LEAST.replace('stacks.git', 'file:///srv/stacks.git'));
+    expect(settings.repository.url).toBe('file:///srv/stacks.git');
+  });
+});
+
+describe('mistakes', () => {
+  it('are all told at once, in the order of the file, with place and advice', async () => {
+    const text = `api: { tls: { key: k, cert: c, clientCA: a } }
+repository: { url: stacks.git, pollSeconds: 0 }
+exection: {}
+log: { level: inf }
+shutdownSeconds: "25"
+`;
+    expect(await problemsOf(text)).toEqual([
+      '1:13 missing_field "tls" lacks the field "clientCa"; add "clientCa:"',
+      '1:32 unknown_field the field "clientCA" is not known here; did you mean "clientCa"?',
+      '2:45 wrong_value "pollSeconds" is the number 0, but has to be a whole number from 1 to 86400; null',
+      '3:1 unknown_field the field "exection" is not known here; did you mean "execution"?',
+      expect.stringMatching(
+        /^4:15 wrong_value "level" is the text "inf", but has to be one of .*; did you mean "info"\?$/,
+      ),
+      '5:18 wrong_type "shutdownSeconds" is the text "25", but has to be a whole number from 0 to 600; null',
+    ]);
+  });
+
+  it('are in the message too, one a line', async () => {
+    await expect(load(`${LEAST}lgo: {}\n`)).rejects.toThrow(
+      `The settings cannot be used:\n${file}:3:1: the field "lgo" is not known here; did you mean "log"?`,
+    );
+  });
+
+  it.each([
+    ['an empty file', '', /^1:1 file_empty/],
+    ['a webhook without a secret', `${LEAST}webhook: { port: 9081 }\n`, /^3:10 missing_field .*"secretFile"/],
+    ['no YAML', 'api: [', /^\d+:\d+ yaml_syntax/],
+    ['a list', '- a\n', /^1:1 wrong_type the file is a list/],
+    ['a key twice', `${LEAST}id: a\nid: b\n`, /^4:1 duplicate_key/],
+    ['a name that cannot be a file name', `${LEAST}id: ../x\n`, /^3:5 wrong_value "id" is the text "\.\.\/x"/],
+    ['a directory outside', LEAST.replace('git }', 'git, directory: a/../../b }'), /^2:43 wrong_value "directory"/],
+    [
+      'an unknown scheme',
+      LEAST.replace('stacks.git', 'ftp://a/b'),
+      /^2:20 wrong_value "ftp:\/\/a\/b" is no repository/,
+    ],
+  ])('are told: %s', async (_case, text, expected) => {
+    const [first] = await problemsOf(text);
+    expect(first).toMatch(expected);
+  });
+
+  it('are two providers of one name, or with one file', async () => {
+    const text = `${LEAST}execution:
+  providers:
+    - { name: lab, provider: simulated }
+    - { name: lab, provider: simulated }
+    - { name: other, provider: simulated, options: { file: state/simulated-lab.json } }
+`;
+    expect(await problemsOf(text)).toEqual([
+      '6:15 duplicate_name there is another provider named "lab"; rename one',
+      `7:52 duplicate_file the provider "lab" keeps its servers in ${join(directory, 'state/simulated-lab.json')} already; name another file`,
+    ]);
+  });
+
+  it('are a file that is not there, and one that is too large', async () => {
+    await expect(loadSettings(file)).rejects.toThrow(`The settings file ${file} cannot be read: ENOENT`);
+    await expect(load(`# ${'x'.repeat(2 ** 20)}`)).rejects.toThrow('1048576 are allowed');
+  });
+});
+
+describe('a repository elsewhere', () => {
+  const USERNAME = 'TREELINE_GIT_USERNAME';
+  const PASSWORD = 'TREELINE_GIT_PASSWORD';
+
+  function at(url: string, more = ''): string {
+    return LEAST.replace('stacks.git', `"${url}"${more}`);
+  }
+
+  it.each([
+    'https://git.example/stacks.git',
+    'http://git.example/x',
+    'git@git.example:x.git',
+    'ssh://git.example/x.git',
+  ])('is followed: %s', async (url) => {
+    expect((await load(at(url))).repository.url).toBe(url);
+  });
+
+  it('over HTTP may ask for a password, whose places are kept, and for an authority', async () => {
+    const files = ', usernameFile: user, passwordFile: /run/password, caFile: ca.pem';
+    expect((await load(at('https://git.example/x', files))).repository.access).toEqual({
+      username: { kind: 'file', path: join(directory, 'user') },
+      password: { kind: 'file', path: '/run/password' },
+      caFile: join(directory, 'ca.pem'),
+    });
+  });
+
+  it('takes what the environment says first, each for itself, and holds no secret', async () => {
+    const files = ', usernameFile: user, passwordFile: password';
+    const environment = { [USERNAME]: '', [PASSWORD]: 'very-secret' };
+    const settings = await load(at('https://git.example/x', files), environment);
+    expect(settings.repository.access).toEqual({
+      username: { kind: 'file', path: join(directory, 'user') },
+      password: { kind: 'variable', name: PASSWORD },
+      caFile: null,
+    });
+    expect(JSON.stringify(settings)).not.toContain('very-secret');
+  });
+
+  it.each(['https://user:very-secret@git.example/x', 'https://very-secret@git.example/x', 'ssh://a:very-secret@b/x'])(
+    'is not written with a password: %s',
+    async (url) => {
+      const [problem, ...others] = await problemsOf(at(url));
+      expect(problem).toMatch(/^2:20 wrong_value ".*:\/\/[a-z.]+\/x" is written with a/);
+      expect(problem).not.toContain('very-secret');
+      expect(others).toEqual([]);
+    },
+  );
+
+  it.each([
+    [', passwordFile: p', {}],
+    [', usernameFile: u', {}],
+    ['', { [PASSWORD]: 'p' }],
+    ['', { [USERNAME]: 'p' }],
+  ])('is not sent a password unencrypted: %j %j', async (more, environment) => {
+    const [problem] = await problemsOf(at('http://git.example/x', more), environment);
+    expect(problem).toMatch(/^2:20 wrong_value "http:.*" would carry the password unencrypted: write https:/);
+    expect(await load(at('http://localhost:3000/x', more), environment)).toMatchObject({ id: 'main' });
+  });
+
+  it.each([
+    ['stacks.git', 'passwordFile', 'a local repository is read with the rights of the user'],
+    ['/srv/stacks.git', 'usernameFile', 'a local repository is read with the rights of the user'],
+    ['file:///srv/stacks.git', 'caFile', 'a local repository is read with the rights of the user'],
+    ['git@git.example:x.git', 'passwordFile', 'ssh takes keys and known hosts from ~/.ssh'],
+    ['http://localhost/x.git', 'caFile', 'leave it out, or write https://'],
+  ])('and keys that have no effect on it: %s and %s', async (url, key, advice) => {
+    const [problem] = await problemsOf(at(url, `, ${key}: f`));
+    expect(problem).toMatch(new RegExp(`^2:\\d+ no_effect "${key}" has no effect on the repository of this "url"; `));
+    expect(problem).toContain(advice);
+  });
+
+  it('leaves the variables of another repository alone', async () => {
+    expect((await load(LEAST, { [PASSWORD]: 'p' })).repository.url).toBe(join(directory, 'stacks.git'));
+  });
+});
+
+describe('what this version does not have', () => {
+  it.each([
+    ['management: { dashboard: true }', '3:26', 'management.dashboard: true'],
+    ['store: { kind: postgres, url: postgres://db }', '3:16', 'store.kind: postgres'],
+    ['store: { url: postgres://db }', '3:10', 'store.url'],
+    ['execution: { proxied: { drift: report } }', '3:14', 'execution.proxied'],
+    [
+      'execution: { providers: [{ name: a, provider: exec, command: [x] }] }',
+      '3:47',
+      'execution.providers.0.provider: exec',
+    ],
+    ['execution: { providers: [{ name: a, provider: http }] }', '3:47', 'execution.providers.0.provider: http'],
+    [
+      'execution: { providers: [{ name: a, provider: simulated, command: [x] }] }',
+      '3:58',
+      'execution.providers.0.command',
+    ],
+    [
+      'execution: { providers: [{ name: a, provider: simulated, environment: {} }] }',
+      '3:58',
+      'execution.providers.0.environment',
+    ],
+    ['execution: { providers: [{ name: a, provider: simulated, url: x }] }', '3:58', 'execution.providers.0.url'],
+  ])('is refused: %s', async (line, place, name) => {
+    const [first] = await problemsOf(`${LEAST}${line}\n`);
+    expect(first).toMatch(`${place} not_in_this_version ${name} is not in this version of Treeline; `);
+  });
+
+  it('is the variable TREELINE_STORE_URL', async () => {
+    const [first] = await problemsOf(LEAST, { TREELINE_STORE_URL: 'x', OTHER: 'x' });
+    expect(first).toMatch('1:1 not_in_this_version the environment variable TREELINE_STORE_URL is not in this version');
+    expect(first).toContain('unset it');
+    expect(await load(LEAST, { TREELINE_STORE_URL: '' })).toMatchObject({ id: 'main' });
+  });
+
+  it('is told together with other mistakes', async () => {
+    const problems = await problemsOf(`${LEAST}execution: { proxied: 7 }\nlgo: {}\n`);
+    expect(problems.map((problem) => problem.split(' ').slice(0, 2).join(' '))).toEqual([
+      '3:14 not_in_this_version',
+      '3:23 wrong_type',
+      '4:1 unknown_field',
+    ]);
+  });
+});
+
+describe('the schema', () => {
+  it('has a description for every property', () => {
+    expect(undescribed(schema, '')).toEqual([]);
+  });
+
+  it('lists the levels of the log', () => {
+    expect(schema.properties.log.properties.level.enum).toEqual(LOG_LEVELS);
+  });
+
+  function undescribed(node: object, path: string): string[] {
+    const own = 'type' in node && !('description' in node) ? [path] : [];
+    const below = Object.entries(node).filter(([, value]) => typeof value === 'object' && value !== null);
+    return [...own, ...below.flatMap(([key, value]) => undescribed(value, `${path}/${key}`))];
+  }
+});
