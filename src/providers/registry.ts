@@ -1,0 +1,52 @@
+// Which provider looks after which server: the operator's entries, in their order. What none of them matches is left to
+// others, and nobody here decides what that means.
+import { isSame } from '../model/json.ts';
+import type { Properties } from '../model/objects.ts';
+import type { ProviderSettings } from '../settings.ts';
+import type { Provider } from './provider.ts';
+
+/** One provider at work, with the rules under which it is called. */
+export interface ProviderEntry extends ProviderSettings {
+  readonly provider: Provider;
+}
+
+export interface Registry {
+  /** Returns the first entry whose kind and properties the server has, or undefined. */
+  match(server: MatchedServer): ProviderEntry | undefined;
+  /** Returns the entry of a name, which a server's row may hold though the entry is gone by now: then undefined. */
+  byName(name: string): ProviderEntry | undefined;
+  /** Closes every provider, also where one of them fails; throws the first failure. */
+  close(): Promise<void>;
+}
+
+export interface MatchedServer {
+  readonly kind: string;
+  readonly properties: Properties;
+}
+
+/** Returns the registry of some entries, whose names differ. `make` builds the provider of each. */
+export function createRegistry(
+  settings: readonly ProviderSettings[],
+  make: (entry: ProviderSettings) => Provider,
+): Registry {
+  const entries: readonly ProviderEntry[] = settings.map((entry) => ({ ...entry, provider: make(entry) }));
+  const named = new Map(entries.map((entry) => [entry.name, entry]));
+  return {
+    match: (server) => entries.find((entry) => isMatch(entry.match, server)),
+    byName: (name) => named.get(name),
+    close: () => closeAll(entries),
+  };
+}
+
+function isMatch(match: ProviderSettings['match'], { kind, properties }: MatchedServer): boolean {
+  if (match.kind !== null && match.kind !== kind) return false;
+  return Object.entries(match.properties).every(
+    ([name, value]) => Object.hasOwn(properties, name) && isSame(properties[name], value),
+  );
+}
+
+async function closeAll(entries: readonly ProviderEntry[]): Promise<void> {
+  const closed = await Promise.allSettled(entries.map(({ provider }) => provider.close()));
+  const failed = closed.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}

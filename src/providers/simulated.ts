@@ -1,0 +1,122 @@
+// A provider without servers: it waits, keeps a file of what would exist, and fails as often as it is told to. The same
+// seed gives the same failures. For demos, rehearsals and tests; what exists outlives the controller, as servers would.
+import { createHash } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import type { Properties } from '../model/objects.ts';
+import type { Operation } from '../model/state.ts';
+import type { Answer, AnswerOutcome, Call, Provider } from './provider.ts';
+import { SimulatedServers } from './simulated-servers.ts';
+
+const CALLS_KEPT_MAX = 10_000;
+const TRIES_KEPT_MAX = 10_000;
+
+export interface SimulatedOptions {
+  /** The file of what exists; made, with its directory, where it is missing. */
+  readonly file: string;
+  readonly createMs: number;
+  readonly updateMs: number;
+  readonly deleteMs: number;
+  /** 0 unless given. */
+  readonly checkMs?: number;
+  /** The share of tries that fail, 0 to 1. Checks never do. */
+  readonly failRate: number;
+  readonly seed: number;
+}
+
+export interface SimulatedProvider extends Provider {
+  /** The last calls, oldest first; at most 10,000. */
+  readonly calls: readonly Call[];
+}
+
+/**
+ * Returns a provider that answers after the time its options give. A call throws when its signal ends that wait; by
+ * then it has taken effect or not, as with a real server, and which of the two depends on seed and action. Throws
+ * where the file is damaged.
+ */
+export function createSimulatedProvider(options: SimulatedOptions, clock: Clock): SimulatedProvider {
+  const servers = new SimulatedServers(options.file);
+  const failures = createFailures(options);
+  const calls: Call[] = [];
+
+  async function perform(call: Call, signal: AbortSignal): Promise<Answer> {
+    signal.throwIfAborted();
+    calls.push(call);
+    if (calls.length > CALLS_KEPT_MAX) calls.shift();
+    const isEarly = shareOf(`${options.seed} early ${call.action}`) < 0.5;
+    const early = isEarly ? act(call) : undefined;
+    await wait(durationOf(call.operation, options), { signal, clock });
+    return early ?? act(call);
+  }
+
+  function act(call: Call): Answer {
+    if (call.operation === 'check') return answerOf(call, servers.find(call.resource));
+    if (!servers.hasSeen(call.resource, call.action)) {
+      const failure = failures.next(call.action);
+      if (failure !== undefined) return answer('retryable', { message: failure });
+      takeEffect(call);
+    }
+    return answerOf(call, servers.find(call.resource));
+  }
+
+  function takeEffect({ operation, resource, action, properties }: Call): void {
+    const isThere = servers.find(resource) !== undefined;
+    if (isThere === (operation === 'create')) return;
+    servers.change(resource, { action, properties: operation === 'delete' ? null : properties });
+  }
+
+  return { lostActionEnds: 'with the controller', calls, perform, close: async () => servers.close() };
+}
+
+/** Answers by what is there now, so that a call that comes again late claims nothing that no longer holds. */
+function answerOf({ operation, resource }: Call, properties: Properties | undefined): Answer {
+  const isThere = properties !== undefined;
+  if (operation === 'delete' && isThere) return answer('failed', { message: `"${resource}" was created again since` });
+  if (isThere) return answer('done', { observed: properties });
+  if (operation === 'check' || operation === 'delete') return answer('absent', {});
+  return answer('failed', { message: `there is no server "${resource}"` });
+}
+
+function answer(outcome: AnswerOutcome, rest: { message?: string; observed?: Properties }): Answer {
+  return { outcome, message: rest.message ?? '', outputs: {}, observed: rest.observed ?? {} };
+}
+
+/** Returns a source of failures that counts the tries of each action, and forgets the oldest of very many. */
+function createFailures({ seed, failRate }: SimulatedOptions): { next(action: string): string | undefined } {
+  const tries = new Map<string, number>();
+  return {
+    next(action) {
+      const attempt = (tries.get(action) ?? 0) + 1;
+      tries.delete(action);
+      if (shareOf(`${seed} try ${attempt} of ${action}`) >= failRate) return undefined;
+      tries.set(action, attempt);
+      const [oldest] = tries.keys();
+      if (tries.size > TRIES_KEPT_MAX && oldest !== undefined) tries.delete(oldest);
+      return `simulated failure: try ${attempt} of action ${action}`;
+    },
+  };
+}
+
+/** Returns a number from 0 up to 1 that a text always gives, and that looks like chance. */
+function shareOf(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE() / 2 ** 32;
+}
+
+function durationOf(operation: Operation, options: SimulatedOptions): number {
+  const { createMs, updateMs, deleteMs, checkMs = 0 } = options;
+  return { create: createMs, update: updateMs, delete: deleteMs, check: checkMs }[operation];
+}
+
+function wait(ms: number, { signal, clock }: { signal: AbortSignal; clock: Clock }): Promise<void> {
+  if (ms <= 0) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(ms, () => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    });
+    function stop(): void {
+      cancel();
+      reject(signal.reason);
+    }
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}
