@@ -1,0 +1,96 @@
+// Puts commits on a branch of the followed repository: the implementation of Publisher. Makes them in memory, and leaves
+// it to git, there, to lock, to run hooks and to decide. See docs/decisions/0023-pushing.md.
+import { type Clock, systemClock } from '../clock.ts';
+import type { RepositoryAccess } from '../settings.ts';
+import { checkBranch } from './check-branch.ts';
+import { directorySteps } from './directory-steps.ts';
+import { checkPerson, type Person } from './encode-commit.ts';
+import type { GitSource } from './git-source.ts';
+import { NO_ACCESS } from './http-access.ts';
+import { createHttpTransport } from './http-transport.ts';
+import { createLocalTransport } from './local-transport.ts';
+import { prepareCommits } from './prepare-commits.ts';
+import type { Publisher } from './publisher.ts';
+import type { Pusher } from './pusher.ts';
+import { parseRepositoryUrl } from './repository-url.ts';
+import { createSmartPusher } from './smart-pusher.ts';
+import { SourceError } from './source.ts';
+import { createSshPusher } from './ssh-pusher.ts';
+
+export interface PublisherLimits {
+  /** The largest answer of a remote, in bytes: all its refs have to fit. */
+  readonly answerBytesMax: number;
+  /** How long one push may take, in milliseconds, hooks included. */
+  readonly pushMs: number;
+  /** How long a remote may send nothing at all, connecting included, in milliseconds. */
+  readonly silenceMs: number;
+}
+
+export const PUBLISHER_LIMITS: PublisherLimits = {
+  answerBytesMax: 64 * 1024 * 1024,
+  pushMs: 60 * 1000,
+  silenceMs: 15 * 1000,
+};
+
+export interface GitPublisherOptions {
+  /** As of the source, and so are the next ones. */
+  readonly url: string;
+  readonly access?: RepositoryAccess;
+  readonly branch: string;
+  readonly directory: string;
+  readonly cache: string;
+  /** Whose local copy holds the commits that others are built on. */
+  readonly source: Pick<GitSource, 'readObjects'>;
+  /** Who commits, whoever the author is. */
+  readonly committer?: Person;
+  readonly limits?: Partial<PublisherLimits>;
+  readonly clock?: Clock;
+}
+
+const COMMITTER: Person = { name: 'Treeline', email: 'treeline@localhost' };
+
+/** Returns the publisher. Asks the repository nothing yet. Throws SourceError where an option can never work. */
+export function createGitPublisher(options: GitPublisherOptions): Publisher {
+  const { source, committer = COMMITTER, clock = systemClock } = options;
+  const limits = { ...PUBLISHER_LIMITS, ...options.limits };
+  const directory = directorySteps(options.directory);
+  const pusher = openPusher(options, limits);
+  checkBranch(options.branch);
+  checkPerson(committer);
+  return {
+    prepare: (base, commits) =>
+      source.readObjects((objects) => {
+        if (!objects.has(base)) throw new SourceError(`commit "${base}" is not here: nothing can be built on it`);
+        const seconds = Math.floor(clock.now() / 1000);
+        return prepareCommits(objects, { base, commits, directory, committer, seconds });
+      }),
+    async push({ base, commits, pack }, branch = options.branch) {
+      checkBranch(branch);
+      const commit = commits.at(-1) ?? base;
+      const old = branch === options.branch ? base : null;
+      const late = new AbortController();
+      const seconds = limits.pushMs / 1000;
+      const cancel = clock.after(limits.pushMs, () =>
+        late.abort(new SourceError(`"${pusher.name}" did not answer within ${seconds} s`)),
+      );
+      try {
+        return await pusher.push({ branch, old, commit, pack, signal: late.signal });
+      } finally {
+        cancel();
+      }
+    },
+  };
+}
+
+function openPusher({ url, access = NO_ACCESS, cache }: GitPublisherOptions, limits: PublisherLimits): Pusher {
+  const { answerBytesMax, silenceMs } = limits;
+  const place = parseRepositoryUrl(url);
+  switch (place.kind) {
+    case 'local':
+      return createSmartPusher(createLocalTransport({ path: place.path, answerBytesMax }));
+    case 'http':
+      return createSmartPusher(createHttpTransport({ url: place.url, access, answerBytesMax, silenceMs }));
+    case 'ssh':
+      return createSshPusher({ url: place.url, cache, silenceMs });
+  }
+}

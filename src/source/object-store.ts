@@ -1,0 +1,125 @@
+// The objects of the local copy, over all its packs. Every object that it hands out was hashed first, so that what a disk
+// or a remote got wrong is noticed and never believed.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type GitObject,
+  type ObjectType,
+  oidOf,
+  type ParsedCommit,
+  parseCommit,
+  parseTree,
+  type TreeEntry,
+} from './git-object.ts';
+import { Pack } from './pack.ts';
+import { SourceError } from './source.ts';
+
+/** The local copy lacks something or holds something wrong. It is thrown away and fetched anew at the next fetch. */
+export class DamagedCopyError extends SourceError {}
+
+export class ObjectStore {
+  readonly packs: readonly Pack[];
+
+  /** The caller closes the packs; see {@link withObjects}. */
+  constructor(packs: readonly Pack[]) {
+    this.packs = packs;
+  }
+
+  has(oid: string): boolean {
+    return this.packs.some((pack) => pack.index.offsetOf(oid) !== undefined);
+  }
+
+  /** Returns an object's size in bytes. Throws DamagedCopyError where it is not there. */
+  sizeOf(oid: string): number {
+    return this.#lookAt(oid, (pack, offset) => pack.sizeAt(offset));
+  }
+
+  /** Returns an object of the expected type. Throws DamagedCopyError where it is not there, or is not what its id says. */
+  read(oid: string, type?: ObjectType): GitObject {
+    return this.#lookAt(oid, (pack, offset) => {
+      const object = pack.objectAt(offset);
+      if (oidOf(object) !== oid) throw new Error('its content does not hash to its id');
+      if (type !== undefined && object.type !== type) throw new Error(`it is a ${object.type} where a ${type} belongs`);
+      return object;
+    });
+  }
+
+  readTree(oid: string): readonly TreeEntry[] {
+    const { bytes } = this.read(oid, 'tree');
+    return asDamage(oid, () => parseTree(bytes));
+  }
+
+  readCommit(oid: string): ParsedCommit {
+    const { bytes } = this.read(oid, 'commit');
+    return asDamage(oid, () => parseCommit(oid, bytes));
+  }
+
+  #lookAt<Value>(oid: string, look: (pack: Pack, offset: number) => Value): Value {
+    return asDamage(oid, () => {
+      for (const pack of this.packs) {
+        const offset = pack.index.offsetOf(oid);
+        if (offset !== undefined) return look(pack, offset);
+      }
+      throw new Error('it is not there');
+    });
+  }
+}
+
+/**
+ * Opens all packs of a bare repository, hands them to `work`, and closes them. Nothing is kept afterwards: a process
+ * that follows a large repository for weeks holds none of it in memory. A repository that is not there has no objects.
+ */
+export async function withObjects<Value>(
+  gitDirectory: string,
+  work: (objects: ObjectStore) => Promise<Value>,
+): Promise<Value> {
+  const packs: Pack[] = [];
+  try {
+    for (const base of packBases(gitDirectory)) packs.push(openPack(base));
+    // The large pack of the first fetch holds most of what is asked for.
+    packs.sort((a, b) => b.index.count - a.index.count);
+    return await work(new ObjectStore(packs));
+  } finally {
+    for (const pack of packs) pack.close();
+  }
+}
+
+/** Lists the packs of a bare repository as paths without their endings, sorted. */
+export function packBases(gitDirectory: string): readonly string[] {
+  const folder = join(gitDirectory, 'objects', 'pack');
+  return namesIn(folder)
+    .filter((name) => name.endsWith('.idx'))
+    .map((name) => join(folder, name.slice(0, -'.idx'.length)))
+    .sort();
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw new SourceError(`the local copy of the repository cannot be read: ${folder}`, { cause: error });
+  }
+}
+
+function openPack(base: string): Pack {
+  try {
+    return new Pack(base);
+  } catch (error) {
+    throw new DamagedCopyError(`the local copy of the repository is damaged: ${base}.pack cannot be opened`, {
+      cause: error,
+    });
+  }
+}
+
+function asDamage<Value>(oid: string, work: () => Value): Value {
+  try {
+    return work();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new DamagedCopyError(
+      `the local copy of the repository is damaged at object ${oid}: ${reason}; it is fetched anew at the next look`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,78 @@
+// Which way leads to a repository, told by how its URL is written. Opens nothing.
+import { isAbsolute, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SourceError } from './source.ts';
+
+export type RepositoryUrl =
+  | { readonly kind: 'local'; readonly path: string }
+  | { readonly kind: 'http'; readonly url: string }
+  | { readonly kind: 'ssh'; readonly url: string };
+
+/**
+ * Returns how a repository is reached: a path or `file://` is local (and made absolute), `http(s)://`, `ssh://` and
+ * `user@host:path` are remote. Throws SourceError for anything else, and for a URL that holds a password; its message
+ * holds none.
+ */
+export function parseRepositoryUrl(text: string): RepositoryUrl {
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
+  if (scheme === 'http' || scheme === 'https') return { kind: 'http', url: checkHttpUrl(text) };
+  if (scheme === 'ssh' || scheme === 'git+ssh') return { kind: 'ssh', url: checkSshUrl(text) };
+  if (scheme === 'file') return { kind: 'local', path: pathOfFileUrl(text) };
+  if (scheme !== undefined) throw noRepository(text);
+  if (text === '') throw new SourceError('the URL of the repository is empty: give a path or a URL');
+  if (isScpLike(text)) return { kind: 'ssh', url: text };
+  return { kind: 'local', path: resolve(text) };
+}
+
+/** `git@host:path`, as git reads it: a colon before the first slash. */
+function isScpLike(text: string): boolean {
+  if (isAbsolute(text) || !/^[^/]+:/.test(text) || /^[A-Za-z]:\\/.test(text)) return false;
+  // An option of ssh, or one of git's remote helpers: both could start any program.
+  if (text.startsWith('-') || /^[^/]+::/.test(text)) throw noRepository(text);
+  return true;
+}
+
+/** Returns the URL as requests begin with it. */
+function checkHttpUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null) throw noRepository(text);
+  if (url.username !== '' || url.password !== '') {
+    throw new SourceError(
+      `"${withoutUser(text)}" is written with a user or password before the host, where logs would show it: write the URL without, and name files as repository.usernameFile and repository.passwordFile`,
+    );
+  }
+  if (url.search !== '' || url.hash !== '') {
+    throw new SourceError(`"${text}" is no repository that can be followed: write the URL without "?" and "#"`);
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+function checkSshUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || url.hostname === '' || url.hostname.startsWith('-')) throw noRepository(text);
+  if (url.password !== '') {
+    throw new SourceError(`"${withoutUser(text)}" is written with a password, which ssh does not take: use a key`);
+  }
+  return text;
+}
+
+function noRepository(text: string): SourceError {
+  return new SourceError(
+    `"${withoutUser(text)}" is no repository that can be followed: use a path, file://, https:// or ssh://`,
+  );
+}
+
+/** What stands before the host may be a password. */
+function withoutUser(text: string): string {
+  return text.replace(/:\/\/[^/]*@/, '://');
+}
+
+function pathOfFileUrl(text: string): string {
+  try {
+    return fileURLToPath(text);
+  } catch (error) {
+    throw new SourceError(`"${text}" names no file of this machine: write file:///path/to/repository`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,68 @@
+// A remote over ssh, through the system's git and ssh: keys, known hosts and jumps are set up in ~/.ssh as for any other
+// use. Git fetches into the quarantine, where what it brought is verified like what any other remote sends.
+import { devNull } from 'node:os';
+import { advertisedHeads, HEADS } from './advertised-heads.ts';
+import { initRepository, writeHave } from './bare-repository.ts';
+import { isOid } from './git-object.ts';
+import { GitFailure, runGit } from './git-process.ts';
+import { watchPackSize } from './pack-size.ts';
+import type { Remote } from './remote.ts';
+import { SourceError } from './source.ts';
+import { sshEnvironment } from './ssh-environment.ts';
+import { sshFailure } from './ssh-failure.ts';
+
+export interface SshRemoteOptions {
+  /** `ssh://…` or `user@host:path`; see repository-url.ts. */
+  readonly url: string;
+  /** The largest pack that is taken, in bytes. */
+  readonly answerBytesMax: number;
+  /** How long connecting, and silence of the server, may last, in milliseconds. */
+  readonly silenceMs: number;
+}
+
+/** Names of branches: more is no repository that anybody follows. */
+const LIST_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Returns the remote. Nothing is asked yet. */
+export function createSshRemote({ url, answerBytesMax, silenceMs }: SshRemoteOptions): Remote {
+  const environment = sshEnvironment(silenceMs);
+
+  async function git(args: readonly string[], signal: AbortSignal): Promise<string> {
+    try {
+      const order = { args, environment, name: url, answerBytesMax: LIST_BYTES_MAX, signal };
+      return Buffer.concat(await runGit(order)).toString('utf8');
+    } catch (error) {
+      throw error instanceof GitFailure ? sshFailure(url, error) : error;
+    }
+  }
+
+  return {
+    name: url,
+    async branches(signal) {
+      // No repository: not even the one in whose directory Treeline happens to be started.
+      const listed = await git([`--git-dir=${devNull}`, 'ls-remote', '--heads', url], signal);
+      return advertisedHeads(url, linesOf(listed, '\t'));
+    },
+    async fetchInto({ quarantine, branch, have, signal }) {
+      await initRepository(quarantine);
+      if (have !== null) await writeHave(quarantine, have);
+      const ref = `${HEADS}${branch}`;
+      // Kept as a pack, and with all objects that it builds on: a pack is what is verified, and what joins the copy.
+      const args = [`--git-dir=${quarantine}`, 'fetch-pack', '--keep', '--no-progress', url, ref];
+      const large = watchPackSize(quarantine, { bytesMax: answerBytesMax, name: url });
+      const fetched = await git(args, AbortSignal.any([signal, large.signal])).finally(() => large.stop());
+      large.signal.throwIfAborted();
+      const head = linesOf(fetched, ' ').find((line) => line.ref === ref)?.oid;
+      if (head === undefined || !isOid(head)) throw new SourceError(`"${url}" named no commit`);
+      return head;
+    },
+  };
+}
+
+/** Reads lines of an object id and a name. */
+function linesOf(text: string, between: string): readonly { readonly oid: string; readonly ref: string }[] {
+  return text
+    .split('\n')
+    .map((line) => line.split(between))
+    .flatMap(([oid, ref]) => (oid !== undefined && ref !== undefined ? [{ oid, ref }] : []));
+}

@@ -1,0 +1,79 @@
+// Lists the files of a commit below one directory. Reads only trees that the listing before did not have: a commit that
+// changes one file costs the trees above it.
+import type { FileMode, SnapshotFile } from '../model/snapshot.ts';
+import { DIRECTORY_MODE, type TreeEntry } from './git-object.ts';
+import type { ObjectStore } from './object-store.ts';
+import { SourceError } from './source.ts';
+
+/** The entries of trees by the tree's id. The same id always has the same entries. */
+export type KnownTrees = ReadonlyMap<string, readonly TreeEntry[]>;
+
+export interface TreeListing {
+  /** By path relative to the directory. */
+  readonly files: ReadonlyMap<string, SnapshotFile>;
+  /** Every tree that this listing went through; what the next one reuses. */
+  readonly trees: KnownTrees;
+  /** How many trees were read and not reused. */
+  readonly treesRead: number;
+}
+
+export interface ListingOptions {
+  /** The commit's own tree. */
+  readonly root: string;
+  /** The steps from the root to the directory; none for the root itself. */
+  readonly directory: readonly string[];
+  readonly known: KnownTrees;
+  /** Files and directories together: a few objects can describe more of them than there are atoms. */
+  readonly entriesMax: number;
+}
+
+const DEPTH_MAX = 256;
+
+/**
+ * Returns the files below a directory, none where the commit has no such directory. Throws DamagedCopyError where a tree
+ * is not there or is malformed, SourceError where there are more than `entriesMax` files and directories.
+ */
+export function listFiles(objects: ObjectStore, options: ListingOptions): TreeListing {
+  const files = new Map<string, SnapshotFile>();
+  const trees = new Map<string, readonly TreeEntry[]>();
+  let treesRead = 0;
+  let entries = 0;
+
+  function entriesOf(oid: string): readonly TreeEntry[] {
+    const known = trees.get(oid) ?? options.known.get(oid);
+    if (known === undefined) treesRead++;
+    const found = known ?? objects.readTree(oid);
+    trees.set(oid, found);
+    return found;
+  }
+
+  function walk(oid: string, prefix: string, depth: number): void {
+    if (depth > DEPTH_MAX) throw new SourceError(`directories are nested deeper than ${DEPTH_MAX} at "${prefix}"`);
+    for (const entry of entriesOf(oid)) {
+      if (++entries > options.entriesMax) throw tooMany(options);
+      const path = `${prefix}${entry.name}`;
+      if (entry.mode === DIRECTORY_MODE) walk(entry.oid, `${path}/`, depth + 1);
+      else addFile(files, path, { oid: entry.oid, mode: entry.mode });
+    }
+  }
+
+  let start: string | undefined = options.root;
+  for (const name of options.directory) {
+    if (start === undefined) break;
+    start = entriesOf(start).find((entry) => entry.name === name && entry.mode === DIRECTORY_MODE)?.oid;
+  }
+  if (start !== undefined) walk(start, '', 0);
+  return { files, trees, treesRead };
+}
+
+function addFile(files: Map<string, SnapshotFile>, path: string, file: { oid: string; mode: FileMode }): void {
+  if (files.has(path)) throw new SourceError(`a tree lists "${path}" twice: "git fsck" in the repository says where`);
+  files.set(path, file);
+}
+
+function tooMany({ directory, entriesMax }: ListingOptions): SourceError {
+  const place = directory.length === 0 ? 'the repository' : `"${directory.join('/')}"`;
+  return new SourceError(
+    `${place} holds more than ${entriesMax} files and directories: follow a directory of it that holds the stacks alone`,
+  );
+}

@@ -1,0 +1,43 @@
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseRepositoryUrl } from '../../src/source/repository-url.ts';
+import { SourceError } from '../../src/source/source.ts';
+
+describe('parseRepositoryUrl', () => {
+  it.each([
+    ['/srv/git/stacks.git', { kind: 'local', path: '/srv/git/stacks.git' }],
+    ['stacks.git', { kind: 'local', path: resolve('stacks.git') }],
+    ['../with space/a:b', { kind: 'local', path: resolve('../with space/a:b') }],
+    ['/srv/a:b', { kind: 'local', path: '/srv/a:b' }],
+    ['file:///srv/with%20space', { kind: 'local', path: '/srv/with space' }],
+    ['FILE:///srv/x', { kind: 'local', path: '/srv/x' }],
+    ['https://git.example/x.git', { kind: 'http', url: 'https://git.example/x.git' }],
+    ['http://git.example/x.git', { kind: 'http', url: 'http://git.example/x.git' }],
+    ['HTTPS://Git.Example:443/x.git//', { kind: 'http', url: 'https://git.example/x.git' }],
+    ['https://git.example/', { kind: 'http', url: 'https://git.example' }],
+    ['ssh://git@host:22/x.git', { kind: 'ssh', url: 'ssh://git@host:22/x.git' }],
+    ['git@host:group/x.git', { kind: 'ssh', url: 'git@host:group/x.git' }],
+  ])('%j', (text, expected) => {
+    expect(parseRepositoryUrl(text)).toEqual(expected);
+  });
+
+  it.each([
+    ['', /is empty/],
+    ['ftp://host/x', /"ftp:\/\/host\/x" is no repository that can be followed/],
+    ['git://host/x', /is no repository that can be followed/],
+    ['file://other-host/x', /names no file of this machine/],
+    ['https://', /"https:\/\/" is no repository/],
+    ['https://git.example/x?a=b', /write the URL without "\?" and "#"/],
+    ['https://git.example/x#a', /write the URL without "\?" and "#"/],
+    ['https://user@git.example/x', /^"https:\/\/git.example\/x" is written with a user or password before the host/],
+    ['ftp://user:secret@host/x', /^"ftp:\/\/host\/x" is no repository/],
+    ['ssh://user:secret@host/x', /^"ssh:\/\/host\/x" is written with a password, which ssh does not take/],
+    ['ssh:///x', /is no repository/],
+    ['ssh://-oProxyCommand=x/y', /is no repository/],
+    ['-oProxyCommand=x:y', /is no repository/],
+    ['ext::sh -c x', /is no repository/],
+  ])('refuses %j', (text, message) => {
+    expect(() => parseRepositoryUrl(text)).toThrow(message);
+    expect(() => parseRepositoryUrl(text)).toThrow(SourceError);
+  });
+});

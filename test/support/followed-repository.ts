@@ -1,0 +1,97 @@
+// A repository that a source follows over a network which can fail, and what must hold whenever it does: the local copy
+// stays as it was, and the next fetch that works makes up for it.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/source/git-source.ts';
+import { SourceError } from '../../src/source/source.ts';
+import { type GitHttpServer, type GitHttpServerOptions, startGitHttpServer } from './git-http-server.ts';
+import { createGitRepository, type GitRepository, runGit } from './git-repository.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+export interface FollowedRepository {
+  readonly repository: GitRepository;
+  readonly source: GitSource;
+  /** What was fetched before anything failed. */
+  readonly old: string;
+  /** What is to be fetched. */
+  readonly head: string;
+  /** Fetches in vain: the message fits, and nothing changed. */
+  expectFailure(message: RegExp | string): Promise<SourceError>;
+  /** Fetches the head, and everything is right. */
+  expectSuccess(): Promise<void>;
+}
+
+const OLD_FILES = { 'tree.yaml': 'name: all\n', keep: 'kept' };
+
+/** Returns a repository with two commits, of which the first is here already. `reach` says how the source gets to it. */
+export async function followRepository(
+  reach: (repository: GitRepository) => Promise<Partial<GitSourceOptions> & { readonly url: string }>,
+): Promise<FollowedRepository> {
+  const folder = temporaryDirectory();
+  const cache = join(folder, 'cache');
+  const repository = await createGitRepository(join(folder, 'stacks.git'));
+  const old = await repository.commit(OLD_FILES);
+  const source = await createGitSource({ branch: 'main', directory: '.', cache, ...(await reach(repository)) });
+  expect((await source.fetch(null)).commit).toBe(old);
+  const head = await repository.commit(noise());
+  const copy = join(cache, 'repository.git');
+
+  async function expectSound(commit: string): Promise<void> {
+    expect(await runGit(['-C', copy, 'fsck', '--full', '--strict', '--no-progress'])).toBe('');
+    const { files, blobs } = await source.snapshot(commit, () => true);
+    expect(Buffer.from(blobs.get(files.get('keep')?.oid ?? '') ?? '').toString()).toBe('kept');
+  }
+
+  return {
+    ...{ repository, source, old, head },
+    async expectFailure(message) {
+      const before = await contentsOf(copy);
+      const error: unknown = await source.fetch(old).then(
+        () => undefined,
+        (reason) => reason,
+      );
+      if (!(error instanceof SourceError)) throw error ?? new Error('the fetch succeeded');
+      expect(error.message).toMatch(message);
+      expect(await contentsOf(copy)).toEqual(before);
+      await expectSound(old);
+      return error;
+    },
+    async expectSuccess() {
+      expect((await source.fetch(old)).commit).toBe(head);
+      await expectSound(head);
+      expect(await readdir(cache)).toEqual(['repository.git']);
+    },
+  };
+}
+
+export interface FollowedOverHttp extends FollowedRepository {
+  readonly server: GitHttpServer;
+}
+
+/** Returns a repository that is followed over HTTP. */
+export async function followOverHttp(
+  options: Partial<GitSourceOptions> = {},
+  serverOptions: Omit<GitHttpServerOptions, 'repository'> = {},
+): Promise<FollowedOverHttp> {
+  const { promise, resolve } = Promise.withResolvers<GitHttpServer>();
+  const followed = await followRepository(async ({ path }) => {
+    const server = await startGitHttpServer({ repository: path, ...serverOptions });
+    resolve(server);
+    return { url: server.url, ...options };
+  });
+  return { ...followed, server: await promise };
+}
+
+/** Every file with its content. */
+async function contentsOf(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return await Promise.all(files.sort().map(async (path) => `${path} ${(await readFile(path)).toString('base64')}`));
+}
+
+/** Files whose content does not compress, so that the middle of the answer is the middle of one of them. */
+function noise(): Record<string, string> {
+  const text = (n: number): string => Array.from({ length: 300 }, (_, i) => Math.sin(n * 97 + i)).join('');
+  return Object.fromEntries(Array.from({ length: 5 }, (_, n) => [`f${n}`, text(n)]));
+}

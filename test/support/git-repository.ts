@@ -1,0 +1,106 @@
+// A real Git repository for tests: made by the system's git, filled by `git fast-import`, so that bare ones and ones
+// with a work tree are written in the same way. A work tree's files are not touched.
+import { spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import type { FileMode } from '../../src/model/snapshot.ts';
+
+/** A file's content; null removes the file. With mode `160000` the content is the submodule's commit. */
+export type FileChange = string | Uint8Array | null | { readonly mode: FileMode; readonly content: string };
+export type FileChanges = Readonly<Record<string, FileChange>>;
+
+export interface CommitOptions {
+  /** Default `main`. */
+  readonly branch?: string;
+  readonly message?: string;
+  /** First parent first; default: the branch's head, if it has one. Other parents than that head make a force push. */
+  readonly parents?: readonly string[];
+  /** Seconds since 1970; default 1,800,000,000 and one more with every commit. */
+  readonly seconds?: number;
+}
+
+export interface GitRepository {
+  /** What a user would name: the bare repository, or the work tree. */
+  readonly path: string;
+  /** Adds one commit and returns its object id. */
+  commit(changes: FileChanges, options?: CommitOptions): Promise<string>;
+  /** Runs git in the repository and returns its trimmed output. Throws with git's own words if it fails. */
+  git(...args: readonly string[]): Promise<string>;
+}
+
+const ENVIRONMENT = {
+  PATH: process.env.PATH ?? '',
+  HOME: tmpdir(),
+  LC_ALL: 'C',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'Test',
+  GIT_AUTHOR_EMAIL: 'test@example.org',
+  GIT_COMMITTER_NAME: 'Test',
+  GIT_COMMITTER_EMAIL: 'test@example.org',
+};
+
+/** Makes an empty repository at `path` whose first branch is `main`; bare unless told otherwise. */
+export async function createGitRepository(path: string, { bare = true } = {}): Promise<GitRepository> {
+  await runGit(['init', '--quiet', '--initial-branch=main', ...(bare ? ['--bare'] : []), path]);
+  const git = (...args: readonly string[]): Promise<string> => runGit(['-C', path, ...args]);
+  await git('config', 'gc.auto', '0');
+  let seconds = 1_800_000_000;
+  return {
+    path,
+    git,
+    async commit(changes, options = {}) {
+      const branch = options.branch ?? 'main';
+      const parents = options.parents ?? (await headOf(git, branch));
+      const made = { branch, parents, message: options.message ?? 'change', seconds: options.seconds ?? seconds++ };
+      await runGit(['-C', path, 'fast-import', '--quiet', '--force'], importOf(changes, made));
+      return await git('rev-parse', `refs/heads/${branch}`);
+    },
+  };
+}
+
+/** Runs the system's git with no configuration but the repository's own. */
+export function runGit(args: readonly string[], input: Uint8Array = new Uint8Array()): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('git', args, { env: ENVIRONMENT });
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    child.stdout.on('data', (chunk) => out.push(chunk));
+    child.stderr.on('data', (chunk) => err.push(chunk));
+    child.on('error', reject);
+    child.on('close', (code) => {
+      if (code === 0) resolve(Buffer.concat(out).toString('utf8').trim());
+      else reject(new Error(`git ${args.join(' ')} ended with ${code}: ${Buffer.concat(err)}`));
+    });
+    // Git does not always read to the end; its exit code tells what happened.
+    child.stdin.on('error', () => child.stdin.destroy());
+    child.stdin.end(input);
+  });
+}
+
+async function headOf(git: GitRepository['git'], branch: string): Promise<readonly string[]> {
+  const head = await git('for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`);
+  return head === '' ? [] : [head];
+}
+
+function importOf(changes: FileChanges, options: Required<CommitOptions>): Buffer {
+  const parts: (string | Uint8Array)[] = [
+    `reset refs/heads/${options.branch}\n\n`,
+    `commit refs/heads/${options.branch}\n`,
+    `committer Test <test@example.org> ${options.seconds} +0000\n`,
+    ...data(options.message),
+    ...options.parents.map((parent, index) => `${index === 0 ? 'from' : 'merge'} ${parent}\n`),
+  ];
+  for (const [path, change] of Object.entries(changes)) parts.push(...fileCommand(path, change));
+  return Buffer.concat(parts.map((part) => Buffer.from(part)));
+}
+
+function fileCommand(path: string, change: FileChange): readonly (string | Uint8Array)[] {
+  if (change === null) return [`D ${path}\n`];
+  if (typeof change === 'string' || change instanceof Uint8Array) return [`M 100644 inline ${path}\n`, ...data(change)];
+  if (change.mode === '160000') return [`M 160000 ${change.content} ${path}\n`];
+  return [`M ${change.mode} inline ${path}\n`, ...data(change.content)];
+}
+
+function data(content: string | Uint8Array): readonly (string | Uint8Array)[] {
+  return [`data ${Buffer.byteLength(content)}\n`, content, '\n'];
+}

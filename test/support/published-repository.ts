@@ -1,0 +1,95 @@
+// A repository that a publisher pushes to, however it is reached, and what must hold in it afterwards.
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { createGitPublisher, type GitPublisherOptions } from '../../src/source/git-publisher.ts';
+import { createGitSource, type GitSource } from '../../src/source/git-source.ts';
+import {
+  type NewCommit,
+  OutcomeUnknownError,
+  type PreparedCommits,
+  type Publisher,
+  PushRefusedError,
+} from '../../src/source/publisher.ts';
+import { SourceError } from '../../src/source/source.ts';
+import { createGitRepository, type FileChanges, type GitRepository, runGit } from './git-repository.ts';
+import { ManualClock } from './manual-clock.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+export interface PublishedRepository {
+  readonly repository: GitRepository;
+  readonly source: GitSource;
+  readonly publisher: Publisher;
+  /** The folder of the local copy. */
+  readonly cache: string;
+  /** The commit that is here. */
+  readonly base: string;
+  /** Stands still at {@link NOW}. */
+  readonly clock: ManualClock;
+  /** Prepares one commit on the base that writes a file `new`. */
+  prepare(): Promise<PreparedCommits>;
+  /** Where a branch is, empty where there is none. */
+  headOf(branch?: string): Promise<string>;
+  /** Everything that git can check is right. */
+  expectSound(): Promise<void>;
+}
+
+/** What a push comes to: its answer, or the kind of its failure with the message. */
+export interface Ending {
+  readonly is: 'pushed' | 'moved' | 'refused' | 'unknown' | 'not sent';
+  readonly message: string;
+}
+
+type Options = Partial<GitPublisherOptions> & { readonly url: string };
+export type Reach = (repository: GitRepository) => Options | Promise<Options>;
+
+export interface PublishedOptions {
+  readonly bare?: boolean;
+  readonly files?: FileChanges;
+}
+
+export const NOW = '2026-11-20T10:13:56Z';
+const OLD_FILES: FileChanges = { 'tree.yaml': 'name: all\n', 'stacks/instances/shop.yaml': 'template: web\n' };
+
+/** Returns a commit to be made. */
+export function newCommit(edits: Readonly<Record<string, string | null>>, message = 'Write'): NewCommit {
+  const author = { name: 'Deploy robot', email: '0A1B@clients.example' };
+  return { author, message, edits: Object.entries(edits).map(([path, text]) => ({ path, text })) };
+}
+
+/** Returns a repository with one commit, which is here too. `reach` says how the publisher gets to it. */
+export async function publishTo(
+  reach: Reach = ({ path }) => ({ url: path }),
+  { bare = true, files = OLD_FILES }: PublishedOptions = {},
+): Promise<PublishedRepository> {
+  const folder = temporaryDirectory();
+  const cache = join(folder, 'cache');
+  const repository = await createGitRepository(join(folder, 'stacks.git'), { bare });
+  const base = await repository.commit(files);
+  const clock = new ManualClock(Date.parse(NOW));
+  const place = { branch: 'main', directory: '.', cache };
+  const source = await createGitSource({ url: repository.path, ...place });
+  await source.fetch(null);
+  const publisher = createGitPublisher({ source, clock, ...place, ...(await reach(repository)) });
+  return {
+    ...{ repository, source, publisher, cache, base, clock },
+    prepare: () => publisher.prepare(base, [newCommit({ new: 'text\n' })]),
+    headOf: (branch = 'main') => repository.git('for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`),
+    async expectSound() {
+      expect(
+        await runGit(['-C', repository.path, 'fsck', '--full', '--strict', '--no-progress', '--no-dangling']),
+      ).toBe('');
+    },
+  };
+}
+
+/** Waits for a push and returns how it ended. */
+export async function endingOf(push: Promise<boolean>): Promise<Ending> {
+  try {
+    return { is: (await push) ? 'pushed' : 'moved', message: '' };
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    const { message } = error;
+    if (error instanceof PushRefusedError) return { is: 'refused', message };
+    return { is: error instanceof OutcomeUnknownError ? 'unknown' : 'not sent', message };
+  }
+}

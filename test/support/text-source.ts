@@ -1,0 +1,87 @@
+// A branch made of texts, for tests of what follows one: no Git, no disk, no waiting. Reads what it is asked for only.
+import { invariant } from '../../src/model/invariant.ts';
+import { type Commit, type Source, SourceError } from '../../src/source/source.ts';
+import { snapshotOf } from '../catalog/snapshots.ts';
+import type { TextChanges } from './text-repository.ts';
+
+interface TextCommit extends Commit {
+  readonly texts: Readonly<Record<string, string>>;
+}
+
+export interface TextCommitOptions {
+  readonly message?: string;
+  /** First parent first; default: the head. */
+  readonly parents?: readonly string[];
+}
+
+export class TextSource implements Source {
+  readonly #commits = new Map<string, TextCommit>();
+  #head: string | undefined;
+  /** The remote cannot be reached. */
+  isGone = false;
+
+  /** Adds a commit to the branch; null removes a file. Returns its id: `commit-1`, `commit-2`, …, one a minute. */
+  commit(changes: TextChanges, { message = 'change', parents = this.#heads() }: TextCommitOptions = {}): string {
+    const number = this.#commits.size + 1;
+    const time = new Date(Date.UTC(2026, 10, 20, 10, number)).toISOString().replace('.000Z', 'Z');
+    const before = this.#commits.get(parents[0] ?? '')?.texts ?? {};
+    const texts = Object.entries({ ...before, ...changes }).filter(
+      (entry): entry is [string, string] => entry[1] !== null,
+    );
+    const commit = `commit-${number}`;
+    this.#commits.set(commit, { commit, time, message, parents, texts: Object.fromEntries(texts) });
+    this.#head = commit;
+    return commit;
+  }
+
+  /** Moves the branch to a commit that is there. */
+  reset(commit: string): void {
+    this.#head = this.#find(commit).commit;
+  }
+
+  async fetch(): Promise<Commit> {
+    if (this.isGone || this.#head === undefined) throw new SourceError('the remote cannot be reached');
+    return this.#find(this.#head);
+  }
+
+  async snapshot(commit: string, wants: (path: string, oid: string) => boolean) {
+    const { texts, time } = this.#find(commit);
+    return { ...snapshotOf(texts, { wants }), commit, time };
+  }
+
+  async describe(commit: string): Promise<Commit> {
+    return this.#find(commit);
+  }
+
+  async commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {
+    const known = new Set(this.#ancestry(from));
+    const names = this.#ancestry(to).filter((name) => !known.has(name));
+    return names.slice(0, countMax).map((name) => this.#find(name));
+  }
+
+  async isAncestor(ancestor: string, descendant: string): Promise<boolean> {
+    return this.#ancestry(descendant).includes(ancestor);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #heads(): readonly string[] {
+    return this.#head === undefined ? [] : [this.#head];
+  }
+
+  /** The commit and its first parents, newest first. */
+  #ancestry(commit: string): string[] {
+    const names: string[] = [];
+    for (let next: string | undefined = commit; next !== undefined; next = this.#find(next).parents[0])
+      names.push(next);
+    return names;
+  }
+
+  #find(commit: string): TextCommit {
+    const found = this.#commits.get(commit);
+    invariant(found !== undefined, `there is no commit ${commit}`);
+    return found;
+  }
+}
