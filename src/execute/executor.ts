@@ -1,0 +1,169 @@
+// Carries out what a pass decided: calls the provider, minds the deadline, and hands the answer back. Decides nothing
+// and writes nothing; an action whose call ends without an answer is simply no longer live, and its row still says so.
+import { type Clock, momentOf } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import { invariant } from '../model/invariant.ts';
+import type { NodeRecord } from '../model/record.ts';
+import type { ServerRow } from '../model/recorded.ts';
+import type { Operation } from '../model/state.ts';
+import type { Answer, Call, Provider } from '../providers/provider.ts';
+import { Slots } from './slots.ts';
+
+/** How a call ended that answered. */
+export interface Ended {
+  readonly kind: 'check' | 'action';
+  readonly provider: string;
+  readonly answer: Answer;
+}
+
+/** A provider entry of the settings, as far as calls go. */
+export interface CallableEntry {
+  readonly name: string;
+  readonly timeoutSeconds: number;
+  /** How many of its calls run at once. */
+  readonly concurrency: number;
+  readonly provider: Provider;
+}
+
+export interface ExecutorOptions {
+  readonly concurrency: number;
+  /** How long a call that ignores its deadline is waited for. */
+  readonly graceMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly entryOf: (provider: string) => CallableEntry | undefined;
+  readonly recordOf: (server: string) => NodeRecord;
+  /** Told once for every call; undefined: it ended without an answer. The server is not live any more. */
+  readonly onEnded: (server: string, ended: Ended | undefined) => void;
+}
+
+export class Executor {
+  readonly #options: ExecutorOptions;
+  readonly #slots: Slots;
+  /** The provider of every call that was claimed and has not ended, by server. */
+  readonly #live = new Map<string, string>();
+  /** How many of them there are by provider. */
+  readonly #busy = new Map<string, number>();
+  readonly #stopping = new AbortController();
+  #isStopped = false;
+
+  constructor(options: ExecutorOptions) {
+    this.#options = options;
+    this.#slots = new Slots(options.concurrency);
+  }
+
+  /** Whether a call for this server was claimed and has not ended. */
+  isLive(server: string): boolean {
+    return this.#live.has(server);
+  }
+
+  /** Whether one more call of this provider may be claimed now. */
+  hasRoom(provider: string): boolean {
+    if (this.#isStopped || this.#live.size >= this.#options.concurrency) return false;
+    const { concurrency = 0 } = this.#options.entryOf(provider) ?? {};
+    return (this.#busy.get(provider) ?? 0) < concurrency;
+  }
+
+  /** Takes room for a call that follows once its intent is durable. Nobody else may call for this server meanwhile. */
+  claim(server: string, provider: string): void {
+    invariant(!this.#live.has(server), `two calls at once for ${server}`);
+    this.#live.set(server, provider);
+    this.#busy.set(provider, (this.#busy.get(provider) ?? 0) + 1);
+  }
+
+  /** Gives a claim back whose call does not follow. */
+  unclaim(server: string): void {
+    const provider = this.#live.get(server);
+    if (provider === undefined) return;
+    this.#live.delete(server);
+    this.#busy.set(provider, (this.#busy.get(provider) ?? 0) - 1);
+  }
+
+  /** Asks the provider whether a claimed server is there. */
+  check(server: string, row: ServerRow, provider: string): void {
+    this.#start(server, { row, provider, kind: 'check', operation: 'check' });
+  }
+
+  /** Carries out the action that a claimed server's row holds. The row must be durable before. */
+  run(server: string, row: ServerRow): void {
+    invariant(row.action !== null, `${server} has no action to carry out`);
+    const { operation, provider } = row.action;
+    this.#start(server, { row, provider, kind: 'action', operation });
+  }
+
+  /** Starts no more calls, waits up to `ms` for those that run, then ends them without an answer. */
+  async stop(ms: number): Promise<void> {
+    this.#isStopped = true;
+    const timeUp = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.after(ms, timeUp.resolve);
+    await Promise.race([this.#slots.idle(), timeUp.promise]);
+    cancel();
+    this.#stopping.abort(new Error('the controller is stopping'));
+  }
+
+  #start(server: string, job: Job): void {
+    invariant(this.#live.has(server), `a call for ${server} was not claimed`);
+    this.#slots.run(async () => {
+      const answer = await this.#call(server, job);
+      this.unclaim(server);
+      const { kind, provider } = job;
+      this.#options.onEnded(server, answer === undefined ? undefined : { kind, provider, answer });
+    });
+  }
+
+  async #call(server: string, job: Job): Promise<Answer | undefined> {
+    const entry = this.#options.entryOf(job.provider);
+    if (entry === undefined) return undefined;
+    const { clock, log, graceMs } = this.#options;
+    const deadline =
+      job.row.action === null ? clock.now() + entry.timeoutSeconds * 1000 : Date.parse(job.row.action.deadline);
+    const late = new AbortController();
+    const overdue = Promise.withResolvers<never>();
+    const timers = [
+      clock.after(deadline - clock.now(), () => late.abort(new Error('its deadline has passed'))),
+      clock.after(deadline - clock.now() + graceMs, () => overdue.reject(new Error('it did not end at its deadline'))),
+    ];
+    try {
+      const call = callOf(server, job, { record: this.#options.recordOf(server), deadline });
+      const signal = AbortSignal.any([late.signal, this.#stopping.signal]);
+      return await Promise.race([entry.provider.perform(call, signal), overdue.promise]);
+    } catch (error) {
+      log.warn(
+        { server, operation: job.operation, provider: job.provider, err: error },
+        'call ended without an answer',
+      );
+      return job.kind === 'check' ? noAnswer(error) : undefined;
+    } finally {
+      for (const cancel of timers) cancel();
+    }
+  }
+}
+
+interface Job {
+  readonly row: ServerRow;
+  readonly provider: string;
+  readonly kind: Ended['kind'];
+  readonly operation: Operation;
+}
+
+function callOf(server: string, job: Job, facts: { readonly record: NodeRecord; readonly deadline: number }): Call {
+  const { row, operation } = job;
+  const spec = row.action?.spec ?? row.wanted ?? row.applied;
+  return {
+    operation,
+    action: `${server}.${row.action?.id ?? `${row.incarnation}.check`}`,
+    resource: server,
+    kind: spec?.kind ?? '',
+    properties: spec?.properties ?? {},
+    record: facts.record,
+    applied: row.applied,
+    outputs: row.applied === null ? null : row.outputs,
+    deadline: momentOf(facts.deadline),
+  };
+}
+
+/** A check changes nothing, so one that ends without an answer is only tried again. */
+function noAnswer(error: unknown): Answer {
+  const message = error instanceof Error ? error.message : String(error);
+  return { outcome: 'retryable', message: `no answer: ${message}`, outputs: {}, observed: {} };
+}

@@ -1,0 +1,186 @@
+// What happens to one server next. Pure: a row and what surrounds it go in, the next row and what to wait for come out.
+import { momentOf } from '../clock.ts';
+import { advance } from '../machine/advance.ts';
+import type { RunningAction, ServerRow } from '../model/recorded.ts';
+import type { Operation } from '../model/state.ts';
+import { isApplied } from '../plan/difference.ts';
+import { isBlockedFor, reasonOf } from './reasons.ts';
+
+/** What a pass leads to, after the row is written. */
+export type Next =
+  /** Nothing until a commit or a person changes something. */
+  | { readonly kind: 'rest' }
+  /** Look again at that time, milliseconds since 1970. */
+  | { readonly kind: 'at'; readonly time: number }
+  /** Look again when the row of that server changes. */
+  | { readonly kind: 'after'; readonly server: string }
+  /** Look again at once, as soon as the row is written. */
+  | { readonly kind: 'again' }
+  /** What is held has to be judged anew; look again after that, in case it is not held by then. */
+  | { readonly kind: 'review' }
+  /** Look again when a member of its group comes back. */
+  | { readonly kind: 'turn' }
+  /** Look again when a call of that provider may be started. */
+  | { readonly kind: 'room'; readonly provider: string }
+  /** Ask the provider whether it is there. */
+  | { readonly kind: 'check'; readonly provider: string }
+  /** Carry out the action that the row now holds. */
+  | { readonly kind: 'run'; readonly provider: string };
+
+/** The next row, or null where the server is to be forgotten. The same object where nothing changes. */
+export interface Step {
+  readonly row: ServerRow | null;
+  readonly next: Next;
+}
+
+/** What a decision may look at beside the row. */
+export interface World {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** The provider entry that is responsible for the row, or why there is none. */
+  readonly providerFor: (row: ServerRow) => ResponsibleProvider;
+  /** When the row's action, which nobody here carries out, can no longer be running: milliseconds since 1970. */
+  readonly lostActionEnds: (action: RunningAction) => number;
+  /** An action or check of it is under way in this process. */
+  readonly isLive: boolean;
+  /** Whether one more call of that provider may be started now. */
+  readonly hasRoom: (provider: string) => boolean;
+  /** Until when no action of its instance may start, milliseconds since 1970, infinity: until somebody says so. */
+  readonly stoppedUntil: number | undefined;
+  /** A server whose failed update holds up the rest of the updates of its commit, if too many have failed. */
+  readonly failedBefore: (row: ServerRow) => string | undefined;
+  /**
+   * Whether its replacement, which nobody approved, fits the budget. Undefined where its recorded row does not say yet
+   * that it is replaced, so that others do not count it.
+   */
+  readonly mayReplace: () => boolean | undefined;
+  /** The first server that has to be done before this one, if any is not. */
+  readonly unmetDependency: (row: ServerRow) => string | undefined;
+  /** The first server that still needs this one, if any does. */
+  readonly holdingUp: (row: ServerRow) => string | undefined;
+  /** Whether its group lets one more member go away for a change: now, from a time on, or after another has changed. */
+  readonly hasTurn: (row: ServerRow) => boolean | number;
+}
+
+export type ResponsibleProvider =
+  | { readonly name: string; readonly timeoutMs: number }
+  | { readonly name: null; readonly reason: string };
+
+const REST: Next = { kind: 'rest' };
+const PROTECTED = reasonOf('protected', 'it can only be changed by building it anew, and its instance is protected');
+
+/** Returns the next step of a server. An action is only started out of a row that says so: intent comes first. */
+export function decide(row: ServerRow, world: World): Step {
+  if (world.isLive) return { row, next: REST };
+  if (row.action !== null && row.state !== 'unknown') return decideLost(row, row.action, world);
+  if (row.due !== null) return decideDue(row, Date.parse(row.due), world);
+  if (row.wanted === null && row.provider === null) return { row: null, next: REST };
+  if (row.state === 'blocked') return decideBlocked(row, world);
+  if (row.state === 'unknown' || !row.seen) return decideCheck(row, world);
+  return row.wanted === null ? decideUnwanted(row, world) : decideWanted(row, world);
+}
+
+/** Nobody here carries the action out, so its outcome is lost; but it may still be running somewhere. */
+function decideLost(row: ServerRow, action: RunningAction, world: World): Step {
+  const ends = world.lostActionEnds(action);
+  if (ends > world.now) return { row, next: { kind: 'at', time: ends } };
+  const reason = reasonOf('outcome_lost', `nobody knows how the last ${action.operation} ended; it is checked first`);
+  return decide(advance(row, 'lose', { now: momentOf(world.now), reason, attempt: row.attempt + 1 }), world);
+}
+
+function decideDue(row: ServerRow, due: number, world: World): Step {
+  if (due > world.now) return { row, next: { kind: 'at', time: due } };
+  if (row.state === 'unknown') return decide({ ...row, due: null }, world);
+  return decide(advance(row, wish(row), { now: momentOf(world.now), due: null }), world);
+}
+
+/** What is blocked for want of a provider goes on when the settings name one; the rest waits for a person. */
+function decideBlocked(row: ServerRow, world: World): Step {
+  const provider = world.providerFor(row);
+  if (provider.name === null || !isBlockedFor(row, 'no_provider', 'provider_changed')) return { row, next: REST };
+  return decide(advance(row, wish(row), { now: momentOf(world.now) }), world);
+}
+
+function decideCheck(row: ServerRow, world: World): Step {
+  const provider = world.providerFor(row);
+  if (provider.name === null) return hold(row, provider.reason, world);
+  if (!world.hasRoom(provider.name)) return { row, next: { kind: 'room', provider: provider.name } };
+  return { row, next: { kind: 'check', provider: provider.name } };
+}
+
+function decideUnwanted(row: ServerRow, world: World): Step {
+  if (row.state !== 'marked for delete') return decide(advance(row, 'unwant', { now: momentOf(world.now) }), world);
+  if (row.policy.deletion === 'retain') return { row: null, next: REST };
+  const holder = world.holdingUp(row);
+  if (holder !== undefined) return { row, next: { kind: 'after', server: holder } };
+  return start(row, 'delete', world);
+}
+
+function decideWanted(row: ServerRow, world: World): Step {
+  if (row.state === 'drifted') return { row, next: REST };
+  const { wanted, applied } = row;
+  const isCertain = !row.touched && !row.replacing;
+  if (wanted !== null && applied !== null && isCertain && isApplied(wanted, applied)) return settle(row, world);
+  const unmet = world.unmetDependency(row);
+  if (unmet !== undefined) return { row, next: { kind: 'after', server: unmet } };
+  if (applied === null) return start(row, 'create', world);
+  if (row.replacing && row.policy.protected) return hold(row, PROTECTED, world);
+  const next = waitsForBudget(row, world);
+  if (next !== undefined) return { row, next };
+  const failed = world.failedBefore(row);
+  if (failed !== undefined) return { row, next: { kind: 'after', server: failed } };
+  const turn = world.hasTurn(row);
+  if (turn === false) return { row, next: { kind: 'turn' } };
+  if (turn !== true) return { row, next: { kind: 'at', time: turn } };
+  return start(row, row.replacing ? 'delete' : 'update', world);
+}
+
+/** What is held or suspended already waits for that to end; it is not judged again and again. */
+function waitsForBudget(row: ServerRow, world: World): Next | undefined {
+  if (!row.replacing || row.approved || world.stoppedUntil !== undefined) return undefined;
+  const mayReplace = world.mayReplace();
+  if (mayReplace === undefined) return { kind: 'again' };
+  return mayReplace ? undefined : { kind: 'review' };
+}
+
+function settle(row: ServerRow, world: World): Step {
+  if (row.state === 'done' || row.state === 'drifted') return { row, next: REST };
+  const settled = advance(row, 'settle', { now: momentOf(world.now), applied: row.wanted, attempt: 0, gaveUp: false });
+  return { row: settled, next: REST };
+}
+
+function start(row: ServerRow, operation: Exclude<Operation, 'check'>, world: World): Step {
+  if (world.stoppedUntil !== undefined) return { row, next: waitUntil(world.stoppedUntil) };
+  const provider = world.providerFor(row);
+  if (provider.name === null) return hold(row, provider.reason, world);
+  if (!world.hasRoom(provider.name)) return { row, next: { kind: 'room', provider: provider.name } };
+  // Where a delete began, what is created is another server, whatever became of that delete.
+  const incarnation = row.incarnation + (operation === 'create' && row.touched ? 1 : 0);
+  const action: RunningAction = {
+    id: operation === 'create' ? `${incarnation}.create` : `${incarnation}.${operation}.${row.generation}`,
+    operation,
+    spec: operation === 'delete' ? null : row.wanted,
+    provider: provider.name,
+    started: momentOf(world.now),
+    deadline: momentOf(world.now + provider.timeoutMs),
+  };
+  const facts = { action, incarnation, provider: provider.name, touched: operation !== 'create' };
+  return {
+    row: advance(row, `start ${operation}`, { now: action.started, ...facts }),
+    next: { kind: 'run', provider: provider.name },
+  };
+}
+
+function waitUntil(time: number): Next {
+  return Number.isFinite(time) ? { kind: 'at', time } : REST;
+}
+
+function hold(row: ServerRow, reason: string, world: World): Step {
+  if (row.state === 'blocked' || row.state === 'unknown') return { row, next: REST };
+  return { row: advance(row, 'hold', { now: momentOf(world.now), reason }), next: REST };
+}
+
+/** The event that queues a row again for what is wanted of it now. */
+function wish(row: ServerRow): 'want' | 'unwant' {
+  return row.wanted === null ? 'unwant' : 'want';
+}

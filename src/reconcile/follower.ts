@@ -1,0 +1,248 @@
+// Follows the branch: looks when told to, derives what a new head means, and takes it, or says why not. What cannot be
+// read changes nothing. docs/concepts.md, wrong commits.
+import { randomUUID } from 'node:crypto';
+import { momentOf } from '../clock.ts';
+import type { Derivation } from '../derive.ts';
+import type { Safety } from '../estate/admit.ts';
+import { EMPTY_STANDING, type Estate } from '../estate/estate.ts';
+import type { RefusedCommit } from '../estate/refused-commit.ts';
+import type { Logger } from '../log.ts';
+import type { Problem } from '../model/problem.ts';
+import type { DeleteBudget } from '../settings.ts';
+import type { Commit, Source, Trigger } from '../source/source.ts';
+import { Arrivals } from './arrivals.ts';
+import { HEAD } from './estate-rows.ts';
+import { KeyedQueue } from './keyed-queue.ts';
+import { logProblems, textOf } from './log-problems.ts';
+import { RepeatedErrors } from './repeated-errors.ts';
+import { deriveAt, restoreEstate, searchHistory } from './restore.ts';
+import { approvedCountOf, COMMITS_MAX, liftedProtection, safetyOf } from './safety.ts';
+import { type Look, type Taker, takeEstate } from './take.ts';
+
+/** How soon a look that failed is tried again, unless something asks earlier; twice as long each time. */
+const RETRY_MS = 5_000;
+/** Some hosts lock an account that asks with a wrong password too often. */
+const RETRY_MS_MAX = 120_000;
+const BRANCH = 'branch';
+
+export interface FollowerOptions extends Taker {
+  readonly source: Source;
+  readonly triggers: readonly Trigger[];
+  readonly deleteBudget: DeleteBudget;
+  readonly log: Logger;
+}
+
+export class Follower {
+  readonly #options: FollowerOptions;
+  readonly #queue: KeyedQueue;
+  /** The head that was looked at last, followed or not. */
+  #looked: string | undefined;
+  /** How many reviews were asked for, and how many of them are through: one that failed is tried again. */
+  #reviews = 0;
+  #reviewed = 0;
+  #trouble = 'the repository was not read yet';
+  #isStopping = false;
+  /** Looks that failed, one after the other. */
+  #failures = 0;
+  readonly #errors: RepeatedErrors;
+  readonly #arrivals: Arrivals;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+    this.#errors = new RepeatedErrors(options.clock);
+    this.#arrivals = new Arrivals(options.current, (ancestor, descendant) =>
+      options.source.isAncestor(ancestor, descendant),
+    );
+    this.#queue = new KeyedQueue({ clock: options.clock, concurrency: 1, handle: () => this.#handle() });
+  }
+
+  /** Why no commit is followed yet, or why the newest one is not, for a person. */
+  get trouble(): string {
+    return this.#trouble;
+  }
+
+  start(): void {
+    for (const trigger of this.#options.triggers) trigger.start(() => this.look());
+    this.look();
+  }
+
+  /** Asks for a look at the branch; many such wishes make one look. */
+  look(): void {
+    this.#queue.add(BRANCH);
+  }
+
+  /** Asks for a look that judges the newest commit again although it was looked at: an approval may change the answer. */
+  review(): void {
+    this.#reviews += 1;
+    this.look();
+  }
+
+  /**
+   * Resolves with the estate once a commit, or one after it, is followed. Throws ServiceError `conflict` where that
+   * commit was looked at and is not followed, `not_ready` where it cannot be looked at.
+   */
+  estateAt(commit: string): Promise<Estate> {
+    return this.#arrivals.wait(commit, () => this.look());
+  }
+
+  /** Asks for a look, and resolves with the estate of the commit that it finds; see Arrivals. Throws like {@link estateAt}. */
+  newest(options?: { readonly inHurry: boolean }): Promise<Estate> {
+    return this.#arrivals.newest(() => this.look(), options);
+  }
+
+  /** Ends a fetch that is under way: a stop never waits for the remote. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#arrivals.stop();
+    await Promise.all(this.#options.triggers.map((trigger) => trigger.stop()));
+    await Promise.all([this.#options.source.close(), this.#queue.stop()]);
+  }
+
+  /** Never throws: the one place where a look that failed is caught. */
+  async #handle(): Promise<void> {
+    const operation = randomUUID();
+    const log = this.#options.log.child({ operation });
+    try {
+      this.#arrivals.begin();
+      await this.#look({ operation, log });
+      this.#failures = 0;
+      await this.#arrivals.looked();
+    } catch (error) {
+      this.#arrivals.failed(error);
+      if (this.#isStopping) return;
+      this.#trouble = error instanceof Error ? error.message : String(error);
+      const told = this.#errors.tell(error);
+      if (told) log.error({ err: error, ...told }, 'the repository could not be followed; everything stays as it is');
+      this.#queue.addAfter(BRANCH, Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** this.#failures));
+      this.#failures += 1;
+    }
+  }
+
+  async #look(look: Look): Promise<void> {
+    const { source, ledger, current } = this.#options;
+    const recorded = ledger.read('head', HEAD);
+    if (recorded !== undefined && current.get() === undefined) await this.#resume(look);
+    const head = await source.fetch(recorded?.commit ?? null);
+    const reviews = this.#reviews;
+    const isReview = reviews !== this.#reviewed;
+    if (head.commit === this.#looked && !isReview) return;
+    this.#looked = undefined;
+    if (recorded === undefined) await this.#begin(head.commit, look);
+    else if (current.get() === undefined) await this.#take(await this.#restored(), look);
+    await this.#judge(head.commit, { isReview, look });
+    this.#looked = head.commit;
+    this.#reviewed = reviews;
+  }
+
+  async #judge(commit: string, { isReview, look }: { readonly isReview: boolean; readonly look: Look }): Promise<void> {
+    const { current } = this.#options;
+    if (isReview || current.get()?.commit !== commit) await this.#follow(commit, look);
+    const followed = current.get()?.commit;
+    if (followed === commit) {
+      current.catchUp();
+      this.#trouble = '';
+    } else if (isReview && followed !== undefined) {
+      // What is approved of the followed commit happens, although the newest one is not followed.
+      await this.#follow(followed, look);
+    }
+  }
+
+  /** Serves what was in force before, without the remote; where the local copy is gone, the fetch that follows mends it. */
+  async #resume(look: Look): Promise<void> {
+    try {
+      await this.#take(await this.#restored(), look);
+    } catch (error) {
+      look.log.warn({ err: error }, 'the followed commit is not in the local copy; fetching it');
+    }
+  }
+
+  #restored(): Promise<Estate> {
+    const { source, ledger } = this.#options;
+    return restoreEstate(source, ledger, this.#safety());
+  }
+
+  /** The first commit ever, or after the store was lost: what is wrong in it is looked for in its history. */
+  async #begin(commit: string, look: Look): Promise<void> {
+    const { source } = this.#options;
+    const { standing, head } = await searchHistory(source, commit);
+    if (head === null) return;
+    const derivation = await deriveAt(source, head, { standing });
+    if (derivation.isTaken) await this.#take(derivation.estate, look);
+  }
+
+  async #follow(commit: string, look: Look): Promise<void> {
+    const { source, current } = this.#options;
+    const estate = current.get();
+    if (estate !== undefined && !(await this.#isNext(estate, commit))) {
+      const reason = `the history was rewritten: ${commit} does not come after the followed commit ${estate.commit}`;
+      this.#refuse({ commit, reason, problems: [], hold: { kind: 'history', digest: `history-${commit}` } }, look.log);
+      return;
+    }
+    const commits = estate === undefined ? [] : await this.#newCommits(estate, commit);
+    const before = {
+      standing: estate ?? EMPTY_STANDING,
+      earlier: estate,
+      // What is followed was accepted once.
+      isAccepted: commit === estate?.commit || this.#isApproved(`nothing-left-${commit}`),
+    };
+    const safety = this.#safety(approvedCountOf(commits));
+    const first = await deriveAt(source, commit, { ...before, safety });
+    const derivation =
+      isHeldByProtection(first) && estate !== undefined
+        ? await deriveAt(source, commit, {
+            ...before,
+            safety: { ...safety, unprotected: await liftedProtection(source, estate, commits) },
+          })
+        : first;
+    if (derivation.isTaken) await this.#take(derivation.estate, { ...look, before: estate });
+    else this.#refuse(refusalOf(commit, derivation.problems), look.log);
+  }
+
+  /** A rewritten history is followed only when a person has accepted that very commit. */
+  async #isNext(estate: Estate, commit: string): Promise<boolean> {
+    return (await this.#options.source.isAncestor(estate.commit, commit)) || this.#isApproved(`history-${commit}`);
+  }
+
+  async #newCommits(estate: Estate, commit: string): Promise<readonly Commit[]> {
+    const { source } = this.#options;
+    const isNewer = await source.isAncestor(estate.commit, commit);
+    return isNewer ? source.commitsBetween(estate.commit, commit, COMMITS_MAX) : [await source.describe(commit)];
+  }
+
+  #isApproved(digest: string): boolean {
+    return this.#options.ledger.read('approval', digest) !== undefined;
+  }
+
+  #safety(approvedCount = 0): Safety {
+    const { ledger, deleteBudget, clock } = this.#options;
+    return safetyOf(ledger, { budget: deleteBudget, now: clock.now(), approvedCount });
+  }
+
+  async #take(estate: Estate, look: Look & { readonly before?: Estate | undefined }): Promise<void> {
+    await takeEstate(this.#options, estate, look);
+  }
+
+  #refuse(refused: Omit<RefusedCommit, 'since'>, log: Logger): void {
+    const { current, clock } = this.#options;
+    current.refuse({ ...refused, since: momentOf(clock.now()) });
+    this.#trouble = `commit ${refused.commit} is not followed: ${refused.reason}`;
+    logProblems(refused.problems, log);
+    log.error(
+      { commit: refused.commit, reason: refused.reason },
+      'the commit is not followed; everything stays as it is',
+    );
+  }
+}
+
+function isHeldByProtection(derivation: Derivation): boolean {
+  return derivation.isTaken && derivation.estate.problems.some(({ code }) => code === 'protected_instance');
+}
+
+function refusalOf(commit: string, problems: readonly Problem[]): Omit<RefusedCommit, 'since'> {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  const nothingLeft = errors.find(({ code }) => code === 'nothing_left');
+  const first = nothingLeft ?? errors[0];
+  const reason = first === undefined ? 'it is wrong' : textOf(first);
+  const hold = nothingLeft === undefined ? null : ({ kind: 'nothing left', digest: `nothing-left-${commit}` } as const);
+  return { commit, reason, problems, hold };
+}

@@ -1,0 +1,43 @@
+// The recorded rows as reconciling uses them: the store, and an index that is never behind it.
+import type { RowKind, Rows, ServerRow } from '../model/recorded.ts';
+import type { Change, Store } from '../store/store.ts';
+import { RowIndex } from './row-index.ts';
+
+export class Ledger {
+  readonly #store: Store;
+  readonly #index = new RowIndex();
+
+  constructor(store: Store) {
+    this.#store = store;
+    for (const [name, row] of store.list('server')) this.#index.follow(name, undefined, row);
+  }
+
+  /** The index over all server rows. */
+  get index(): Omit<RowIndex, 'follow'> {
+    return this.#index;
+  }
+
+  get journalBytes(): number {
+    return this.#store.journalBytes;
+  }
+
+  server(name: string): ServerRow | undefined {
+    return this.#store.read('server', name);
+  }
+
+  read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined {
+    return this.#store.read(kind, name);
+  }
+
+  list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]> {
+    return this.#store.list(kind);
+  }
+
+  /** Saves all of `changes` or none; see Store.commit. The index follows at once. */
+  async commit(changes: readonly Change[]): Promise<void> {
+    await this.#store.commit(changes);
+    for (const { kind, name, expected, value } of changes) {
+      if (kind === 'server') this.#index.follow(name, expected, value ?? undefined);
+    }
+  }
+}

@@ -1,0 +1,17 @@
+// Problems of the user's files in the log, for those who look there first.
+import type { Logger } from '../log.ts';
+import type { Problem } from '../model/problem.ts';
+
+const LOGGED_MAX = 20;
+
+/** Logs the first of them, a line each. */
+export function logProblems(problems: readonly Problem[], log: Logger): void {
+  for (const problem of problems.slice(0, LOGGED_MAX)) {
+    log.warn({ code: problem.code, instances: problem.instances }, textOf(problem));
+  }
+}
+
+/** Returns a problem in one line. */
+export function textOf({ file, line, column, message, hint }: Problem): string {
+  return `${file}:${line}:${column}: ${message}${hint === null ? '' : ` (${hint})`}`;
+}

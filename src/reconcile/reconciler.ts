@@ -1,0 +1,211 @@
+// The loop that drives every server to what is wanted of it. One pass looks at one server: read its row, take in how its
+// last call ended, decide, write the row, carry the decision out. What a pass may decide is decide.ts, not here.
+import { type Clock, momentOf } from '../clock.ts';
+import { type Ended, Executor } from '../execute/executor.ts';
+import type { Logger } from '../log.ts';
+import type { NodeRecord } from '../model/record.ts';
+import type { ServerRow } from '../model/recorded.ts';
+import { ServiceError } from '../model/service-error.ts';
+import type { Registry } from '../providers/registry.ts';
+import type { DeleteBudget } from '../settings.ts';
+import type { Change } from '../store/store.ts';
+import type { CommitGate } from './commit-gate.ts';
+import { conclude } from './conclude.ts';
+import { decide, type Next, type Step } from './decide.ts';
+import { KeyedQueue } from './keyed-queue.ts';
+import type { Ledger } from './ledger.ts';
+import { removalsMax } from './removals.ts';
+import { RepeatedErrors } from './repeated-errors.ts';
+import { groupOf } from './row-index.ts';
+import { Waiting } from './waiting.ts';
+import { worldOf } from './world.ts';
+
+/** Passes under way at once. Most of their time is waiting for the disk, which serves many together. */
+const PASSES_MAX = 256;
+const RETRY_PASS_MS = 1_000;
+/** How long a replacement beyond the budget waits before it is looked at again; most often it is held by then. */
+const REVIEW_MS = 30_000;
+
+export interface ReconcilerOptions {
+  readonly ledger: Ledger;
+  readonly gate: CommitGate;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Calls to providers at once. */
+  readonly concurrency: number;
+  readonly graceMs: number;
+  readonly deleteBudget: DeleteBudget;
+  /** Asks for what is held to be judged anew. */
+  readonly review: () => void;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** The merged configuration of a server, for its provider. */
+  readonly recordOf: (server: string) => NodeRecord;
+}
+
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #queue: KeyedQueue;
+  readonly #executor: Executor;
+  readonly #waiting = new Waiting();
+  /** Answers that no row has taken in yet. */
+  readonly #ended = new Map<string, Ended>();
+  /** Why each server is being looked at, for the log: the operation that changed its row last. */
+  readonly #operations = new Map<string, string>();
+  readonly #errors: RepeatedErrors;
+
+  constructor(options: ReconcilerOptions) {
+    const { clock, registry } = options;
+    this.#options = options;
+    this.#errors = new RepeatedErrors(clock);
+    this.#queue = new KeyedQueue({ clock, concurrency: PASSES_MAX, handle: (name) => this.#handle(name) });
+    this.#executor = new Executor({
+      ...options,
+      entryOf: (name) => registry.byName(name),
+      onEnded: (server, ended) => this.#onEnded(server, ended),
+    });
+  }
+
+  /**
+   * Looks at these servers, and at whoever waited for them: their rows have changed. `operation` goes through the log
+   * of everything that follows from it.
+   */
+  look(names: Iterable<string>, operation: string): void {
+    for (const name of names) {
+      this.#operations.set(name, operation);
+      this.#queue.add(name);
+      this.#wakeAround(name, [this.#options.ledger.server(name)]);
+    }
+  }
+
+  /** Starts nothing more, waits up to `ms` for calls that run, and records how they ended. */
+  async stop(ms: number): Promise<void> {
+    await this.#executor.stop(ms);
+    await this.#queue.stop();
+  }
+
+  #onEnded(server: string, ended: Ended | undefined): void {
+    if (ended !== undefined) this.#ended.set(server, ended);
+    this.#queue.add(server);
+    this.#wakeForRoom();
+  }
+
+  /** Never throws: the one place where a pass that failed is caught. */
+  async #handle(name: string): Promise<void> {
+    try {
+      await this.#options.gate.shared(() => this.#pass(name));
+    } catch (error) {
+      const isConflict = error instanceof ServiceError && error.code === 'conflict';
+      const told = isConflict ? undefined : this.#errors.tell(error);
+      if (told) this.#options.log.error({ server: name, err: error, ...told }, 'pass failed; it is tried again');
+      this.#queue.addAfter(name, isConflict ? 0 : RETRY_PASS_MS);
+    }
+    // Whoever was woken for room and did not need it passes it on.
+    this.#wakeForRoom();
+  }
+
+  async #pass(name: string): Promise<void> {
+    const row = this.#options.ledger.server(name);
+    if (row === undefined) {
+      this.#ended.delete(name);
+      await this.#forgetEmptied();
+      return;
+    }
+    const { row: after, next } = this.#step(name, row);
+    this.#prepare(name, row, next);
+    try {
+      if (after !== row) await this.#options.ledger.commit(this.#changes(name, row, after));
+    } catch (error) {
+      this.#executor.unclaim(name);
+      throw error;
+    }
+    this.#ended.delete(name);
+    if (after !== null) this.#carryOut(name, after, next);
+    if (after === row) return;
+    this.#logStep(name, row, after);
+    this.#wakeAround(name, [row, after ?? undefined]);
+    // Where this fails, the next pass finds no row and tries it again.
+    if (after === null) await this.#forgetEmptied();
+  }
+
+  #step(name: string, row: ServerRow): Step {
+    const { ledger, registry, clock, random, graceMs, deleteBudget } = this.#options;
+    const ended = this.#ended.get(name);
+    const retry = registry.byName(ended?.provider ?? '')?.retry;
+    const isConcluded = ended !== undefined && retry !== undefined;
+    const concluded = isConcluded ? conclude(row, ended, { now: clock.now(), retry, random }) : row;
+    if (concluded === null) return { row: null, next: { kind: 'rest' } };
+    const isLive = (server: string): boolean => this.#executor.isLive(server);
+    const hasRoom = (provider: string): boolean => this.#executor.hasRoom(provider);
+    return decide(
+      concluded,
+      worldOf(name, {
+        ledger,
+        registry,
+        now: clock.now(),
+        graceMs,
+        removalsMax: () => removalsMax(deleteBudget, ledger.list('server').size),
+        isLive,
+        hasRoom,
+      }),
+    );
+  }
+
+  /** What has to be noted before the first wait, so that no change of another server slips through. */
+  #prepare(name: string, row: ServerRow, next: Next): void {
+    if (next.kind === 'check' || next.kind === 'run') this.#executor.claim(name, next.provider);
+    else if (next.kind === 'after') this.#waiting.forServer(name, next.server);
+    else if (next.kind === 'turn') this.#waiting.forGroup(name, groupOf(row));
+    else if (next.kind === 'room') this.#waiting.forRoom(name, next.provider);
+  }
+
+  #carryOut(name: string, row: ServerRow, next: Next): void {
+    if (next.kind === 'check') this.#executor.check(name, row, next.provider);
+    else if (next.kind === 'run') this.#executor.run(name, row);
+    else if (next.kind === 'again') this.#queue.add(name);
+    else if (next.kind === 'review') this.#review(name);
+    else if (next.kind === 'at') this.#queue.addAfter(name, next.time - this.#options.clock.now());
+  }
+
+  #review(name: string): void {
+    this.#options.review();
+    this.#queue.addAfter(name, REVIEW_MS);
+  }
+
+  /** A delete that succeeded without approval counts against the budget for an hour. */
+  #changes(name: string, row: ServerRow, after: ServerRow | null): Change[] {
+    const change: Change = { kind: 'server', name, value: after, expected: row };
+    const isRemoved = row.action?.operation === 'delete' && after?.incarnation !== row.incarnation;
+    if (!isRemoved || row.approved) return [change];
+    const value = { time: momentOf(this.#options.clock.now()) };
+    const removal = `${name}/${row.incarnation}`;
+    return [change, { kind: 'removal', name: removal, value, expected: this.#options.ledger.read('removal', removal) }];
+  }
+
+  /** The last server of an instance that no commit wants takes the instance with it. */
+  async #forgetEmptied(): Promise<void> {
+    const { ledger } = this.#options;
+    const emptied = [...ledger.list('leaving')].filter(([name]) => ledger.index.serversOf(name).length === 0);
+    await ledger.commit(emptied.map(([name, expected]) => ({ kind: 'leaving', name, value: null, expected })));
+  }
+
+  #logStep(server: string, { state: from }: ServerRow, after: ServerRow | null): void {
+    if (after?.state === from) return;
+    const operation = this.#operations.get(server);
+    const to = after?.state ?? 'gone';
+    const { instance, reason, attempt } = after ?? { instance: undefined, reason: undefined, attempt: undefined };
+    this.#options.log.info({ operation, server, instance, from, to, reason: reason || undefined, attempt }, 'state');
+    if (after === null) this.#operations.delete(server);
+  }
+
+  #wakeAround(name: string, rows: readonly (ServerRow | undefined)[]): void {
+    const groups = new Set(rows.flatMap((row) => (row === undefined ? [] : [groupOf(row)])));
+    for (const woken of this.#waiting.onChange(name, groups)) this.#queue.add(woken);
+  }
+
+  #wakeForRoom(): void {
+    const next = this.#waiting.onRoom((provider) => this.#executor.hasRoom(provider));
+    if (next !== undefined) this.#queue.add(next);
+  }
+}

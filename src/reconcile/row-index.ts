@@ -1,0 +1,114 @@
+// What the rows say together: who needs whom, which rows form a group, which belong to an instance. Kept up to date row
+// by row, so that no question about one server walks over all of them.
+import { compareNames } from '../model/names.ts';
+import type { ServerRow } from '../model/recorded.ts';
+import { specsInUse } from './holding-up.ts';
+
+type Row = ServerRow | undefined;
+
+export class RowIndex {
+  /** By server, the names of those that depend on it or list it, as applied or as an action is bringing about. */
+  readonly #dependents = new NameSets();
+  readonly #groups = new NameSets();
+  readonly #instances = new NameSets();
+  /** By followed commit, the names of those whose update it wanted and that gave up. */
+  readonly #failedUpdates = new NameSets();
+  /** Names of those that are to be deleted or replaced and that nobody approved, by instance. */
+  readonly #removals = new NameSets();
+
+  /** Follows one row from what it was to what it is; undefined where there is none. */
+  follow(name: string, before: Row, after: Row): void {
+    this.#failedUpdates.move(name, keysOf(before, failedUpdateOf), keysOf(after, failedUpdateOf));
+    this.#removals.move(name, keysOf(before, removalOf), keysOf(after, removalOf));
+    if (before?.applied !== after?.applied || before?.action !== after?.action) {
+      this.#dependents.move(name, neededBy(before), neededBy(after));
+    }
+    if (before?.instance !== after?.instance || before?.key !== after?.key) {
+      this.#groups.move(name, keysOf(before, groupOf), keysOf(after, groupOf));
+      this.#instances.move(
+        name,
+        keysOf(before, (row) => row.instance),
+        keysOf(after, (row) => row.instance),
+      );
+    }
+  }
+
+  /** Names of the servers that depend on `server`, or list it: as last applied, or as an action is bringing about. */
+  dependentsOf(server: string): Iterable<string> {
+    return this.#dependents.of(server);
+  }
+
+  /** Names of the recorded servers of the row's group, itself included. */
+  groupOf(row: ServerRow): Iterable<string> {
+    return this.#groups.of(groupOf(row));
+  }
+
+  /** Names of the servers that gave up on the update that a commit wanted, and have not succeeded since. */
+  failedUpdatesOf(commit: string): ReadonlySet<string> {
+    return this.#failedUpdates.of(commit);
+  }
+
+  /** Names of the servers that are to be deleted or replaced without approval, by instance. */
+  openRemovals(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#removals.all();
+  }
+
+  /** Names of the recorded servers of an instance, sorted. */
+  serversOf(instance: string): readonly string[] {
+    return [...this.#instances.of(instance)].sort(compareNames);
+  }
+}
+
+/** Returns the name of the group that a row belongs to; a single server is a group of one. */
+export function groupOf(row: ServerRow): string {
+  return `${row.instance}/${row.key}`;
+}
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+/** Sets of names under keys; an empty set takes no room. */
+class NameSets {
+  readonly #sets = new Map<string, Set<string>>();
+
+  of(key: string): ReadonlySet<string> {
+    return this.#sets.get(key) ?? NOBODY;
+  }
+
+  all(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#sets;
+  }
+
+  move(name: string, from: Iterable<string>, to: Iterable<string>): void {
+    for (const key of from) {
+      const names = this.#sets.get(key);
+      names?.delete(name);
+      if (names?.size === 0) this.#sets.delete(key);
+    }
+    for (const key of to) this.#sets.set(key, (this.#sets.get(key) ?? new Set()).add(name));
+  }
+}
+
+function keysOf(row: Row, key: (row: ServerRow) => string | undefined): readonly string[] {
+  const found = row === undefined ? undefined : key(row);
+  return found === undefined ? [] : [found];
+}
+
+function failedUpdateOf({ gaveUp, wanted, applied, commit }: ServerRow): string | undefined {
+  return gaveUp && wanted !== null && applied !== null ? commit : undefined;
+}
+
+/** Only what was ever handed to a provider can be deleted, and what is retained is not. */
+function removalOf(row: ServerRow): string | undefined {
+  const isGoing = row.wanted === null ? row.policy.deletion === 'delete' : isReplaced(row);
+  return isGoing && !row.approved && row.provider !== null ? row.instance : undefined;
+}
+
+/** A protected server is blocked instead. */
+function isReplaced({ replacing, applied, policy }: ServerRow): boolean {
+  return replacing && applied !== null && !policy.protected;
+}
+
+function neededBy(row: Row): ReadonlySet<string> {
+  const specs = row === undefined ? [] : specsInUse(row);
+  return new Set(specs.flatMap(({ dependsOn, lists }) => [...dependsOn, ...lists]));
+}

@@ -1,0 +1,111 @@
+// A new estate against the rows: which rows have to change so that they say what is wanted now. Pure.
+// Everything it returns is committed together with the new head, so no crash leaves half a commit behind.
+import type { Estate, Standing } from '../estate/estate.ts';
+import { unitKey } from '../estate/unit.ts';
+import type { ExplainedRecord } from '../model/record.ts';
+import type { RowKind, Rows, ServerRow } from '../model/recorded.ts';
+import type { Change, Store } from '../store/store.ts';
+import { behindRows, headRow, leavingRows, nodeRows } from './estate-rows.ts';
+import { heldRows, keptApprovals, keptRemovals, rolloutRows } from './hold-rows.ts';
+import { firstRow, type Taking, unwantRow, wantRow } from './want.ts';
+
+export interface Sync {
+  readonly estate: Estate;
+  /** What was in force before; undefined: look at every row and every unit. */
+  readonly before: Standing | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** The last record of a server that is not wanted any more. */
+  readonly farewell: (server: string, row: ServerRow) => ExplainedRecord | null;
+}
+
+type Read = Pick<Store, 'read' | 'list'>;
+
+/** Returns the changes that make the rows agree with the estate; none where they do already. */
+export function syncChanges(store: Read, sync: Sync): readonly Change[] {
+  const servers = withApprovals([...wantedChanges(store, sync), ...unwantedChanges(store, sync)], store, sync.estate);
+  const changed = new Map(servers.map(({ name, value }) => [name, value]));
+  const after = [...new Map([...store.list('server'), ...changed]).values()];
+  const rollouts = rolloutRows(store.list('rollout'), after, sync.estate.commit);
+  return [
+    ...servers,
+    ...tableChanges(store, 'head', headRow(sync.estate)),
+    ...tableChanges(store, 'behind', behindRows(sync.estate)),
+    ...tableChanges(store, 'node', nodeRows(sync.estate, store.list('node'))),
+    ...tableChanges(store, 'held', heldRows(sync.estate, store.list('held'), sync.now)),
+    ...tableChanges(store, 'approval', keptApprovals(store.list('approval'), { rollouts, now: sync.now })),
+    ...tableChanges(store, 'removal', keptRemovals(store.list('removal'), sync.now)),
+    ...tableChanges(store, 'rollout', rollouts),
+    ...tableChanges(
+      store,
+      'leaving',
+      leavingRows(store, sync, (name) => changed.get(name)),
+    ),
+  ];
+}
+
+type ServerChange = Extract<Change, { kind: 'server' }> & { readonly value: ServerRow };
+
+function wantedChanges(store: Read, { estate, before, now }: Sync): ServerChange[] {
+  const taking: Taking = { commit: estate.commit, time: estate.time, now };
+  const changes: ServerChange[] = [];
+  for (const [key, unit] of estate.units) {
+    if (before !== undefined && before.units.get(key) === unit) continue;
+    for (const server of unit.servers.values()) {
+      const row = store.read('server', server.name);
+      const value = row === undefined ? firstRow(server, taking) : wantRow(row, server, taking);
+      if (value !== row) changes.push({ kind: 'server', name: server.name, value, expected: row });
+    }
+  }
+  return changes;
+}
+
+function unwantedChanges(store: Read, { estate, before, now, farewell }: Sync): ServerChange[] {
+  const changes: ServerChange[] = [];
+  for (const name of before === undefined ? store.list('server').keys() : formerServers(estate, before)) {
+    const row = estate.owners.has(name) ? undefined : store.read('server', name);
+    if (row === undefined || isUnreadable(row.instance, estate)) continue;
+    const last = row.farewell ?? farewell(name, row);
+    const value = unwantRow(row, { farewell: last, commit: estate.commit, now });
+    if (value !== row) changes.push({ kind: 'server', name, value, expected: row });
+  }
+  return changes;
+}
+
+/** Deletes and replacements that were approved no longer count, also those that wait since an earlier commit. */
+function withApprovals(changes: readonly ServerChange[], store: Read, { approved }: Estate): ServerChange[] {
+  if (approved.size === 0) return [...changes];
+  const byName = new Map(changes.map((change) => [change.name, change]));
+  for (const [name, row] of store.list('server')) {
+    const value = byName.get(name)?.value ?? row;
+    const isGoing = value.wanted === null || value.replacing;
+    if (!isGoing || value.approved || !approved.has(value.instance)) continue;
+    byName.set(name, { kind: 'server', name, value: { ...value, approved: true }, expected: row });
+  }
+  return [...byName.values()];
+}
+
+/** The file is there, but no right version of it was found: nobody knows that its servers are not wanted. */
+function isUnreadable(instance: string, estate: Estate): boolean {
+  return estate.invalid.has(instance) && !estate.units.has(unitKey({ kind: 'instance', name: instance }));
+}
+
+function* formerServers(estate: Estate, before: Standing): Generator<string> {
+  for (const [key, unit] of before.units) {
+    if (estate.units.get(key) !== unit) yield* unit.servers.keys();
+  }
+}
+
+/** What turns the recorded rows of one kind into the ones that should be there. Values that hold the same stay. */
+function* tableChanges<Kind extends Exclude<RowKind, 'server'>>(
+  store: Read,
+  kind: Kind,
+  wanted: ReadonlyMap<string, Rows[Kind]>,
+): Generator<Change> {
+  const recorded = store.list(kind);
+  for (const name of new Set([...recorded.keys(), ...wanted.keys()])) {
+    const expected = recorded.get(name);
+    const value = wanted.get(name) ?? null;
+    if (JSON.stringify(expected ?? null) !== JSON.stringify(value)) yield { kind, name, value, expected } as Change;
+  }
+}

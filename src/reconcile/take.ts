@@ -1,0 +1,61 @@
+// Takes an estate into force: everything that follows from it goes into one commit of the store; only then it is seen.
+import type { Clock } from '../clock.ts';
+import type { Estate, Standing } from '../estate/estate.ts';
+import { nodeOf } from '../estate/node-of.ts';
+import { explainRecord } from '../hiera/explain.ts';
+import { buildRecord } from '../hiera/record.ts';
+import type { Logger } from '../log.ts';
+import type { ExplainedRecord } from '../model/record.ts';
+import type { ServerRow } from '../model/recorded.ts';
+import type { CommitGate } from './commit-gate.ts';
+import type { CurrentEstate } from './current-estate.ts';
+import type { Ledger } from './ledger.ts';
+import { logProblems } from './log-problems.ts';
+import type { Reconciler } from './reconciler.ts';
+import { syncChanges } from './sync.ts';
+
+/** One look at the branch; its operation id goes through the log of everything that follows from it. */
+export interface Look {
+  readonly operation: string;
+  readonly log: Logger;
+}
+
+export interface Taker {
+  readonly ledger: Ledger;
+  readonly gate: CommitGate;
+  readonly current: CurrentEstate;
+  readonly reconciler: Pick<Reconciler, 'look'>;
+  readonly clock: Clock;
+}
+
+/** Takes an estate. `before` is what was in force until now; undefined: every row is looked at. */
+export async function takeEstate(
+  { ledger, gate, current, reconciler, clock }: Taker,
+  estate: Estate,
+  { operation, log, before }: Look & { readonly before?: Estate | undefined },
+): Promise<void> {
+  const journalBytes = ledger.journalBytes;
+  const changes = await gate.exclusive(async () => {
+    const farewell = (name: string, row: ServerRow): ExplainedRecord | null => farewellOf(before, name, row);
+    const wanted = syncChanges(ledger, { estate, before, now: clock.now(), farewell });
+    await ledger.commit(wanted);
+    current.set(estate);
+    return wanted;
+  });
+  const servers = changes.filter(({ kind }) => kind === 'server').map(({ name }) => name);
+  // What was held and is not any more has rows that did not change.
+  const released = changes.filter(({ kind, value }) => kind === 'held' && value === null).map(({ name }) => name);
+  const looked = before === undefined ? ledger.list('server').keys() : servers;
+  reconciler.look([...looked, ...released.flatMap((name) => ledger.index.serversOf(name))], operation);
+  const counts = { ...estate.counts, servers: servers.length, journalBytes: ledger.journalBytes - journalBytes };
+  log.info({ commit: estate.commit, ...counts, problems: estate.problems.length }, 'commit followed');
+  logProblems(estate.problems, log);
+  for (const [instance, { reason, digest }] of estate.held) log.warn({ instance, digest, reason }, 'deletes are held');
+}
+
+/** The record of a server as the estate before had it, kept for as long as the server is still there. */
+function farewellOf(before: Standing | undefined, name: string, row: ServerRow): ExplainedRecord | null {
+  const node = before === undefined ? undefined : nodeOf(before, name);
+  if (node === undefined) return null;
+  return explainRecord(buildRecord(node, { outputs: row.outputs, updated: row.updated }));
+}

@@ -1,0 +1,101 @@
+// What surrounds one server at the moment of a decision: rows of others, providers, room. Reads, and changes nothing.
+import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
+import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
+import type { RunningAction, ServerRow } from '../model/recorded.ts';
+import type { Registry } from '../providers/registry.ts';
+import type { ResponsibleProvider, World } from './decide.ts';
+import { firstHolder } from './holding-up.ts';
+import type { Ledger } from './ledger.ts';
+import { reasonOf } from './reasons.ts';
+import { openRemovals } from './removals.ts';
+import { hasTurn } from './rollout.ts';
+
+export interface Surroundings {
+  readonly ledger: Pick<Ledger, 'server' | 'index' | 'read' | 'list'>;
+  readonly registry: Registry;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** Added to a deadline before a lost action counts as ended. */
+  readonly graceMs: number;
+  /** How many deletes and replacements that nobody approved may be under way or have happened within the last hour. */
+  readonly removalsMax: () => number;
+  readonly isLive: (server: string) => boolean;
+  readonly hasRoom: (provider: string) => boolean;
+}
+
+/** Returns the world as the server `name` sees it. */
+export function worldOf(name: string, around: Surroundings): World {
+  const { ledger, registry, now } = around;
+  return {
+    now,
+    isLive: around.isLive(name),
+    hasRoom: around.hasRoom,
+    providerFor: (row) => responsibleProvider(registry, row),
+    lostActionEnds: (action) => lostActionEnds(action, around),
+    unmetDependency: (row) => row.wanted?.dependsOn.find((server) => !isUp(ledger.server(server))),
+    holdingUp: () => firstHolder(name, ledger.index.dependentsOf(name), (server) => ledger.server(server)),
+    stoppedUntil: stoppedUntil(name, around),
+    failedBefore: (row) => failedBefore(row, ledger),
+    mayReplace: () => mayReplace(name, around),
+    hasTurn: (row) => hasTurn(row, otherMembers(name, row, around), now),
+  };
+}
+
+/** Counted are rows, so that of many replacements that begin at once no more go on than may. */
+function mayReplace(name: string, { ledger, now, removalsMax }: Surroundings): boolean | undefined {
+  if (ledger.server(name)?.replacing !== true) return undefined;
+  return openRemovals(ledger, now) <= removalsMax();
+}
+
+/** Whether the instance is held (until it is not), or suspended (until a time, or for ever as far as anybody knows). */
+function stoppedUntil(name: string, { ledger, now }: Surroundings): number | undefined {
+  const instance = ledger.server(name)?.instance ?? '';
+  if (ledger.read('held', instance) !== undefined) return Number.POSITIVE_INFINITY;
+  const ends = [instance, EVERY_INSTANCE].flatMap((key) => suspendedUntil(ledger.read('suspension', key), now) ?? []);
+  return ends.length === 0 ? undefined : Math.max(...ends);
+}
+
+/** When too many updates of the row's commit have failed, the rest waits for one of them, a person or another commit. */
+function failedBefore(row: ServerRow, ledger: Surroundings['ledger']): string | undefined {
+  // Who failed is tried again; that is how the hold ends by itself.
+  if (row.gaveUp) return undefined;
+  const rollout = ledger.read('rollout', row.commit);
+  const failed = ledger.index.failedUpdatesOf(row.commit);
+  if (rollout === undefined || failed.size < failuresMax(rollout)) return undefined;
+  if (ledger.read('approval', failuresDigest(row.commit)) !== undefined) return undefined;
+  const [first] = failed;
+  return first;
+}
+
+function isUp(row: ServerRow | undefined): boolean {
+  return row?.state === 'done' || row?.state === 'drifted';
+}
+
+function* otherMembers(name: string, row: ServerRow, { ledger, isLive }: Surroundings) {
+  for (const member of ledger.index.groupOf(row)) {
+    const other = member === name ? undefined : ledger.server(member);
+    if (other !== undefined) yield { row: other, isLive: isLive(member) };
+  }
+}
+
+/** An action of a provider that ends with the controller is over as soon as nobody here carries it out. */
+function lostActionEnds(action: RunningAction, { registry, graceMs }: Surroundings): number {
+  const provider = registry.byName(action.provider)?.provider;
+  return provider?.lostActionEnds === 'with the controller' ? 0 : Date.parse(action.deadline) + graceMs;
+}
+
+/** The entry that made a server looks after it; one that nobody made yet goes to the first entry that matches. */
+function responsibleProvider(registry: Registry, row: ServerRow): ResponsibleProvider {
+  const match = row.wanted === null ? undefined : registry.match(row.wanted);
+  const entry = row.provider === null ? match : registry.byName(row.provider);
+  if (row.provider !== null && (entry === undefined || (row.wanted !== null && match !== entry))) {
+    const now = match === undefined ? 'none matches it now' : `"${match.name}" matches it now`;
+    const words = `the provider entry "${row.provider}" of the settings made it, but ${now}`;
+    return { name: null, reason: reasonOf('provider_changed', words) };
+  }
+  if (entry === undefined) {
+    const words = 'no entry under execution.providers of the settings matches its kind and properties';
+    return { name: null, reason: reasonOf('no_provider', words) };
+  }
+  return { name: entry.name, timeoutMs: entry.timeoutSeconds * 1000 };
+}

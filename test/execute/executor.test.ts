@@ -1,0 +1,307 @@
+import { describe, expect, it } from 'vitest';
+import { type Ended, Executor } from '../../src/execute/executor.ts';
+import { createLog } from '../../src/log.ts';
+import type { ServerRow } from '../../src/model/recorded.ts';
+import type { Answer } from '../../src/providers/provider.ts';
+import { answerOf, at, LARGE, rowIn, running, SMALL } from '../reconcile/build.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { ScriptedProvider, untilAborted } from '../support/scripted-provider.ts';
+
+const GRACE_MS = 5_000;
+
+/** Four calls at once, three of them of `lab`, whose checks may take a minute; `other` may have one. */
+function open() {
+  const clock = new ManualClock();
+  const provider = new ScriptedProvider();
+  const other = new ScriptedProvider();
+  const ended: [server: string, ended: Ended | undefined][] = [];
+  const lines: string[] = [];
+  const entries = [
+    { name: 'lab', timeoutSeconds: 60, concurrency: 3, provider },
+    { name: 'other', timeoutSeconds: 60, concurrency: 1, provider: other },
+  ];
+  const executor = new Executor({
+    concurrency: 4,
+    graceMs: GRACE_MS,
+    clock,
+    log: createLog('warn', { write: (line) => lines.push(line) }),
+    entryOf: (name) => entries.find((entry) => entry.name === name),
+    recordOf: (server) => ({ name: server, packages: ['nginx'] }),
+    onEnded: (server, end) => ended.push([server, end]),
+  });
+
+  /** A server whose action has half a minute left. */
+  function acting(fields: Partial<ServerRow> = {}): ServerRow {
+    const action = { ...running('create', SMALL), deadline: at(clock.now() + 30_000) };
+    return rowIn('creating', { action, ...fields });
+  }
+
+  async function run(server: string, row: ServerRow = acting()): Promise<void> {
+    executor.claim(server, row.action?.provider ?? 'lab');
+    executor.run(server, row);
+    await settle();
+  }
+
+  async function check(server: string, row: ServerRow = rowIn('pending')): Promise<void> {
+    executor.claim(server, 'lab');
+    executor.check(server, row, 'lab');
+    await settle();
+  }
+
+  async function pass(ms: number): Promise<void> {
+    clock.advance(ms);
+    await settle();
+  }
+
+  return { executor, clock, provider, other, ended, lines, acting, run, check, pass };
+}
+
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('a call', () => {
+  it('of an action tells the provider everything about it', async () => {
+    const { run, provider, acting, clock } = open();
+    const row = acting({ applied: LARGE, outputs: { address: '10.0.0.1' }, wanted: LARGE });
+    await run('web-1', row);
+    expect(provider.calls).toEqual([
+      {
+        operation: 'create',
+        action: 'web-1.7.create',
+        resource: 'web-1',
+        kind: 'Platform::Server',
+        properties: { name: 'web-1', size: 'small' },
+        record: { name: 'web-1', packages: ['nginx'] },
+        applied: LARGE,
+        outputs: { address: '10.0.0.1' },
+        deadline: at(clock.now() + 30_000),
+      },
+    ]);
+  });
+
+  it('of a check has a deadline of its own, and no outputs where nothing is applied', async () => {
+    const { check, provider, clock } = open();
+    await check('web-1');
+    await check('web-2', rowIn('marked for delete', { wanted: null, applied: LARGE }));
+    expect(provider.calls).toMatchObject([
+      {
+        operation: 'check',
+        action: 'web-1.7.check',
+        properties: SMALL.properties,
+        applied: null,
+        outputs: null,
+        deadline: at(clock.now() + 60_000),
+      },
+      { resource: 'web-2', properties: LARGE.properties, applied: LARGE, outputs: {} },
+    ]);
+  });
+
+  it('of a delete knows the properties that were applied', async () => {
+    const { run, acting, provider } = open();
+    const action = { ...running('delete', null), deadline: at(Date.parse('2027-01-01')) };
+    await run('web-1', acting({ action, wanted: null, applied: LARGE }));
+    expect(provider.calls).toMatchObject([{ operation: 'delete', properties: LARGE.properties }]);
+  });
+
+  it('hands its answer back once, and leaves nothing that waits', async () => {
+    const { run, check, ended, executor, clock } = open();
+    await run('web-1');
+    await check('web-2');
+    expect(ended).toEqual([
+      ['web-1', { kind: 'action', provider: 'lab', answer: answerOf('done', { observed: SMALL.properties }) }],
+      ['web-2', { kind: 'check', provider: 'lab', answer: answerOf('absent') }],
+    ]);
+    expect(executor.isLive('web-1')).toBe(false);
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe('a deadline', () => {
+  it('ends the call: nobody knows how the action ended', async () => {
+    const { run, provider, ended, pass, executor, lines, clock } = open();
+    provider.script = (_call, signal) => untilAborted(signal);
+    await run('web-1');
+    await pass(29_999);
+    expect([ended, executor.isLive('web-1')]).toEqual([[], true]);
+    await pass(1);
+    expect(ended).toEqual([['web-1', undefined]]);
+    expect(executor.isLive('web-1')).toBe(false);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ server: 'web-1', operation: 'create', provider: 'lab' });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('that the provider ignores is waited for a little longer; a later answer counts no more', async () => {
+    const { run, provider, ended, pass, executor } = open();
+    const late = Promise.withResolvers<Answer>();
+    provider.script = () => late.promise;
+    await run('web-1');
+    await pass(30_000 + GRACE_MS - 1);
+    expect([ended, executor.isLive('web-1')]).toEqual([[], true]);
+    await pass(1);
+    expect(ended).toEqual([['web-1', undefined]]);
+    late.resolve(answerOf('done'));
+    await settle();
+    expect(ended).toHaveLength(1);
+    expect(executor.isLive('web-1')).toBe(false);
+  });
+
+  it('that has passed before the call begins lets the provider do nothing', async () => {
+    const { run, acting, provider, ended, pass } = open();
+    const row = acting({ action: { ...running('create', SMALL), deadline: at(0) } });
+    provider.script = (_call, signal) => untilAborted(signal);
+    await run('web-1', row);
+    await pass(0);
+    expect(ended).toEqual([['web-1', undefined]]);
+  });
+
+  it('of a check makes it one to be tried again', async () => {
+    const { check, provider, ended, pass } = open();
+    provider.script = (_call, signal) => untilAborted(signal);
+    await check('web-1');
+    await pass(60_000);
+    const answer = answerOf('retryable', { message: 'no answer: its deadline has passed' });
+    expect(ended).toEqual([['web-1', { kind: 'check', provider: 'lab', answer }]]);
+  });
+});
+
+describe('an exception', () => {
+  it('of an action is no answer', async () => {
+    const { run, provider, ended, lines } = open();
+    provider.script = () => Promise.reject(new Error('connection reset'));
+    await run('web-1');
+    expect(ended).toEqual([['web-1', undefined]]);
+    expect(lines).toHaveLength(1);
+  });
+
+  it.each([
+    ['an error', new Error('connection reset'), 'no answer: connection reset'],
+    ['anything else', 'out of paper', 'no answer: out of paper'],
+  ])('of a check, %s, makes it one to be tried again', async (_case, thrown, message) => {
+    const { check, provider, ended } = open();
+    provider.script = () => Promise.reject(thrown);
+    await check('web-1');
+    expect(ended).toEqual([['web-1', { kind: 'check', provider: 'lab', answer: answerOf('retryable', { message }) }]]);
+  });
+
+  it('thrown at once is one too, and holds up nobody', async () => {
+    const { run, provider, ended } = open();
+    provider.script = ({ resource }) => {
+      if (resource === 'web-1') throw new TypeError('not a function');
+      return undefined;
+    };
+    await run('web-1');
+    await run('web-2');
+    expect(ended).toMatchObject([
+      ['web-1', undefined],
+      ['web-2', { kind: 'action' }],
+    ]);
+  });
+});
+
+it('has no answer where the settings have no such provider any more', async () => {
+  const { run, acting, ended, executor } = open();
+  await run('web-1', acting({ action: { ...running('create', SMALL), provider: 'gone' } }));
+  expect(ended).toEqual([['web-1', undefined]]);
+  expect(executor.isLive('web-1')).toBe(false);
+});
+
+describe('room', () => {
+  it('is what a provider has left, from claim to end', async () => {
+    const { executor, provider, run } = open();
+    const answers: (() => void)[] = [];
+    provider.script = () => new Promise((resolve) => answers.push(() => resolve(answerOf('done'))));
+    executor.claim('web-1', 'lab');
+    executor.claim('web-2', 'lab');
+    expect(executor.hasRoom('lab')).toBe(true);
+    await run('web-3');
+    expect([executor.hasRoom('lab'), executor.hasRoom('other')]).toEqual([false, true]);
+    executor.unclaim('web-1');
+    expect(executor.hasRoom('lab')).toBe(true);
+    executor.claim('web-1', 'lab');
+    answers[0]?.();
+    await settle();
+    expect(executor.hasRoom('lab')).toBe(true);
+  });
+
+  it('is what all together have left', () => {
+    const { executor } = open();
+    for (const server of ['a', 'b', 'c']) executor.claim(server, 'lab');
+    executor.claim('d', 'other');
+    executor.unclaim('a');
+    expect([executor.hasRoom('lab'), executor.hasRoom('other')]).toEqual([true, false]);
+    executor.claim('a', 'lab');
+    executor.unclaim('d');
+    expect([executor.hasRoom('lab'), executor.hasRoom('other')]).toEqual([false, true]);
+  });
+
+  it('is none at a provider that the settings do not have', () => {
+    expect(open().executor.hasRoom('gone')).toBe(false);
+  });
+
+  it('is not given back twice', () => {
+    const { executor } = open();
+    for (const server of ['a', 'b', 'c']) executor.claim(server, 'lab');
+    executor.unclaim('a');
+    executor.unclaim('a');
+    executor.unclaim('nobody');
+    executor.claim('d', 'lab');
+    expect(executor.hasRoom('lab')).toBe(false);
+  });
+});
+
+describe('what must never happen is refused:', () => {
+  it('two calls for one server at once', () => {
+    const { executor } = open();
+    executor.claim('web-1', 'lab');
+    expect(() => executor.claim('web-1', 'other')).toThrow('two calls at once for web-1');
+  });
+
+  it('a call without a claim', () => {
+    const { executor, acting } = open();
+    expect(() => executor.run('web-1', acting())).toThrow('a call for web-1 was not claimed');
+    expect(() => executor.check('web-1', acting(), 'lab')).toThrow('a call for web-1 was not claimed');
+  });
+
+  it('an action that no row holds', () => {
+    const { executor } = open();
+    executor.claim('web-1', 'lab');
+    expect(() => executor.run('web-1', rowIn('pending'))).toThrow('web-1 has no action to carry out');
+  });
+});
+
+describe('stop', () => {
+  it('gives no more room, and waits for the calls that run', async () => {
+    const { executor, provider, run, ended, clock } = open();
+    const answer = Promise.withResolvers<Answer>();
+    provider.script = () => answer.promise;
+    await run('web-1');
+    let isStopped = false;
+    const stopping = executor.stop(10_000).then(() => {
+      isStopped = true;
+    });
+    await settle();
+    expect([executor.hasRoom('lab'), executor.hasRoom('other'), isStopped]).toEqual([false, false, false]);
+    answer.resolve(answerOf('done'));
+    await stopping;
+    expect(ended).toMatchObject([['web-1', { answer: { outcome: 'done' } }]]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('ends the calls that take too long, without an answer', async () => {
+    const { executor, provider, run, ended, pass } = open();
+    provider.script = (_call, signal) => untilAborted(signal);
+    await run('web-1');
+    const stopping = executor.stop(10_000);
+    await pass(9_999);
+    expect(ended).toEqual([]);
+    await pass(1);
+    await stopping;
+    await settle();
+    expect(ended).toEqual([['web-1', undefined]]);
+  });
+
+  it('is over at once where nothing runs', async () => {
+    await open().executor.stop(10_000);
+  });
+});

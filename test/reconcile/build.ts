@@ -1,0 +1,71 @@
+// What the tests of reconciling are made of: rows in a state, specs, and a world in which nothing stands in the way.
+import type { RunningAction, ServerRow } from '../../src/model/recorded.ts';
+import type { Spec } from '../../src/model/spec.ts';
+import type { State } from '../../src/model/state.ts';
+import type { Answer } from '../../src/providers/provider.ts';
+import type { World } from '../../src/reconcile/decide.ts';
+import { serverRow } from '../support/rows.ts';
+
+export const NOW = Date.parse('2026-11-20T10:20:00.000Z');
+export const SOON = NOW + 30_000;
+export const RETRY = { attempts: 3, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 };
+
+/** Returns RFC 3339 with milliseconds. */
+export function at(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** The spec of web-1 with that size, with some fields replaced. */
+export function specOf(size: string, fields: Partial<Spec> = {}): Spec {
+  return {
+    kind: 'Platform::Server',
+    properties: { name: 'web-1', size },
+    layers: {},
+    configurationOnly: [],
+    dependsOn: [],
+    lists: [],
+    ...fields,
+  };
+}
+
+export const SMALL = specOf('small');
+export const LARGE = specOf('large');
+
+/** A server that was seen, is wanted small, and is looked after by the provider `lab`. */
+export function rowIn(state: State, fields: Partial<ServerRow> = {}): ServerRow {
+  return serverRow({ state, seen: true, provider: 'lab', wanted: SMALL, incarnation: 7, generation: 2, ...fields });
+}
+
+/** An action of `lab` that began a minute ago and may take two. */
+export function running(operation: RunningAction['operation'], spec: Spec | null): RunningAction {
+  return {
+    id: `7.${operation}`,
+    operation,
+    spec,
+    provider: 'lab',
+    started: at(NOW - 60_000),
+    deadline: at(NOW + 60_000),
+  };
+}
+
+/** A world in which everything may be done at once, with some of it replaced. */
+export function openWorld(fields: Partial<World> = {}): World {
+  return {
+    now: NOW,
+    providerFor: () => ({ name: 'lab', timeoutMs: 60_000 }),
+    lostActionEnds: () => 0,
+    isLive: false,
+    hasRoom: () => true,
+    stoppedUntil: undefined,
+    failedBefore: () => undefined,
+    mayReplace: () => true,
+    unmetDependency: () => undefined,
+    holdingUp: () => undefined,
+    hasTurn: () => true,
+    ...fields,
+  };
+}
+
+export function answerOf(outcome: Answer['outcome'], fields: Partial<Answer> = {}): Answer {
+  return { outcome, message: '', outputs: {}, observed: {}, ...fields };
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { CommitGate } from '../../src/reconcile/commit-gate.ts';
+
+/** Work that ends when the test says so, and notes when it began and ended. */
+function openGate() {
+  const gate = new CommitGate();
+  const seen: string[] = [];
+  const ends = new Map<string, () => void>();
+  function work(name: string): () => Promise<string> {
+    return async () => {
+      seen.push(`${name} begins`);
+      await new Promise<void>((resolve) => ends.set(name, resolve));
+      seen.push(`${name} ends`);
+      return name;
+    };
+  }
+  async function end(name: string): Promise<void> {
+    ends.get(name)?.();
+    await settle();
+  }
+  return { gate, seen, work, end };
+}
+
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('shared work', () => {
+  it('runs beside other shared work, and answers with its result', async () => {
+    const { gate, seen, work, end } = openGate();
+    const first = gate.shared(work('a'));
+    const second = gate.shared(work('b'));
+    await settle();
+    expect(seen).toEqual(['a begins', 'b begins']);
+    await end('b');
+    await end('a');
+    expect(await Promise.all([first, second])).toEqual(['a', 'b']);
+  });
+
+  it('waits for an exclusive turn that was asked for before it, running or not', async () => {
+    const { gate, seen, work, end } = openGate();
+    const all = [gate.shared(work('a')), gate.exclusive(work('X')), gate.shared(work('b'))];
+    await settle();
+    expect(seen).toEqual(['a begins']);
+    await end('a');
+    expect(seen).toEqual(['a begins', 'a ends', 'X begins']);
+    await end('X');
+    expect(seen.slice(3)).toEqual(['X ends', 'b begins']);
+    await end('b');
+    expect(await Promise.all(all)).toEqual(['a', 'X', 'b']);
+  });
+});
+
+describe('an exclusive turn', () => {
+  it('begins at once where nothing runs', async () => {
+    const { gate, seen, work, end } = openGate();
+    const turn = gate.exclusive(work('X'));
+    await settle();
+    expect(seen).toEqual(['X begins']);
+    await end('X');
+    expect(await turn).toBe('X');
+  });
+
+  it('comes after the one before it, with no shared work between them', async () => {
+    const { gate, seen, work, end } = openGate();
+    const all = [gate.exclusive(work('X')), gate.exclusive(work('Y')), gate.shared(work('a'))];
+    await settle();
+    await end('X');
+    expect(seen).toEqual(['X begins', 'X ends', 'Y begins']);
+    await end('Y');
+    expect(seen.slice(3)).toEqual(['Y ends', 'a begins']);
+    await end('a');
+    await Promise.all(all);
+  });
+
+  it('is not starved by shared work that never stops coming', async () => {
+    const gate = new CommitGate();
+    let isOver = false;
+    let passes = 0;
+    async function pass(): Promise<void> {
+      for (; !isOver && passes < 10_000; passes++) await gate.shared(() => settle());
+    }
+    const passing = [pass(), pass(), pass()];
+    await settle();
+    const turn = gate.exclusive(async () => {
+      isOver = true;
+    });
+    await Promise.all([turn, ...passing]);
+    expect(passes).toBeLessThan(100);
+  });
+});
+
+describe('work that fails', () => {
+  it('tells its caller, and holds up nobody', async () => {
+    const gate = new CommitGate();
+    const fail = async (): Promise<never> => {
+      throw new Error('disk full');
+    };
+    const shared = gate.shared(fail);
+    const exclusive = gate.exclusive(fail);
+    const after = [gate.shared(async () => 'a'), gate.exclusive(async () => 'X'), gate.shared(async () => 'b')];
+    await expect(shared).rejects.toThrow('disk full');
+    await expect(exclusive).rejects.toThrow('disk full');
+    expect(await Promise.all(after)).toEqual(['a', 'X', 'b']);
+  });
+});

@@ -1,0 +1,179 @@
+// Following and reconciling together, with what people do about it: commits of texts, rows in memory, a provider that does
+// as it is told, and a clock that stands still until it is moved.
+
+import { momentOf } from '../../src/clock.ts';
+import { createLog } from '../../src/log.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import type { Client, Properties } from '../../src/model/objects.ts';
+import type { Operation } from '../../src/model/state.ts';
+import { createRegistry } from '../../src/providers/registry.ts';
+import { CommitGate } from '../../src/reconcile/commit-gate.ts';
+import { CurrentEstate } from '../../src/reconcile/current-estate.ts';
+import { Follower } from '../../src/reconcile/follower.ts';
+import { Ledger } from '../../src/reconcile/ledger.ts';
+import { Reconciler } from '../../src/reconcile/reconciler.ts';
+import { createOperator } from '../../src/service/create-operator.ts';
+import { createReader } from '../../src/service/create-reader.ts';
+import type { HeldItem, Operator, Order } from '../../src/service/operator.ts';
+import type { Reader } from '../../src/service/reader.ts';
+import type { DeleteBudget, RetrySettings } from '../../src/settings.ts';
+import type { Change } from '../../src/store/store.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { type MemoryRows, MemoryStore } from '../support/memory-store.ts';
+import { ScriptedProvider } from '../support/scripted-provider.ts';
+import { TextSource } from '../support/text-source.ts';
+import { RETRY } from './build.ts';
+
+/** A store whose next commits fail as a test says. */
+class FailingStore extends MemoryStore {
+  readonly failures: Error[] = [];
+
+  override async commit(changes: readonly Change[]): Promise<void> {
+    const failure = changes.length === 0 ? undefined : this.failures.shift();
+    if (failure !== undefined) throw failure;
+    await super.commit(changes);
+  }
+}
+
+const ADMINISTRATOR: Client = {
+  ...{ name: 'A1', type: 'client', description: '', role: 'administrator', fingerprint: '', serial: 'A1', tenant: '' },
+};
+
+export interface CoreOptions {
+  readonly budget?: DeleteBudget;
+  readonly retry?: Partial<RetrySettings>;
+  /** Calls at once. */
+  readonly concurrency?: number;
+}
+
+/** What outlives a controller. */
+interface Outside {
+  readonly rows: MemoryRows;
+  readonly servers: Map<string, Properties>;
+  readonly source: TextSource;
+  readonly clock: ManualClock;
+}
+
+/** Two servers may go without a yes, unless told otherwise. */
+const DEFAULTS: Required<CoreOptions> = { budget: { percent: 0, least: 2, most: 2 }, retry: {}, concurrency: 10 };
+
+export class Core {
+  readonly clock: ManualClock;
+  readonly source: TextSource;
+  readonly store: FailingStore;
+  readonly ledger: Ledger;
+  readonly provider: ScriptedProvider;
+  readonly operator: Operator;
+  readonly reader: Reader;
+  readonly lines: JsonMap[] = [];
+  readonly #follower: Follower;
+  readonly #reconciler: Reconciler;
+  readonly #options: Required<CoreOptions>;
+  readonly #outside: Outside;
+
+  constructor(options: CoreOptions = {}, outside?: Outside) {
+    this.#options = { ...DEFAULTS, ...options };
+    this.#outside = outside ?? {
+      ...{ rows: new Map(), servers: new Map(), source: new TextSource(), clock: new ManualClock() },
+    };
+    const { rows, servers, source, clock } = this.#outside;
+    this.clock = clock;
+    this.source = source;
+    this.store = new FailingStore(rows);
+    this.ledger = new Ledger(this.store);
+    this.provider = new ScriptedProvider(servers);
+    const current = new CurrentEstate();
+    this.reader = createReader({ estate: () => current.get(), rows: this.ledger, now: () => clock.now() });
+    const gate = new CommitGate();
+    const { ledger, reader } = this;
+    const { budget: deleteBudget, concurrency } = this.#options;
+    const log = createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) });
+    const shared = { ledger, gate, clock, log, deleteBudget };
+    this.#reconciler = new Reconciler({
+      ...{ ...shared, concurrency, graceMs: 1_000, random: () => 0.5, registry: this.#registry() },
+      recordOf: (server) => reader.record(server),
+      review: () => this.#follower.review(),
+    });
+    const reconciler = this.#reconciler;
+    this.#follower = new Follower({ ...shared, source, triggers: [], current, reconciler });
+    this.operator = createOperator({
+      ...{ estate: () => current.get(), refused: () => current.refused, rows: ledger },
+      write: (changes) =>
+        gate.exclusive(async () => {
+          const wanted = changes();
+          await ledger.commit(wanted);
+          return wanted;
+        }),
+      ...{ look: (names) => reconciler.look(names, 'test'), review: () => this.#follower.review() },
+      ...{ now: () => clock.now(), moment: () => momentOf(clock.now()) },
+    });
+    this.#follower.start();
+  }
+
+  /** Looks at the branch, and lets everything happen that waits for no time. */
+  async look(): Promise<void> {
+    this.#follower.look();
+    await this.settle();
+  }
+
+  /** Lets time pass. */
+  async pass(ms: number): Promise<void> {
+    this.clock.advance(ms);
+    await this.settle();
+  }
+
+  /** Lets everything happen that waits for nothing but its turn. */
+  async settle(): Promise<void> {
+    for (let quiet = 0, last = ''; quiet < 5; ) {
+      for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      const now = `${this.store.journalBytes} ${this.provider.calls.length} ${this.lines.length}`;
+      quiet = now === last ? quiet + 1 : 0;
+      last = now;
+    }
+  }
+
+  /** Stops, and returns another one that goes on from the same rows with the same servers and script. */
+  async restart(options: CoreOptions = {}): Promise<Core> {
+    await Promise.all([this.#reconciler.stop(0), this.#follower.stop()]);
+    const next = new Core({ ...this.#options, ...options }, this.#outside);
+    next.provider.script = this.provider.script;
+    await next.settle();
+    return next;
+  }
+
+  /** Says yes to what is held under a digest, and lets happen what follows. */
+  async approve(digest: string): Promise<void> {
+    await this.operator.approve(this.order, digest);
+    await this.settle();
+  }
+
+  get order(): Order {
+    return { by: ADMINISTRATOR, reason: '' };
+  }
+
+  /** What is held for an instance; for none where it is null. */
+  held(instance: string | null): HeldItem | undefined {
+    return this.operator.held().find((item) => item.instance === instance);
+  }
+
+  /** State by server. */
+  states(): Readonly<Record<string, string>> {
+    return Object.fromEntries([...this.ledger.list('server')].map(([name, { state }]) => [name, state]).sort());
+  }
+
+  /** The servers that an operation was asked for, in order. */
+  calls(operation: Operation): string[] {
+    return this.provider.calls.filter((call) => call.operation === operation).map(({ resource }) => resource);
+  }
+
+  #registry() {
+    const { retry, concurrency } = this.#options;
+    const options = { file: '', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 };
+    const entry = {
+      ...{ name: 'lab', match: { kind: null, properties: {} }, implementation: 'simulated' as const, options },
+      ...{ timeoutSeconds: 60, checkSeconds: 300, drift: 'report' as const, concurrency },
+      retry: { ...RETRY, ...retry },
+    };
+    return createRegistry([entry], () => this.provider);
+  }
+}

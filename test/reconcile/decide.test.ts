@@ -1,0 +1,292 @@
+import { describe, expect, it } from 'vitest';
+import type { ServerRow } from '../../src/model/recorded.ts';
+import { decide, type Next, type World } from '../../src/reconcile/decide.ts';
+import { at, LARGE, NOW, openWorld, rowIn, running, SMALL, SOON, specOf } from './build.ts';
+
+const NO_PROVIDER: Partial<World> = { providerFor: () => ({ name: null, reason: 'no_provider: nobody' }) };
+const NO_ROOM: Partial<World> = { hasRoom: () => false };
+
+interface Case {
+  readonly row: ServerRow;
+  readonly world?: Partial<World>;
+  readonly next: Next;
+  /** What changes of the row; nothing where it is left out, null where the server is forgotten. */
+  readonly changes?: Partial<ServerRow> | null;
+}
+
+const REST: Next = { kind: 'rest' };
+const CHECK: Next = { kind: 'check', provider: 'lab' };
+const RUN: Next = { kind: 'run', provider: 'lab' };
+const ROOM: Next = { kind: 'room', provider: 'lab' };
+const SINCE_NOW = { since: at(NOW) };
+const NEW_ACTION = { provider: 'lab', started: at(NOW), deadline: at(NOW + 60_000) };
+
+const creating = rowIn('creating', { action: running('create', SMALL) });
+const done = rowIn('done', { applied: SMALL });
+const outdated = rowIn('pending', { applied: SMALL, wanted: LARGE });
+const unwanted = rowIn('marked for delete', { applied: SMALL, wanted: null });
+
+const CASES: Readonly<Record<string, Case>> = {
+  'a call is under way': { row: creating, world: { isLive: true }, next: REST },
+
+  'a lost action may still be running': {
+    row: creating,
+    world: { lostActionEnds: () => SOON },
+    next: { kind: 'at', time: SOON },
+  },
+  'a lost action has ended': {
+    row: creating,
+    world: { lostActionEnds: () => NOW },
+    next: CHECK,
+    changes: {
+      state: 'unknown',
+      attempt: 1,
+      reason: 'outcome_lost: nobody knows how the last create ended; it is checked first',
+      ...SINCE_NOW,
+    },
+  },
+
+  'a wait is not over': {
+    row: rowIn('retrying', { due: at(SOON), attempt: 1 }),
+    next: { kind: 'at', time: SOON },
+  },
+  'the wait before the next try is over': {
+    row: rowIn('retrying', { due: at(NOW), attempt: 1, reason: 'action_failed: full' }),
+    next: RUN,
+    changes: {
+      state: 'creating',
+      reason: '',
+      due: null,
+      action: { id: '7.create', operation: 'create', spec: SMALL, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'the wait before the next delete is over': {
+    row: rowIn('failed', { due: at(NOW), wanted: null, applied: SMALL }),
+    next: RUN,
+    changes: {
+      state: 'deleting',
+      due: null,
+      touched: true,
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'the wait before the next check is over': {
+    row: rowIn('unknown', { due: at(NOW), attempt: 1, action: running('create', SMALL) }),
+    next: CHECK,
+    changes: { due: null },
+  },
+
+  'it was never made and nobody wants it': {
+    row: rowIn('marked for delete', { wanted: null, provider: null, seen: false }),
+    next: REST,
+    changes: null,
+  },
+
+  'a person has to act': { row: rowIn('blocked', { reason: 'exists_already: it is there' }), next: REST },
+  'no provider matches it, as before': {
+    row: rowIn('blocked', { reason: 'no_provider: nobody', provider: null, seen: false }),
+    world: NO_PROVIDER,
+    next: REST,
+  },
+  'a provider matches it now': {
+    row: rowIn('blocked', { reason: 'no_provider: nobody', provider: null, seen: false }),
+    next: CHECK,
+    changes: { state: 'pending', reason: '', ...SINCE_NOW },
+  },
+  'its provider is back, and it is to go': {
+    row: rowIn('blocked', { reason: 'provider_changed: it is another', wanted: null, applied: SMALL }),
+    next: RUN,
+    changes: {
+      state: 'deleting',
+      reason: '',
+      touched: true,
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+
+  'it was never seen': { row: rowIn('pending', { seen: false, provider: null }), next: CHECK },
+  'it was never seen, and dependencies are not done': {
+    row: rowIn('pending', { seen: false }),
+    world: { unmetDependency: () => 'db' },
+    next: CHECK,
+  },
+  'it was never seen, and nobody may call now': { row: rowIn('pending', { seen: false }), world: NO_ROOM, next: ROOM },
+  'it was never seen, and no provider matches': {
+    row: rowIn('pending', { seen: false, provider: null }),
+    world: NO_PROVIDER,
+    next: REST,
+    changes: { state: 'blocked', reason: 'no_provider: nobody', ...SINCE_NOW },
+  },
+  'its outcome is unknown': { row: rowIn('unknown', { action: running('update', LARGE) }), next: CHECK },
+  'its outcome is unknown, and nobody may check it': {
+    row: rowIn('unknown', { action: running('update', LARGE) }),
+    world: NO_PROVIDER,
+    next: REST,
+  },
+
+  'it is to go, and was not marked yet': {
+    row: rowIn('pending', { wanted: null, applied: SMALL }),
+    next: RUN,
+    changes: {
+      state: 'deleting',
+      touched: true,
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'it is to be forgotten and left as it is': {
+    row: { ...unwanted, policy: { ...unwanted.policy, deletion: 'retain' } },
+    world: { holdingUp: () => 'web-2' },
+    next: REST,
+    changes: null,
+  },
+  'somebody needs it still': {
+    row: unwanted,
+    world: { holdingUp: () => 'web-2' },
+    next: { kind: 'after', server: 'web-2' },
+  },
+  'it is to go, and nobody may call now': { row: unwanted, world: NO_ROOM, next: ROOM },
+  'it is to go, and its provider is gone': {
+    row: unwanted,
+    world: NO_PROVIDER,
+    next: REST,
+    changes: { state: 'blocked', reason: 'no_provider: nobody', ...SINCE_NOW },
+  },
+
+  'it drifted': { row: rowIn('drifted', { applied: LARGE }), next: REST },
+  'it is as it should be': { row: done, next: REST },
+  'it turns out to be as it should be': {
+    row: rowIn('pending', { applied: specOf('small', { dependsOn: ['db'] }), attempt: 2 }),
+    world: { unmetDependency: () => 'db', hasTurn: () => false },
+    next: REST,
+    changes: { state: 'done', applied: SMALL, attempt: 0, ...SINCE_NOW },
+  },
+
+  'what it depends on is not done': {
+    row: rowIn('pending'),
+    world: { unmetDependency: () => 'db' },
+    next: { kind: 'after', server: 'db' },
+  },
+  'it is to be created': {
+    row: rowIn('pending', { provider: null }),
+    world: { hasTurn: () => false },
+    next: RUN,
+    changes: {
+      state: 'creating',
+      provider: 'lab',
+      action: { id: '7.create', operation: 'create', spec: SMALL, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'it is to be created after a delete of it began': {
+    row: rowIn('pending', { touched: true }),
+    next: RUN,
+    changes: {
+      state: 'creating',
+      touched: false,
+      incarnation: 8,
+      action: { id: '8.create', operation: 'create', spec: SMALL, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'it is to be created, and nobody may call now': { row: rowIn('pending'), world: NO_ROOM, next: ROOM },
+  'it is to be updated': {
+    row: outdated,
+    next: RUN,
+    changes: {
+      state: 'updating',
+      touched: true,
+      action: { id: '7.update.2', operation: 'update', spec: LARGE, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'it is to be updated, and what it depends on is not done': {
+    row: outdated,
+    world: { unmetDependency: () => 'db' },
+    next: { kind: 'after', server: 'db' },
+  },
+  'it is to be updated, and others of its group are away': {
+    row: outdated,
+    world: { hasTurn: () => false },
+    next: { kind: 'turn' },
+  },
+  'it is to be updated, and its group rests': {
+    row: outdated,
+    world: { hasTurn: () => SOON },
+    next: { kind: 'at', time: SOON },
+  },
+  'it is to be updated, and too many updates of its commit have failed': {
+    row: outdated,
+    world: { failedBefore: () => 'web-2' },
+    next: { kind: 'after', server: 'web-2' },
+  },
+  'it is to be replaced, and too much is deleted already': {
+    row: rowIn('pending', { applied: SMALL, replacing: true }),
+    world: { mayReplace: () => false },
+    next: { kind: 'review' },
+  },
+  'it is to be replaced, which a person has approved': {
+    row: rowIn('pending', { applied: SMALL, replacing: true, approved: true }),
+    world: { mayReplace: () => false },
+    next: RUN,
+    changes: {
+      state: 'deleting',
+      touched: true,
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'its instance is suspended until a time': {
+    row: outdated,
+    world: { stoppedUntil: SOON },
+    next: { kind: 'at', time: SOON },
+  },
+  'its instance is held until somebody says so': {
+    row: unwanted,
+    world: { stoppedUntil: Number.POSITIVE_INFINITY },
+    next: REST,
+  },
+  'an update of it began and nobody knows how far it came': {
+    row: rowIn('pending', { applied: SMALL, touched: true }),
+    next: RUN,
+    changes: {
+      state: 'updating',
+      action: { id: '7.update.2', operation: 'update', spec: SMALL, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'it is to be replaced': {
+    row: rowIn('pending', { applied: SMALL, replacing: true }),
+    next: RUN,
+    changes: {
+      state: 'deleting',
+      touched: true,
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+};
+
+describe('the next step, where', () => {
+  it.each(Object.entries(CASES))('%s', (_name, { row, world, next, changes }) => {
+    const step = decide(row, openWorld(world));
+    expect(step.next).toEqual(next);
+    if (changes === undefined) expect(step.row).toBe(row);
+    else expect(step.row).toEqual(changes === null ? null : { ...row, ...changes });
+  });
+});
+
+it('asks with the row as it is by then', () => {
+  const asked: string[] = [];
+  const world = openWorld({
+    providerFor: ({ state }) => {
+      asked.push(state);
+      return { name: 'lab', timeoutMs: 1000 };
+    },
+  });
+  decide(rowIn('retrying', { due: at(NOW) }), world);
+  expect(asked).toEqual(['pending']);
+});

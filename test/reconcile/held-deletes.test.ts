@@ -1,0 +1,123 @@
+// Deletes that are under way when a commit brings more: held with it, and let go with it.
+import { describe, expect, it } from 'vitest';
+import { answerOf } from './build.ts';
+import { Core } from './core.ts';
+
+const TEMPLATE = `parameters: { count: "1" }
+resources:
+  s: { type: Platform::ResourceGroup, properties: { count: "<<count>>", resource_def: { properties: {} } } }
+`;
+
+function instance(count: number): string {
+  return `stackTemplate: t\nparameters: { count: "${count}" }\n`;
+}
+
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'clients/A1.yaml': 'role: administrator\n',
+  'stacks/templates/t.yaml': TEMPLATE,
+  'stacks/instances/a.yaml': instance(3),
+  'stacks/instances/b.yaml': instance(3),
+};
+
+/** An estate of which `a` is to lose a server, but the provider cannot delete. */
+async function stuck(): Promise<Core> {
+  const core = new Core({ retry: { attempts: 1, failedSeconds: 60 } });
+  core.source.commit(FILES);
+  await core.look();
+  core.provider.script = ({ operation }) =>
+    operation === 'delete' ? Promise.resolve(answerOf('failed', { message: 'busy' })) : undefined;
+  core.source.commit({ 'stacks/instances/a.yaml': instance(2) });
+  await core.look();
+  expect(core.states()).toMatchObject({ 'a-s-3': 'failed', 'a-s-2': 'done' });
+  return core;
+}
+
+describe('a delete that is under way', () => {
+  it('counts with those of a later commit, and waits with them', async () => {
+    const core = await stuck();
+    core.source.commit({ 'stacks/instances/b.yaml': instance(1) });
+    await core.look();
+    expect(core.operator.held().map(({ instance, resources }) => [instance, resources])).toEqual([
+      ['a', ['a-s-3']],
+      ['b', ['b-s-2', 'b-s-3']],
+    ]);
+    core.provider.script = () => undefined;
+    const calls = core.calls('delete').length;
+    await core.pass(3_600_000);
+    expect(core.calls('delete')).toHaveLength(calls);
+    await core.approve(core.held('b')?.digest ?? '');
+    expect(core.states()).toEqual({ 'a-s-1': 'done', 'a-s-2': 'done', 'a-s-3': expect.anything(), 'b-s-1': 'done' });
+    expect(core.held('a')).toBeDefined();
+    await core.approve(core.held('a')?.digest ?? '');
+    await core.pass(60_000);
+    expect(core.states()).toEqual({ 'a-s-1': 'done', 'a-s-2': 'done', 'b-s-1': 'done' });
+    expect(core.ledger.list('removal').size).toBe(0);
+  });
+
+  it('ends with a commit that wants the server again, although it is held', async () => {
+    const core = await stuck();
+    core.source.commit({ 'stacks/instances/b.yaml': instance(1) });
+    await core.look();
+    core.source.commit({ 'stacks/instances/a.yaml': instance(3) });
+    await core.look();
+    expect(core.held('a')).toBeUndefined();
+    expect(core.held('b')?.resources).toEqual(['b-s-2', 'b-s-3']);
+    core.provider.script = () => undefined;
+    await core.pass(60_000);
+    expect(core.states()).toMatchObject({ 'a-s-1': 'done', 'a-s-2': 'done', 'a-s-3': 'done' });
+  });
+
+  it('counts for an hour from when it has happened', async () => {
+    const core = await stuck();
+    core.provider.script = () => undefined;
+    await core.pass(60_000);
+    expect(core.ledger.list('removal').size).toBe(1);
+    core.source.commit({ 'stacks/instances/b.yaml': instance(1) });
+    await core.look();
+    expect(core.held('b')?.reason).toContain('1 were within the last hour');
+    core.source.commit({ 'stacks/instances/b.yaml': instance(3) });
+    await core.look();
+    await core.pass(3_600_000);
+    core.source.commit({ 'stacks/instances/b.yaml': instance(1) });
+    await core.look();
+    expect(core.operator.held()).toEqual([]);
+    expect(Object.keys(core.states())).toEqual(['a-s-1', 'a-s-2', 'b-s-1']);
+  });
+});
+
+describe('while the newest commit is not followed', () => {
+  it('an approval of what is followed counts, and the newest is still held since it was', async () => {
+    const core = new Core();
+    core.source.commit(FILES);
+    await core.look();
+    const followed = core.source.commit({ 'stacks/instances/a.yaml': null });
+    await core.look();
+    const rewritten = core.source.commit(FILES, { parents: [] });
+    await core.look();
+    const history = core.held(null);
+    expect(history).toMatchObject({ kind: 'history', digest: `history-${rewritten}` });
+    core.clock.advance(5_000);
+    await core.approve(core.held('a')?.digest ?? '');
+    expect(Object.keys(core.states())).toEqual(['b-s-1', 'b-s-2', 'b-s-3']);
+    expect(core.held(null)).toEqual(history);
+    expect(core.reader.commit()).toBe(followed);
+    core.source.reset(followed);
+    await core.look();
+    expect(core.operator.held()).toEqual([]);
+  });
+
+  it('what is wrong is told of the commit that was looked into', async () => {
+    const core = new Core();
+    const followed = core.source.commit({ ...FILES, 'stacks/instances/c.yaml': 'stackTemplate: none\n' });
+    await core.look();
+    expect(core.operator.problems()).toMatchObject({ commit: followed, problems: [{ code: 'unknown_template' }] });
+    core.source.commit(FILES, { parents: [] });
+    await core.look();
+    expect(core.operator.problems()).toMatchObject({ commit: followed, problems: [{ code: 'unknown_template' }] });
+    const wrong = core.source.commit({ 'tree.yaml': 'name: [\n' }, { parents: [followed] });
+    await core.look();
+    expect(core.operator.problems().commit).toBe(wrong);
+    expect(core.operator.problems().problems.map(({ code }) => code)).toContain('yaml_syntax');
+  });
+});

@@ -1,0 +1,182 @@
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { KeyedQueue } from '../../src/reconcile/keyed-queue.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+/** A queue whose handling of a name ends when the test says so. */
+function openQueue(concurrency = 2) {
+  const clock = new ManualClock();
+  const started: string[] = [];
+  const running = new Map<string, () => void>();
+  const queue = new KeyedQueue({
+    clock,
+    concurrency,
+    handle(name) {
+      if (running.has(name)) throw new Error(`${name} twice at once`);
+      started.push(name);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      running.set(name, () => {
+        running.delete(name);
+        resolve();
+      });
+      return promise;
+    },
+  });
+  /** Ends the handling of a name, and lets what follows from it happen. */
+  async function end(name: string): Promise<void> {
+    running.get(name)?.();
+    await settle();
+  }
+  return { queue, clock, started, running, end };
+}
+
+/** Lets everything happen that waits for nothing but its turn. */
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('a name', () => {
+  it('is handled once, however often it was asked for before its turn', async () => {
+    const { queue, started, end } = openQueue(1);
+    for (const name of ['a', 'b', 'b', 'b']) queue.add(name);
+    expect(queue.size).toBe(1);
+    await end('a');
+    await end('b');
+    expect(started).toEqual(['a', 'b']);
+  });
+
+  it('is never handled twice at once, and once more if it was asked for meanwhile', async () => {
+    const { queue, started, end } = openQueue();
+    queue.add('a');
+    queue.add('a');
+    queue.add('a');
+    await settle();
+    expect(started).toEqual(['a']);
+    await end('a');
+    expect(started).toEqual(['a', 'a']);
+    await end('a');
+    expect(started).toEqual(['a', 'a']);
+  });
+
+  it('that comes again takes its place behind those that wait', async () => {
+    const { queue, started, end } = openQueue(1);
+    for (const name of ['a', 'b', 'a']) queue.add(name);
+    await end('a');
+    await end('b');
+    expect(started).toEqual(['a', 'b', 'a']);
+  });
+});
+
+it('handles no more names at once than allowed', async () => {
+  const { queue, started, running, end } = openQueue(2);
+  for (const name of ['a', 'b', 'c', 'd']) queue.add(name);
+  expect([...running.keys()]).toEqual(['a', 'b']);
+  await end('b');
+  expect([...running.keys()]).toEqual(['a', 'c']);
+  expect(started).toEqual(['a', 'b', 'c']);
+});
+
+describe('a wish for later', () => {
+  it('is fulfilled at its time', () => {
+    const { queue, clock, started } = openQueue();
+    queue.addAfter('a', 1000);
+    clock.advance(999);
+    expect(started).toEqual([]);
+    clock.advance(1);
+    expect(started).toEqual(['a']);
+  });
+
+  it.each([
+    [1000, 5000],
+    [5000, 1000],
+  ])('after %d ms gives way to the next one, after %d ms', (first, second) => {
+    const { queue, clock, started } = openQueue();
+    queue.addAfter('a', first);
+    queue.addAfter('a', second);
+    expect(clock.pending).toBe(1);
+    clock.advance(second - 1);
+    expect(started).toEqual([]);
+    clock.advance(1);
+    expect(started).toEqual(['a']);
+  });
+
+  it('is forgotten when the name is asked for at once', async () => {
+    const { queue, clock, started, end } = openQueue();
+    queue.addAfter('a', 1000);
+    queue.add('a');
+    await end('a');
+    expect(clock.pending).toBe(0);
+    clock.advance(2000);
+    expect(started).toEqual(['a']);
+  });
+
+  it('of the one who is being handled counts', async () => {
+    const { queue, clock, started, end } = openQueue();
+    queue.add('a');
+    queue.addAfter('a', 1000);
+    await end('a');
+    clock.advance(1000);
+    expect(started).toEqual(['a', 'a']);
+  });
+});
+
+describe('stop', () => {
+  it('waits for what is being handled, and starts nothing that waited', async () => {
+    const { queue, clock, started, end } = openQueue(1);
+    queue.add('a');
+    queue.add('a');
+    queue.add('b');
+    queue.addAfter('c', 1000);
+    const stopped = vi.fn();
+    const stopping = queue.stop().then(stopped);
+    await settle();
+    expect(stopped).not.toHaveBeenCalled();
+    await end('a');
+    await stopping;
+    clock.advance(2000);
+    expect(started).toEqual(['a']);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('takes no more names', async () => {
+    const { queue, clock, started } = openQueue();
+    await queue.stop();
+    queue.add('a');
+    queue.addAfter('b', 10);
+    clock.advance(10);
+    expect(started).toEqual([]);
+    await queue.stop();
+  });
+});
+
+it('handles every name after it was asked for last, whatever the order of things', async () => {
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('add' as const), name: fc.constantFrom('a', 'b', 'c', 'd') }),
+    fc.record({ kind: fc.constant('end' as const), name: fc.constantFrom('a', 'b', 'c', 'd') }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 3 }), async (steps, concurrency) => {
+      const { queue, started, running, end } = openQueue(concurrency);
+      const owed = new Set<string>();
+      for (const { kind, name } of steps) {
+        const count = started.length;
+        if (kind === 'add') {
+          owed.add(name);
+          queue.add(name);
+        } else {
+          await end(name);
+        }
+        expect(running.size).toBeLessThanOrEqual(concurrency);
+        for (const each of started.slice(count)) owed.delete(each);
+      }
+      for (let rounds = 0; running.size > 0 && rounds < 100; rounds++) {
+        const count = started.length;
+        for (const name of [...running.keys()]) await end(name);
+        for (const each of started.slice(count)) owed.delete(each);
+      }
+      expect([...owed]).toEqual([]);
+      expect(queue.size).toBe(0);
+    }),
+    { numRuns: 60 },
+  );
+});

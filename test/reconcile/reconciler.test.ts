@@ -1,0 +1,311 @@
+// The loop itself, over rows in memory and a provider that does as it is told: intent before action, nobody forgotten.
+import { describe, expect, it } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import type { ServerRow } from '../../src/model/recorded.ts';
+import { ServiceError } from '../../src/model/service-error.ts';
+import type { Answer } from '../../src/providers/provider.ts';
+import { createRegistry } from '../../src/providers/registry.ts';
+import { CommitGate } from '../../src/reconcile/commit-gate.ts';
+import { Ledger } from '../../src/reconcile/ledger.ts';
+import { Reconciler } from '../../src/reconcile/reconciler.ts';
+import type { Change } from '../../src/store/store.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { MemoryStore } from '../support/memory-store.ts';
+import { ScriptedProvider, untilAborted } from '../support/scripted-provider.ts';
+import { answerOf, at, LARGE, RETRY, rowIn, running, SMALL, specOf } from './build.ts';
+
+const SETTINGS = {
+  ...{ name: 'lab', match: { kind: null, properties: {} }, implementation: 'simulated' as const },
+  options: { file: '', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 },
+  ...{ timeoutSeconds: 60, checkSeconds: 300, drift: 'report' as const, retry: RETRY },
+};
+const CALLS_MAX = 3;
+
+/** A store whose next commits fail as a test says. */
+class FailingStore extends MemoryStore {
+  readonly failures: Error[] = [];
+
+  override async commit(changes: readonly Change[]): Promise<void> {
+    const failure = this.failures.shift();
+    if (failure !== undefined) throw failure;
+    await super.commit(changes);
+  }
+}
+
+async function open(rows: Readonly<Record<string, ServerRow>>, random: () => number = () => 0.5) {
+  const clock = new ManualClock();
+  const store = new FailingStore();
+  const ledger = new Ledger(store);
+  const changes = Object.entries(rows).map(
+    ([name, value]): Change => ({ kind: 'server', name, value, expected: undefined }),
+  );
+  await ledger.commit(changes);
+  const provider = new ScriptedProvider();
+  const registry = createRegistry([{ ...SETTINGS, concurrency: CALLS_MAX }], () => provider);
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line) => lines.push(line) });
+  const gate = new CommitGate();
+  const reconciler = new Reconciler({
+    ...{ ledger, gate, registry, clock, log, concurrency: 10, graceMs: 1_000, random },
+    deleteBudget: { percent: 100, least: 1_000, most: 1_000 },
+    review: () => undefined,
+    recordOf: (server) => ({ name: server }),
+  });
+
+  function states(): Record<string, string> {
+    return Object.fromEntries([...store.list('server')].map(([name, { state }]) => [name, state]));
+  }
+
+  /** Looks at all, and lets time pass, second by second, until nothing waits any more. */
+  async function run(): Promise<void> {
+    reconciler.look(Object.keys(rows), 'test');
+    for (let second = 0; second < 20_000; second += 1) {
+      await settle();
+      if (clock.pending === 0) return;
+      clock.advance(1_000);
+    }
+    throw new Error(`never comes to rest: ${JSON.stringify(states())}`);
+  }
+
+  return { clock, store, ledger, provider, reconciler, gate, lines, states, run };
+}
+
+/** Lets everything happen that waits for nothing but its turn. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A server that the store has just learned of. */
+function newcomer(name: string, dependsOn: readonly string[] = []): ServerRow {
+  const wanted = specOf('small', { properties: { name }, dependsOn });
+  return rowIn('pending', { wanted, seen: false, provider: null, key: name, index: null });
+}
+
+/** Numbers in [0, 1) that look like chance and are the same every time. */
+function chance(): () => number {
+  let state = 1;
+  return () => {
+    state = (state * 16807) % 2147483647;
+    return state / 2147483647;
+  };
+}
+
+describe('many servers', () => {
+  const names = Array.from({ length: 60 }, (_, index) => `s-${index}`);
+
+  it('that depend on one another get there, with a provider that fails often and has little room', async () => {
+    const needs = (index: number): string[] => names.slice(Math.max(0, index - 2), index);
+    const rows = Object.fromEntries(names.map((name, index) => [name, newcomer(name, needs(index))]));
+    const random = chance();
+    const { provider, run, states, store } = await open(rows, random);
+    let live = 0;
+    let most = 0;
+    provider.script = async (call) => {
+      const isCreate = call.operation === 'create';
+      if (isCreate) {
+        const index = names.indexOf(call.resource);
+        const notDone = needs(index).filter((name) => store.read('server', name)?.state !== 'done');
+        expect(notDone, `${call.resource} is created before what it depends on`).toEqual([]);
+      }
+      live += 1;
+      most = Math.max(most, live);
+      await new Promise((resolve) => setImmediate(resolve));
+      live -= 1;
+      const fate = random();
+      if (fate < 0.2) throw new Error('connection reset');
+      return fate < 0.4 ? answerOf('retryable', { message: 'full' }) : provider.act(call);
+    };
+    await run();
+    expect(states()).toEqual(Object.fromEntries(names.map((name) => [name, 'done'])));
+    expect(most).toBe(CALLS_MAX);
+  });
+
+  it('that depend on one another go in the reverse order', async () => {
+    const rows = Object.fromEntries(
+      names.map((name, index) => {
+        const applied = specOf('small', { dependsOn: names.slice(index - 1, index) });
+        return [name, rowIn('marked for delete', { applied, wanted: null })];
+      }),
+    );
+    const { provider, run, states } = await open(rows);
+    await run();
+    expect(states()).toEqual({});
+    expect(provider.calls.map(({ resource }) => resource)).toEqual(names.toReversed());
+  });
+});
+
+describe('an intent', () => {
+  it('is durable before the provider is called', async () => {
+    const { provider, run, store, states } = await open({ 'web-1': newcomer('web-1') });
+    const seen: unknown[] = [];
+    provider.script = ({ operation, resource, action }) => {
+      if (operation === 'create') seen.push([action, store.read('server', resource)?.action?.id]);
+      return undefined;
+    };
+    await run();
+    expect(seen).toEqual([['web-1.7.create', '7.create']]);
+    expect(states()).toEqual({ 'web-1': 'done' });
+  });
+
+  it('that cannot be recorded leads to no call, gives its room back and is tried again', async () => {
+    const { provider, run, store, states, lines } = await open({ 'web-1': rowIn('pending') });
+    store.failures.push(new Error('disk full'));
+    await run();
+    expect(provider.calls.map(({ operation }) => operation)).toEqual(['create']);
+    expect(states()).toEqual({ 'web-1': 'done' });
+    expect(lines.join()).toContain('pass failed; it is tried again');
+  });
+
+  it('that meets a conflict is decided again at once, without a word', async () => {
+    const { provider, run, store, states, lines } = await open({ 'web-1': rowIn('pending') });
+    store.failures.push(new ServiceError('conflict', 'changed meanwhile'));
+    await run();
+    expect(provider.calls.map(({ operation }) => operation)).toEqual(['create']);
+    expect(states()).toEqual({ 'web-1': 'done' });
+    expect(lines.join()).not.toContain('pass failed');
+  });
+
+  it('of which nobody knows the end is looked at, and not carried out twice', async () => {
+    const creating = rowIn('creating', { action: running('create', SMALL) });
+    const { provider, run, states } = await open({ 'web-1': creating });
+    provider.act({ ...CALL, operation: 'create' });
+    await run();
+    expect(provider.calls.map(({ operation }) => operation)).toEqual(['check']);
+    expect(states()).toEqual({ 'web-1': 'done' });
+  });
+
+  it('of which nobody knows the end begins again where nothing came of it', async () => {
+    const { provider, run, states } = await open({ 'web-1': rowIn('creating', { action: running('create', SMALL) }) });
+    await run();
+    expect(provider.calls.map(({ operation, action }) => [operation, action])).toEqual([
+      ['check', 'web-1.7.create'],
+      ['create', 'web-1.7.create'],
+    ]);
+    expect(states()).toEqual({ 'web-1': 'done' });
+  });
+});
+
+const CALL = {
+  action: 'c0',
+  resource: 'web-1',
+  kind: 'Platform::Server',
+  properties: SMALL.properties,
+  record: {},
+  applied: null,
+  outputs: null,
+  deadline: at(0),
+};
+
+describe('an answer', () => {
+  it('that cannot be recorded is recorded later, and nothing is asked twice', async () => {
+    const { provider, run, store, states } = await open({ 'web-1': rowIn('pending') });
+    provider.script = () => {
+      store.failures.push(new Error('disk full'), new Error('disk full'));
+      return undefined;
+    };
+    await run();
+    expect(provider.calls).toHaveLength(1);
+    expect(states()).toEqual({ 'web-1': 'done' });
+  });
+
+  it('for a server that is gone by then is forgotten', async () => {
+    const { provider, run, ledger, store, states } = await open({ 'web-1': rowIn('pending') });
+    provider.script = async () => {
+      const expected = store.read('server', 'web-1');
+      await ledger.commit([{ kind: 'server', name: 'web-1', value: null, expected }]);
+      return answerOf('done');
+    };
+    await run();
+    expect(states()).toEqual({});
+  });
+});
+
+describe('a roll-out', () => {
+  function member(name: string, pauseSeconds: number): ServerRow {
+    const row = rowIn('pending', { applied: SMALL, wanted: LARGE, key: 'web', index: name });
+    return { ...row, policy: { ...row.policy, pauseSeconds } };
+  }
+
+  it('takes one after the other, and rests between them', async () => {
+    const names = ['web-1', 'web-2', 'web-3'];
+    const { provider, run, clock, states } = await open(
+      Object.fromEntries(names.map((name) => [name, member(name, 10)])),
+    );
+    const times: number[] = [];
+    for (const name of names) provider.act({ ...CALL, operation: 'create', resource: name });
+    provider.script = () => {
+      times.push(clock.now());
+      return undefined;
+    };
+    await run();
+    expect(states()).toEqual({ 'web-1': 'done', 'web-2': 'done', 'web-3': 'done' });
+    expect(provider.calls.map(({ resource }) => resource).toSorted()).toEqual(names);
+    const [first = 0, second = 0, third = 0] = times;
+    expect([second - first, third - second]).toEqual([10_000, 10_000]);
+  });
+
+  it('stops where one gives up, and goes on when that one has succeeded', async () => {
+    const names = ['web-1', 'web-2', 'web-3'];
+    const { provider, run, clock, states } = await open(
+      Object.fromEntries(names.map((name) => [name, member(name, 0)])),
+    );
+    for (const name of names) provider.act({ ...CALL, operation: 'create', resource: name });
+    const begun = clock.now();
+    const tries: string[] = [];
+    provider.script = ({ resource }) => {
+      tries.push(resource);
+      const isOver = clock.now() - begun < RETRY.failedSeconds * 1000;
+      return isOver ? Promise.resolve(answerOf('failed', { message: 'bad image' })) : undefined;
+    };
+    await run();
+    expect(new Set(tries.slice(0, 2)).size, 'the others begin before the first has succeeded').toBe(1);
+    expect(tries).toHaveLength(4);
+    expect(states()).toEqual({ 'web-1': 'done', 'web-2': 'done', 'web-3': 'done' });
+  });
+});
+
+it('forgets an instance with its last server', async () => {
+  const rows = {
+    'web-1': rowIn('marked for delete', { wanted: null, applied: SMALL }),
+    'web-2': rowIn('marked for delete', { wanted: null, applied: SMALL }),
+  };
+  const { run, ledger, store } = await open(rows);
+  for (const name of ['shop', 'other']) {
+    const value = { path: `stacks/instances/${name}.yaml`, oid: 'beef', object: {} };
+    await ledger.commit([{ kind: 'leaving', name, value, expected: undefined }]);
+  }
+  const there = rowIn('done', { applied: SMALL, wanted: SMALL, instance: 'other' });
+  await ledger.commit([{ kind: 'server', name: 'api-1', value: there, expected: undefined }]);
+  await run();
+  expect([...store.list('leaving').keys()]).toEqual(['other']);
+});
+
+describe('stop', () => {
+  it('records how the calls end that run, and starts no others', async () => {
+    const { reconciler, provider, states, lines } = await open({ a: rowIn('pending'), b: newcomer('b', ['a']) });
+    const answer = Promise.withResolvers<Answer>();
+    provider.script = ({ resource }) => (resource === 'a' ? answer.promise : undefined);
+    reconciler.look(['a', 'b'], 'test');
+    await settle();
+    const stopping = reconciler.stop(10_000);
+    answer.resolve(answerOf('done'));
+    await stopping;
+    expect(states()).toEqual({ a: 'done', b: 'pending' });
+    expect(provider.calls.filter(({ operation }) => operation === 'create').map(({ resource }) => resource)).toEqual([
+      'a',
+    ]);
+    expect(lines.join()).not.toContain('error');
+  });
+
+  it('leaves what takes too long to the next start', async () => {
+    const { reconciler, provider, states, clock } = await open({ a: rowIn('pending') });
+    provider.script = (_call, signal) => untilAborted(signal);
+    reconciler.look(['a'], 'test');
+    await settle();
+    const stopping = reconciler.stop(10_000);
+    clock.advance(10_000);
+    await stopping;
+    await settle();
+    expect(states()).toEqual({ a: 'creating' });
+  });
+});

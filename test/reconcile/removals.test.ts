@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import type { ServerRow } from '../../src/model/recorded.ts';
+import { REMOVAL_MS } from '../../src/reconcile/hold-rows.ts';
+import { Ledger } from '../../src/reconcile/ledger.ts';
+import { openRemovals, recentRemovals, removalsMax, removalsUnderWay } from '../../src/reconcile/removals.ts';
+import type { Change } from '../../src/store/store.ts';
+import { MemoryStore } from '../support/memory-store.ts';
+import { at, NOW, rowIn, SMALL } from './build.ts';
+
+const BUDGET = { percent: 10, least: 5, most: 20 };
+
+it.each([
+  [0, 5],
+  [50, 5],
+  [59, 5],
+  [60, 6],
+  [69, 6],
+  [199, 19],
+  [200, 20],
+  [10_000, 20],
+])('of %d servers, %d may go without a yes', (servers, count) => {
+  expect(removalsMax(BUDGET, servers)).toBe(count);
+});
+
+it('the upper bound holds against the lower one, and nothing may mean nothing', () => {
+  expect(removalsMax({ percent: 10, least: 9, most: 3 }, 50)).toBe(3);
+  expect(removalsMax({ percent: 0, least: 0, most: 20 }, 1_000)).toBe(0);
+});
+
+/** A ledger with these servers, and deletes that happened that many milliseconds ago. */
+async function ledgerOf(rows: Readonly<Record<string, ServerRow>>, deletedMsAgo: readonly number[] = []) {
+  const ledger = new Ledger(new MemoryStore());
+  const servers = Object.entries(rows).map(
+    ([name, value]): Change => ({ kind: 'server', name, value, expected: undefined }),
+  );
+  const removals = deletedMsAgo.map((ms, index): Change => {
+    return { kind: 'removal', name: `gone-${index}/1`, value: { time: at(NOW - ms) }, expected: undefined };
+  });
+  await ledger.commit([...servers, ...removals]);
+  return ledger;
+}
+
+const leaving = rowIn('marked for delete', { wanted: null, applied: SMALL });
+const replaced = rowIn('pending', { applied: SMALL, replacing: true, incarnation: 9 });
+
+describe('under way', () => {
+  it.each<[name: string, row: ServerRow, counts: boolean]>([
+    ['a server that no commit wants', leaving, true],
+    ['one whose delete runs', { ...leaving, state: 'deleting' }, true],
+    ['one whose delete failed', { ...leaving, state: 'failed' }, true],
+    ['one that is replaced', replaced, true],
+    ['one that is there', rowIn('done', { applied: SMALL }), false],
+    ['one that was approved', { ...leaving, approved: true }, false],
+    ['a replacement that was approved', { ...replaced, approved: true }, false],
+    ['one that is gone already and is built anew', rowIn('pending', { applied: null, replacing: true }), false],
+    ['one that no provider was ever told to make', { ...leaving, provider: null }, false],
+    ['one that is retained', { ...leaving, policy: { ...leaving.policy, deletion: 'retain' } }, false],
+  ])('is %s: %#', async (_name, row, counts) => {
+    const ledger = await ledgerOf({ 'web-1': row, other: rowIn('done', { applied: SMALL, instance: 'other' }) });
+    const removal = { server: 'web-1', incarnation: row.incarnation };
+    expect([...removalsUnderWay(ledger)]).toEqual(counts ? [['shop', [removal]]] : []);
+  });
+
+  it('is told by instance', async () => {
+    const ledger = await ledgerOf({ a: leaving, b: replaced, x: { ...leaving, instance: 'office' } });
+    expect(Object.fromEntries(removalsUnderWay(ledger))).toEqual({
+      shop: [
+        { server: 'a', incarnation: 7 },
+        { server: 'b', incarnation: 9 },
+      ],
+      office: [{ server: 'x', incarnation: 7 }],
+    });
+  });
+});
+
+it('an hour counts to the millisecond, and with what is under way', async () => {
+  const ledger = await ledgerOf({ a: leaving, b: replaced }, [0, REMOVAL_MS - 1, REMOVAL_MS, REMOVAL_MS * 2]);
+  expect(recentRemovals(ledger, NOW)).toBe(2);
+  expect(openRemovals(ledger, NOW)).toBe(4);
+  expect(openRemovals(ledger, NOW + REMOVAL_MS)).toBe(2);
+});

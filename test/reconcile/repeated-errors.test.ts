@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest';
+import { RepeatedErrors } from '../../src/reconcile/repeated-errors.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+function open() {
+  const clock = new ManualClock();
+  return { clock, errors: new RepeatedErrors(clock) };
+}
+
+it('tells an error once a minute, and how often it came meanwhile', () => {
+  const { clock, errors } = open();
+  expect(errors.tell(new Error('disk full'))).toEqual({ repeated: undefined });
+  for (let second = 1; second < 60; second++) {
+    clock.advance(1_000);
+    expect(errors.tell(new Error('disk full'))).toBeUndefined();
+  }
+  clock.advance(1_000);
+  expect(errors.tell(new Error('disk full'))).toEqual({ repeated: 59 });
+  clock.advance(60_000);
+  expect(errors.tell(new Error('disk full'))).toEqual({ repeated: undefined });
+});
+
+it('tells errors of other words at once, whatever they are', () => {
+  const { errors } = open();
+  const told = [new Error('one'), new Error('two'), 'one', 'three', undefined].map((error) => errors.tell(error));
+  expect(told.map((each) => each !== undefined)).toEqual([true, true, false, true, true]);
+});
+
+it('is not kept quiet by a clock that was set back', () => {
+  const { clock, errors } = open();
+  errors.tell('disk full');
+  clock.advance(-3_600_000);
+  expect(errors.tell('disk full')).toBeDefined();
+});
+
+it('forgets the oldest of many', () => {
+  const { errors } = open();
+  for (let index = 0; index <= 100; index++) errors.tell(`error ${index}`);
+  expect(errors.tell('error 100')).toBeUndefined();
+  expect(errors.tell('error 0')).toBeDefined();
+});

@@ -1,0 +1,276 @@
+// Servers that their provider can only change by building them anew: each is a delete, and counts as one.
+import { describe, expect, it } from 'vitest';
+import type { JsonMap } from '../../src/model/json.ts';
+import type { Answer } from '../../src/providers/provider.ts';
+import { answerOf } from './build.ts';
+import { Core, type CoreOptions } from './core.ts';
+
+function templateText(size: string, pace: string): string {
+  return `parameters: { count: "1" }
+resources:
+  s:
+    type: Platform::ResourceGroup
+    properties: { count: "<<count>>", ${pace}resource_def: { properties: { size: ${size} } } }
+`;
+}
+
+const TEMPLATE = 'stacks/templates/t.yaml';
+
+function files(counts: Readonly<Record<string, number>>, size = 'small', pace = ''): Readonly<Record<string, string>> {
+  const instances = Object.entries(counts).map(([name, count]) => [
+    `stacks/instances/${name}.yaml`,
+    `stackTemplate: t\nparameters: { count: "${count}" }\n`,
+  ]);
+  return {
+    'tree.yaml': 'name: global\ntype: common\n',
+    'clients/A1.yaml': 'role: administrator\n',
+    [TEMPLATE]: templateText(size, pace),
+    ...Object.fromEntries(instances),
+  };
+}
+
+/** Makes the provider answer every update with "replace". */
+function replaceAll(core: Core): void {
+  core.provider.script = ({ operation }): Promise<Answer> | undefined =>
+    operation === 'update' ? Promise.resolve(answerOf('replace', { message: 'another disk is needed' })) : undefined;
+}
+
+/** An estate that is up, whose provider replaces instead of updating. */
+async function up(counts: Readonly<Record<string, number>>, options: CoreOptions = {}, pace = ''): Promise<Core> {
+  const core = new Core(options);
+  core.source.commit(files(counts, 'small', pace));
+  await core.look();
+  expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
+  replaceAll(core);
+  return core;
+}
+
+/** A commit that wants every server large. */
+async function enlarge(core: Core, pace = ''): Promise<void> {
+  core.source.commit({ [TEMPLATE]: templateText('large', pace) });
+  await core.look();
+}
+
+function sizesIn(core: Core): Readonly<Record<string, unknown>> {
+  const rows = [...core.ledger.list('server')];
+  return Object.fromEntries(rows.map(([name, { applied }]) => [name, applied?.properties.size ?? 'gone']).sort());
+}
+
+function isLarge(core: Core): boolean {
+  return Object.values(sizesIn(core)).every((size) => size === 'large');
+}
+
+const ALLOWED: CoreOptions = { budget: { percent: 100, least: 100, most: 100 } };
+
+describe('a server that has to be replaced', () => {
+  it('is deleted, then created as another building, and is one server all the time', async () => {
+    const core = await up({ shop: 1 });
+    const before = core.ledger.server('shop-s-1');
+    await enlarge(core);
+    const changes = core.provider.calls.filter(({ operation }) => operation !== 'check').slice(-3);
+    expect(changes.map(({ operation }) => operation)).toEqual(['update', 'delete', 'create']);
+    expect(sizesIn(core)).toEqual({ 'shop-s-1': 'large' });
+    expect(core.ledger.server('shop-s-1')).toMatchObject({
+      ...{ state: 'done', replacing: false, touched: false, incarnation: (before?.incarnation ?? 0) + 1 },
+    });
+    expect([...core.ledger.list('removal').keys()]).toEqual([`shop-s-1/${before?.incarnation}`]);
+    const actions = core.provider.calls.filter(({ operation }) => operation === 'create').map(({ action }) => action);
+    expect(new Set(actions).size).toBe(2);
+  });
+
+  it('goes where nobody wants it by then, once', async () => {
+    const core = await up({ shop: 1, other: 1 });
+    const asked = Promise.withResolvers<Answer>();
+    core.provider.script = ({ operation }) => (operation === 'update' ? asked.promise : undefined);
+    await enlarge(core);
+    core.source.commit({ 'stacks/instances/shop.yaml': null });
+    await core.look();
+    asked.resolve(answerOf('replace'));
+    await core.settle();
+    expect(core.calls('delete').filter((server) => server === 'shop-s-1')).toEqual(['shop-s-1']);
+    expect(Object.keys(core.states())).toEqual(['other-s-1']);
+  });
+
+  it.each([
+    ['1', 1],
+    ['2', 2],
+    ['50%', 2],
+  ])('waits for its turn in its group, where max_unavailable is %s', async (written, most) => {
+    const pace = `max_unavailable: "${written}", `;
+    const core = await up({ shop: 4 }, ALLOWED, pace);
+    const script = core.provider.script;
+    const away = new Set<string>();
+    let seen = 0;
+    core.provider.script = (call, signal) => {
+      if (call.operation === 'update') away.add(call.resource);
+      seen = Math.max(seen, away.size);
+      const answer = script(call, signal);
+      if (call.operation !== 'create') return answer;
+      away.delete(call.resource);
+      return answer;
+    };
+    await enlarge(core, pace);
+    expect(isLarge(core)).toBe(true);
+    expect(seen).toBe(most);
+  });
+});
+
+describe('a server of a protected instance', () => {
+  const protectedShop = (value: boolean) => ({
+    'stacks/instances/shop.yaml': `stackTemplate: t\nparameters: { count: "1" }\nprotected: ${value}\n`,
+  });
+
+  it('is not replaced, and blocked until the protection is lifted', async () => {
+    const core = await up({ shop: 1 });
+    core.source.commit(protectedShop(true));
+    await core.look();
+    await enlarge(core);
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.ledger.server('shop-s-1')).toMatchObject({
+      ...{ state: 'blocked', reason: expect.stringMatching(/^protected: it can only be changed by building it anew/) },
+    });
+    expect(core.reader.status('shop')).toBe('Blocked');
+    expect(core.operator.held()).toEqual([]);
+    core.source.commit(protectedShop(false));
+    await core.look();
+    expect(isLarge(core)).toBe(true);
+  });
+
+  it('may be taken back to what it is', async () => {
+    const core = await up({ shop: 1 });
+    core.source.commit(protectedShop(true));
+    await core.look();
+    await enlarge(core);
+    core.provider.script = () => undefined;
+    core.source.commit({ [TEMPLATE]: templateText('small', '') });
+    await core.look();
+    expect(core.states()).toEqual({ 'shop-s-1': 'done' });
+    expect(core.calls('delete')).toEqual([]);
+  });
+});
+
+describe('replacements beyond the budget', () => {
+  it('are held, instance by instance, and go on when a person says so', async () => {
+    const core = await up({ a: 1, b: 1, c: 1, d: 1 });
+    await enlarge(core);
+    // Nothing was deleted: that all four are to be replaced was known before the first began.
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.operator.held().map(({ instance, resources }) => [instance, resources])).toEqual([
+      ['a', ['a-s-1']],
+      ['b', ['b-s-1']],
+      ['c', ['c-s-1']],
+      ['d', ['d-s-1']],
+    ]);
+    for (const instance of ['a', 'b', 'c', 'd']) expect(core.reader.status(instance)).toBe('Awaiting approval');
+    for (const instance of ['a', 'b', 'c', 'd']) await core.approve(core.held(instance)?.digest ?? '');
+    expect(isLarge(core)).toBe(true);
+    expect(core.operator.held()).toEqual([]);
+    expect(core.ledger.list('removal').size).toBe(0);
+  });
+
+  it('leave alone what is not replaced', async () => {
+    const core = await up({ a: 1, b: 1, c: 1, other: 1 });
+    core.source.commit({
+      [TEMPLATE]: templateText('large', ''),
+      'stacks/instances/other.yaml':
+        'stackTemplate: t\nparameters: { count: "2" }\nstackTemplateAdditions: { resources: { s: { properties: { resource_def: { properties: { size: small } } } } } }\n',
+    });
+    await core.look();
+    expect(core.reader.status('a')).toBe('Awaiting approval');
+    expect(core.reader.status('other')).toBe('Done');
+    expect(Object.keys(core.states())).toContain('other-s-2');
+  });
+
+  it('within a group are held when its turn comes; what was replaced before counts', async () => {
+    const core = await up({ shop: 4 });
+    await enlarge(core);
+    expect(Object.values(sizesIn(core)).filter((size) => size === 'large')).toHaveLength(2);
+    expect(core.held('shop')).toMatchObject({
+      kind: 'deletes',
+      reason: expect.stringContaining('2 were within the last hour'),
+    });
+    expect(core.held('shop')?.resources).toHaveLength(1);
+    const calls = core.provider.calls.length;
+    const again = await core.restart();
+    expect(again.held('shop')).toEqual(core.held('shop'));
+    await again.pass(60 * 60 * 1000);
+    expect(again.held('shop')).toEqual(core.held('shop'));
+    expect(again.provider.calls).toHaveLength(0);
+    expect(core.provider.calls).toHaveLength(calls);
+    await again.approve(again.held('shop')?.digest ?? '');
+    // The hour is over, so that the last one fits.
+    expect(isLarge(again)).toBe(true);
+  });
+
+  it('are held no more when a commit takes them back', async () => {
+    const core = await up({ a: 1, b: 1, c: 1 });
+    await enlarge(core);
+    expect(core.operator.held()).toHaveLength(3);
+    core.provider.script = () => undefined;
+    core.source.commit({ [TEMPLATE]: templateText('small', '') });
+    await core.look();
+    expect(core.operator.held()).toEqual([]);
+    expect(core.calls('delete')).toEqual([]);
+    expect(new Set(Object.values(sizesIn(core)))).toEqual(new Set(['small']));
+    expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
+  });
+
+  it('wait for the remote to be judged, and nothing is deleted meanwhile', async () => {
+    const core = await up({ a: 1, b: 1, c: 1 });
+    const asked = Promise.withResolvers<Answer>();
+    core.provider.script = ({ operation }) => (operation === 'update' ? asked.promise : undefined);
+    await enlarge(core);
+    core.source.isGone = true;
+    asked.resolve(answerOf('replace'));
+    await core.settle();
+    await core.pass(10_000);
+    expect(core.calls('delete')).toEqual([]);
+    core.source.isGone = false;
+    await core.pass(60_000);
+    expect(core.operator.held()).toHaveLength(3);
+  });
+});
+
+describe('an approval', () => {
+  it('that could not be judged for want of room on the disk is judged again', async () => {
+    const core = await up({ a: 1, b: 1, c: 1 });
+    await enlarge(core);
+    const digest = core.held('a')?.digest ?? '';
+    await core.operator.approve(core.order, digest);
+    core.store.failures.push(new Error('disk full'));
+    await core.settle();
+    expect(core.held('a')).toBeDefined();
+    await core.pass(10_000);
+    expect(core.held('a')).toBeUndefined();
+    expect(sizesIn(core)).toMatchObject({ 'a-s-1': 'large', 'b-s-1': 'small' });
+  });
+
+  it('is judged once', async () => {
+    const core = await up({ a: 1, b: 1, c: 1 });
+    await enlarge(core);
+    await core.approve(core.held('a')?.digest ?? '');
+    const followed = (): number => core.lines.filter(({ msg }) => msg === 'commit followed').length;
+    const before = followed();
+    for (let time = 0; time < 3; time += 1) await core.look();
+    expect(followed()).toBe(before);
+  });
+
+  it('that could not be recorded is none', async () => {
+    const core = await up({ a: 1, b: 1, c: 1 });
+    await enlarge(core);
+    core.store.failures.push(new Error('disk full'));
+    await expect(core.approve(core.held('a')?.digest ?? '')).rejects.toThrow('disk full');
+    await core.settle();
+    expect(core.operator.held()).toHaveLength(3);
+    expect(core.ledger.list('approval').size).toBe(0);
+  });
+
+  it('does not outlive the commit that made use of it', async () => {
+    const core = await up({ a: 1, b: 1, c: 1 });
+    await enlarge(core);
+    await core.approve(core.held('a')?.digest ?? '');
+    expect(core.ledger.list('approval').size).toBe(0);
+    const rows: JsonMap[] = core.lines.filter(({ msg }) => msg === 'deletes are held');
+    expect(rows.map(({ instance }) => instance)).toContain('b');
+  });
+});

@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ServerRow } from '../../src/model/recorded.ts';
+import { firstHolder } from '../../src/reconcile/holding-up.ts';
+import { groupOf, RowIndex } from '../../src/reconcile/row-index.ts';
+import { rowIn, running, SMALL, specOf } from './build.ts';
+
+const NEEDS_DB = specOf('small', { dependsOn: ['db'] });
+const LISTS_DB = specOf('small', { lists: ['db'] });
+
+describe('the index', () => {
+  function follow(index: RowIndex, name: string, rows: readonly (ServerRow | undefined)[]): void {
+    let before: ServerRow | undefined;
+    for (const row of rows) {
+      index.follow(name, before, row);
+      before = row;
+    }
+  }
+
+  it('knows who depends on a server and who lists it, as applied', () => {
+    const index = new RowIndex();
+    follow(index, 'web-1', [rowIn('done', { applied: NEEDS_DB })]);
+    follow(index, 'web-2', [rowIn('done', { applied: LISTS_DB })]);
+    follow(index, 'web-3', [rowIn('pending', { wanted: NEEDS_DB })]);
+    expect([...index.dependentsOf('db')]).toEqual(['web-1', 'web-2']);
+    expect([...index.dependentsOf('cache')]).toEqual([]);
+  });
+
+  it('counts what an action is bringing about, and forgets it with the action', () => {
+    const index = new RowIndex();
+    const creating = rowIn('creating', { action: running('create', NEEDS_DB) });
+    follow(index, 'web-1', [undefined, creating]);
+    expect([...index.dependentsOf('db')]).toEqual(['web-1']);
+    index.follow('web-1', creating, rowIn('retrying'));
+    expect([...index.dependentsOf('db')]).toEqual([]);
+  });
+
+  it('forgets what is applied no more', () => {
+    const index = new RowIndex();
+    const needing = rowIn('done', { applied: NEEDS_DB });
+    follow(index, 'web-1', [needing, { ...needing, applied: SMALL }]);
+    expect([...index.dependentsOf('db')]).toEqual([]);
+    follow(index, 'web-2', [needing, undefined]);
+    expect([...index.dependentsOf('db')]).toEqual([]);
+  });
+
+  it('knows groups and instances, and follows a server that moves', () => {
+    const index = new RowIndex();
+    const shop = rowIn('done', { instance: 'shop', key: 'web' });
+    const other = { ...shop, instance: 'other', key: 'api' };
+    follow(index, 'web-2', [shop]);
+    follow(index, 'web-1', [shop]);
+    follow(index, 'web-3', [shop, other]);
+    follow(index, 'web-4', [shop, { ...shop, key: 'api' }]);
+    follow(index, 'web-5', [shop, undefined]);
+    expect(groupOf(shop)).toBe('shop/web');
+    expect([...index.groupOf(shop)]).toEqual(['web-2', 'web-1']);
+    expect([...index.groupOf(other)]).toEqual(['web-3']);
+    expect(index.serversOf('shop')).toEqual(['web-1', 'web-2', 'web-4']);
+    expect(index.serversOf('gone')).toEqual([]);
+  });
+
+  it('says the same as a walk over all rows, whatever happened before', () => {
+    const spec = fc.record({ dependsOn: names(), lists: names() }).map((fields) => specOf('small', fields));
+    const row = fc
+      .record({ instance: name(), key: name(), applied: fc.option(spec), running: fc.option(spec) })
+      .map(({ running: to, ...fields }) => rowIn('done', { ...fields, action: to && running('create', to) }));
+    const steps = fc.array(fc.record({ name: name(), row: fc.option(row, { nil: undefined }) }), { maxLength: 30 });
+    fc.assert(
+      fc.property(steps, name(), (history, asked) => {
+        const index = new RowIndex();
+        const rows = new Map<string, ServerRow>();
+        for (const step of history) {
+          index.follow(step.name, rows.get(step.name), step.row);
+          if (step.row === undefined) rows.delete(step.name);
+          else rows.set(step.name, step.row);
+        }
+        const needy = [...rows].filter(([, { applied, action }]) =>
+          [applied, action?.spec].some((spec) => spec?.dependsOn.includes(asked) || spec?.lists.includes(asked)),
+        );
+        const inInstance = [...rows].filter(([, { instance }]) => instance === asked);
+        expect([...index.dependentsOf(asked)].sort()).toEqual(needy.map(([each]) => each).sort());
+        expect(index.serversOf(asked)).toEqual(inInstance.map(([each]) => each).sort());
+      }),
+    );
+  });
+});
+
+function name(): fc.Arbitrary<string> {
+  return fc.constantFrom('a', 'b', 'c', '__proto__');
+}
+
+function names(): fc.Arbitrary<string[]> {
+  return fc.uniqueArray(name(), { maxLength: 2 });
+}
+
+describe('who holds up a delete', () => {
+  it.each<[name: string, row: ServerRow | undefined, holdsUp: boolean]>([
+    ['one that depends on it', rowIn('done', { applied: NEEDS_DB }), true],
+    ['one that lists it', rowIn('done', { applied: LISTS_DB }), true],
+    ['one that depends on it and is to go too', rowIn('deleting', { applied: NEEDS_DB, wanted: null }), true],
+    ['one that lists it and is to go too', rowIn('deleting', { applied: LISTS_DB, wanted: null }), false],
+    ['one that is being created', rowIn('creating', { action: running('create', NEEDS_DB) }), true],
+    [
+      'one that is being created and is to go',
+      rowIn('creating', { action: running('create', NEEDS_DB), wanted: null }),
+      true,
+    ],
+    ['one whose update to it runs', rowIn('updating', { applied: SMALL, action: running('update', NEEDS_DB) }), true],
+    ['one that is not there yet', rowIn('pending', { wanted: NEEDS_DB }), false],
+    ['one that is not recorded', undefined, false],
+  ])('%s', (_name, row, holdsUp) => {
+    expect(firstHolder('db', ['db', 'web-1'], () => row)).toBe(holdsUp ? 'web-1' : undefined);
+  });
+
+  it('is never the server itself, and the first of many', () => {
+    expect(firstHolder('db', ['db'], () => rowIn('done', { applied: NEEDS_DB }))).toBeUndefined();
+    expect(firstHolder('db', ['x', 'y'], () => rowIn('done', { applied: NEEDS_DB }))).toBe('x');
+  });
+});

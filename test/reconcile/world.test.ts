@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import type { ServerRow } from '../../src/model/recorded.ts';
+import type { Provider } from '../../src/providers/provider.ts';
+import { createRegistry } from '../../src/providers/registry.ts';
+import { Ledger } from '../../src/reconcile/ledger.ts';
+import { worldOf } from '../../src/reconcile/world.ts';
+import type { ProviderSettings } from '../../src/settings.ts';
+import { MemoryStore } from '../support/memory-store.ts';
+import { answerOf, at, LARGE, NOW, RETRY, rowIn, running, SMALL, specOf } from './build.ts';
+
+const ENTRY: Omit<ProviderSettings, 'name' | 'match'> = {
+  implementation: 'simulated',
+  options: { file: '', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 },
+  timeoutSeconds: 600,
+  checkSeconds: 300,
+  drift: 'report',
+  concurrency: 10,
+  retry: RETRY,
+};
+
+/** Large servers are `big`'s, whose calls may outlive the controller; small ones are `lab`'s. */
+const ENTRIES: readonly ProviderSettings[] = [
+  { ...ENTRY, name: 'big', match: { kind: null, properties: { size: 'large' } } },
+  { ...ENTRY, name: 'lab', match: { kind: null, properties: { size: 'small' } }, timeoutSeconds: 60 },
+];
+
+function providerOf({ name }: ProviderSettings): Provider {
+  return {
+    lostActionEnds: name === 'big' ? 'after its deadline' : 'with the controller',
+    perform: async () => answerOf('done'),
+    close: async () => undefined,
+  };
+}
+
+async function worldIn(rows: Readonly<Record<string, ServerRow>>, live: readonly string[] = []) {
+  const ledger = new Ledger(new MemoryStore());
+  const changes = Object.entries(rows).map(([name, value]) => ({
+    ...{ kind: 'server' as const, name, value },
+    expected: undefined,
+  }));
+  await ledger.commit(changes);
+  const registry = createRegistry(ENTRIES, providerOf);
+  const isLive = (server: string): boolean => live.includes(server);
+  return worldOf('web-1', {
+    ledger,
+    registry,
+    now: NOW,
+    graceMs: 30_000,
+    removalsMax: () => 5,
+    isLive,
+    hasRoom: (name) => name === 'lab',
+  });
+}
+
+it('passes on the time, the room and whether a call is under way', async () => {
+  const world = await worldIn({}, ['web-1']);
+  expect(world).toMatchObject({ now: NOW, isLive: true });
+  expect([world.hasRoom('lab'), world.hasRoom('big')]).toEqual([true, false]);
+  expect(await worldIn({}, ['web-2'])).toMatchObject({ isLive: false });
+});
+
+describe('the responsible provider', () => {
+  const odd = specOf('odd');
+
+  it.each<[name: string, row: ServerRow, provider: object]>([
+    [
+      'is the entry that matches a new server',
+      rowIn('pending', { provider: null }),
+      { name: 'lab', timeoutMs: 60_000 },
+    ],
+    ['is nobody where none matches', rowIn('pending', { provider: null, wanted: odd }), { name: null }],
+    ['is the entry that made it', rowIn('done'), { name: 'lab', timeoutMs: 60_000 }],
+    ['is nobody where another matches by now', rowIn('done', { wanted: LARGE }), { name: null }],
+    [
+      'is the entry that made it where nobody wants it',
+      rowIn('marked for delete', { wanted: null, applied: LARGE }),
+      { name: 'lab', timeoutMs: 60_000 },
+    ],
+    [
+      'is nobody where its entry is gone',
+      rowIn('marked for delete', { wanted: null, provider: 'old' }),
+      { name: null },
+    ],
+  ])('%s', async (_name, row, provider) => {
+    const world = await worldIn({});
+    expect(world.providerFor(row)).toMatchObject(provider);
+  });
+
+  it.each<[row: ServerRow, reason: string]>([
+    [
+      rowIn('pending', { provider: null, wanted: odd }),
+      'no_provider: no entry under execution.providers of the settings matches its kind and properties',
+    ],
+    [
+      rowIn('done', { wanted: LARGE }),
+      'provider_changed: the provider entry "lab" of the settings made it, but "big" matches it now',
+    ],
+    [
+      rowIn('done', { wanted: odd }),
+      'provider_changed: the provider entry "lab" of the settings made it, but none matches it now',
+    ],
+  ])('says why there is none: %#', async (row, reason) => {
+    const world = await worldIn({});
+    expect(world.providerFor(row)).toEqual({ name: null, reason });
+  });
+});
+
+describe('a lost action', () => {
+  const action = running('create', SMALL);
+
+  it('of a provider that ends with the controller is over', async () => {
+    const world = await worldIn({});
+    expect(world.lostActionEnds(action)).toBe(0);
+  });
+
+  it.each(['big', 'gone from the settings'])('of "%s" may run until its deadline and the grace', async (provider) => {
+    const world = await worldIn({});
+    expect(world.lostActionEnds({ ...action, provider, deadline: at(NOW) })).toBe(NOW + 30_000);
+  });
+});
+
+describe('what is around a server', () => {
+  it('is an unmet dependency, until it is done, drifted or not', async () => {
+    const needy = rowIn('pending', { wanted: specOf('small', { dependsOn: ['a', 'b', 'c'] }) });
+    const a = rowIn('done');
+    const b = rowIn('drifted');
+    expect((await worldIn({ a, b, c: rowIn('done') })).unmetDependency(needy)).toBeUndefined();
+    expect((await worldIn({ a, b })).unmetDependency(needy)).toBe('c');
+    expect((await worldIn({ a, b: rowIn('updating'), c: rowIn('failed') })).unmetDependency(needy)).toBe('b');
+    expect((await worldIn({})).unmetDependency(rowIn('marked for delete', { wanted: null }))).toBeUndefined();
+  });
+
+  it('is who holds up its delete', async () => {
+    const row = rowIn('marked for delete', { wanted: null, applied: SMALL });
+    const holder = rowIn('done', { applied: specOf('small', { dependsOn: ['web-1'] }) });
+    expect((await worldIn({ 'web-1': row, api: holder })).holdingUp(row)).toBe('api');
+    expect((await worldIn({ 'web-1': row, api: rowIn('done', { applied: SMALL }) })).holdingUp(row)).toBeUndefined();
+  });
+
+  it('is its group: others of it, and calls that are about to be made', async () => {
+    const row = rowIn('pending', { applied: SMALL, wanted: LARGE });
+    const rows = { 'web-1': row, 'web-2': row, other: { ...row, key: 'other', touched: true } };
+    expect((await worldIn(rows)).hasTurn(row)).toBe(true);
+    expect((await worldIn(rows, ['web-1'])).hasTurn(row)).toBe(true);
+    expect((await worldIn(rows, ['web-2'])).hasTurn(row)).toBe(false);
+  });
+});
