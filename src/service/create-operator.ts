@@ -1,0 +1,183 @@
+// Carries out what people ask of the controller. See operator.ts for the contract. It writes rows and wakes whoever
+// reads them; what follows is decided where everything is decided.
+import type { Estate } from '../estate/estate.ts';
+import type { RefusedCommit } from '../estate/refused-commit.ts';
+import { advance } from '../machine/advance.ts';
+import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
+import type { ServerRow } from '../model/recorded.ts';
+import { ServiceError } from '../model/service-error.ts';
+import { didYouMean } from '../model/suggest.ts';
+import type { Change } from '../store/store.ts';
+import { heldItems } from './held-items.ts';
+import { instanceNames } from './instance-views.ts';
+import type { HeldItem, Operator, Order, Target } from './operator.ts';
+import type { RecordedRows, View } from './recorded-rows.ts';
+
+export interface OperatorOptions {
+  readonly estate: () => Estate | undefined;
+  readonly refused: () => RefusedCommit | undefined;
+  readonly rows: RecordedRows;
+  /** Writes rows while nobody else does; `changes` is called when that is so. Resolves when they are durable. */
+  readonly write: (changes: () => readonly Change[]) => Promise<readonly Change[]>;
+  /** Has servers looked at again. */
+  readonly look: (servers: Iterable<string>) => void;
+  /** Has what is held judged again. */
+  readonly review: () => void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** The same, RFC 3339 with milliseconds. */
+  readonly moment: () => string;
+}
+
+/** Returns the operator. */
+export function createOperator(options: OperatorOptions): Operator {
+  return {
+    held: () => heldIn(options),
+    problems: () => problemsIn(options),
+    ...approvals(options),
+    ...suspensions(options),
+    ...changesOfServers(options),
+  };
+}
+
+function viewOf({ estate: estateOf, rows, now }: OperatorOptions): View<Estate> {
+  const estate = estateOf();
+  if (estate !== undefined) return { estate, rows, now: now() };
+  throw new ServiceError('not_ready', 'No good commit of the stacks repository has been read yet; try again soon');
+}
+
+function heldIn({ rows, refused }: OperatorOptions): readonly HeldItem[] {
+  return heldItems(rows, refused());
+}
+
+/** Those of the newest commit; of one that nobody looked into, such as a rewritten history, nothing is known. */
+function problemsIn(options: OperatorOptions): ReturnType<Operator['problems']> {
+  const refused = options.refused();
+  const { commit, problems } =
+    refused === undefined || refused.problems.length === 0 ? viewOf(options).estate : refused;
+  return { commit, problems };
+}
+
+function approvals(options: OperatorOptions): Pick<Operator, 'approve' | 'acceptHistory'> {
+  const { rows, write, look, review, moment } = options;
+
+  async function accept({ by, reason }: Order, { digest: name, kind: what }: HeldItem): Promise<void> {
+    await write(() => {
+      const value = { what, by: by.serial, reason, time: moment() };
+      return [{ kind: 'approval', name, value, expected: rows.read('approval', name) }];
+    });
+    review();
+    if (what === 'failures') look(rows.list('server').keys());
+  }
+
+  return {
+    async approve(order, digest) {
+      const item = heldIn(options).find((one) => one.digest === digest);
+      if (item === undefined) {
+        const message = `Nothing is held under the digest "${digest}"; what is held may have changed: look at it again`;
+        throw new ServiceError('not_found', message);
+      }
+      await accept(order, item);
+      return item.instance === null ? `Approved: ${item.kind}` : `The deletes of ${item.instance} are approved`;
+    },
+    async acceptHistory(order, commit) {
+      const item = heldIn(options).find(({ kind, digest }) => kind === 'history' && digest === `history-${commit}`);
+      if (item === undefined) {
+        throw new ServiceError('not_found', `No rewritten history is held at the commit "${commit}"; give its full id`);
+      }
+      await accept(order, item);
+      return `The history is accepted at ${commit}`;
+    },
+  };
+}
+
+function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resume'> {
+  const { rows, write, look, now, moment } = options;
+  return {
+    async suspend({ by, reason }, { instance, until }) {
+      const view = viewOf(options);
+      if (instance !== null) requireInstance(view, instance);
+      if (until !== null && Date.parse(until) <= view.now) {
+        throw new ServiceError(
+          'invalid_input',
+          `"until" is ${until}, which is over: give a time that is still to come`,
+        );
+      }
+      const name = instance ?? EVERY_INSTANCE;
+      await write(() => {
+        const value = { by: by.serial, reason, since: moment(), until };
+        return [{ kind: 'suspension', name, value, expected: rows.read('suspension', name) }];
+      });
+      return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until somebody resumes it' : `until ${until}`}`;
+    },
+    async resume(_order, instance) {
+      const name = instance ?? EVERY_INSTANCE;
+      if (suspendedUntil(rows.read('suspension', name), now()) === undefined) {
+        throw new ServiceError('conflict', `${instance ?? 'Everything as a whole'} is not suspended`);
+      }
+      await write(() => [{ kind: 'suspension', name, value: null, expected: rows.read('suspension', name) }]);
+      look(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));
+      return `${instance ?? 'Every instance'} is resumed`;
+    },
+  };
+}
+
+function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'adopt'> {
+  const { rows, write, look, moment } = options;
+
+  /** Queues the servers that `isMeant` picks, with `facts` laid over their rows; returns how many. */
+  async function requeue(
+    target: Target,
+    isMeant: (row: ServerRow) => boolean,
+    facts: Partial<ServerRow> = {},
+  ): Promise<number> {
+    const names = serversOf(viewOf(options), target);
+    const written = await write(() =>
+      names.flatMap((name): Change[] => {
+        const row = rows.server(name);
+        if (row === undefined || !isMeant(row)) return [];
+        const event = row.wanted === null ? 'unwant' : 'want';
+        const value = advance(row, event, { now: moment(), due: null, attempt: 0, ...facts });
+        return [{ kind: 'server', name, value, expected: row }];
+      }),
+    );
+    look(written.map(({ name }) => name));
+    return written.length;
+  }
+
+  return {
+    async retry(_order, target) {
+      const count = await requeue(target, ({ state }) => state === 'failed' || state === 'retrying');
+      if (count > 0) return `Tried again: ${count}`;
+      throw new ServiceError('conflict', 'No server there has failed, so there is nothing to try again');
+    },
+    async adopt(_order, target) {
+      const isThere = (row: ServerRow): boolean => row.state === 'blocked' && row.reason.startsWith('exists_already:');
+      const count = await requeue(target, isThere, { adopting: true });
+      if (count > 0) return `Adopted: ${count}`;
+      throw new ServiceError('conflict', 'No server there is blocked because it exists already');
+    },
+  };
+}
+
+function requireInstance(view: View<Estate>, name: string): void {
+  const names = instanceNames(view);
+  if (names.includes(name)) return;
+  const hint = didYouMean(name, names);
+  throw new ServiceError('not_found', `There is no stack instance "${name}"${hint === null ? '' : `; ${hint}`}`);
+}
+
+function serversOf(view: View<Estate>, target: Target): readonly string[] {
+  const { rows } = view;
+  if ('all' in target) return [...rows.list('server').keys()];
+  if ('provider' in target) {
+    return [...rows.list('server')].filter(([, row]) => row.provider === target.provider).map(([name]) => name);
+  }
+  if ('instance' in target) {
+    requireInstance(view, target.instance);
+    return rows.index.serversOf(target.instance);
+  }
+  if (rows.server(target.resource) !== undefined) return [target.resource];
+  const hint = didYouMean(target.resource, rows.list('server').keys());
+  throw new ServiceError('not_found', `There is no server "${target.resource}"${hint === null ? '' : `; ${hint}`}`);
+}

@@ -1,0 +1,128 @@
+// Answers every question of the API out of the estate in force and the recorded rows. See reader.ts for the contract.
+import type { Estate } from '../estate/estate.ts';
+import { emptyMap } from '../model/json.ts';
+import { isTypeName, type Role, TYPE_NAMES, type TypeName } from '../model/names.ts';
+import type { Client, StackTemplate } from '../model/objects.ts';
+import type { ExplainedRecord, NodeRecord } from '../model/record.ts';
+import { canonicalSerial } from '../model/serial.ts';
+import { ServiceError } from '../model/service-error.ts';
+import { didYouMean } from '../model/suggest.ts';
+import { instanceNames, instanceStatus, resourceStates, viewInstance } from './instance-views.ts';
+import { explainedRecordOfNode, explainedValueOfNode, recordedNodes, recordOfNode } from './node-records.ts';
+import { viewObject, viewObjects } from './object-views.ts';
+import type { InstanceView, Reader, Served } from './reader.ts';
+import type { RecordedRows, View } from './recorded-rows.ts';
+
+export interface ReaderOptions {
+  /** The estate in force, or undefined before the first good commit. */
+  readonly estate: () => Estate | undefined;
+  readonly rows: RecordedRows;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Returns the reader. Every answer is of one moment: nothing in it waits. */
+export function createReader({ estate, rows, now }: ReaderOptions): Reader {
+  function view(): View<Estate> {
+    const inForce = estate();
+    if (inForce !== undefined) return { estate: inForce, rows, now: now() };
+    throw new ServiceError('not_ready', 'No good commit of the stacks repository has been read yet; try again soon');
+  }
+
+  function instance(name: string): Served<InstanceView> {
+    return viewInstance(view(), name) ?? unknown('stack instance', name, instanceNames(view()));
+  }
+
+  function template(name: string): Served<StackTemplate> {
+    const entry = templatesOf(view()).get(name);
+    return entry ?? unknown('stack template', name, templatesOf(view()).keys());
+  }
+
+  const explainedValue: Reader['explainedValue'] = (node, key) => {
+    const value = explainedValueOfNode(view(), node, key);
+    if (value !== undefined) return value;
+    const record = recordOfNode(view(), node) ?? unknown('node', node, recordedNodes(view()));
+    return unknown(`key in the record of "${node}":`, key, Object.keys(record));
+  };
+
+  return {
+    commit: () => view().estate.commit,
+    registered: (serial) => estate()?.clients.get(serial)?.entry.object ?? undefined,
+    instances: () => instanceNames(view()).map((name) => instance(name).body),
+    instance,
+    status: (name) => instanceStatus(view(), instance(name).body.name),
+    statusFull: (name) => resourceStates(view(), instance(name).body.name),
+    templates: () => [...templatesOf(view()).values()].map(({ body }) => body),
+    template,
+    clients: (by, role) => clientsFor(view(), by, role),
+    client: (by, serial) => clientFor(view(), by, serial),
+    types: () => TYPE_NAMES,
+    objects: (type) => viewObjects(view(), typeNamed(type)),
+    object(type, name) {
+      const served = viewObject(view(), typeNamed(type), name);
+      return served ?? unknown(`object of the type "${type}"`, name, namesOf(viewObjects(view(), typeNamed(type))));
+    },
+    records: () => recordsOf(view(), recordOfNode),
+    explainedRecords: () => recordsOf(view(), explainedRecordOfNode),
+    record: (node) => recordOfNode(view(), node) ?? unknown('node', node, recordedNodes(view())),
+    explainedRecord: (node) => explainedRecordOfNode(view(), node) ?? unknown('node', node, recordedNodes(view())),
+    value: (node, key) => explainedValue(node, key).value,
+    explainedValue,
+    tree() {
+      const { object, oid } = view().estate.catalog.tree;
+      return object === null ? unknown('tree', 'tree.yaml', []) : { body: object, oid };
+    },
+  };
+}
+
+function templatesOf({ estate }: View<Estate>): ReadonlyMap<string, Served<StackTemplate>> {
+  const templates = new Map<string, Served<StackTemplate>>();
+  for (const [name] of [...estate.catalog.templates].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const entry = estate.objects.get(`stack-template/${name}`)?.entry;
+    if (entry !== undefined) templates.set(name, { body: entry.object as StackTemplate, oid: entry.oid });
+  }
+  return templates;
+}
+
+function clientFor({ estate }: View<Estate>, by: Client, serial: string): Served<Client> {
+  const canonical = canonicalSerial(serial) ?? serial;
+  if (by.role === 'proxy' && by.serial !== canonical) {
+    throw new ServiceError('not_allowed', 'A proxy may read its own client record only');
+  }
+  const entry = estate.clients.get(canonical)?.entry;
+  if (entry?.object == null) return unknown('client', serial, []);
+  return { body: entry.object, oid: entry.oid };
+}
+
+function clientsFor({ estate }: View<Estate>, by: Client, role: Role | undefined): Client[] {
+  const all = [...estate.clients.values()].flatMap(({ entry }) => entry.object ?? []);
+  return all
+    .filter((client) => by.role !== 'proxy' || client.serial === by.serial)
+    .filter((client) => role === undefined || client.role === role)
+    .sort((a, b) => (a.serial < b.serial ? -1 : 1));
+}
+
+function recordsOf<Kind extends NodeRecord | ExplainedRecord>(
+  view: View<Estate>,
+  recordOfOne: (view: View<Estate>, name: string) => Kind | undefined,
+): Record<string, Kind> {
+  const records = emptyMap<Kind>();
+  for (const name of recordedNodes(view)) {
+    const record = recordOfOne(view, name);
+    if (record !== undefined) records[name] = record;
+  }
+  return records;
+}
+
+function namesOf(objects: readonly { readonly name?: unknown }[]): string[] {
+  return objects.map(({ name }) => String(name));
+}
+
+function typeNamed(type: string): TypeName {
+  return isTypeName(type) ? type : unknown('type', type, TYPE_NAMES);
+}
+
+function unknown(what: string, name: string, known: Iterable<string>): never {
+  const hint = didYouMean(name, known);
+  throw new ServiceError('not_found', `There is no ${what} "${name}"${hint === null ? '' : `; ${hint}`}`);
+}

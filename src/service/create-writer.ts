@@ -1,0 +1,79 @@
+// Turns writes of the interface into commits. See writer.ts for the contract; drafts.ts says what each means for the
+// files, write-queue.ts brings them to the repository.
+import type { Json, JsonMap } from '../model/json.ts';
+import type { Client } from '../model/objects.ts';
+import { ServiceError } from '../model/service-error.ts';
+import type { Draft } from './write/draft.ts';
+import {
+  deleteClientDraft,
+  deleteInstanceDraft,
+  deleteObjectDraft,
+  putClientDraft,
+  putInstanceDraft,
+  putObjectDraft,
+  putTreeDraft,
+  writableType,
+} from './write/drafts.ts';
+import type { WriteOrder, Writer, Written } from './writer.ts';
+
+/** What brings drafts to the repository; see write-queue.ts. */
+interface Queue {
+  submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<Written>;
+}
+
+export interface WriterOptions {
+  /** Undefined where the settings allow no writes. */
+  readonly queue: Queue | undefined;
+  /** Notes that an administrator wants the servers of an instance deleted; before anything is pushed. */
+  readonly approveDeletes: (instance: string, by: Client) => Promise<void>;
+  /** Tells whether the servers of an instance are being deleted, so that no commit has its file any more. */
+  readonly isLeaving: (instance: string) => boolean;
+  /** Has what is held judged again. */
+  readonly review: () => void;
+}
+
+/** Returns the writer. */
+export function createWriter({ queue, approveDeletes, isLeaving, review }: WriterOptions): Writer {
+  async function submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<Written> {
+    if (queue !== undefined) return queue.submit(draft, order, beforePush);
+    const message = 'This controller takes no writes (repository.writes is off): commit the change with git instead';
+    throw new ServiceError('not_allowed', message);
+  }
+
+  async function deleteInstance(order: WriteOrder, name: string): Promise<Written> {
+    const draft = deleteInstanceDraft(name, () => isLeaving(name));
+    // An automation's delete counts like a commit's; an administrator's word is an approval.
+    if (order.by.role !== 'administrator') return submit(draft, order);
+    const approve = (): Promise<void> => approveDeletes(name, order.by);
+    const written = await submit(draft, order, approve);
+    if (written.commit === null) {
+      // An earlier commit took the file away: what that one is held for may go now, and no new one has it judged again.
+      await approve();
+      review();
+    }
+    return written;
+  }
+
+  return {
+    putInstance: async (order, name, body, force) => submit(putInstanceDraft(name, body, { force }), order),
+    createInstance: async (order, body) => submit(putInstanceDraft(nameIn(body), body, { force: false }), order),
+    deleteInstance,
+    async putObject(order, type, body, force) {
+      if (type === 'stack-instance') return submit(putInstanceDraft(nameIn(body), body, { force }), order);
+      return submit(putObjectDraft(writableType(type), body), order);
+    },
+    async deleteObject(order, type, name) {
+      if (type === 'stack-instance') return deleteInstance(order, name);
+      return submit(deleteObjectDraft(writableType(type), name), order);
+    },
+    putClient: async (order, body) => submit(putClientDraft(body), order),
+    deleteClient: async (order, serial) => submit(deleteClientDraft(serial), order),
+    putTree: async (order, body: Json) => submit(putTreeDraft(body), order),
+  };
+}
+
+function nameIn(body: JsonMap): string {
+  const name = Object.hasOwn(body, 'name') ? body.name : undefined;
+  if (typeof name === 'string') return name;
+  throw new ServiceError('invalid_input', 'name: is missing', [{ pointer: '/name', message: 'is missing' }]);
+}

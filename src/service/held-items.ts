@@ -1,0 +1,38 @@
+// Everything that waits for a person to say yes, as it is answered.
+import type { RefusedCommit } from '../estate/refused-commit.ts';
+import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
+import { compareNames } from '../model/names.ts';
+import type { HeldItem } from './operator.ts';
+import type { RecordedRows } from './recorded-rows.ts';
+
+/** Returns held instances by name, then what else is held. */
+export function heldItems(rows: RecordedRows, refused: RefusedCommit | undefined): readonly HeldItem[] {
+  const deletes = [...rows.list('held')]
+    .sort(([a], [b]) => compareNames(a, b))
+    .map(([instance, { digest, reason, since, servers }]): HeldItem => {
+      return { kind: 'deletes', digest, instance, reason, since, resources: servers };
+    });
+  return [...deletes, ...failures(rows), ...commitHolds(refused)];
+}
+
+function commitHolds(refused: RefusedCommit | undefined): HeldItem[] {
+  if (refused === undefined || refused.hold === null) return [];
+  const { hold, reason, since } = refused;
+  return [{ kind: hold.kind, digest: hold.digest, instance: null, reason, since, resources: [] }];
+}
+
+/** Updates of a commit that wait because too many others of it have failed. */
+function failures(rows: RecordedRows): HeldItem[] {
+  return [...rows.list('rollout')].flatMap(([commit, rollout]) => {
+    const digest = failuresDigest(commit);
+    const resources = [...rows.index.failedUpdatesOf(commit)].sort(compareNames);
+    if (resources.length < failuresMax(rollout) || rows.read('approval', digest) !== undefined) return [];
+    const since =
+      resources
+        .map((name) => rows.server(name)?.since ?? '')
+        .sort()
+        .at(-1) ?? '';
+    const reason = `${resources.length} of ${rollout.updates} updates of commit ${commit} have failed, so the rest waits`;
+    return [{ kind: 'failures', digest, instance: null, reason, since, resources }];
+  });
+}

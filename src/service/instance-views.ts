@@ -1,0 +1,73 @@
+// Instances as they are answered: the document in force, and the state of every server that is still there.
+import type { Estate } from '../estate/estate.ts';
+import { unitKey } from '../estate/unit.ts';
+import { rollUp } from '../machine/roll-up.ts';
+import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
+import type { Entry } from '../model/entry.ts';
+import { emptyMap } from '../model/json.ts';
+import { compareNames } from '../model/names.ts';
+import type { StackInstance } from '../model/objects.ts';
+import type { InstanceStatus, State } from '../model/state.ts';
+import type { InstanceView, ResourceStates, Served } from './reader.ts';
+import type { View } from './recorded-rows.ts';
+
+/** Returns the names of all instances, sorted: in force, wrong from the start, or leaving. */
+export function instanceNames({ estate, rows }: View<Estate>): string[] {
+  const inForce = [...estate.units.values()].filter(({ kind }) => kind === 'instance').map(({ name }) => name);
+  return [...new Set([...inForce, ...estate.invalid, ...rows.list('leaving').keys()])].sort(compareNames);
+}
+
+/** Returns an instance as it is served, or undefined where there is none of that name. */
+export function viewInstance(view: View<Estate>, name: string): Served<InstanceView> | undefined {
+  const document = documentOf(view, name);
+  if (document === undefined) return undefined;
+  return { body: { ...document.body, resources: resourceStates(view, name) }, oid: document.oid };
+}
+
+/** Returns the state of every server of an instance by resource key; keys without servers are there, empty. */
+export function resourceStates({ estate, rows }: View<Estate>, name: string): ResourceStates {
+  const unit = estate.units.get(unitKey({ kind: 'instance', name }));
+  const resources = emptyMap<Record<string, { state: State }>>();
+  for (const key of unit?.keys ?? []) resources[key] = emptyMap();
+  for (const server of new Set([...(unit?.servers.keys() ?? []), ...rows.index.serversOf(name)])) {
+    const row = rows.server(server);
+    if (row?.instance !== name) continue;
+    resources[row.key] ??= emptyMap();
+    Object.assign(resources[row.key] ?? {}, { [server]: { state: row.state } });
+  }
+  return resources;
+}
+
+/** Returns the status of an instance that exists. */
+export function instanceStatus(view: View<Estate>, name: string): InstanceStatus {
+  const { estate, rows, now } = view;
+  const states = rows.index.serversOf(name).flatMap((server) => rows.server(server)?.state ?? []);
+  const isLeaving = !estate.invalid.has(name) && !estate.units.has(unitKey({ kind: 'instance', name }));
+  const isSuspended = [name, EVERY_INSTANCE].some(
+    (key) => suspendedUntil(rows.read('suspension', key), now) !== undefined,
+  );
+  const awaitsApproval = rows.read('held', name) !== undefined;
+  const facts = { isLeaving, isSuspended, isInvalid: estate.invalid.has(name), awaitsApproval };
+  return rollUp(facts, states);
+}
+
+/** The document in force; of a newcomer that is wrong, as much of it as could be read. */
+function documentOf({ estate, rows }: View<Estate>, name: string): Served<StackInstance> | undefined {
+  const key = unitKey({ kind: 'instance', name });
+  const unit = estate.units.get(key) ?? estate.candidates.get(key);
+  const file: Pick<Entry<unknown>, 'oid' | 'object'> | undefined = unit?.entry ?? rows.read('leaving', name);
+  if (file === undefined) return undefined;
+  return { body: { ...blankInstance(name), ...(file.object ?? {}) }, oid: file.oid };
+}
+
+function blankInstance(name: string): StackInstance {
+  return {
+    name,
+    type: 'stack-instance',
+    description: '',
+    stackTemplate: '',
+    stackTemplateAdditions: {},
+    stackTemplateSubstractions: {},
+    parameters: {},
+  };
+}

@@ -1,0 +1,65 @@
+// Typed objects as they are answered, whatever they are made of: files, templates, instances, or the servers of stacks.
+import { splitAddress } from '../estate/draw.ts';
+import type { Estate } from '../estate/estate.ts';
+import { nodeOf } from '../estate/node-of.ts';
+import { mergeLayers } from '../hiera/merge.ts';
+import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
+import { compareNames, TYPE_NAMES, type TypeName } from '../model/names.ts';
+import type { ServerRow } from '../model/recorded.ts';
+import { instanceNames, viewInstance } from './instance-views.ts';
+import { recordedNodes } from './node-records.ts';
+import type { Served } from './reader.ts';
+import type { View } from './recorded-rows.ts';
+
+/** Returns all objects of a type, sorted by name; for `all`, of every other type, sorted by type and name. */
+export function viewObjects(view: View<Estate>, type: TypeName): JsonMap[] {
+  if (type === 'all') {
+    const types = TYPE_NAMES.filter((name) => name !== 'all').sort(compareNames);
+    return types.flatMap((name) => viewObjects(view, name));
+  }
+  return objectNames(view, type).flatMap((name) => {
+    const served = viewObject(view, type, name);
+    return served === undefined ? [] : [served.body];
+  });
+}
+
+/** Returns one object, or undefined where there is none. */
+export function viewObject(view: View<Estate>, type: TypeName, name: string): Served<JsonMap> | undefined {
+  if (type === 'stack-instance') {
+    const instance = viewInstance(view, name);
+    return instance === undefined ? undefined : { body: { ...instance.body } as JsonMap, oid: instance.oid };
+  }
+  const made = type === 'clientcert' ? viewServer(view, name) : undefined;
+  if (made !== undefined) return made;
+  const entry = view.estate.objects.get(`${type}/${name}`)?.entry;
+  return entry !== undefined && isMap(entry.object) ? { body: entry.object, oid: entry.oid } : undefined;
+}
+
+function objectNames(view: View<Estate>, type: TypeName): string[] {
+  if (type === 'stack-instance') return instanceNames(view);
+  const files = [...view.estate.objects.keys()].map(splitAddress).filter(([of]) => of === type);
+  const names = new Set(files.map(([, name]) => name));
+  if (type === 'clientcert') for (const name of recordedNodes(view)) names.add(name);
+  return [...names].sort(compareNames);
+}
+
+/** A server that a stack makes: its own properties under what its clientcert file says, and not the merged record. */
+function viewServer({ estate, rows }: View<Estate>, name: string): Served<JsonMap> | undefined {
+  const row = rows.server(name);
+  if (row === undefined) return undefined;
+  const node = estate.owners.has(name) ? nodeOf(estate, name) : undefined;
+  const oid = estate.objects.get(`clientcert/${name}`)?.entry.oid ?? null;
+  if (node === undefined)
+    return { body: { ...describe(name, farewellDescription(row)), ...row.applied?.properties }, oid };
+  const own = emptyMap<Json>();
+  for (const [key, { value }] of mergeLayers(node.own, {})) own[key] = value;
+  return { body: { ...own, ...describe(name, node.description) }, oid };
+}
+
+function describe(name: string, description: string): JsonMap {
+  return { name, type: 'clientcert', description };
+}
+
+function farewellDescription(row: ServerRow): string {
+  return String(row.farewell?.description?.value ?? '');
+}

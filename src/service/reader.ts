@@ -1,0 +1,58 @@
+// What the API can be asked. Answers are whole bodies of the interface (docs/rest.md), from memory, never half a commit.
+import type { JsonMap } from '../model/json.ts';
+import type { Role, TypeName } from '../model/names.ts';
+import type { Client, StackInstance, StackTemplate, TreeNode } from '../model/objects.ts';
+import type { ExplainedRecord, ExplainedValue, NodeRecord, RecordValue } from '../model/record.ts';
+import type { InstanceStatus, State } from '../model/state.ts';
+
+/** Resource key, then server name, then its state. A group without members is an empty map. */
+export type ResourceStates = Readonly<Record<string, Readonly<Record<string, { readonly state: State }>>>>;
+
+export interface InstanceView extends StackInstance {
+  readonly resources: ResourceStates;
+}
+
+/** An object, and the blob of the file it was read from, for its ETag; null where nobody wrote it. */
+export interface Served<Body> {
+  readonly body: Body;
+  readonly oid: string | null;
+}
+
+/**
+ * Every method throws ServiceError: `not_ready` before the first good commit, `not_found` for a name that is not
+ * there. Lists are sorted by name.
+ */
+export interface Reader {
+  /** Full object id of the newest commit that is followed. */
+  commit(): string;
+
+  /** The client with this canonical serial, as long as it is in the registry in force; before the first commit nobody is. */
+  registered(serial: string): Client | undefined;
+
+  instances(): readonly InstanceView[];
+  instance(name: string): Served<InstanceView>;
+  status(name: string): InstanceStatus;
+  statusFull(name: string): ResourceStates;
+
+  templates(): readonly StackTemplate[];
+  template(name: string): Served<StackTemplate>;
+
+  /** A proxy sees its own record only. */
+  clients(by: Client, role: Role | undefined): readonly Client[];
+  /** Throws `not_allowed` where a proxy asks for another's. The serial may be spelled in any way; see model/serial.ts. */
+  client(by: Client, serial: string): Served<Client>;
+
+  /** `type` may be `all`. Throws `not_found` for an unknown type name. */
+  objects(type: string): readonly JsonMap[];
+  object(type: string, name: string): Served<JsonMap>;
+  types(): readonly TypeName[];
+
+  records(): Readonly<Record<string, NodeRecord>>;
+  explainedRecords(): Readonly<Record<string, ExplainedRecord>>;
+  record(node: string): NodeRecord;
+  explainedRecord(node: string): ExplainedRecord;
+  value(node: string, key: string): RecordValue;
+  explainedValue(node: string, key: string): ExplainedValue;
+
+  tree(): Served<TreeNode>;
+}

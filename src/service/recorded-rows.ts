@@ -1,0 +1,22 @@
+// What the service asks of the recorded rows; reconcile/ledger.ts answers it.
+import type { RowKind, Rows, ServerRow } from '../model/recorded.ts';
+
+export interface RecordedRows {
+  server(name: string): ServerRow | undefined;
+  read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined;
+  list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]>;
+  readonly index: {
+    /** Names of the recorded servers of an instance, sorted. */
+    serversOf(instance: string): readonly string[];
+    /** Names of the servers that gave up on the update that a commit wanted. */
+    failedUpdatesOf(commit: string): ReadonlySet<string>;
+  };
+}
+
+/** One moment, as the service answers it. */
+export interface View<Estate> {
+  readonly estate: Estate;
+  readonly rows: RecordedRows;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}

@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest';
+import { ADMINISTRATOR, open, PROXY, refusal, Service, SHOP } from './service.ts';
+
+describe('before the first good commit', () => {
+  const { reader } = new Service();
+  const questions: Readonly<Record<string, () => unknown>> = {
+    commit: () => reader.commit(),
+    instances: () => reader.instances(),
+    instance: () => reader.instance('shop'),
+    status: () => reader.status('shop'),
+    statusFull: () => reader.statusFull('shop'),
+    templates: () => reader.templates(),
+    template: () => reader.template('web'),
+    clients: () => reader.clients(ADMINISTRATOR, undefined),
+    client: () => reader.client(ADMINISTRATOR, 'A1'),
+    objects: () => reader.objects('role'),
+    object: () => reader.object('role', 'web'),
+    records: () => reader.records(),
+    explainedRecords: () => reader.explainedRecords(),
+    record: () => reader.record('web-1'),
+    explainedRecord: () => reader.explainedRecord('web-1'),
+    value: () => reader.value('web-1', 'port'),
+    explainedValue: () => reader.explainedValue('web-1', 'port'),
+    tree: () => reader.tree(),
+  };
+
+  it.each(Object.keys(questions))('%s is not ready', (name) => {
+    expect(refusal(() => questions[name]?.())).toMatch(/^not_ready: No good commit/);
+  });
+
+  it('nobody is registered, and the types are known', () => {
+    expect(reader.registered('A1')).toBeUndefined();
+    expect(reader.types()).toHaveLength(13);
+  });
+});
+
+describe('an instance', () => {
+  it('has every field, and the states of its servers by resource', async () => {
+    const service = await open();
+    await service.made('web-1');
+    const { body, oid } = service.reader.instance('shop');
+    expect(body).toEqual({
+      name: 'shop',
+      type: 'stack-instance',
+      description: 'The shop',
+      stackTemplate: 'web',
+      stackTemplateAdditions: {},
+      stackTemplateSubstractions: {},
+      parameters: { count: '2' },
+      resources: { web: { 'web-1': { state: 'done' }, 'web-2': { state: 'pending' } }, idle: {} },
+    });
+    expect(oid).toMatch(/^[0-9a-f]{40}$/);
+    expect(service.reader.statusFull('shop')).toEqual(body.resources);
+    expect(service.reader.instances()).toEqual([body]);
+    expect(service.reader.status('shop')).toBe('In progress');
+  });
+
+  it('is done with its servers', async () => {
+    const service = await open();
+    await service.made('web-1', 'web-2');
+    expect(service.reader.status('shop')).toBe('Done');
+  });
+
+  it('shows a server that is to go until it is gone', async () => {
+    const service = await open();
+    await service.made('web-1', 'web-2');
+    await service.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "1" }\n' });
+    expect(service.reader.statusFull('shop').web).toEqual({
+      'web-1': { state: 'done' },
+      'web-2': { state: 'marked for delete' },
+    });
+    expect(service.reader.status('shop')).toBe('In progress');
+    await service.change('web-2', null);
+    expect(service.reader.statusFull('shop').web).toEqual({ 'web-1': { state: 'done' } });
+  });
+
+  it('stays whole at its older version while its newest is wrong', async () => {
+    const service = await open();
+    await service.made('web-1', 'web-2');
+    const before = service.reader.instance('shop');
+    await service.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "3", cuont: "4" }\n' });
+    expect(service.reader.status('shop')).toBe('Invalid');
+    expect(service.reader.instance('shop')).toEqual(before);
+    expect(service.reader.value('web-1', 'port')).toBe(80);
+  });
+
+  it('that is new and wrong is listed with what could be read of it', async () => {
+    const service = await open({
+      'stacks/instances/new.yaml': 'stackTemplate: wbe\n',
+      'stacks/instances/odd.yaml': 'stackTemplate: [\n',
+    });
+    expect(service.reader.instances().map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
+    expect(service.reader.instance('new').body).toMatchObject({ stackTemplate: 'wbe', resources: {} });
+    expect(service.reader.instance('odd').body).toMatchObject({ name: 'odd', stackTemplate: '', resources: {} });
+    expect([service.reader.status('new'), service.reader.status('odd')]).toEqual(['Invalid', 'Invalid']);
+    expect(service.reader.objects('stack-instance').map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
+  });
+
+  it('that no commit wants answers until its servers are gone', async () => {
+    const service = await open({ 'stacks/instances/other.yaml': 'stackTemplate: web\nparameters: { count: "0" }\n' });
+    await service.made('web-1', 'web-2');
+    const before = service.reader.instance('shop');
+    await service.commit({ [SHOP]: null });
+    expect(service.reader.status('shop')).toBe('Marked for delete');
+    expect(service.reader.instance('shop')).toMatchObject({
+      oid: before.oid,
+      body: {
+        description: 'The shop',
+        resources: { web: { 'web-1': { state: 'marked for delete' }, 'web-2': { state: 'marked for delete' } } },
+      },
+    });
+    await service.change('web-1', null);
+    await service.change('web-2', null);
+    await service.ledger.commit([
+      { kind: 'leaving', name: 'shop', value: null, expected: service.ledger.read('leaving', 'shop') },
+    ]);
+    expect(refusal(() => service.reader.instance('shop'))).toMatch(/^not_found/);
+    expect(service.reader.instances().map(({ name }) => name)).toEqual(['other']);
+  });
+
+  it('that is unknown is not found, with a suggestion', async () => {
+    const { reader } = await open();
+    const words = 'not_found: There is no stack instance "shpo"; did you mean "shop"?';
+    expect(refusal(() => reader.instance('shpo'))).toBe(words);
+    expect(refusal(() => reader.status('shpo'))).toBe(words);
+    expect(refusal(() => reader.statusFull('shpo'))).toBe(words);
+    expect(refusal(() => reader.instance('__proto__'))).toMatch(/^not_found/);
+  });
+});
+
+describe('a template', () => {
+  it('answers as its file has it', async () => {
+    const { reader } = await open();
+    expect(reader.template('web').body).toMatchObject({
+      name: 'web',
+      type: 'stack-template',
+      parameters: { count: '' },
+    });
+    expect(reader.templates().map(({ name }) => name)).toEqual(['web']);
+    expect(refusal(() => reader.template('wbe'))).toBe(
+      'not_found: There is no stack template "wbe"; did you mean "web"?',
+    );
+  });
+
+  it('answers its last right version while its newest is wrong', async () => {
+    const service = await open();
+    const before = service.reader.template('web');
+    await service.commit({ 'stacks/templates/web.yaml': 'resources: 7\n' });
+    expect(service.reader.template('web')).toEqual(before);
+    await service.commit({ 'stacks/templates/new.yaml': 'resources: 7\n' });
+    expect(refusal(() => service.reader.template('new'))).toMatch(/^not_found/);
+  });
+});
+
+describe('clients', () => {
+  it('are listed by serial, all or those of a role', async () => {
+    const { reader } = await open();
+    expect(reader.clients(ADMINISTRATOR, undefined).map(({ serial }) => serial)).toEqual(['A1', 'B2', 'C3']);
+    expect(reader.clients(ADMINISTRATOR, 'proxy')).toMatchObject([{ serial: 'B2', tags: ['lab'] }]);
+    expect(reader.registered('A1')?.role).toBe('administrator');
+    expect(reader.registered('FF')).toBeUndefined();
+  });
+
+  it('are found in any spelling of their serial', async () => {
+    const { reader } = await open();
+    for (const spelling of ['B2', 'b2', '0xb2', '00:B2']) {
+      expect(reader.client(ADMINISTRATOR, spelling).body.serial).toBe('B2');
+    }
+    expect(refusal(() => reader.client(ADMINISTRATOR, 'FF'))).toBe('not_found: There is no client "FF"');
+    expect(refusal(() => reader.client(ADMINISTRATOR, 'no serial'))).toBe('not_found: There is no client "no serial"');
+  });
+
+  it('that are proxies see themselves only', async () => {
+    const { reader } = await open();
+    expect(reader.clients(PROXY, undefined).map(({ serial }) => serial)).toEqual(['B2']);
+    expect(reader.clients(PROXY, 'administrator')).toEqual([]);
+    expect(reader.client(PROXY, 'b2').body.serial).toBe('B2');
+    expect(refusal(() => reader.client(PROXY, 'A1'))).toMatch(/^not_allowed/);
+    expect(refusal(() => reader.client(PROXY, 'FF'))).toMatch(/^not_allowed/);
+  });
+
+  it('that were removed, or whose file is wrong, are gone', async () => {
+    const service = await open();
+    await service.commit({ 'clients/B2.yaml': null, 'clients/C3.yaml': 'role: king\n' });
+    expect(service.reader.clients(ADMINISTRATOR, undefined).map(({ serial }) => serial)).toEqual(['A1']);
+    expect(service.reader.registered('C3')).toBeUndefined();
+  });
+});
+
+it('the tree answers as its file has it', async () => {
+  const { reader } = await open();
+  expect(reader.tree()).toMatchObject({
+    body: { name: 'global', type: 'common', description: '', children: [{ name: 'lab', type: 'location' }] },
+  });
+  expect(reader.commit()).toBe('commit 1');
+});

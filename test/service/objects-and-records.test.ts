@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { open, refusal, SHOP } from './service.ts';
+
+describe('typed objects', () => {
+  it('answer as their files have them', async () => {
+    const { reader } = await open();
+    expect(reader.object('role', 'web').body).toEqual({
+      name: 'web',
+      type: 'role',
+      description: 'Web servers',
+      port: 80,
+    });
+    expect(reader.objects('role')).toHaveLength(1);
+    expect(reader.objects('zone')).toEqual([]);
+    expect(reader.object('stack-template', 'web').body).toEqual(reader.template('web').body);
+    expect(reader.object('stack-instance', 'shop').body).toEqual(reader.instance('shop').body);
+  });
+
+  it('of the type clientcert are hand-written ones and the servers of stacks, with their own keys', async () => {
+    const { reader } = await open();
+    expect(reader.objects('clientcert')).toEqual([
+      { name: 'printer', type: 'clientcert', description: 'On the second floor', paper: 'a4' },
+      { name: 'web-1', type: 'clientcert', description: 'web of shop', role: 'web', log_level: 'debug' },
+      { name: 'web-2', type: 'clientcert', description: 'web of shop', role: 'web' },
+    ]);
+    expect(reader.object('clientcert', 'web-1').oid).toMatch(/^[0-9a-f]{40}$/);
+    expect(reader.object('clientcert', 'web-2').oid).toBeNull();
+  });
+
+  it('of the type clientcert stay until their server is gone', async () => {
+    const service = await open();
+    await service.made('web-1', 'web-2');
+    await service.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "1" }\n' });
+    expect(service.reader.object('clientcert', 'web-2').body).toMatchObject({
+      description: 'web of shop',
+      role: 'web',
+    });
+    await service.change('web-2', null);
+    expect(refusal(() => service.reader.object('clientcert', 'web-2'))).toMatch(/^not_found/);
+  });
+
+  it('of all types are sorted by type and name', async () => {
+    const { reader } = await open();
+    expect(reader.objects('all').map(({ type, name }) => `${type}/${name}`)).toEqual([
+      'clientcert/printer',
+      'clientcert/web-1',
+      'clientcert/web-2',
+      'common/global',
+      'role/web',
+      'stack-instance/shop',
+      'stack-template/web',
+    ]);
+  });
+
+  it('that are unknown are not found, with a suggestion', async () => {
+    const { reader } = await open();
+    expect(refusal(() => reader.objects('rloe'))).toBe('not_found: There is no type "rloe"; did you mean "role"?');
+    expect(refusal(() => reader.object('rloe', 'web'))).toBe(
+      'not_found: There is no type "rloe"; did you mean "role"?',
+    );
+    expect(refusal(() => reader.object('role', 'wbe'))).toBe(
+      'not_found: There is no object of the type "role" "wbe"; did you mean "web"?',
+    );
+  });
+});
+
+describe('records', () => {
+  it('hold merged configuration, what the provider reported, and when the server last had to change', async () => {
+    const service = await open();
+    await service.change('web-1', { outputs: { address: '10.0.0.1', port: 8080 } });
+    const record = service.reader.record('web-1');
+    expect(record).toMatchObject({
+      log_level: 'debug',
+      port: 8080,
+      address: '10.0.0.1',
+      role: 'web',
+      name: 'web-1',
+      type: 'clientcert',
+      stackInstance: ['shop'],
+      last_stack_update: '2026-11-20T10:01:00Z',
+    });
+    expect(service.reader.value('web-1', 'port')).toBe(8080);
+    expect(service.reader.explainedValue('web-1', 'port')).toEqual(service.reader.explainedRecord('web-1').port);
+    expect(service.reader.explainedValue('web-1', 'log_level')).toMatchObject({
+      value: 'debug',
+      type: 'clientcert',
+      file: 'types/clientcert/web-1.yaml',
+      line: 1,
+      overrides: [{ type: 'common', value: 'info' }],
+    });
+  });
+
+  it('are those of every node, plain or explained', async () => {
+    const { reader } = await open();
+    expect(Object.keys(reader.records())).toEqual(['printer', 'web-1', 'web-2']);
+    expect(reader.records().printer).toEqual(reader.record('printer'));
+    expect(reader.explainedRecords()['web-2']).toEqual(reader.explainedRecord('web-2'));
+    expect(reader.record('printer')).toMatchObject({
+      paper: 'a4',
+      stackInstance: [],
+      last_stack_update: '2026-11-20T10:01:00Z',
+    });
+  });
+
+  it('of a server that is to go stay as they were', async () => {
+    const service = await open();
+    await service.made('web-1', 'web-2');
+    const before = service.reader.explainedRecord('web-2');
+    await service.commit({
+      [SHOP]: 'stackTemplate: web\nparameters: { count: "1" }\n',
+      'types/role/web.yaml': 'port: 443\n',
+    });
+    expect(service.reader.value('web-1', 'port')).toBe(443);
+    expect(service.reader.explainedRecord('web-2')).toEqual(before);
+    expect(service.reader.record('web-2')).toMatchObject({ port: 80, name: 'web-2' });
+    expect(service.reader.value('web-2', 'port')).toBe(80);
+    expect(refusal(() => service.reader.value('web-2', 'constructor'))).toMatch(/^not_found/);
+    expect(Object.keys(service.reader.records())).toEqual(['printer', 'web-1', 'web-2']);
+    await service.change('web-2', null);
+    expect(refusal(() => service.reader.record('web-2'))).toMatch(/^not_found/);
+  });
+
+  it('that are unknown are not found, with a suggestion', async () => {
+    const { reader } = await open();
+    const node = 'not_found: There is no node "web-11"; did you mean "web-1"?';
+    expect(refusal(() => reader.record('web-11'))).toBe(node);
+    expect(refusal(() => reader.explainedRecord('web-11'))).toBe(node);
+    expect(refusal(() => reader.value('web-11', 'port'))).toBe(node);
+    const key = 'not_found: There is no key in the record of "web-1": "prot"; did you mean "port"?';
+    expect(refusal(() => reader.value('web-1', 'prot'))).toBe(key);
+    expect(refusal(() => reader.explainedValue('web-1', '__proto__'))).toMatch(/^not_found/);
+  });
+});
