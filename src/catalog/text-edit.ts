@@ -1,0 +1,58 @@
+// One edit of a YAML text while it is worked out: what it will replace, and why it cannot be done if it cannot.
+import type { Json } from '../model/json.ts';
+import type { Splice } from './splices.ts';
+import type { Indents } from './write-value.ts';
+import { type CollectionNode, type LayoutEntry, lineNumber } from './yaml-layout.ts';
+
+export interface TextEdit {
+  /** Ends with a line end. */
+  readonly text: string;
+  /** The file's line end. */
+  readonly eol: string;
+  readonly indents: Indents;
+  readonly splices: Splice[];
+  /** Why the text cannot be edited; empty while it can. */
+  readonly refusals: string[];
+}
+
+/** Where a value stands, or may be put: at the root, where there is no parent, or in an entry of a collection. */
+export interface Site {
+  readonly parent: CollectionNode | null;
+  readonly entry: LayoutEntry;
+}
+
+/** Something new in a map or a list. */
+export interface NewEntry {
+  /** The entry that it follows, by index; -1: it comes first. Never one that is removed. */
+  readonly after: number;
+  /** Null for an item of a list. */
+  readonly key: string | null;
+  readonly value: Json;
+}
+
+/** What happens to the entries of a collection; at least one stays. */
+export interface EntryChanges {
+  readonly removed: ReadonlySet<number>;
+  /** In the order in which they are to stand. */
+  readonly added: readonly NewEntry[];
+}
+
+/** Notes that `text` is to stand where something else stands now. */
+export function replaceText(edit: TextEdit, { start, end }: Omit<Splice, 'text'>, text: string): void {
+  edit.splices.push({ start, end, text });
+}
+
+/** Notes that `text` is to be put in at `offset`. */
+export function insertText(edit: TextEdit, offset: number, text: string): void {
+  edit.splices.push({ start: offset, end: offset, text });
+}
+
+/** Notes that whole lines are to be put in at `offset`, where a line begins. */
+export function insertLines(edit: TextEdit, offset: number, lines: readonly string[]): void {
+  insertText(edit, offset, lines.map((line) => `${line}${edit.eol}`).join(''));
+}
+
+/** Notes that the text cannot be edited because of what stands at `offset`. */
+export function refuse(edit: TextEdit, offset: number, why: string): void {
+  edit.refusals.push(`line ${lineNumber(edit.text, offset)}: ${why}`);
+}

@@ -1,0 +1,66 @@
+// Writes a value the way something beside it is written: what was there before, or its neighbour.
+import type { Json } from '../model/json.ts';
+import { foldedBlock, literalBlock, type Quoting, type Scalar, scalarText } from './write-scalar.ts';
+import {
+  type FlowStyle,
+  flowText,
+  type Indents,
+  indented,
+  isScalar,
+  USUAL_FLOW,
+  valueBehindDash,
+  valueBelowKey,
+  type WrittenValue,
+} from './write-value.ts';
+import type { CollectionNode, LayoutNode, ScalarNode } from './yaml-layout.ts';
+
+/** Folded text is not broken into shorter lines than these. */
+const FOLDED_WIDTH = 80;
+
+/** Where the value is to stand. */
+export interface Spot {
+  /** Of the file. */
+  readonly text: string;
+  readonly parent: 'map' | 'list';
+  /** Of its key or dash. */
+  readonly column: number;
+  readonly indents: Indents;
+}
+
+/** Returns how `value` is written in block style like `model`: brackets stay brackets, and quotes quotes. */
+export function writeLike(value: Json, model: LayoutNode | null, spot: Spot): WrittenValue {
+  if (isScalar(value)) return model?.kind === 'scalar' ? scalarLike(value, model, spot) : usual(value, spot);
+  if (model?.kind === 'scalar' || model?.isFlow !== true || model.entries.length === 0) return usual(value, spot);
+  return { head: flowText(value, flowStyleOf(spot.text, model)), body: [] };
+}
+
+function usual(value: Json, { parent, column, indents }: Spot): WrittenValue {
+  return parent === 'map' ? valueBelowKey(value, column, indents) : valueBehindDash(value, column, indents);
+}
+
+/** Returns how the collections in and beside a flow collection look. */
+export function flowStyleOf(text: string, { kind, start, entries }: CollectionNode): FlowStyle {
+  const [first] = entries;
+  return {
+    isPadded: kind === 'map' ? /\s/.test(text.charAt(start + 1)) : USUAL_FLOW.isPadded,
+    isQuoted: first !== undefined && text.charAt(first.start) === '"',
+  };
+}
+
+/** Returns the quotes that fit to how a scalar is written. */
+export function quotingOf(node: LayoutNode | null): Quoting {
+  return node?.kind === 'scalar' && (node.style === 'single' || node.style === 'double') ? node.style : 'plain';
+}
+
+function scalarLike(value: Scalar, model: ScalarNode, spot: Spot): WrittenValue {
+  if (typeof value !== 'string' || model.style === 'plain') return usual(value, spot);
+  if (model.style === 'single' || model.style === 'double') {
+    return { head: scalarText(value, model.style, false), body: [] };
+  }
+  const [header = '', ...lines] = spot.text.slice(model.start, model.end).split(/\r?\n/);
+  const width = lines.reduce((most, line) => Math.max(most, line.length), FOLDED_WIDTH);
+  const block = model.style === 'literal' ? literalBlock(value) : foldedBlock(value, width);
+  if (block === undefined) return { head: scalarText(value, 'plain', false), body: [] };
+  const first = /^.\d|^..\d/.test(header) ? undefined : lines.find((line) => line.trim() !== '');
+  return { head: block.head, body: indented(block.lines, first?.search(/\S/) ?? spot.column + 2) };
+}

@@ -1,0 +1,21 @@
+// What writing needs of those who follow the branch.
+import type { Estate } from '../../estate/estate.ts';
+import type { Commit } from '../../source/source.ts';
+
+export interface BranchView {
+  /**
+   * Asks the remote, and resolves with the estate of its newest commit, whose objects are here then. Throws ServiceError
+   * `conflict` where that commit is not followed, `not_ready` where it cannot be looked at. Whoever is in a hurry takes
+   * what is being asked already, a moment older than the call.
+   */
+  newest(options: { readonly inHurry: boolean }): Promise<Estate>;
+
+  /** Resolves once a commit of the branch, or one after it, is followed. Throws like `newest`. */
+  estateAt(commit: string): Promise<Estate>;
+
+  /** Asks the remote where the branch is, followed or not; that commit's history is here afterwards. Throws SourceError. */
+  fetch(): Promise<Commit>;
+
+  /** Tells whether `descendant` is `ancestor` or comes after it. `ancestor` need not be here. */
+  isAncestor(ancestor: string, descendant: string): Promise<boolean>;
+}

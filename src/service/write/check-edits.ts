@@ -1,0 +1,84 @@
+// Whether a write may be committed: the same check as for every commit, measured against what was wrong before. One
+// team's mistake does not stop another's writes.
+import type { FileEntry } from '../../catalog/catalog.ts';
+import { isObjectPath, placePath } from '../../catalog/paths.ts';
+import { derive } from '../../derive.ts';
+import type { Safety } from '../../estate/admit.ts';
+import type { Estate } from '../../estate/estate.ts';
+import { isError, type Problem } from '../../model/problem.ts';
+import type { FileMode, Snapshot, SnapshotFile } from '../../model/snapshot.ts';
+import type { Draft, FileEdit } from './draft.ts';
+import { refusalOfEdits } from './refusal.ts';
+import { requireUnused } from './require-unused.ts';
+
+const MODES: readonly FileMode[] = ['100644', '120000', '160000'];
+
+/** Returns the estate as it would be after the edits. Throws ServiceError where they add a mistake, or remove what is in use. */
+export function estateAfter(estate: Estate, edits: readonly FileEdit[], draft: Draft): Estate {
+  const snapshot = editedSnapshot(estate, edits);
+  const derivation = derive(snapshot, { standing: estate, earlier: estate, safety: safetyAt(estate) });
+  const problems = derivation.isTaken ? derivation.estate.problems : derivation.problems;
+  const known = new Set(estate.problems.map(identityOf));
+  // What could not be read is not read again here, and so may be said in other words.
+  const isUnread = ({ file }: Problem): boolean =>
+    snapshot.files.has(file) && estate.catalog.files.get(file)?.text === null;
+  const added = problems.filter((one) => isError(one) && !known.has(identityOf(one)) && !isUnread(one));
+  if (added.length > 0 || !derivation.isTaken) throw refusalOfEdits(added.length > 0 ? added : problems, edits, draft);
+  if (draft.isRemoval) requireUnused(estate, draft.address);
+  return derivation.estate;
+}
+
+/** What waits for an approval goes on waiting; whether what is new has to wait is decided when the commit is followed. */
+function safetyAt({ held, owners }: Estate): Safety {
+  const removals = [...held.values()].flatMap((one) => one.removals);
+  const incarnations = new Map(removals.map(({ server, incarnation }) => [server, incarnation]));
+  return {
+    unprotected: new Set(),
+    deletions: {
+      limit: Number.POSITIVE_INFINITY,
+      recent: 0,
+      underWay: mapValues(held, (one) => one.removals.filter(({ server }) => !owners.has(server))),
+      goesOn: () => true,
+      incarnationOf: (server) => incarnations.get(server),
+      isApproved: () => false,
+      heldBefore: mapValues(held, ({ digest }) => digest),
+      approvedCount: 0,
+    },
+  };
+}
+
+function mapValues<From, To>(map: ReadonlyMap<string, From>, change: (value: From) => To): ReadonlyMap<string, To> {
+  return new Map([...map].map(([key, value]) => [key, change(value)]));
+}
+
+function editedSnapshot({ catalog, commit, time }: Estate, edits: readonly FileEdit[]): Snapshot {
+  const files = new Map<string, SnapshotFile>();
+  for (const [path, entry] of catalog.files) files.set(path, { oid: entry.oid, mode: modeOf(entry) });
+  const blobs = new Map<string, Uint8Array>();
+  for (const { path, text } of edits) {
+    if (text === null) {
+      files.delete(path);
+      continue;
+    }
+    // The blob has no id before it is committed; anything that no other version has will do.
+    const oid = `edit of ${path} over ${files.get(path)?.oid ?? 'nothing'}: ${text.length} ${text}`;
+    files.set(path, { oid, mode: '100644' });
+    blobs.set(oid, new TextEncoder().encode(text));
+  }
+  return { commit, time, files, blobs };
+}
+
+/** The catalog keeps no modes, but what it says of a link. */
+function modeOf({ path, type, problems }: FileEntry): FileMode {
+  if (type !== null) return '100644';
+  const isReported = (mode: FileMode): boolean => {
+    const placed = placePath(path, mode);
+    return placed !== undefined && !isObjectPath(placed) && placed.stray.message === problems[0]?.message;
+  };
+  return MODES.find(isReported) ?? '100644';
+}
+
+/** Lines move when a file is edited; what is wrong stays the same. */
+function identityOf({ code, file, pointer, message }: Problem): string {
+  return `${code}\n${file}\n${pointer}\n${message}`;
+}

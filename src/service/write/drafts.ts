@@ -1,0 +1,207 @@
+// From requests to drafts: what each write of the interface means for the files. docs/rest.md, writes.
+import type { Estate } from '../../estate/estate.ts';
+import type { Unit } from '../../estate/unit.ts';
+import { emptyMap, isMap, type Json, type JsonMap } from '../../model/json.ts';
+import { isPlainTypeName, nameFault, type PlainTypeName, ROLES } from '../../model/names.ts';
+import { canonicalFingerprint, canonicalSerial } from '../../model/serial.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import type { Draft, FileEdit } from './draft.ts';
+import { editObjectFile, fileOf, writtenIn } from './object-file.ts';
+
+/** Fields of an instance's body that only reads have, or that say how to write. */
+const NOT_IN_FILES: ReadonlySet<string> = new Set(['resources', 'force']);
+
+/** Returns the draft that makes an instance, or replaces it where `force` allows that. */
+export function putInstanceDraft(name: string, body: JsonMap, { force }: { readonly force: boolean }): Draft {
+  requireName(name, 'a stack instance');
+  requireAgreement(body, { name, type: 'stack-instance' });
+  const address = `stack-instance/${name}`;
+  const fields = without(body, NOT_IN_FILES);
+  return {
+    address,
+    subject: `Set stack instance ${name}`,
+    isRemoval: false,
+    edits({ catalog }) {
+      if (!force && catalog.instances.has(name)) {
+        throw new ServiceError('conflict', `The stack instance "${name}" exists already; force=true updates it`);
+      }
+      return editObjectFile(catalog, {
+        address,
+        type: 'stack-instance',
+        newPath: `stacks/instances/${name}.yaml`,
+        fields,
+      });
+    },
+  };
+}
+
+/**
+ * Returns the draft that marks an instance for delete: its file goes, its servers follow, then it is forgotten. `isLeaving`
+ * tells whether that is under way; then there is nothing left to commit.
+ */
+export function deleteInstanceDraft(name: string, isLeaving: () => boolean): Draft {
+  const address = `stack-instance/${name}`;
+  return {
+    address,
+    subject: `Delete stack instance ${name}`,
+    isRemoval: true,
+    edits(estate) {
+      const unit = estate.units.get(`instance/${name}`);
+      if (isProtected(unit)) {
+        const message = `The stack instance "${name}" is protected; set protected: false in a commit of its own first`;
+        throw new ServiceError('conflict', message);
+      }
+      // Its servers may still be there, waiting for their turn or for an approval.
+      if (!estate.catalog.instances.has(name) && (unit !== undefined || isLeaving())) return [];
+      return removal(estate, address, `There is no stack instance "${name}"`);
+    },
+  };
+}
+
+/** Returns the draft that makes or replaces a template or an object below `types/`. */
+export function putObjectDraft(type: PlainTypeName | 'stack-template', body: JsonMap): Draft {
+  const name = textField(body, 'name') ?? missing('name');
+  requireName(name, `an object of the type ${type}`);
+  requireAgreement(body, { name, type });
+  const address = `${type}/${name}`;
+  const newPath = type === 'stack-template' ? `stacks/templates/${name}.yaml` : `types/${type}/${name}.yaml`;
+  return {
+    address,
+    subject: `Set ${type} ${name}`,
+    isRemoval: false,
+    edits: ({ catalog }) => editObjectFile(catalog, { address, type, newPath, fields: body }),
+  };
+}
+
+/** Returns the draft that removes a template or an object below `types/`. */
+export function deleteObjectDraft(type: PlainTypeName | 'stack-template', name: string): Draft {
+  const address = `${type}/${name}`;
+  return {
+    address,
+    subject: `Delete ${type} ${name}`,
+    isRemoval: true,
+    edits(estate) {
+      const owner = type === 'clientcert' ? estate.owners.get(name) : undefined;
+      if (owner !== undefined) {
+        const instance = owner.slice('instance/'.length);
+        throw new ServiceError('conflict', `The clientcert "${name}" is made by the stack instance "${instance}"`);
+      }
+      return removal(estate, address, `There is no object "${name}" of the type "${type}"`);
+    },
+  };
+}
+
+/** Returns the draft that registers a client, or changes the given fields of one. */
+export function putClientDraft(body: JsonMap): Draft {
+  const given = textField(body, 'serial') ?? missing('serial');
+  const serial = serialOf(given);
+  const name = textField(body, 'name');
+  if (name !== undefined && canonicalSerial(name) !== serial) {
+    throw invalid('name', `"${name}" is not the serial; leave it out, or write "${serial}"`);
+  }
+  requireAgreement(body, { type: 'client' });
+  const address = `client/${serial}`;
+  return {
+    address,
+    subject: `Register client ${serial}`,
+    isRemoval: false,
+    edits({ catalog }) {
+      const file = fileOf(catalog, address);
+      if (file === undefined) requireRole(body);
+      const kept = file === undefined ? undefined : isMap(file.object) ? file.object : writtenIn(file);
+      const fields = { ...kept, ...canonical(body), serial };
+      return editObjectFile(catalog, { address, type: 'client', newPath: `clients/${serial}.yaml`, fields });
+    },
+  };
+}
+
+/** Returns the draft that removes a client. */
+export function deleteClientDraft(given: string): Draft {
+  const serial = serialOf(given);
+  const address = `client/${serial}`;
+  return {
+    address,
+    subject: `Remove client ${serial}`,
+    isRemoval: true,
+    edits: (estate) => removal(estate, address, `There is no client "${serial}"`),
+  };
+}
+
+/** Returns the draft that replaces the tree. */
+export function putTreeDraft(body: Json): Draft {
+  if (!isMap(body)) throw new ServiceError('invalid_input', 'The body has to be a tree node: a JSON object');
+  return {
+    address: 'tree',
+    subject: 'Set the tree',
+    isRemoval: false,
+    edits: ({ catalog }) =>
+      editObjectFile(catalog, { address: 'tree', type: 'tree', newPath: 'tree.yaml', fields: body }),
+  };
+}
+
+/** Returns the type if its objects are written as files of their own. Throws ServiceError `not_found`. */
+export function writableType(type: string): PlainTypeName | 'stack-template' {
+  if (type === 'stack-template' || isPlainTypeName(type)) return type;
+  throw new ServiceError('not_found', `There is no type "${type}" that can be written`);
+}
+
+function serialOf(given: string): string {
+  const serial = canonicalSerial(given);
+  if (serial !== undefined) return serial;
+  throw invalid('serial', `"${given}" is no serial of a certificate: hexadecimal digits, with or without colons`);
+}
+
+function isProtected(unit: Unit | undefined): boolean {
+  const object = unit?.entry.object;
+  return isMap(object) && object.protected === true;
+}
+
+function removal({ catalog }: Estate, address: string, notThere: string): readonly FileEdit[] {
+  const file = fileOf(catalog, address);
+  if (file === undefined) throw new ServiceError('not_found', notThere);
+  return [{ path: file.path, text: null }];
+}
+
+/** Fingerprints have many spellings; new files get one. */
+function canonical(body: JsonMap): JsonMap {
+  const fingerprint = textField(body, 'fingerprint');
+  if (fingerprint === undefined || fingerprint === '') return body;
+  return { ...body, fingerprint: canonicalFingerprint(fingerprint) ?? fingerprint };
+}
+
+function requireRole(body: JsonMap): void {
+  if (textField(body, 'role') === undefined) throw invalid('role', `a new client needs a role: ${ROLES.join(', ')}`);
+}
+
+function requireName(name: string, what: string): void {
+  const fault = nameFault(name);
+  if (fault !== undefined) throw invalid('name', `"${name}" cannot be the name of ${what}: it ${fault}`);
+}
+
+/** What path and body both say has to be the same. */
+function requireAgreement(body: JsonMap, given: Readonly<Record<string, string>>): void {
+  for (const [field, value] of Object.entries(given)) {
+    const said = textField(body, field);
+    if (said !== undefined && said !== value) throw invalid(field, `the body says "${said}", the path "${value}"`);
+  }
+}
+
+function textField(body: JsonMap, name: string): string | undefined {
+  const value = Object.hasOwn(body, name) ? body[name] : undefined;
+  if (value === undefined || typeof value === 'string') return value;
+  throw invalid(name, 'has to be a string');
+}
+
+function missing(field: string): never {
+  throw invalid(field, 'is missing');
+}
+
+function invalid(field: string, message: string): ServiceError {
+  return new ServiceError('invalid_input', `${field}: ${message}`, [{ pointer: `/${field}`, message }]);
+}
+
+function without(body: JsonMap, names: ReadonlySet<string>): JsonMap {
+  const kept = emptyMap<Json>();
+  for (const [name, value] of Object.entries(body)) if (!names.has(name)) kept[name] = value;
+  return kept;
+}

@@ -1,0 +1,76 @@
+// What becomes of the writes of one batch on top of an estate, one after the other. Commits nothing.
+import { setImmediate } from 'node:timers/promises';
+import type { Estate } from '../../estate/estate.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import type { NewCommit } from '../../source/publisher.ts';
+import { estateAfter } from './check-edits.ts';
+import { commitText } from './commit-text.ts';
+import { fileOf } from './object-file.ts';
+import type { PendingWrite } from './pending-write.ts';
+
+/** What a write comes to: a commit, nothing to change, or a refusal. */
+export type Verdict =
+  | { readonly is: 'commit'; readonly write: PendingWrite; readonly commit: NewCommit }
+  | { readonly is: 'unchanged'; readonly write: PendingWrite }
+  | { readonly is: 'refused'; readonly write: PendingWrite; readonly error: unknown };
+
+/**
+ * Returns a verdict for each write, in order. A verdict that comes after a commit holds only once that commit is on the
+ * branch: the write was judged on top of it.
+ */
+export async function judgeWrites(writes: readonly PendingWrite[], base: Estate): Promise<readonly Verdict[]> {
+  const verdicts: Verdict[] = [];
+  let estate = base;
+  for (const write of writes) {
+    const { verdict, after } = judge(write, { base, estate });
+    verdicts.push(verdict);
+    estate = after;
+    // Reads get their turn: in a large estate each of these takes a while.
+    await setImmediate();
+  }
+  return verdicts;
+}
+
+interface Ground {
+  /** What the branch holds. */
+  readonly base: Estate;
+  /** With the commits of the writes before this one. */
+  readonly estate: Estate;
+}
+
+function judge(write: PendingWrite, { base, estate }: Ground): { readonly verdict: Verdict; readonly after: Estate } {
+  const { draft, order } = write.request;
+  try {
+    requireUnchanged(write, base);
+    requireMatch(write, estate);
+    const edits = draft.edits(estate);
+    if (edits.length === 0) return { verdict: { is: 'unchanged', write }, after: estate };
+    const after = estateAfter(estate, edits, draft);
+    return { verdict: { is: 'commit', write, commit: { ...commitText(draft.subject, order), edits } }, after };
+  } catch (error) {
+    return { verdict: { is: 'refused', write, error }, after: estate };
+  }
+}
+
+/** What somebody else did to the object since the write was first looked at is not written over. */
+function requireUnchanged(write: PendingWrite, base: Estate): void {
+  const { address } = write.request.draft;
+  const oid = blobOf(base, address);
+  if (write.firstSeen !== undefined && write.firstSeen !== oid) {
+    throw new ServiceError('conflict', `${address} was changed meanwhile; read it again and decide again`);
+  }
+  write.firstSeen = oid;
+}
+
+function requireMatch({ request: { draft, order } }: PendingWrite, estate: Estate): void {
+  const { ifMatch } = order;
+  const oid = blobOf(estate, draft.address);
+  if (ifMatch === undefined || (oid !== null && (ifMatch.includes(oid) || ifMatch.includes('*')))) return;
+  const message = `${draft.address} is not the version that If-Match names; read it again`;
+  throw new ServiceError('precondition_failed', message);
+}
+
+/** The blob of the object's file; null where there is none. */
+function blobOf({ catalog }: Estate, address: string): string | null {
+  return fileOf(catalog, address)?.oid ?? null;
+}

@@ -1,0 +1,71 @@
+// From a body of the interface to the text of its file: an edit of what is there, or a new file.
+import type { Catalog, FileEntry, FileType } from '../../catalog/catalog.ts';
+import { editYaml } from '../../catalog/edit-yaml.ts';
+import { writeYaml } from '../../catalog/write-yaml.ts';
+import { parseYaml } from '../../catalog/yaml.ts';
+import { entryAt } from '../../estate/draw.ts';
+import { isMap, isSame, type JsonMap } from '../../model/json.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import type { FileEdit } from './draft.ts';
+import { requireWritable } from './require-writable.ts';
+import { laidOver, newFields } from './written-fields.ts';
+
+export interface ObjectFile {
+  /** `tree`, or `<type>/<name>`. */
+  readonly address: string;
+  /** Names the schema in the modeline of a new file. */
+  readonly type: FileType;
+  /** Where a new file goes. */
+  readonly newPath: string;
+  /** The fields of the interface, complete: what is left out is to be gone. */
+  readonly fields: JsonMap;
+}
+
+/** Returns the file of an address as the catalog has it, or undefined. */
+export function fileOf(catalog: Catalog, address: string): FileEntry | undefined {
+  const path = entryAt(catalog, address)?.path;
+  return path === undefined ? undefined : catalog.files.get(path);
+}
+
+/** Returns the map that is written in a file, right or wrong; undefined where it holds none. */
+export function writtenIn({ path, text }: FileEntry): JsonMap | undefined {
+  const value = text === null ? undefined : parseYaml(path, text).value;
+  return isMap(value) ? value : undefined;
+}
+
+/**
+ * Returns the edit that makes the file say what the fields say; none where it does. Throws ServiceError `edit_by_hand`
+ * where that would lose something of what a person wrote, and `invalid_input` where no file can hold the fields.
+ */
+export function editObjectFile(catalog: Catalog, { address, type, newPath, fields }: ObjectFile): readonly FileEdit[] {
+  requireWritable(fields);
+  const file = fileOf(catalog, address);
+  if (file === undefined) return [newFile(catalog, { path: newPath, type, content: newFields(type, fields) })];
+  const raw = writtenIn(file);
+  if (file.text === null || raw === undefined)
+    throw byHand(file.path, 'it holds no map of keys and values that can be read');
+  const wanted = laidOver(type, { raw, object: isMap(file.object) ? file.object : raw }, fields);
+  if (isSame(wanted, raw)) return [];
+  const edited = editYaml(file.text, wanted);
+  if (!edited.ok) throw byHand(file.path, edited.reason);
+  return [{ path: file.path, text: edited.text }];
+}
+
+interface NewFile {
+  readonly path: string;
+  readonly type: FileType;
+  readonly content: JsonMap;
+}
+
+function newFile(catalog: Catalog, { path, type, content }: NewFile): FileEdit {
+  // A link, say: a file of the layout that is no object has no address.
+  if (catalog.files.has(path)) throw byHand(path, 'something is there already that is no object');
+  const up = '../'.repeat(path.split('/').length - 1);
+  const modeline = `# yaml-language-server: $schema=${up === '' ? './' : up}schemas/${type}.schema.json`;
+  return { path, text: writeYaml(content, modeline) };
+}
+
+function byHand(path: string, reason: string): ServiceError {
+  const message = `${path} cannot be changed without reformatting it: ${reason}. Edit it by hand, with git`;
+  return new ServiceError('edit_by_hand', message);
+}

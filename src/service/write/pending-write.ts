@@ -1,0 +1,82 @@
+// A write that waits for its answer, and how long it does. It is answered once: whatever comes later changes nothing.
+import type { Clock } from '../../clock.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import type { WriteOrder, Written } from '../writer.ts';
+import type { Draft } from './draft.ts';
+import { outcomeUnknown } from './push-errors.ts';
+
+/** A write gives up after this long without the repository. */
+export const GIVE_UP_MS = 15_000;
+
+/** What is wanted, by whom. */
+export interface WriteRequest {
+  readonly draft: Draft;
+  readonly order: WriteOrder;
+  /** See WriteQueue.submit. */
+  readonly beforePush?: (() => Promise<void>) | undefined;
+}
+
+export class PendingWrite {
+  readonly request: WriteRequest;
+  /** Resolves once the write is on the remote and looked at here. */
+  readonly answer: Promise<Written>;
+  /** The object's blob when the write was first looked at; another one later means that somebody else changed it. */
+  firstSeen: string | null | undefined;
+  readonly #settle: PromiseWithResolvers<Written>;
+  readonly #cancelTimer: () => void;
+  #isOverdue = false;
+  #isUnderWay = false;
+  #isSettled = false;
+
+  constructor(request: WriteRequest, clock: Clock) {
+    this.request = request;
+    this.#settle = Promise.withResolvers<Written>();
+    this.answer = this.#settle.promise;
+    this.#cancelTimer = clock.after(GIVE_UP_MS, () => this.#giveUp());
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  /** Returns false where it has been answered. Else it may be on its way from now on, so that it cannot give up. */
+  begin(): boolean {
+    this.#isUnderWay = !this.#isSettled;
+    return this.#isUnderWay;
+  }
+
+  /** Notes that it is certainly not on the remote: it may give up again. */
+  goBack(): void {
+    this.#isUnderWay = false;
+    if (this.#isOverdue) this.#giveUp();
+  }
+
+  resolve(written: Written): void {
+    this.#end();
+    this.#settle.resolve(written);
+  }
+
+  reject(error: unknown): void {
+    this.#end();
+    this.#settle.reject(error);
+  }
+
+  /** Answers it because the controller ends, without a guess. */
+  abandon(): void {
+    const { requestId } = this.request.order;
+    if (this.#isUnderWay) this.reject(outcomeUnknown('The controller stops before the answer is there', requestId));
+    else this.reject(new ServiceError('not_ready', 'The controller is stopping; nothing was written'));
+  }
+
+  #giveUp(): void {
+    this.#isOverdue = true;
+    if (this.#isUnderWay) return;
+    const message = `The repository took no commit within ${GIVE_UP_MS / 1000} s; nothing was written`;
+    this.reject(new ServiceError('not_ready', message));
+  }
+
+  #end(): void {
+    this.#isSettled = true;
+    this.#cancelTimer();
+  }
+}

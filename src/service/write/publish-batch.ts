@@ -1,0 +1,151 @@
+// Brings the writes of one batch to the repository in one push, each as its own commit. A lost race is decided again on the
+// new content, and nobody is answered before it is known what became of the push.
+import type { Estate } from '../../estate/estate.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import type { PreparedCommits } from '../../source/publisher.ts';
+import { judgeWrites, type Verdict } from './judge-writes.ts';
+import { pause, within } from './patience.ts';
+import { GIVE_UP_MS, type PendingWrite } from './pending-write.ts';
+import { isOutcomeUnknown, isPushRefused, outcomeUnknown, reasonOf, refusalOf } from './push-errors.ts';
+import { type PushParts, pushUntilKnown } from './push-until-known.ts';
+
+/** Between two looks at a branch that has the commits and cannot be looked at. */
+const PAUSE_MS = 250;
+/** How often a race is lost before all of the batch gives up; time ends it sooner, unless the clock stands still. */
+const RACES_MAX = 10_000;
+
+export interface PublishParts extends PushParts {
+  /** Where each write goes: onto the branch, or onto one of its own that proposes it. */
+  readonly mode: 'commit' | 'propose';
+}
+
+type Group = readonly PendingWrite[];
+type CommitVerdict = Extract<Verdict, { readonly is: 'commit' }>;
+
+/** Answers every write. Never throws. */
+export async function publishBatch(parts: PublishParts, batch: Group): Promise<void> {
+  const groups: Group[] = [batch];
+  // What is left of a group is smaller than it was.
+  for (let group = groups.pop(); group !== undefined; group = groups.pop()) {
+    try {
+      groups.push(...(await publishGroup(parts, group)));
+    } catch (error) {
+      for (const write of group) write.reject(failureOf(error, write));
+    }
+  }
+}
+
+/** Returns those that have to go out apart from one another, the first last. */
+async function publishGroup(parts: PublishParts, group: Group): Promise<readonly Group[]> {
+  let open = group;
+  for (let race = 0; race < RACES_MAX; race += 1) {
+    const estate = await newestFor(parts, open, race > 0);
+    open = open.filter((write) => write.begin());
+    if (estate === undefined || open.length === 0) return [];
+    const verdicts = settleCertain(await judgeWrites(open, estate));
+    open = verdicts.map(({ write }) => write);
+    const commits = verdicts.filter((verdict) => verdict.is === 'commit');
+    if (commits.length === 0) return [];
+    try {
+      if (await publishCommits(parts, estate, { commits, verdicts })) return [];
+    } catch (error) {
+      if (!isPushRefused(error)) throw error;
+      return partsOf(open, commits, error);
+    }
+    for (const write of open) write.goBack();
+  }
+  throw new ServiceError('not_ready', 'The branch moved on faster than this could be committed; nothing was written');
+}
+
+/**
+ * Resolves with the newest estate; to undefined where all have given up waiting for it. After a lost race every
+ * moment counts: whoever pushes all the time would win every one of them.
+ */
+async function newestFor({ branch }: PublishParts, open: Group, inHurry: boolean): Promise<Estate | undefined> {
+  const answers = Promise.allSettled(open.map(({ answer }) => answer));
+  return await Promise.race([branch.newest({ inHurry }), answers.then(() => undefined)]);
+}
+
+/** Settles what hangs on no commit, and returns the rest. */
+function settleCertain(verdicts: readonly Verdict[]): readonly Verdict[] {
+  const first = verdicts.findIndex(({ is }) => is === 'commit');
+  const certain = first === -1 ? verdicts : verdicts.slice(0, first);
+  for (const verdict of certain) settle(verdict, null);
+  return verdicts.slice(certain.length);
+}
+
+/** Answers all of them and resolves to true once the commits are on the remote; to false where the branch has moved on. */
+async function publishCommits(
+  parts: PublishParts,
+  base: Estate,
+  { commits, verdicts }: { readonly commits: readonly CommitVerdict[]; readonly verdicts: readonly Verdict[] },
+): Promise<boolean> {
+  const [first] = commits;
+  const proposal = parts.mode === 'propose' && first !== undefined ? branchOf(first.write) : null;
+  const prepared = await parts.publisher.prepare(
+    base.commit,
+    commits.map(({ commit }) => commit),
+  );
+  if (proposal === null) for (const { write } of commits) await write.request.beforePush?.();
+  if (!(await pushUntilKnown(parts, prepared, proposal))) return false;
+  const unseen = proposal === null ? await follow(parts, prepared) : undefined;
+  const ids = new Map(commits.map((verdict, index) => [verdict, prepared.commits[index] ?? null]));
+  for (const verdict of verdicts) {
+    if (verdict.is !== 'refused' && unseen !== undefined) {
+      verdict.write.reject(outcomeUnknown(unseen, verdict.write.request.order.requestId));
+    } else {
+      settle(verdict, verdict.is === 'commit' ? (ids.get(verdict) ?? null) : null, proposal);
+    }
+  }
+  return true;
+}
+
+/** Resolves once this server answers from the commits; to the reason where it cannot. */
+async function follow(
+  { branch, clock }: PublishParts,
+  { base, commits }: PreparedCommits,
+): Promise<string | undefined> {
+  const head = commits.at(-1) ?? base;
+  const until = clock.now() + GIVE_UP_MS;
+  let reason = 'it takes too long';
+  while (clock.now() < until) {
+    try {
+      const estate = await within(clock, until - clock.now(), branch.estateAt(head));
+      if (estate !== undefined) return undefined;
+    } catch (error) {
+      reason = reasonOf(error);
+      // Looked at, and not followed: no later look says otherwise before somebody does something.
+      if (error instanceof ServiceError && error.code === 'conflict') break;
+      await pause(clock, PAUSE_MS);
+    }
+  }
+  return `Committed as ${head}, but this server does not answer from that commit yet: ${reason}`;
+}
+
+/** What the repository refuses as one, it may take in parts: one write must not stop the others. */
+function partsOf(open: Group, commits: readonly CommitVerdict[], error: unknown): readonly Group[] {
+  for (const write of open) write.goBack();
+  const [only, second] = commits;
+  if (only !== undefined && second === undefined) {
+    only.write.reject(refusalOf(error));
+    const others = open.filter((write) => write !== only.write);
+    return others.length === 0 ? [] : [others];
+  }
+  const middle = commits[Math.floor(commits.length / 2)];
+  const half = middle === undefined ? 0 : open.indexOf(middle.write);
+  return [open.slice(half), open.slice(0, half)];
+}
+
+function settle(verdict: Verdict, commit: string | null, branch: string | null = null): void {
+  if (verdict.is === 'refused') verdict.write.reject(verdict.error);
+  else verdict.write.resolve({ commit, branch });
+}
+
+function failureOf(error: unknown, { request }: PendingWrite): unknown {
+  if (!isOutcomeUnknown(error)) return refusalOf(error);
+  return outcomeUnknown(`Nobody knows whether the commit arrived: ${reasonOf(error)}`, request.order.requestId);
+}
+
+function branchOf({ request: { draft, order } }: PendingWrite): string {
+  return `treeline/${draft.address.replaceAll('/', '-')}-${order.requestId.slice(0, 8)}`;
+}

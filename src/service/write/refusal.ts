@@ -1,0 +1,69 @@
+// Why a write is not committed, in the words that a committer would see. docs/rest.md, writes.
+import { compareNames } from '../../model/names.ts';
+import type { Problem } from '../../model/problem.ts';
+import { type ErrorDetail, ServiceError } from '../../model/service-error.ts';
+import type { Draft, FileEdit } from './draft.ts';
+
+const NAMES_MAX = 20;
+const DETAILS_MAX = 1_000;
+
+/** What is right by itself and not wanted as things are, whoever asks. */
+const CONFLICTS: ReadonlySet<string> = new Set(['last_administrator', 'protected_instance', 'hand_over_waits']);
+
+/** Returns what the client is told about the problems that a write would add; there is at least one. */
+export function refusalOfEdits(problems: readonly Problem[], edits: readonly FileEdit[], draft: Draft): ServiceError {
+  const paths = new Set(edits.map(({ path }) => path));
+  const nothingLeft = problems.find(({ code }) => code === 'nothing_left');
+  if (nothingLeft !== undefined) return new ServiceError('conflict', lastOne(nothingLeft), detailsOf([nothingLeft]));
+  const own = problems.find(({ file, code }) => paths.has(file) && !CONFLICTS.has(code));
+  if (own !== undefined && !draft.isRemoval) return new ServiceError('invalid_input', textOf(own), detailsOf(problems));
+  const conflict = problems.find(({ code }) => CONFLICTS.has(code));
+  if (conflict !== undefined) return new ServiceError('conflict', textOf(conflict), detailsOf(problems));
+  const users = usersIn(problems);
+  if (draft.isRemoval)
+    return new ServiceError('conflict', `${draft.address} is still in use by ${users}`, detailsOf(problems));
+  const [first] = problems;
+  const words = first === undefined ? '' : `: ${textOf(first)}`;
+  return new ServiceError('breaks_others', `This would break ${users}${words}`, detailsOf(problems));
+}
+
+function lastOne({ file }: Problem): string {
+  if (file === 'clients') return 'No client would be left, and so no administrator; register another one first';
+  const advice = 'make it with git, and let "treeline approve" accept it';
+  return `This is the last stack instance, and a commit after which none is left waits for a person: ${advice}`;
+}
+
+/** The stack instances that would be stopped; where the problems name none, the files that they stand in. */
+function usersIn(problems: readonly Problem[]): string {
+  const unnamed = problems.filter(({ instances = [] }) => instances.length === 0);
+  return usersText(
+    problems.flatMap(({ instances = [] }) => instances),
+    unnamed.map(({ file }) => file),
+  );
+}
+
+/** Returns who uses something, as the end of a sentence: stack instances by name, anything else by its file. */
+export function usersText(instances: readonly string[], files: readonly string[]): string {
+  const names = new Set(instances);
+  const stacks = names.size === 0 ? [] : [`the stack ${names.size === 1 ? 'instance' : 'instances'} ${list(names)}`];
+  const others = files.length === 0 ? [] : [list(new Set(files))];
+  return [...stacks, ...others].join(', and ');
+}
+
+function list(names: ReadonlySet<string>): string {
+  const sorted = [...names].sort(compareNames);
+  const more = sorted.length - NAMES_MAX;
+  return more > 0 ? `${sorted.slice(0, NAMES_MAX).join(', ')} and ${more} more` : sorted.join(', ');
+}
+
+function detailsOf(problems: readonly Problem[]): readonly ErrorDetail[] {
+  return problems.slice(0, DETAILS_MAX).map((problem) => {
+    const { file, line, column, pointer, instances = [] } = problem;
+    const stops = instances.length === 0 ? '' : ` [${list(new Set(instances))}]`;
+    return { file, line, column, pointer, message: `${textOf(problem)}${stops}` };
+  });
+}
+
+function textOf({ message, hint }: Problem): string {
+  return hint === null ? message : `${message}; ${hint}`;
+}

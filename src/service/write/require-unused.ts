@@ -1,0 +1,33 @@
+// What a removal may not take away although every file would be right without it: an environment, location or zone that is
+// a node of the tree needs no object, but where servers select one, it is part of what they are.
+import { splitAddress } from '../../estate/draw.ts';
+import type { Estate } from '../../estate/estate.ts';
+import type { Unit } from '../../estate/unit.ts';
+import { isMap } from '../../model/json.ts';
+import { type ErrorDetail, ServiceError } from '../../model/service-error.ts';
+import { usersText } from './refusal.ts';
+
+/** Throws ServiceError `conflict` with the users where something in force selects the object at an address. */
+export function requireUnused({ units, catalog }: Estate, address: string): void {
+  const [type, name] = splitAddress(address);
+  const users = [...units.values()].filter((unit) => selects(unit, type, name));
+  const isRoot = type === 'common' && catalog.tree.object?.name === name;
+  if (users.length === 0 && !isRoot) return;
+  const instances = users.filter(({ kind }) => kind === 'instance').map((unit) => unit.name);
+  const files = users.filter(({ kind }) => kind === 'clientcert').map(({ entry }) => entry.path);
+  const message = `${address} is still in use by ${usersText(instances, isRoot ? [...files, catalog.tree.path] : files)}`;
+  throw new ServiceError('conflict', message, users.map(detailOf));
+}
+
+/** By the properties of a server, or by the keys of a clientcert that no stack makes. */
+function selects({ kind, entry, servers }: Unit, type: string, name: string): boolean {
+  if (kind === 'clientcert')
+    return isMap(entry.object) && Object.hasOwn(entry.object, type) && entry.object[type] === name;
+  return servers
+    .values()
+    .some(({ spec: { properties } }) => Object.hasOwn(properties, type) && properties[type] === name);
+}
+
+function detailOf({ entry: { path, locate } }: Unit): ErrorDetail {
+  return { file: path, ...locate(''), pointer: '', message: 'it is selected here' };
+}

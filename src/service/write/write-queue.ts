@@ -1,0 +1,69 @@
+// One queue for all writes of the branch: what waits together goes out together, so that twenty writers cost little more
+// than one. How a batch goes out is publish-batch.ts.
+import { ServiceError } from '../../model/service-error.ts';
+import type { WriteOrder, Written } from '../writer.ts';
+import type { Draft } from './draft.ts';
+import { within } from './patience.ts';
+import { PendingWrite } from './pending-write.ts';
+import { type PublishParts, publishBatch } from './publish-batch.ts';
+
+const WAITING_MAX = 1_000;
+const BATCH_MAX = 50;
+
+export class WriteQueue {
+  readonly #parts: PublishParts;
+  /** In order of asking. */
+  readonly #waiting = new Set<PendingWrite>();
+  #batch: readonly PendingWrite[] = [];
+  #draining: Promise<void> | undefined;
+  #isStopping = false;
+
+  constructor(parts: PublishParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Resolves when the write is on the remote and looked at here. `beforePush` notes what the repository cannot say, once
+   * the write may go onto the branch and before it does. Throws ServiceError.
+   */
+  async submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<Written> {
+    if (this.#isStopping) throw new ServiceError('not_ready', 'The controller is stopping; nothing was written');
+    if (this.#waiting.size >= WAITING_MAX) {
+      throw new ServiceError('too_many_requests', 'Too many writes are waiting; try again soon');
+    }
+    const write = new PendingWrite({ draft, order, beforePush }, this.#parts.clock);
+    this.#waiting.add(write);
+    this.#draining ??= this.#drain();
+    try {
+      return await write.answer;
+    } finally {
+      // One that has given up makes room for another.
+      this.#waiting.delete(write);
+    }
+  }
+
+  /** Takes no more writes, refuses those that wait, and gives the ones under way so long to end. */
+  async stop(withinMs: number): Promise<void> {
+    this.#isStopping = true;
+    for (const write of this.#waiting) write.abandon();
+    this.#waiting.clear();
+    await within(this.#parts.clock, withinMs, this.#draining ?? Promise.resolve());
+    for (const write of this.#batch) write.abandon();
+  }
+
+  async #drain(): Promise<void> {
+    // What is asked for in the same turn of the event loop goes out together.
+    await Promise.resolve();
+    while (this.#waiting.size > 0) {
+      this.#batch = this.#takeBatch();
+      await publishBatch(this.#parts, this.#batch);
+    }
+    this.#draining = undefined;
+  }
+
+  #takeBatch(): readonly PendingWrite[] {
+    const batch = [...this.#waiting].slice(0, this.#parts.mode === 'commit' ? BATCH_MAX : 1);
+    for (const write of batch) this.#waiting.delete(write);
+    return batch;
+  }
+}

@@ -1,0 +1,40 @@
+// What the API can change. Every write becomes a commit; docs/rest.md, writes.
+import type { Json, JsonMap } from '../model/json.ts';
+import type { Client } from '../model/objects.ts';
+
+/** Who asks, and under which conditions. */
+export interface WriteOrder {
+  readonly by: Client;
+  /** The id of the answer; the commit carries it. */
+  readonly requestId: string;
+  /** The object's blob must be one of these, as `If-Match` says; undefined: any. */
+  readonly ifMatch: readonly string[] | undefined;
+}
+
+/** What a write came to. */
+export interface Written {
+  /** The commit, or null where there was nothing to change. */
+  readonly commit: string | null;
+  /** The branch that proposes it, where writes are proposed; null where it is on the followed branch. */
+  readonly branch: string | null;
+}
+
+/**
+ * Every method resolves once the change is on the remote and what this server answers is at or beyond it. All throw
+ * ServiceError: `invalid_input` and `breaks_others` with details in the words of a committer, `conflict`, `not_found`,
+ * `precondition_failed`, `not_ready` while the repository cannot be reached, and `outcome_unknown` where nobody could say.
+ */
+export interface Writer {
+  /** Makes or, with `force`, replaces an instance. One that is marked for delete comes back without it. */
+  putInstance(order: WriteOrder, name: string, body: JsonMap, force: boolean): Promise<Written>;
+  /** Makes an instance whose name and template stand in the body. */
+  createInstance(order: WriteOrder, body: JsonMap): Promise<Written>;
+  deleteInstance(order: WriteOrder, name: string): Promise<Written>;
+  /** Makes or replaces an object of a type; instances keep the rule of `force`. */
+  putObject(order: WriteOrder, type: string, body: JsonMap, force: boolean): Promise<Written>;
+  deleteObject(order: WriteOrder, type: string, name: string): Promise<Written>;
+  /** Registers a client, or changes the given fields of one. */
+  putClient(order: WriteOrder, body: JsonMap): Promise<Written>;
+  deleteClient(order: WriteOrder, serial: string): Promise<Written>;
+  putTree(order: WriteOrder, body: Json): Promise<Written>;
+}

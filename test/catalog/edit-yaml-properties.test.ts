@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { editYaml } from '../../src/catalog/edit-yaml.ts';
+import { parseYaml } from '../../src/catalog/yaml.ts';
+import { isMap, isSame, type Json, type JsonMap } from '../../src/model/json.ts';
+import { randomFile } from './random-file.ts';
+
+/** Lines as they are compared: a dash moves up to the next key, a comma comes or goes, and neither is a change of the line. */
+function comparable(line: string): string {
+  return line.replace(/^[ -]*/, (prefix) => prefix.replaceAll('-', ' ')).replace(/,(?=\s*(?:#|$))/, '');
+}
+
+/** Returns the first of `wanted` that is not in `lines` in that order. */
+function firstMissing(lines: readonly string[], wanted: readonly string[]): string | undefined {
+  let at = 0;
+  for (const line of wanted) {
+    const found = lines.indexOf(line, at);
+    if (found === -1) return line;
+    at = found + 1;
+  }
+  return undefined;
+}
+
+test('an edit changes what was asked for, and no line of anything else', () => {
+  fc.assert(
+    fc.property(fc.gen(), fc.constantFrom('\n', '\r\n'), fc.boolean(), fc.boolean(), (draw, eol, isOpen, isMarked) => {
+      const file = randomFile(draw);
+      const body = file.lines.map(({ text }) => text).join(eol) + (isOpen ? '' : eol);
+      const text = `${isMarked ? '\uFEFF' : ''}${body}`;
+      expect(parseYaml('a.yaml', text).value).toEqual(file.value);
+
+      const wanted = file.edit();
+      const edited = editYaml(text, wanted);
+
+      expect(edited, `${text}\n-> ${JSON.stringify(wanted)}`).toEqual({ ok: true, text: expect.any(String) });
+      if (!edited.ok) return;
+      expect(parseYaml('a.yaml', edited.text).value).toEqual(wanted);
+      expect(edited.text.startsWith('\uFEFF')).toBe(isMarked);
+      if (!isOpen) expect(edited.text.endsWith(eol)).toBe(true);
+      if (text.includes(eol)) expect(edited.text.replaceAll(eol, '')).not.toMatch(/[\r\n]/);
+      const lines = edited.text.replace('\uFEFF', '').split(/\r?\n/).map(comparable);
+      const stay = file.lines.filter((line) => line.stays()).map((line) => comparable(line.text));
+      expect(firstMissing(lines, stay), `${text}\n-> ${edited.text}`).toBeUndefined();
+      const comments = file.lines.filter((line) => line.goes()).flatMap((line) => /# c\d+$/.exec(line.text) ?? []);
+      const left = comments.filter((comment) => lines.some((line) => line.endsWith(comment)));
+      expect(left, `${text}\n-> ${edited.text}`).toEqual([]);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+const SIGNS = [...' \n\t#:-?{}[],\'"|>+&*!%@`1a', '\r\n', '\r', '- ', '? ', ': ', ' #', '\n\n', '---\n', '...\n', '  '];
+
+test('a file that is written strangely is edited rightly, or left alone with a reason', () => {
+  const value = fc.constantFrom<Json>('x', ' 1', null, 2, {}, [], ['x', 'z'], { new: 1, 'a: b': ['x'] });
+  const slips = fc.array(fc.tuple(fc.nat(), fc.constantFrom(...SIGNS), fc.nat({ max: 2 })), {
+    minLength: 1,
+    maxLength: 6,
+  });
+  let edits = 0;
+  fc.assert(
+    fc.property(
+      fc.gen(),
+      slips,
+      fc.array(fc.nat({ max: 11 }), { minLength: 20, maxLength: 20 }),
+      (draw, slip, dice) => {
+        const lines = randomFile(draw).lines.map((line) => line.text);
+        const text = slip.reduce(
+          (sum, [at, sign, gone]) => {
+            const start = at % sum.length;
+            return `${sum.slice(0, start)}${sign}${sum.slice(start + gone)}`;
+          },
+          `${lines.join('\n')}\n`,
+        );
+        const { value: old, problems } = parseYaml('a.yaml', text);
+        if (!isMap(old) || problems.some(({ severity }) => severity === 'error')) return;
+        let thrown = 0;
+        const wanted = changedMap(old, () => ({ side: dice[thrown++ % dice.length] ?? 0, value: draw(() => value) }));
+
+        const edited = editYaml(text, wanted);
+
+        edits += edited.ok && edited.text !== text ? 1 : 0;
+        if (edited.ok) expect(isSame(parseYaml('a.yaml', edited.text).value, wanted), edited.text).toBe(true);
+        else expect(edited.reason).toMatch(/\w+ \w+/);
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+  expect(edits).toBeGreaterThan(100);
+});
+
+type Throw = () => { readonly side: number; readonly value: Json };
+
+/** Returns a value with some of its parts changed, removed or added, as the dice say. */
+function changed(value: Json, dice: Throw): Json {
+  if (Array.isArray(value)) return changedList(value, dice);
+  return isMap(value) ? changedMap(value, dice) : value;
+}
+
+function changedMap(map: JsonMap, dice: Throw): JsonMap {
+  const entries = Object.entries(map).flatMap(([key, value]): [string, Json][] => {
+    const { side, value: other } = dice();
+    if (side === 0) return [];
+    return [[key, side === 1 ? other : changed(value, dice)]];
+  });
+  const { side, value } = dice();
+  return Object.fromEntries(side < 3 ? [...entries, ['new key', value]] : entries);
+}
+
+function changedList(list: readonly Json[], dice: Throw): readonly Json[] {
+  return list.flatMap((value): Json[] => {
+    const { side, value: other } = dice();
+    if (side === 0) return [];
+    if (side === 1) return [other];
+    return side === 2 ? [other, value] : [changed(value, dice)];
+  });
+}

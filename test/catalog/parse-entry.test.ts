@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { parseEntry } from '../../src/catalog/parse-entry.ts';
+
+test('an object whose schema does not fit is not there; one with other mistakes is, and is not right', () => {
+  expect(parseEntry('types/zone/a.yaml', 'o', 'x: {}').object).toBe(null);
+  expect(parseEntry('types/zone/a.yaml', 'o', 'name: b').object).toMatchObject({ name: 'a' });
+});
+
+test('of very many mistakes a hundred are kept, errors before warnings', () => {
+  const lines = [
+    ...Array.from({ length: 150 }, (_, i) => `w${i}: 1.0`),
+    ...Array.from({ length: 30 }, (_, i) => `e${i}: {}`),
+  ];
+  const { problems } = parseEntry('types/zone/a.yaml', 'o', lines.join('\n'));
+  expect(problems).toHaveLength(101);
+  expect(problems.slice(0, 30).every(({ code }) => code === 'wrong_type')).toBe(true);
+  expect(problems.at(-1)).toMatchObject({
+    code: 'more_problems',
+    severity: 'error',
+    message: 'the file has 80 more problems',
+  });
+  const warnings = parseEntry('types/zone/a.yaml', 'o', lines.slice(0, 150).join('\n'));
+  expect(warnings.problems.at(-1)).toMatchObject({ code: 'more_problems', severity: 'warning' });
+  expect(warnings.object).not.toBe(null);
+});
+
+test('what a user wrote is quoted, and not in full length', () => {
+  const long = 'x'.repeat(5000);
+  for (const text of [
+    `a: @${long}`,
+    `a: b: ${long}`,
+    `a: &${long} 1`,
+    `a: !${long} 1`,
+    `${long}.: 1`,
+    `name: ${long}`,
+    `a: ${'9'.repeat(250)}`,
+  ]) {
+    const { problems } = parseEntry('types/zone/a.yaml', 'o', text);
+    expect(problems.map(({ message, hint }) => `${message} ${hint}`.length < 500)).toEqual([true]);
+  }
+});
+
+test('bytes and text give the same entry', () => {
+  const text = 'description: é\nntp: [1]\n';
+  const [bytes, string] = [Buffer.from(text), text].map((source) => parseEntry('types/zone/a.yaml', 'o', source));
+  expect(JSON.stringify(bytes)).toBe(JSON.stringify(string));
+});
+
+test('a path that holds no object gives an entry that says so', () => {
+  expect(parseEntry('README.md', 'o', 'a: 1')).toMatchObject({
+    object: null,
+    type: null,
+    problems: [{ code: 'misplaced_file', severity: 'error', line: 1, column: 1 }],
+  });
+  const stray = parseEntry('clients/a1.yaml', 'o', 'a: 1');
+  expect(stray).toMatchObject({
+    object: null,
+    problems: [{ code: 'client_file_name', hint: 'rename the file to A1.yaml' }],
+  });
+  expect(stray.locate('/a')).toEqual({ line: 1, column: 1 });
+});

@@ -1,0 +1,95 @@
+import { testWrongFiles } from './wrong-file.ts';
+
+testWrongFiles([
+  [
+    'clients/0A1B.yaml',
+    ['tags: proxy'],
+    [
+      [
+        '1:1',
+        'missing_field',
+        '',
+        'the file lacks the field "role"',
+        'add "role:", one of "administrator", "automation-endpoint", "proxy"',
+      ],
+      ['1:7', 'wrong_type', '/tags', '"tags" is the text "proxy", but has to be a list', null],
+    ],
+  ],
+  [
+    'clients/0A1B.yaml',
+    ['role: administrtor', 'rol: x', 'finger_print: x', 'tags:', 'tenant: null'],
+    [
+      ['2:1', 'unknown_field', '/rol', 'the field "rol" is not known here', 'did you mean "role"?'],
+      [
+        '3:1',
+        'unknown_field',
+        '/finger_print',
+        'the field "finger_print" is not known here',
+        'did you mean "fingerprint"?',
+      ],
+      [
+        '1:7',
+        'wrong_value',
+        '/role',
+        '"role" is the text "administrtor", but has to be one of "administrator", "automation-endpoint", "proxy"',
+        'did you mean "administrator"?',
+      ],
+      ['5:9', 'wrong_type', '/tenant', '"tenant" is null, but has to be a text', 'put it in quotes: "null"'],
+      ['4:1', 'wrong_type', '/tags', '"tags" is empty, but has to be a list', 'leave the field out, or write []'],
+    ],
+  ],
+  [
+    'clients/1234.yaml',
+    ['role: proxy', 'serial: 1234', 'zzz: 1'],
+    [
+      [
+        '3:1',
+        'unknown_field',
+        '/zzz',
+        'the field "zzz" is not known here',
+        'known are: name, type, description, role, fingerprint, serial, tenant, tags',
+      ],
+      ['2:9', 'wrong_type', '/serial', '"serial" is the number 1234, but has to be a text', 'put it in quotes: "1234"'],
+    ],
+  ],
+  [
+    'clients/0A1B.yaml',
+    ['role: proxy', 'name: "0A1C"', 'serial: nonsense', 'fingerprint: ab:cd'],
+    [
+      [
+        '2:7',
+        'name_mismatch',
+        '/name',
+        'the name "0A1C" is not the serial number that the file is named after',
+        'write "0A1B" or leave the field out',
+      ],
+      [
+        '3:9',
+        'name_mismatch',
+        '/serial',
+        'the serial "nonsense" is not the serial number that the file is named after',
+        'write "0A1B" or leave the field out',
+      ],
+      [
+        '4:14',
+        'wrong_value',
+        '/fingerprint',
+        '"ab:cd" is no SHA-256 fingerprint, which has 64 hexadecimal digits',
+        'openssl x509 -noout -fingerprint -sha256 -in client.crt',
+      ],
+    ],
+  ],
+  [
+    'clients/0A1B.yaml',
+    ['role: proxy', 'tags: [""]', 'fingerprint: ""'],
+    [
+      [
+        '2:8',
+        'wrong_value',
+        '/tags/0',
+        'item 1 of "tags" is an empty text, but has to be a text that is not empty',
+        null,
+      ],
+    ],
+  ],
+]);

@@ -1,0 +1,131 @@
+// What the writer does beside handing drafts on: approvals of deletes, and saying no where nothing is written.
+import { describe, expect, it } from 'vitest';
+import type { Role } from '../../src/model/names.ts';
+import { createWriter } from '../../src/service/create-writer.ts';
+import type { Draft } from '../../src/service/write/draft.ts';
+import type { WriteOrder, Writer, Written } from '../../src/service/writer.ts';
+import { ADMINISTRATOR } from './service.ts';
+
+const COMMITTED: Written = { commit: 'c'.repeat(40), branch: null };
+const NOTHING: Written = { commit: null, branch: null };
+
+function orderOf(role: Role = 'administrator'): WriteOrder {
+  return { by: { ...ADMINISTRATOR, role }, requestId: 'r', ifMatch: undefined };
+}
+
+/** A writer whose queue answers with `outcome`; `log` tells what happened, in order. */
+function open(outcome: Written | Error): { readonly writer: Writer; readonly log: string[] } {
+  const log: string[] = [];
+  async function submit({ subject }: Draft, _order: WriteOrder, beforePush?: () => Promise<void>): Promise<Written> {
+    if (outcome instanceof Error) throw outcome;
+    if (outcome.commit !== null) await beforePush?.();
+    log.push(subject);
+    return outcome;
+  }
+  const writer = createWriter({
+    queue: { submit },
+    approveDeletes: async (instance, { serial }) => void log.push(`${serial} approves ${instance}`),
+    isLeaving: () => false,
+    review: () => log.push('review'),
+  });
+  return { writer, log };
+}
+
+/** Both ways to delete an instance. */
+const DELETES: readonly (readonly [string, (writer: Writer, order: WriteOrder) => Promise<Written>])[] = [
+  ['as an instance', (writer, order) => writer.deleteInstance(order, 'shop')],
+  ['as an object of its type', (writer, order) => writer.deleteObject(order, 'stack-instance', 'shop')],
+];
+
+describe.each(DELETES)('deleting an instance %s', (_how, remove) => {
+  it('is approved by an administrator before it is pushed', async () => {
+    const { writer, log } = open(COMMITTED);
+    expect(await remove(writer, orderOf())).toEqual(COMMITTED);
+    expect(log).toEqual(['A1 approves shop', 'Delete stack instance shop']);
+  });
+
+  it('is not approved by an automation', async () => {
+    const { writer, log } = open(COMMITTED);
+    await remove(writer, orderOf('automation-endpoint'));
+    expect(log).toEqual(['Delete stack instance shop']);
+  });
+
+  it('whose file is gone already lets happen what is held', async () => {
+    const { writer, log } = open(NOTHING);
+    expect(await remove(writer, orderOf())).toEqual(NOTHING);
+    expect(log).toEqual(['Delete stack instance shop', 'A1 approves shop', 'review']);
+    const automation = open(NOTHING);
+    await remove(automation.writer, orderOf('automation-endpoint'));
+    expect(automation.log).toEqual(['Delete stack instance shop']);
+  });
+
+  it('that is refused approves nothing', async () => {
+    const { writer, log } = open(new Error('protected'));
+    await expect(remove(writer, orderOf())).rejects.toThrow('protected');
+    expect(log).toEqual([]);
+  });
+});
+
+describe('a writer without a queue', () => {
+  const approved: string[] = [];
+  const writer = createWriter({
+    queue: undefined,
+    approveDeletes: async (instance) => void approved.push(instance),
+    isLeaving: () => false,
+    review: () => undefined,
+  });
+  const body = { name: 'shop' };
+
+  it.each<[string, () => Promise<Written>]>([
+    ['putInstance', () => writer.putInstance(orderOf(), 'shop', body, true)],
+    ['createInstance', () => writer.createInstance(orderOf(), body)],
+    ['deleteInstance', () => writer.deleteInstance(orderOf(), 'shop')],
+    ['putObject', () => writer.putObject(orderOf(), 'zone', { name: 'z1' }, false)],
+    ['deleteObject', () => writer.deleteObject(orderOf(), 'zone', 'z1')],
+    ['putClient', () => writer.putClient(orderOf(), { serial: 'A1' })],
+    ['deleteClient', () => writer.deleteClient(orderOf(), 'A1')],
+    ['putTree', () => writer.putTree(orderOf(), {})],
+  ])('refuses %s, and approves nothing', async (_name, write) => {
+    await expect(write()).rejects.toMatchObject({
+      code: 'not_allowed',
+      message: 'This controller takes no writes (repository.writes is off): commit the change with git instead',
+    });
+    expect(approved).toEqual([]);
+  });
+});
+
+describe('drafts', () => {
+  it.each<[string, (writer: Writer) => Promise<Written>]>([
+    ['Set stack instance shop', (writer) => writer.putInstance(orderOf(), 'shop', {}, false)],
+    ['Set stack instance shop', (writer) => writer.createInstance(orderOf(), { name: 'shop' })],
+    ['Set stack instance shop', (writer) => writer.putObject(orderOf(), 'stack-instance', { name: 'shop' }, true)],
+    ['Set stack-template web', (writer) => writer.putObject(orderOf(), 'stack-template', { name: 'web' }, false)],
+    ['Set zone z1', (writer) => writer.putObject(orderOf(), 'zone', { name: 'z1' }, false)],
+    ['Delete zone z1', (writer) => writer.deleteObject(orderOf(), 'zone', 'z1')],
+    ['Register client B2', (writer) => writer.putClient(orderOf(), { serial: '0xb2' })],
+    ['Remove client B2', (writer) => writer.deleteClient(orderOf(), 'b2')],
+    ['Set the tree', (writer) => writer.putTree(orderOf(), {})],
+  ])('are called for what they do: %s', async (subject, write) => {
+    const { writer, log } = open(COMMITTED);
+    await write(writer);
+    expect(log).toEqual([subject]);
+  });
+
+  it.each<[string, (writer: Writer) => Promise<Written>, object]>([
+    [
+      'an instance',
+      (writer) => writer.createInstance(orderOf(), {}),
+      { code: 'invalid_input', message: 'name: is missing' },
+    ],
+    [
+      'one that is no text',
+      (writer) => writer.putObject(orderOf(), 'stack-instance', { name: 7 }, true),
+      { code: 'invalid_input' },
+    ],
+    ['what is written nowhere', (writer) => writer.deleteObject(orderOf(), 'all', 'x'), { code: 'not_found' }],
+  ])('need a name: %s', async (_what, write, error) => {
+    const { writer, log } = open(COMMITTED);
+    await expect(write(writer)).rejects.toMatchObject(error);
+    expect(log).toEqual([]);
+  });
+});

@@ -1,0 +1,545 @@
+// Many writes, one branch, and a remote that does what it likes: no answer is a guess, and nothing is committed twice.
+import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../src/model/service-error.ts';
+import type { Draft } from '../../src/service/write/draft.ts';
+import { deleteObjectDraft, putObjectDraft } from '../../src/service/write/drafts.ts';
+import { WriteQueue } from '../../src/service/write/write-queue.ts';
+import { SourceError } from '../../src/source/source.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { ScriptedRemote } from '../support/scripted-remote.ts';
+import { ADMINISTRATOR } from './service.ts';
+
+const FILES = { 'tree.yaml': 'name: global\ntype: common\n', 'types/role/web.yaml': 'port: 80\n' };
+const WEB = 'types/role/web.yaml';
+
+class Scene {
+  readonly remote = new ScriptedRemote(FILES);
+  readonly clock = new ManualClock();
+  readonly queue: WriteQueue;
+  #count = 0;
+
+  constructor(mode: 'commit' | 'propose' = 'commit') {
+    const { remote, clock } = this;
+    this.queue = new WriteQueue({ branch: remote.branch, publisher: remote, clock, mode });
+  }
+
+  /** Resolves with what the client is told: the commit, or the code and message of the refusal. */
+  async submit(draft: Draft, more: { ifMatch?: readonly string[]; beforePush?: () => Promise<void> } = {}) {
+    this.#count += 1;
+    const order = { by: ADMINISTRATOR, requestId: `request-${this.#count}`, ifMatch: more.ifMatch };
+    try {
+      const { commit, branch } = await this.queue.submit(draft, order, more.beforePush);
+      return branch === null ? commit : `${commit} on ${branch}`;
+    } catch (error) {
+      if (error instanceof ServiceError) return `${error.code}: ${error.message}`;
+      throw error;
+    }
+  }
+
+  /** Lets time pass until the answer is there, a second after the other. */
+  async patiently<Value>(answer: Promise<Value>): Promise<Value> {
+    let isThere = false;
+    void answer.finally(() => {
+      isThere = true;
+    });
+    for (let second = 0; second < 120 && !isThere; second += 1) {
+      await settled();
+      if (!isThere) this.clock.advance(1_000);
+    }
+    return await answer;
+  }
+}
+
+/** Resolves when everything that can go on without time has gone on. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+function put(name: string, port: number): Draft {
+  return putObjectDraft('role', { name, port });
+}
+
+/** A place where something waits until it is let go. */
+function gate(): { readonly wait: () => Promise<void>; readonly reached: Promise<void>; readonly open: () => void } {
+  const reached = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  const wait = (): Promise<void> => {
+    reached.resolve();
+    return opened.promise;
+  };
+  return { wait, reached: reached.promise, open: () => opened.resolve() };
+}
+
+describe('what waits together', () => {
+  it('goes out in one push, each as its own commit, in order', async () => {
+    const { remote, submit } = bound(new Scene());
+    const answers = await Promise.all(['a', 'b', 'c'].map((name, index) => submit(put(name, index))));
+    expect(answers).toEqual(['write-1', 'write-2', 'write-3']);
+    expect(remote.pushes).toEqual([['write-1', 'write-2', 'write-3']]);
+    expect(remote.written).toEqual(['Set role a', 'Set role b', 'Set role c']);
+  });
+
+  it('is what came while another push was under way', async () => {
+    const { remote, submit } = bound(new Scene());
+    const first = gate();
+    remote.steps.push(async (push) => {
+      await first.wait();
+      return remote.take(push);
+    });
+    const answers = [submit(put('a', 1))];
+    await first.reached;
+    answers.push(...['b', 'c', 'd'].map((name) => submit(put(name, 1))));
+    first.open();
+    await Promise.all(answers);
+    expect(remote.pushes.map(({ length }) => length)).toEqual([1, 3]);
+  });
+
+  it('is at most fifty', async () => {
+    const { remote, submit } = bound(new Scene());
+    await Promise.all(Array.from({ length: 60 }, (_, index) => submit(put(`role-${index}`, index))));
+    expect(remote.pushes.map(({ length }) => length)).toEqual([50, 10]);
+    expect(remote.written).toHaveLength(60);
+  });
+
+  it('is checked on top of those before it: the last word counts, and the same again changes nothing', async () => {
+    const { remote, submit } = bound(new Scene());
+    const answers = await Promise.all([put('a', 1), put('a', 2), put('a', 2)].map((draft) => submit(draft)));
+    expect(answers).toEqual(['write-1', 'write-2', null]);
+    expect(remote.head.catalog.files.get('types/role/a.yaml')?.object).toMatchObject({ port: 2 });
+  });
+
+  it('is not stopped by one that is refused', async () => {
+    const { remote, submit } = bound(new Scene());
+    const drafts = [put('a', 1), deleteObjectDraft('role', 'none'), put('b', 1)];
+    expect(await Promise.all(drafts.map((draft) => submit(draft)))).toEqual([
+      'write-1',
+      expect.stringMatching(/^not_found/),
+      'write-2',
+    ]);
+    expect(remote.written).toEqual(['Set role a', 'Set role b']);
+  });
+
+  it('is answered only once the push is known, also where it changes nothing or is refused on top of another', async () => {
+    const { remote, submit } = bound(new Scene());
+    remote.steps.push('refuse', 'refuse');
+    const makeA: Draft = {
+      ...put('a', 2),
+      edits(estate) {
+        if (estate.catalog.files.has('types/role/a.yaml')) throw new ServiceError('conflict', 'it exists already');
+        return put('a', 2).edits(estate);
+      },
+    };
+    const answers = await Promise.all([put('a', 1), put('a', 1), makeA].map((draft) => submit(draft)));
+    // Each is refused by itself: nothing is there that would be the same, or in the way.
+    expect(answers).toEqual(['push_refused: the hook says no', 'push_refused: the hook says no', 'write-3']);
+    expect(remote.head.catalog.files.get('types/role/a.yaml')?.object).toMatchObject({ port: 2 });
+  });
+
+  it('is sent in parts where it is refused as one, so that only the culprit is refused', async () => {
+    const { remote, submit } = bound(new Scene());
+    const hook = (push: Parameters<ScriptedRemote['take']>[0]): boolean => {
+      const isBad = push.commits.some((commit) => remote.made(commit).message.startsWith('Set role bad'));
+      if (isBad) throw Object.assign(new Error('no bad roles'), { name: 'PushRefusedError' });
+      return remote.take(push);
+    };
+    remote.steps.push(...Array.from({ length: 30 }, () => hook));
+    const names = ['a', 'b', 'c', 'bad', 'd', 'e', 'f'];
+    const answers = await Promise.all(names.map((name) => submit(put(name, 1))));
+    expect(answers.filter((answer) => answer?.startsWith('write-'))).toHaveLength(6);
+    expect(answers[3]).toBe('push_refused: no bad roles');
+    expect(remote.written).toEqual(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `Set role ${name}`));
+    expect(remote.pushes.length).toBeLessThan(8);
+  });
+});
+
+describe('a race that is lost', () => {
+  it('is decided again on what the other has brought', async () => {
+    const { remote, submit } = bound(new Scene());
+    remote.steps.push(() => {
+      remote.outside({ 'types/role/db.yaml': 'port: 5432\n' });
+      return false;
+    });
+    expect(await submit(put('a', 1))).toBe('write-2');
+    expect(remote.written).toEqual(['Set role a']);
+    expect(remote.head.catalog.files.has('types/role/db.yaml')).toBe(true);
+  });
+
+  it('is a conflict where the same object was changed meanwhile', async () => {
+    const { remote, submit } = bound(new Scene());
+    remote.steps.push(() => {
+      remote.outside({ [WEB]: 'port: 8080\n' });
+      return false;
+    });
+    expect(await Promise.all([submit(put('web', 81)), submit(put('a', 1))])).toEqual([
+      'conflict: role/web was changed meanwhile; read it again and decide again',
+      'write-3',
+    ]);
+    expect(remote.head.catalog.files.get(WEB)?.object).toMatchObject({ port: 8080 });
+  });
+
+  it('is checked in full again: what the other has broken is not committed', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    remote.outside({ 'types/clientcert/printer.yaml': 'paper: a4\n' });
+    remote.steps.push(() => {
+      remote.outside({ 'types/clientcert/printer.yaml': 'paper: a4\nrole: web\n' });
+      return false;
+    });
+    expect(await submit(deleteObjectDraft('role', 'web'))).toMatch(/^conflict: .*web/);
+    expect(remote.written).toEqual([]);
+  });
+
+  it('brings back nothing that was refused before', async () => {
+    const { remote, submit } = bound(new Scene());
+    remote.steps.push(() => {
+      remote.outside({ 'types/role/old.yaml': 'port: 1\n' });
+      return false;
+    });
+    const answers = await Promise.all([submit(deleteObjectDraft('role', 'old')), submit(put('a', 1))]);
+    expect(answers).toEqual([expect.stringMatching(/^not_found/), 'write-2']);
+    expect(remote.head.catalog.files.has('types/role/old.yaml')).toBe(true);
+  });
+
+  it('again and again ends after 15 s, and nothing is written', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    let others = 0;
+    remote.onLook = () => {
+      remote.steps.push(() => {
+        others += 1;
+        remote.outside({ other: String(others) });
+        scene.clock.advance(400);
+        return false;
+      });
+    };
+    expect(await submit(put('a', 1))).toMatch(/^not_ready: .*within 15 s; nothing was written$/);
+    expect(others).toBe(38);
+    expect(remote.written).toEqual([]);
+  });
+});
+
+describe('If-Match', () => {
+  const oidOf = ({ head }: ScriptedRemote): string => head.catalog.files.get(WEB)?.oid ?? '';
+
+  it('lets the named version be replaced, and no other', async () => {
+    const { remote, submit } = bound(new Scene());
+    const ifMatch = [oidOf(remote)];
+    expect(await submit(put('web', 81), { ifMatch: ['other', ...ifMatch] })).toBe('write-1');
+    expect(await submit(put('web', 82), { ifMatch })).toMatch(/^precondition_failed: role\/web/);
+    expect(await submit(put('web', 83), { ifMatch: ['*'] })).toBe('write-2');
+    expect(await submit(put('new', 1), { ifMatch: ['*'] })).toMatch(/^precondition_failed/);
+  });
+
+  it('holds for one of two that go out together', async () => {
+    const { remote, submit } = bound(new Scene());
+    const ifMatch = [oidOf(remote)];
+    const answers = await Promise.all([81, 82].map((port) => submit(put('web', port), { ifMatch })));
+    expect(answers).toEqual(['write-1', expect.stringMatching(/^precondition_failed/)]);
+    expect(remote.head.catalog.files.get(WEB)?.object).toMatchObject({ port: 81 });
+  });
+});
+
+describe('an answer that is lost', () => {
+  it('is asked for: what is there is not sent again', async () => {
+    const { remote, submit } = bound(new Scene());
+    remote.steps.push('lose');
+    expect(await submit(put('a', 1))).toBe('write-1');
+    expect(remote.pushes).toEqual([['write-1']]);
+  });
+
+  it('is found also below what others have pushed since', async () => {
+    const { remote, submit } = bound(new Scene());
+    remote.steps.push('lose');
+    remote.onFetch = () => remote.outside({ other: 'x' });
+    expect(await submit(put('a', 1))).toBe('write-1');
+    expect(remote.written).toEqual(['Set role a']);
+  });
+
+  it('of a push that did not arrive sends the very same commits again', async () => {
+    const { remote, submit } = bound(new Scene());
+    remote.steps.push('drop');
+    expect(await Promise.all([submit(put('a', 1)), submit(put('b', 1))])).toEqual(['write-1', 'write-2']);
+    expect(remote.pushes).toEqual([
+      ['write-1', 'write-2'],
+      ['write-1', 'write-2'],
+    ]);
+  });
+
+  it('of a push that cannot arrive any more is a lost race', async () => {
+    const { remote, submit } = bound(new Scene());
+    remote.steps.push('drop');
+    remote.onFetch = () => remote.outside({ other: 'x' });
+    expect(await submit(put('a', 1))).toBe('write-2');
+    expect(remote.written).toEqual(['Set role a']);
+  });
+
+  it('of a push that arrives late, below an outsider, is not committed twice', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    remote.steps.push('drop', (push) => {
+      // The first one is through now, and somebody else is on top: git would say that the branch has moved.
+      remote.take(push);
+      remote.outside({ other: 'x' });
+      return false;
+    });
+    expect(await scene.patiently(submit(put('a', 1)))).toBe('write-1');
+    expect(remote.written).toEqual(['Set role a']);
+  });
+
+  it.each(['refuse', 'fail'] as const)('stays lost where the next push says no (%s)', async (step) => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    remote.steps.push('drop', ...Array.from({ length: 100 }, () => step));
+    const answer = await scene.patiently(submit(put('a', 1)));
+    expect(answer).toMatch(
+      /^outcome_unknown: Nobody knows .* the connection broke off; .*Treeline-Request-Id: request-1"/,
+    );
+    expect(remote.written).toEqual([]);
+  });
+
+  it('is not guessed where the remote cannot be asked, and is found when it can', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    let asked = 0;
+    remote.onFetch = () => {
+      asked += 1;
+      if (asked < 4) throw new SourceError('nothing listens there');
+    };
+    remote.steps.push('lose', 'fail', 'fail', 'fail');
+    expect(await scene.patiently(submit(put('a', 1)))).toBe('write-1');
+    expect(asked).toBe(4);
+    remote.onFetch = () => new Promise(() => undefined);
+    remote.steps.push('lose', ...Array.from({ length: 100 }, () => 'fail' as const));
+    expect(await scene.patiently(submit(put('b', 1)))).toMatch(/^outcome_unknown/);
+    expect(remote.written).toEqual(['Set role a', 'Set role b']);
+  });
+
+  it('stops nobody else for longer than that', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    remote.steps.push('drop', ...Array.from({ length: 100 }, () => 'fail' as const));
+    const lost = scene.patiently(submit(put('a', 1)));
+    await settled();
+    const waiting = submit(put('b', 1));
+    expect(await lost).toMatch(/^outcome_unknown/);
+    expect(await waiting).toMatch(/^not_ready: .*nothing was written$/);
+    remote.steps.length = 0;
+    expect(await submit(put('c', 1))).toMatch(/^write-/);
+    expect(remote.written).toEqual(['Set role c']);
+  });
+});
+
+describe('a commit that arrived', () => {
+  it('is answered once this server has it, also where that takes several looks', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    let looks = 0;
+    remote.onArrival = () => {
+      looks += 1;
+      if (looks < 3) throw new ServiceError('not_ready', 'the repository cannot be followed');
+    };
+    expect(await scene.patiently(submit(put('a', 1)))).toBe('write-1');
+    expect(looks).toBe(3);
+  });
+
+  it.each([
+    ['conflict', 1],
+    ['not_ready', 15],
+  ] as const)('and cannot be seen here (%s) is told as that, never as if nothing was written', async (code, looks) => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    let count = 0;
+    remote.onArrival = () => {
+      count += 1;
+      throw new ServiceError(code, 'the reason');
+    };
+    const answers = await scene.patiently(Promise.all([submit(put('a', 1)), submit(put('a', 1))]));
+    for (const answer of answers) {
+      expect(answer).toMatch(/^outcome_unknown: Committed as write-1, but this server .*: the reason; look for "Tree/);
+    }
+    expect(count).toBe(looks);
+    expect(remote.written).toEqual(['Set role a']);
+  });
+});
+
+describe('a repository that', () => {
+  it('cannot be reached is told, with nothing written', async () => {
+    const { remote, submit } = bound(new Scene());
+    remote.steps.push('fail');
+    expect(await submit(put('a', 1))).toBe(
+      'not_ready: The repository cannot be reached: nothing listens there; nothing was written',
+    );
+    expect(await submit(put('a', 1))).toBe('write-2');
+  });
+
+  it('is not followed takes no writes, for the reason that is given', async () => {
+    const { remote, submit } = bound(new Scene());
+    remote.onLook = () => {
+      throw new ServiceError('conflict', 'The newest commit is not followed: the history was rewritten');
+    };
+    expect(await submit(put('a', 1))).toMatch(/^conflict: .*the history was rewritten$/);
+  });
+
+  it('is silent makes every write give up 15 s after it was asked for', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    remote.onLook = () => new Promise(() => undefined);
+    const first = submit(put('a', 1));
+    await settled();
+    scene.clock.advance(10_000);
+    const second = submit(put('b', 1));
+    scene.clock.advance(5_000);
+    expect(await first).toMatch(/^not_ready: .*within 15 s; nothing was written$/);
+    remote.onLook = () => undefined;
+    expect(await second).toBe('write-1');
+    expect(scene.clock.pending).toBe(0);
+  });
+
+  it('is silent for too long for one of two that wait together gets only the other', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    const [push, look] = [gate(), gate()];
+    remote.steps.push(async (prepared) => {
+      await push.wait();
+      return remote.take(prepared);
+    });
+    const under = submit(put('first', 1));
+    await push.reached;
+    const early = submit(put('early', 1));
+    scene.clock.advance(10_000);
+    const late = submit(put('late', 1));
+    remote.onLook = look.wait;
+    push.open();
+    await look.reached;
+    scene.clock.advance(5_000);
+    expect(await early).toMatch(/^not_ready: .*nothing was written$/);
+    look.open();
+    expect(await Promise.all([under, late])).toEqual(['write-1', 'write-2']);
+    expect(remote.written).toEqual(['Set role first', 'Set role late']);
+  });
+
+  it('fails in an unforeseen way does not hold up what comes later', async () => {
+    const { remote, submit } = bound(new Scene());
+    remote.steps.push(() => {
+      throw new TypeError('a mistake of ours');
+    });
+    await expect(submit(put('a', 1))).rejects.toThrow('a mistake of ours');
+    expect(await submit(put('b', 1))).toBe('write-2');
+  });
+});
+
+describe('before the push', () => {
+  it('is noted what the repository cannot say, once the write may go out', async () => {
+    const { remote, submit } = bound(new Scene());
+    const noted: number[] = [];
+    const beforePush = async (): Promise<void> => void noted.push(remote.pushes.length);
+    expect(await submit(deleteObjectDraft('role', 'none'), { beforePush })).toMatch(/^not_found/);
+    expect(noted).toEqual([]);
+    expect(await submit(deleteObjectDraft('role', 'web'), { beforePush })).toBe('write-1');
+    expect(noted).toEqual([0]);
+  });
+
+  it('is refused what the queue has no room for', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    const first = gate();
+    remote.onLook = first.wait;
+    const under = submit(put('a', 1));
+    await first.reached;
+    const waiting = Array.from({ length: 1_000 }, () => submit(put('b', 1)));
+    expect(await submit(put('c', 1))).toMatch(/^too_many_requests/);
+    first.open();
+    expect(await under).toBe('write-1');
+    await Promise.all(waiting);
+    expect(remote.written).toEqual(['Set role a', 'Set role b']);
+  });
+});
+
+describe('a stop', () => {
+  it('waits for what is on its way, and refuses what waits and what comes', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    const push = gate();
+    remote.steps.push(async (prepared) => {
+      await push.wait();
+      return remote.take(prepared);
+    });
+    const under = submit(put('a', 1));
+    await push.reached;
+    const waiting = submit(put('b', 1));
+    const stopped = scene.queue.stop(5_000);
+    expect(await waiting).toBe('not_ready: The controller is stopping; nothing was written');
+    expect(await submit(put('c', 1))).toBe('not_ready: The controller is stopping; nothing was written');
+    push.open();
+    expect(await under).toBe('write-1');
+    await stopped;
+    expect(remote.written).toEqual(['Set role a']);
+  });
+
+  it('waits for so long only, and says then that nobody knows', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    const push = gate();
+    remote.steps.push(async (prepared) => {
+      await push.wait();
+      return remote.take(prepared);
+    });
+    const under = submit(put('a', 1));
+    await push.reached;
+    const stopped = scene.queue.stop(5_000);
+    scene.clock.advance(5_000);
+    await stopped;
+    expect(await under).toMatch(/^outcome_unknown: The controller stops .*request-1"/);
+  });
+
+  it('lets nothing go out that was told that nothing was written', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    const look = gate();
+    remote.onLook = look.wait;
+    const under = submit(put('a', 1));
+    await look.reached;
+    const stopped = scene.queue.stop(5_000);
+    scene.clock.advance(5_000);
+    await stopped;
+    expect(await under).toBe('not_ready: The controller is stopping; nothing was written');
+    look.open();
+    await settled();
+    expect(remote.pushes).toEqual([]);
+  });
+
+  it('without writes is over at once', async () => {
+    expect(await new Scene().queue.stop(5_000)).toBeUndefined();
+  });
+});
+
+describe('a proposal', () => {
+  it('goes to a branch of its own each, and leaves the followed one alone', async () => {
+    const { remote, submit } = bound(new Scene('propose'));
+    const answers = await Promise.all([put('a', 1), put('a', 2)].map((draft) => submit(draft)));
+    expect(answers).toEqual(['write-1 on treeline/role-a-request-', 'write-2 on treeline/role-a-request-']);
+    expect(remote.pushes).toEqual([['write-1'], ['write-2']]);
+    expect(remote.written).toEqual([]);
+    expect(remote.proposals.get('treeline/role-a-request-')?.[0]?.message).toMatch(/^Set role a\n/);
+  });
+
+  it('whose answer is lost is pushed again until it is there', async () => {
+    const scene = new Scene('propose');
+    const { remote, submit } = bound(scene);
+    remote.steps.push('drop', 'fail', 'take');
+    expect(await scene.patiently(submit(put('a', 1)))).toMatch(/^write-1 on /);
+    expect(remote.pushes).toEqual([['write-1'], ['write-1'], ['write-1']]);
+  });
+
+  it('approves nothing', async () => {
+    const { submit } = bound(new Scene('propose'));
+    const beforePush = async (): Promise<void> => {
+      throw new Error('it was noted');
+    };
+    expect(await submit(deleteObjectDraft('role', 'web'), { beforePush })).toMatch(/^write-1 on /);
+  });
+});
+
+function bound(scene: Scene): { readonly remote: ScriptedRemote; readonly submit: Scene['submit'] } {
+  return { remote: scene.remote, submit: scene.submit.bind(scene) };
+}

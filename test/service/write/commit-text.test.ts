@@ -1,0 +1,57 @@
+// Authors that cannot be forged, and messages that lead back to the request.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Client } from '../../../src/model/objects.ts';
+import { commitText } from '../../../src/service/write/commit-text.ts';
+import { ADMINISTRATOR } from '../service.ts';
+
+function textOf(description: string, subject = 'Set the tree', fields: Partial<Client> = {}) {
+  return commitText(subject, { by: { ...ADMINISTRATOR, description, ...fields }, requestId: '5f0c-1' });
+}
+
+it('names who asked, and which request it was', () => {
+  expect(textOf('Ada of the platform team', 'Set stack instance shop', { serial: 'A1B2' })).toEqual({
+    author: { name: 'Ada of the platform team', email: 'a1b2@client.treeline.invalid' },
+    message:
+      'Set stack instance shop\n\nTreeline-Client: A1B2\nTreeline-Role: administrator\nTreeline-Request-Id: 5f0c-1\n',
+  });
+});
+
+describe('the name of an author', () => {
+  it.each([
+    ['Ada <root@example>', 'Ada root@example'],
+    ['Ada\nauthor Eve <eve@example> 0 +0000', 'Ada author Eve eve@example 0 +0000'],
+    ['Ada\r\n\r\nTreeline-Role: administrator', 'Ada Treeline-Role: administrator'],
+    ['  Ada\t\0of\u0007 it  ', 'Ada of it'],
+    ['Ada\u2028Eve\u2029Bob', 'Ada Eve Bob'],
+    ['\u202eadA\u202c \u2066x\u2069', 'adA x'],
+    ['A\u200bd\ufeffa', 'A d a'],
+    ['', 'client A1'],
+    ['   ', 'client A1'],
+    ['<>', 'client A1'],
+    ['--- ...', 'client A1'],
+    ['Ådå 北京', 'Ådå 北京'],
+    ['x'.repeat(200), 'x'.repeat(80)],
+    [`${'x'.repeat(79)}😀`, 'x'.repeat(79)],
+    ['a\ud800b', 'a b'],
+  ])('made of %j is %j', (description, name) => {
+    expect(textOf(description).author.name).toBe(name);
+  });
+});
+
+it('never breaks a header or begins a trailer, whatever a client is called', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (description, subject) => {
+      const { author, message } = textOf(description, subject);
+      expect(author.name).toMatch(/^[^<>\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]{1,80}$/u);
+      expect(author.name).toBe(author.name.trim());
+      expect(message.split('\n').slice(1)).toEqual([
+        '',
+        'Treeline-Client: A1',
+        'Treeline-Role: administrator',
+        'Treeline-Request-Id: 5f0c-1',
+        '',
+      ]);
+    }),
+  );
+});

@@ -1,0 +1,295 @@
+// What a write makes of the files: which file, which lines, and when nothing at all.
+import { describe, expect, it } from 'vitest';
+import { isMap, type JsonMap } from '../../../src/model/json.ts';
+import { Ledger } from '../../../src/reconcile/ledger.ts';
+import { createReader } from '../../../src/service/create-reader.ts';
+import type { Draft } from '../../../src/service/write/draft.ts';
+import {
+  deleteClientDraft,
+  deleteInstanceDraft,
+  deleteObjectDraft,
+  putClientDraft,
+  putObjectDraft,
+  putTreeDraft,
+  writableType,
+} from '../../../src/service/write/drafts.ts';
+import { changedLines, DraftedRepository } from '../../support/drafted-repository.ts';
+import { MemoryStore } from '../../support/memory-store.ts';
+import type { TextChanges } from '../../support/text-repository.ts';
+import { ADMINISTRATOR, FILES, FINGERPRINT, put, SHOP } from './stacks.ts';
+
+const SHOP_FILE = 'stacks/instances/eu/shop.yaml';
+
+function open(changes: TextChanges = {}): DraftedRepository {
+  return new DraftedRepository({ ...FILES, ...changes });
+}
+
+/** A body as it comes over the wire. */
+function sent(value: unknown): JsonMap {
+  const body: unknown = JSON.parse(JSON.stringify(value));
+  if (isMap(body)) return body;
+  throw new Error('this is no body');
+}
+
+describe('what was read, sent back,', () => {
+  const repository = open();
+  const reader = createReader({ estate: () => repository.estate, rows: new Ledger(new MemoryStore()), now: () => 0 });
+  const by = reader.registered(ADMINISTRATOR);
+  if (by === undefined) throw new Error('nobody is registered');
+  const objects = reader
+    .types()
+    .filter((type) => type !== 'all' && type !== 'stack-instance')
+    .flatMap((type) => reader.objects(type).map((body) => [type, String(body.name), body] as const));
+  const drafts: readonly (readonly [string, Draft])[] = [
+    ...reader.instances().map((body) => [`the instance ${body.name}`, put(body.name, sent(body))] as const),
+    ...objects.map(
+      ([type, name, body]) => [`${type} ${name}`, putObjectDraft(writableType(type), sent(body))] as const,
+    ),
+    ...reader.clients(by, undefined).map((body) => [`the client ${body.name}`, putClientDraft(sent(body))] as const),
+    ['the tree', putTreeDraft(sent(reader.tree().body))],
+  ];
+
+  it('is something of every kind', () => {
+    expect(drafts.map(([name]) => name)).toEqual([
+      'the instance orders',
+      'the instance shop',
+      'zone dmz',
+      'zone inside',
+      'environment production',
+      'stack-template web',
+      'shape small',
+      'shape spare',
+      'role db',
+      'clientcert lab-db',
+      'common global',
+      'the client A1',
+      'the client B2',
+      'the tree',
+    ]);
+  });
+
+  it.each(drafts)('%s changes nothing', (_name, draft) => {
+    expect(repository.write(draft)).toEqual({});
+  });
+});
+
+describe('a file full of comments', () => {
+  const body = {
+    description: 'The shop',
+    stackTemplate: 'web',
+    parameters: { count: '2', zone: 'dmz' },
+    tenant: 'shop-team',
+  };
+
+  it.each<[string, JsonMap, string[]]>([
+    ['another value', { ...body, parameters: { ...body.parameters, count: '3' } }, ['-  count: "2"', '+  count: "3"']],
+    ['a field more', { ...body, drift: 'heal' }, ['+drift: heal']],
+    [
+      'a field less',
+      { ...body, description: '' },
+      ["-description: 'The shop'   # for people", "+description: ''   # for people"],
+    ],
+    [
+      'a field left out',
+      { stackTemplate: 'web', parameters: body.parameters, tenant: 'shop-team' },
+      ["-description: 'The shop'   # for people"],
+    ],
+    [
+      'additions',
+      { ...body, stackTemplateAdditions: { description: 'More' } },
+      ['+stackTemplateAdditions:', '+  description: More'],
+    ],
+    [
+      'another order',
+      { tenant: 'shop-team', parameters: { zone: 'dmz', count: '2' }, stackTemplate: 'web', description: 'The shop' },
+      [],
+    ],
+  ])('shows only the change: %s', (_name, wanted, lines) => {
+    const repository = open();
+    const { [SHOP_FILE]: after = SHOP, ...others } = repository.write(put('shop', wanted));
+    expect(others).toEqual({});
+    expect(changedLines(SHOP, after ?? '')).toEqual(lines);
+  });
+
+  it('is edited where it is, whatever folder that is', () => {
+    const repository = open();
+    expect(Object.keys(repository.write(put('shop', { ...body, tenant: 'other' })))).toEqual([SHOP_FILE]);
+  });
+
+  it('keeps its byte order mark, its line ends, and the missing last one', () => {
+    const text = '\uFEFF# kept\r\ncpus: 2 # two\r\nram: 4';
+    const repository = open({ 'types/shape/old.yaml': text });
+    expect(repository.write(putObjectDraft('shape', { name: 'old', cpus: 3, ram: 4 }))).toEqual({
+      'types/shape/old.yaml': '\uFEFF# kept\r\ncpus: 3 # two\r\nram: 4',
+    });
+  });
+
+  it('keeps the nodes of the tree as they are written, also what was filled in', () => {
+    const repository = open();
+    const leaf = (name: string) => ({ name, type: 'zone', description: '' });
+    const node = { name: 'production', description: 'Live', type: 'environment' };
+    const inside = { ...leaf('inside'), description: 'Inside' };
+    const { 'tree.yaml': after } = repository.write(
+      putTreeDraft({
+        name: 'global',
+        description: '',
+        type: 'common',
+        children: [{ ...node, children: [leaf('dmz'), inside, { name: 'archive', type: 'zone' }] }],
+      }),
+    );
+    expect(changedLines(FILES['tree.yaml'], after ?? '')).toEqual([
+      '+      - { name: archive, type: zone }',
+      '+    description: Live',
+    ]);
+  });
+
+  it('keeps the rest of a template whose one property changes', () => {
+    const repository = open();
+    const properties = { environment: 'production', zone: '<<zone>>', shape: 'spare' };
+    const web = {
+      type: 'Platform::ResourceGroup',
+      properties: { count: '<<count>>', resource_def: { properties } },
+    };
+    const body = { name: 'web', description: '', parameters: { count: '1', zone: '' }, resources: { web } };
+    const { 'stacks/templates/web.yaml': after } = repository.write(putObjectDraft('stack-template', body));
+    expect(changedLines(FILES['stacks/templates/web.yaml'], after ?? '')).toEqual([
+      '-        properties: { environment: production, zone: "<<zone>>", shape: small }',
+      '+        properties: { environment: production, zone: "<<zone>>", shape: spare }',
+    ]);
+  });
+
+  it('is left to a person where it cannot be edited line by line', () => {
+    const repository = open({ 'types/shape/odd.yaml': 'cpus:\r  2\n' });
+    expect(repository.refused(() => putObjectDraft('shape', { name: 'odd', cpus: 3 }))).toEqual({
+      code: 'edit_by_hand',
+      message:
+        'types/shape/odd.yaml cannot be changed without reformatting it: ' +
+        'line 1: a carriage return stands without a line feed. Edit it by hand, with git',
+      details: [],
+    });
+  });
+
+  it.each([
+    ['comments alone', '# to be done\n'],
+    ['a list', '- cpus\n'],
+    ['a syntax error', 'cpus: "2\n'],
+  ])('is never written over: %s', (_name, text) => {
+    const repository = open({ 'types/shape/odd.yaml': text });
+    const { code, message } = repository.refused(() => putObjectDraft('shape', { name: 'odd', cpus: 3 }));
+    expect({ code, message }).toEqual({
+      code: 'edit_by_hand',
+      message: expect.stringMatching(/^types\/shape\/odd\.yaml cannot be changed without reformatting it: /),
+    });
+  });
+});
+
+describe('a new file', () => {
+  it.each<[string, Draft, string, string]>([
+    [
+      'an instance',
+      put('blog', {
+        name: 'blog',
+        type: 'stack-instance',
+        description: '',
+        stackTemplate: 'web',
+        stackTemplateAdditions: {},
+        stackTemplateSubstractions: {},
+        parameters: { zone: 'dmz', count: '0123' },
+        resources: { web: { 'blog-web-1': { state: 'done' } } },
+        force: true,
+        protected: false,
+      }),
+      'stacks/instances/blog.yaml',
+      '# yaml-language-server: $schema=../../schemas/stack-instance.schema.json\n' +
+        'stackTemplate: web\nparameters:\n  zone: dmz\n  count: "0123"\nprotected: false\n',
+    ],
+    [
+      'a template',
+      putObjectDraft('stack-template', { name: 'none', type: 'stack-template', parameters: {}, resources: {} }),
+      'stacks/templates/none.yaml',
+      '# yaml-language-server: $schema=../../schemas/stack-template.schema.json\n{}\n',
+    ],
+    [
+      'a typed object, whose empty text is a value',
+      putObjectDraft('role', {
+        name: 'web',
+        description: '',
+        banner: '',
+        version: '1.10',
+        yes: 'no',
+        big: '1e3',
+        port: 80,
+        share: 0.5,
+        tls: true,
+        old: null,
+        packages: ['nginx', '2026-11-20'],
+        text: 'two\nlines # and no comment\n',
+        force: true,
+      }),
+      'types/role/web.yaml',
+      '# yaml-language-server: $schema=../../schemas/role.schema.json\n' +
+        'banner: ""\nversion: "1.10"\n"yes": "no"\nbig: "1e3"\nport: 80\nshare: 0.5\ntls: true\nold: null\n' +
+        'packages:\n  - nginx\n  - "2026-11-20"\ntext: |\n  two\n  lines # and no comment\nforce: true\n',
+    ],
+    [
+      'a client',
+      putClientDraft({
+        serial: '0xc:3',
+        role: 'proxy',
+        name: 'c3',
+        fingerprint: 'ab'.repeat(32),
+        tenant: '',
+        tags: ['a'],
+      }),
+      'clients/C3.yaml',
+      `# yaml-language-server: $schema=../schemas/client.schema.json\nrole: proxy\nfingerprint: ${FINGERPRINT}\ntags:\n  - a\n`,
+    ],
+  ])('of %s says what it has to, and its schema', (_name, draft, path, text) => {
+    expect(open().write(draft)).toEqual({ [path]: text });
+  });
+});
+
+describe('replacing', () => {
+  it('replaces the whole object: fields that are left out are gone', () => {
+    const repository = open();
+    expect(repository.write(putObjectDraft('zone', { name: 'inside', description: 'In', dns: ['10.0.0.2'] }))).toEqual({
+      'types/zone/inside.yaml': 'name: inside\ntype: zone\ndns: ["10.0.0.2"]\ndescription: In\n',
+    });
+  });
+
+  it('of a client changes the given fields, and keeps the others', () => {
+    const repository = open();
+    expect(repository.write(putClientDraft({ serial: 'b2', role: 'automation-endpoint', tags: [] }))).toEqual({
+      'clients/B2.yaml':
+        'serial: "0x0b:2"\nname: b2\nrole: automation-endpoint\ntags: []\ntenant: lab-team\ndescription: In the lab\n',
+    });
+    expect(repository.write(putClientDraft({ serial: 'A1', tenant: 'platform' }))).toEqual({
+      'clients/A1.yaml': `${FILES['clients/A1.yaml']}tenant: platform\n`,
+    });
+  });
+
+  it('mends a client file that is wrong, and keeps what it says beside', () => {
+    const repository = open({ 'clients/D4.yaml': '# mine\nrole: admin\ndescription: Robot\n' });
+    expect(repository.write(putClientDraft({ serial: 'd4', role: 'proxy' }))).toEqual({
+      'clients/D4.yaml': '# mine\nrole: proxy\ndescription: Robot\n',
+    });
+  });
+
+  it('of the tree renames its root', () => {
+    const repository = open({ 'tree.yaml': 'name: global # root\ntype: common\n' });
+    expect(repository.write(putTreeDraft({ name: 'base', type: 'common', description: '' }))).toEqual({
+      'tree.yaml': 'name: base # root\ntype: common\n',
+    });
+  });
+});
+
+describe('removing', () => {
+  it.each<[string, Draft, string]>([
+    ['an instance', deleteInstanceDraft('shop', () => false), SHOP_FILE],
+    ['an object', deleteObjectDraft('shape', 'spare'), 'types/shape/spare.yaml'],
+    ['a hand-written clientcert', deleteObjectDraft('clientcert', 'lab-db'), 'types/clientcert/lab-db.yaml'],
+    ['a client, spelled in any way', deleteClientDraft('0x:b2'), 'clients/B2.yaml'],
+  ])('%s removes its file', (_name, draft, path) => {
+    expect(open().write(draft)).toEqual({ [path]: null });
+  });
+});

@@ -1,0 +1,334 @@
+// What a write is refused for, with which code and words; and what it is not refused for, since it was wrong before.
+import { describe, expect, it } from 'vitest';
+import { derive } from '../../../src/derive.ts';
+import { invariant } from '../../../src/model/invariant.ts';
+import { estateAfter } from '../../../src/service/write/check-edits.ts';
+import {
+  deleteClientDraft,
+  deleteObjectDraft,
+  putClientDraft,
+  putInstanceDraft,
+  putObjectDraft,
+  putTreeDraft,
+} from '../../../src/service/write/drafts.ts';
+import { snapshotOf } from '../../catalog/snapshots.ts';
+import { deletionFacts, removalsOf } from '../../estate/facts.ts';
+import { DraftedRepository } from '../../support/drafted-repository.ts';
+import type { TextChanges } from '../../support/text-repository.ts';
+import { FILES, put, type RefusedRow, remove } from './stacks.ts';
+
+function open(changes: TextChanges = {}): DraftedRepository {
+  return new DraftedRepository({ ...FILES, ...changes });
+}
+
+/** The object is right by itself. */
+const BREAKING: readonly RefusedRow[] = [
+  [
+    'a template that needs more than its instances give',
+    () =>
+      putObjectDraft('stack-template', { name: 'web', parameters: { zone: '', count: '1', port: '' }, resources: {} }),
+    'breaks_others',
+    expect.stringMatching(/^This would break the stack instances orders, shop: /),
+  ],
+  [
+    'a tree without a place that is in use',
+    () => putTreeDraft({ name: 'global', type: 'common', children: [{ name: 'production', type: 'environment' }] }),
+    'breaks_others',
+    expect.stringMatching(/^This would break the stack instances orders, shop, and types\/clientcert\/lab-db\.yaml: /),
+  ],
+  [
+    'an environment that selects',
+    () => putObjectDraft('environment', { name: 'production', zone: 'dmz' }),
+    'invalid_input',
+    expect.stringContaining('selects a layer'),
+  ],
+];
+
+const IN_USE: readonly RefusedRow[] = [
+  [
+    'a template',
+    () => deleteObjectDraft('stack-template', 'web'),
+    'conflict',
+    'stack-template/web is still in use by the stack instances orders, shop',
+    [
+      {
+        file: 'stacks/instances/eu/shop.yaml',
+        message: 'there is no stack template "web"; add stacks/templates/web.yaml [shop]',
+      },
+      {
+        file: 'stacks/instances/orders.yaml',
+        message: 'there is no stack template "web"; add stacks/templates/web.yaml [orders]',
+      },
+    ],
+  ],
+  [
+    'an object that a template names',
+    () => deleteObjectDraft('shape', 'small'),
+    'conflict',
+    'shape/small is still in use by the stack instances orders, shop',
+    [{ file: 'stacks/templates/web.yaml' }],
+  ],
+  [
+    'an object that an instance names, and a clientcert',
+    () => deleteObjectDraft('role', 'db'),
+    'conflict',
+    'role/db is still in use by the stack instance orders, and types/clientcert/lab-db.yaml',
+    [{ file: 'stacks/instances/orders.yaml' }, { file: 'types/clientcert/lab-db.yaml' }],
+  ],
+  [
+    'a place that servers are in, although the tree has it',
+    () => deleteObjectDraft('zone', 'inside'),
+    'conflict',
+    'zone/inside is still in use by the stack instance orders',
+    [{ file: 'stacks/instances/orders.yaml', line: 1, column: 1, pointer: '', message: 'it is selected here' }],
+  ],
+  [
+    'a place that a clientcert is in, too',
+    () => deleteObjectDraft('environment', 'production'),
+    'conflict',
+    'environment/production is still in use by the stack instances orders, shop, and types/clientcert/lab-db.yaml',
+    [{}, {}, {}],
+  ],
+  [
+    'the base of every record',
+    () => deleteObjectDraft('common', 'global'),
+    'conflict',
+    'common/global is still in use by tree.yaml',
+    [],
+  ],
+  [
+    'a clientcert that a stack makes',
+    () => deleteObjectDraft('clientcert', 'shop-web-1'),
+    'conflict',
+    'The clientcert "shop-web-1" is made by the stack instance "shop"',
+    [],
+  ],
+  [
+    'the last administrator',
+    () => deleteClientDraft('a1'),
+    'conflict',
+    'no administrator would be left; the client A1 stays one; register another administrator first',
+    [{ file: 'clients/A1.yaml' }],
+  ],
+  [
+    'the role of the last administrator',
+    () => putClientDraft({ serial: 'a1', role: 'proxy' }),
+    'conflict',
+    'no administrator would be left; the client A1 stays one; register another administrator first',
+    [{ file: 'clients/A1.yaml' }],
+  ],
+];
+
+describe.each<[string, readonly RefusedRow[]]>([
+  ['breaking others', BREAKING],
+  ['what is in use', IN_USE],
+])('%s', (_name, rows) => {
+  it.each(rows.map((row) => ({ what: row[0], row })))('$what', ({ row: [, draft, code, message, details] }) => {
+    const refused = open().refused(draft);
+    expect(refused).toMatchObject({ code, message });
+    if (details !== undefined) expect(refused.details).toMatchObject(details);
+  });
+});
+
+it('what only an older version in force uses is in use', () => {
+  const repository = open();
+  repository.commit({ 'stacks/instances/orders.yaml': 'stackTemplate: nothing\n' });
+  expect(repository.refused(() => deleteObjectDraft('role', 'db'))).toMatchObject({ code: 'conflict' });
+  expect(repository.refused(() => deleteObjectDraft('zone', 'inside'))).toMatchObject({ code: 'conflict' });
+});
+
+it('a place without servers is not in use, although the tree has it', () => {
+  const repository = open({ 'stacks/instances/orders.yaml': null });
+  expect(repository.write(deleteObjectDraft('zone', 'inside'))).toEqual({ 'types/zone/inside.yaml': null });
+});
+
+describe('details', () => {
+  it('say where, and which instances it stops', () => {
+    expect(open().refused(() => deleteObjectDraft('shape', 'small')).details).toEqual([
+      {
+        file: 'stacks/templates/web.yaml',
+        line: 11,
+        column: 73,
+        pointer: '/resources/web/properties/resource_def/properties/shape',
+        message: expect.stringMatching(/^there is no shape "small".* \[orders, shop\]$/),
+      },
+    ]);
+  });
+
+  it('name some users, and how many more there are', () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 25 }, (_, index) => [
+        `stacks/instances/i-${index + 10}.yaml`,
+        'stackTemplate: web\nparameters: { zone: dmz }\n',
+      ]),
+    );
+    const { message, details } = open(many).refused(() => deleteObjectDraft('stack-template', 'web'));
+    expect(message).toMatch(/ the stack instances i-10, i-11, .*, i-29 and 7 more$/);
+    expect(details).toHaveLength(27);
+  });
+});
+
+describe('an instance that depends on another one', () => {
+  it('keeps that from being removed', () => {
+    const repository = open({
+      'stacks/templates/one.yaml':
+        'resources: { a: { type: Platform::Server, properties: { depends_on: orders-web-1 } } }\n',
+      'stacks/instances/one.yaml': 'stackTemplate: one\n',
+    });
+    expect(repository.refused(() => remove('orders'))).toMatchObject({
+      code: 'conflict',
+      message: 'stack-instance/orders is still in use by the stack instance one',
+    });
+  });
+});
+
+describe('protection', () => {
+  const guarded = {
+    'stacks/instances/orders.yaml': 'stackTemplate: web\nparameters: { zone: inside, count: "2" }\nprotected: true\n',
+  };
+  const body = { stackTemplate: 'web', parameters: { zone: 'inside', count: '2' }, protected: true };
+
+  it('keeps an instance from being removed', () => {
+    expect(open(guarded).refused(() => remove('orders'))).toEqual({
+      code: 'conflict',
+      message: 'The stack instance "orders" is protected; set protected: false in a commit of its own first',
+      details: [],
+    });
+  });
+
+  it('keeps its servers, and is not lifted by the write that takes them away', () => {
+    const fewer = { ...body, parameters: { zone: 'inside', count: '1' } };
+    for (const wanted of [fewer, { ...fewer, protected: false }]) {
+      expect(open(guarded).refused(() => put('orders', wanted))).toMatchObject({
+        code: 'conflict',
+        message: expect.stringMatching(/^the instance "orders" is protected, and this would delete orders-web-2; /),
+      });
+    }
+  });
+
+  it('is lifted by a write of its own', () => {
+    const repository = open(guarded);
+    repository.write(put('orders', { ...body, protected: false }));
+    expect(repository.write(remove('orders'))).toEqual({ 'stacks/instances/orders.yaml': null });
+  });
+});
+
+describe('the last one', () => {
+  it('of the instances is not taken away by a request', () => {
+    const repository = open({ 'stacks/instances/orders.yaml': null });
+    expect(repository.refused(() => remove('shop'))).toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(
+        /^This is the last stack instance, and .* make it with git, and let "treeline approve"/,
+      ),
+    });
+  });
+
+  it('of the clients is not, either', () => {
+    const repository = open({ 'clients/B2.yaml': null });
+    expect(repository.refused(() => deleteClientDraft('A1'))).toMatchObject({
+      code: 'conflict',
+      message: 'No client would be left, and so no administrator; register another one first',
+    });
+  });
+
+  it('of the administrators may go once there is another', () => {
+    const repository = open();
+    repository.write(putClientDraft({ serial: 'c3', role: 'administrator' }));
+    expect(repository.write(deleteClientDraft('A1'))).toEqual({ 'clients/A1.yaml': null });
+    expect([...repository.estate.clients.keys()].sort()).toEqual(['B2', 'C3']);
+  });
+});
+
+describe('an instance that is going', () => {
+  it('is no reason to refuse: there is nothing left to commit', () => {
+    expect(open().write(remove('gone', true))).toEqual({});
+  });
+
+  it('comes back without force', () => {
+    const repository = open();
+    const body = { stackTemplate: 'web', parameters: { zone: 'dmz' } };
+    repository.write(remove('orders'));
+    expect(Object.keys(repository.write(putInstanceDraft('orders', body, { force: false })))).toEqual([
+      'stacks/instances/orders.yaml',
+    ]);
+  });
+
+  it('and waits for an approval goes on waiting, whatever else is written', () => {
+    const repository = open({
+      'stacks/templates/one.yaml':
+        'resources: { a: { type: Platform::Server, properties: { depends_on: orders-web-1 } } }\n',
+      'stacks/instances/one.yaml': 'stackTemplate: one\n',
+    });
+    const safety = { unprotected: new Set<string>(), deletions: deletionFacts({ limit: 0 }) };
+    const held = repository.commit(
+      { 'stacks/instances/orders.yaml': null, 'stacks/instances/one.yaml': null },
+      { safety },
+    );
+    expect([...held.held.keys()].sort()).toEqual(['one', 'orders']);
+    expect(held.held.get('orders')?.removals).toEqual(removalsOf('orders-web-1'));
+    const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
+    const after = estateAfter(held, draft.edits(held), draft);
+    expect([...after.held.keys()]).toEqual([...held.held.keys()]);
+    expect(after.owners).toEqual(held.owners);
+    expect(remove('orders').edits(held)).toEqual([]);
+  });
+});
+
+describe('what was wrong before', () => {
+  const broken = {
+    'stacks/instances/wrong.yaml': 'stackTemplate: nothing\n',
+    'stacks/instances/a/twin.yaml': 'stackTemplate: web\n',
+    'stacks/instances/b/twin.yaml': 'stackTemplate: web\n',
+    'types/role/odd.yaml': 'ports: { http: 80 }\n',
+    'clients/zz.yaml': 'role: proxy\n',
+  };
+
+  it('stops nobody else', () => {
+    const repository = open(broken);
+    expect(repository.write(putObjectDraft('shape', { name: 'small', cpus: 3 }))).toEqual({
+      'types/shape/small.yaml': 'cpus: 3\n',
+    });
+  });
+
+  it('may stay wrong in a file that is changed, even on another line', () => {
+    const repository = open(broken);
+    expect(repository.write(put('wrong', { description: 'Later', stackTemplate: 'nothing' }))).toEqual({
+      'stacks/instances/wrong.yaml': 'stackTemplate: nothing\ndescription: Later\n',
+    });
+  });
+
+  it('can be removed', () => {
+    const repository = open(broken);
+    expect(repository.write(remove('wrong'))).toEqual({ 'stacks/instances/wrong.yaml': null });
+    expect(repository.write(deleteObjectDraft('role', 'odd'))).toEqual({ 'types/role/odd.yaml': null });
+  });
+
+  it('is told apart from what the write adds', () => {
+    const { code, details } = open(broken).refused(() =>
+      putObjectDraft('role', { name: 'odd', ports: { https: 443 }, more: {} }),
+    );
+    expect({ code, details }).toEqual({
+      code: 'invalid_input',
+      details: [expect.objectContaining({ file: 'types/role/odd.yaml', pointer: '/more' })],
+    });
+  });
+
+  it.each<[string, Parameters<typeof snapshotOf>[1], string | undefined]>([
+    ['a symbolic link', { modes: { 'types/role/web.yaml': '120000' } }, undefined],
+    ['a submodule', { modes: { 'types/role/web.yaml': '160000' } }, undefined],
+    ['a file that is too large', { wants: (path) => path !== 'types/role/web.yaml' }, undefined],
+    ['a file that is too large, and was read', {}, `# ${'x'.repeat(1024 * 1024)}\n`],
+  ])('may be a file that cannot be read: %s', (_name, parts, text = 'port: 80\n') => {
+    const derivation = derive(snapshotOf({ ...FILES, 'types/role/web.yaml': text }, parts));
+    invariant(derivation.isTaken, 'the commit is followed');
+    const { estate } = derivation;
+    const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
+    expect(estateAfter(estate, draft.edits(estate), draft).catalog.files.get('types/shape/small.yaml')?.text).toBe(
+      'cpus: 3\n',
+    );
+    expect(() => putObjectDraft('role', { name: 'web', cpus: 2 }).edits(estate)).toThrow(
+      /^types\/role\/web\.yaml cannot be changed without reformatting it: /,
+    );
+  });
+});

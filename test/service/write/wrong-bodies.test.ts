@@ -1,0 +1,265 @@
+// Bodies that are refused for what they say themselves, with which code and words.
+import { describe, expect, it } from 'vitest';
+import {
+  deleteClientDraft,
+  deleteObjectDraft,
+  putClientDraft,
+  putInstanceDraft,
+  putObjectDraft,
+  putTreeDraft,
+  writableType,
+} from '../../../src/service/write/drafts.ts';
+import { DraftedRepository } from '../../support/drafted-repository.ts';
+import { FILES, put, type RefusedRow, remove } from './stacks.ts';
+
+/** Seen without looking at any other file. */
+const BODIES: readonly RefusedRow[] = [
+  [
+    'a bad name',
+    () => put('a/b', {}),
+    'invalid_input',
+    'name: "a/b" cannot be the name of a stack instance: it holds something else than letters, digits, ".", "_" and "-"',
+  ],
+  ['no name', () => putObjectDraft('role', {}), 'invalid_input', 'name: is missing'],
+  ['a name that is no text', () => putObjectDraft('role', { name: 7 }), 'invalid_input', 'name: has to be a string'],
+  [
+    'a name like a path',
+    () => putObjectDraft('role', { name: '../web' }),
+    'invalid_input',
+    'name: "../web" cannot be the name of an object of the type role: it does not begin with a letter or digit',
+  ],
+  [
+    'another name than the path',
+    () => put('blog', { name: 'shop' }),
+    'invalid_input',
+    'name: the body says "shop", the path "blog"',
+  ],
+  [
+    'another type than the path',
+    () => putObjectDraft('role', { name: 'web', type: 'zone' }),
+    'invalid_input',
+    'type: the body says "zone", the path "role"',
+  ],
+  [
+    'a type that is no text',
+    () => put('blog', { type: ['stack-instance'] }),
+    'invalid_input',
+    'type: has to be a string',
+  ],
+  ['no serial', () => putClientDraft({ role: 'proxy' }), 'invalid_input', 'serial: is missing'],
+  [
+    'a wrong serial',
+    () => putClientDraft({ serial: 'xyz' }),
+    'invalid_input',
+    'serial: "xyz" is no serial of a certificate: hexadecimal digits, with or without colons',
+  ],
+  [
+    'a client of another name',
+    () => putClientDraft({ serial: 'b2', name: 'C3' }),
+    'invalid_input',
+    'name: "C3" is not the serial; leave it out, or write "B2"',
+  ],
+  [
+    'a client of another type',
+    () => putClientDraft({ serial: 'b2', type: 'role' }),
+    'invalid_input',
+    'type: the body says "role", the path "client"',
+  ],
+  [
+    'a new client without a role',
+    () => putClientDraft({ serial: 'c3' }),
+    'invalid_input',
+    'role: a new client needs a role: administrator, automation-endpoint, proxy',
+  ],
+  [
+    'removing a wrong serial',
+    () => deleteClientDraft('shop'),
+    'invalid_input',
+    'serial: "shop" is no serial of a certificate: hexadecimal digits, with or without colons',
+  ],
+  ['a tree that is a list', () => putTreeDraft([]), 'invalid_input', 'The body has to be a tree node: a JSON object'],
+  [
+    'half of a surrogate pair',
+    () => putObjectDraft('role', { name: 'web', banner: '\ud83d' }),
+    'invalid_input',
+    '/banner holds NUL or half of a surrogate pair, which are no characters',
+  ],
+  [
+    'a byte that is no character',
+    () => putObjectDraft('role', { name: 'web', list: ['a', 'a\0b'] }),
+    'invalid_input',
+    '/list/1 holds NUL or half of a surrogate pair, which are no characters',
+  ],
+  [
+    'a key that is none',
+    () => putObjectDraft('role', { name: 'web', 'a\ud83d': 'b' }),
+    'invalid_input',
+    'the body holds NUL or half of a surrogate pair, which are no characters',
+  ],
+  [
+    'a number that is too large',
+    () => putObjectDraft('role', JSON.parse('{ "name": "web", "a/b": 1e999 }')),
+    'invalid_input',
+    '/a~1b is a number that is too large',
+  ],
+  [
+    'more lists inside one another than anybody counts',
+    () => put('blog', JSON.parse(`{ "parameters": ${'['.repeat(200_000)}${']'.repeat(200_000)} }`)),
+    'invalid_input',
+    'the body has more than 64 objects and lists inside one another',
+  ],
+  ['removing an instance that is not there', () => remove('blog'), 'not_found', 'There is no stack instance "blog"'],
+  [
+    'removing an object that is not there',
+    () => deleteObjectDraft('role', 'web'),
+    'not_found',
+    'There is no object "web" of the type "role"',
+  ],
+  ['removing a client that is not there', () => deleteClientDraft('c3'), 'not_found', 'There is no client "C3"'],
+  [
+    'a type that has no files',
+    () => putObjectDraft(writableType('stack-instance'), {}),
+    'not_found',
+    'There is no type "stack-instance" that can be written',
+  ],
+  [
+    'an instance that exists',
+    () => putInstanceDraft('shop', { stackTemplate: 'web' }, { force: false }),
+    'conflict',
+    'The stack instance "shop" exists already; force=true updates it',
+  ],
+];
+
+/** The object itself is wrong. */
+const WRONG: readonly RefusedRow[] = [
+  [
+    'an unknown field',
+    () => put('blog', { stackTemplate: 'web', parameters: { zone: 'dmz' }, drfit: 'off' }),
+    'invalid_input',
+    'the field "drfit" is not known here; did you mean "drift"?',
+  ],
+  [
+    'an unknown template',
+    () => put('blog', { stackTemplate: 'wep' }),
+    'invalid_input',
+    'there is no stack template "wep"; did you mean "web"?',
+  ],
+  [
+    'a missing parameter',
+    () => put('blog', { stackTemplate: 'web' }),
+    'invalid_input',
+    expect.stringContaining('"zone"'),
+  ],
+  [
+    'a number where a text belongs',
+    () => put('shop', { stackTemplate: 'web', parameters: { zone: 'dmz', count: 3 } }),
+    'invalid_input',
+    expect.stringContaining('3'),
+  ],
+  [
+    'a map as a value',
+    () => putObjectDraft('role', { name: 'web', ports: { http: 80 } }),
+    'invalid_input',
+    expect.stringContaining('configuration is flat'),
+  ],
+  [
+    'a reserved key',
+    () => putObjectDraft('role', { name: 'web', lookup_options: 'x' }),
+    'invalid_input',
+    expect.stringContaining('lookup_options'),
+  ],
+  [
+    'a key that reaches for the prototype',
+    () => putObjectDraft('role', JSON.parse('{"name":"web","__proto__":"x"}')),
+    'invalid_input',
+    expect.stringContaining('__proto__'),
+  ],
+  [
+    'a layer that selects another',
+    () => putObjectDraft('role', { name: 'web', zone: 'dmz' }),
+    'invalid_input',
+    expect.stringContaining('it cannot select another'),
+  ],
+  [
+    'an unknown role',
+    () => putClientDraft({ serial: 'c3', role: 'root' }),
+    'invalid_input',
+    expect.stringContaining('root'),
+  ],
+  [
+    'a wrong fingerprint',
+    () => putClientDraft({ serial: 'c3', role: 'proxy', fingerprint: 'ab' }),
+    'invalid_input',
+    expect.stringContaining('"ab" is no SHA-256 fingerprint'),
+  ],
+  [
+    'a template that uses what it does not declare',
+    () =>
+      putObjectDraft('stack-template', {
+        name: 'one',
+        resources: { a: { type: 'Platform::Server', properties: { zone: '<<zone>>' } } },
+      }),
+    'invalid_input',
+    expect.stringContaining('zone'),
+  ],
+  ['a tree without a name', () => putTreeDraft({ type: 'common' }), 'invalid_input', expect.stringContaining('"name"')],
+  [
+    'a root of another type',
+    () => putTreeDraft({ name: 'global', type: 'zone' }),
+    'invalid_input',
+    expect.stringContaining('common'),
+  ],
+  [
+    'siblings of one name',
+    () =>
+      putTreeDraft({
+        name: 'global',
+        type: 'common',
+        children: [
+          { name: 'a', type: 'zone' },
+          { name: 'a', type: 'zone' },
+        ],
+      }),
+    'invalid_input',
+    '"a" stands below "global" for the second time; join the two, or rename one',
+  ],
+  [
+    'a level above its own',
+    () =>
+      putTreeDraft({
+        name: 'global',
+        type: 'common',
+        children: [{ name: 'a', type: 'zone', children: [{ name: 'b', type: 'environment' }] }],
+      }),
+    'invalid_input',
+    expect.stringContaining('cannot stand below'),
+  ],
+  [
+    'a server name that is taken',
+    () =>
+      put('blog', {
+        stackTemplate: 'web',
+        parameters: { zone: 'dmz' },
+        stackTemplateAdditions: {
+          resources: { web: { properties: { resource_def: { properties: { name: 'shop-web-<<index>>' } } } } },
+        },
+      }),
+    'invalid_input',
+    expect.stringContaining('the server name "shop-web-1" is also that of a server of the instance "shop"'),
+  ],
+];
+
+describe.each<[string, readonly RefusedRow[]]>([
+  ['a body', BODIES],
+  ['a wrong object', WRONG],
+])('%s', (_name, rows) => {
+  it.each(rows.map((row) => ({ what: row[0], row })))('$what', ({ row: [, draft, code, message] }) => {
+    expect(new DraftedRepository(FILES).refused(draft)).toMatchObject({ code, message });
+  });
+});
+
+it('points at the field', () => {
+  expect(new DraftedRepository(FILES).refused(() => put('blog', { name: 'shop' })).details).toEqual([
+    { pointer: '/name', message: 'the body says "shop", the path "blog"' },
+  ]);
+});
