@@ -1,0 +1,45 @@
+// The REST interface as it runs: the application behind its TLS listener.
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import type { Operator } from '../service/operator.ts';
+import type { Reader } from '../service/reader.ts';
+import type { Writer } from '../service/writer.ts';
+import { createApp } from './app.ts';
+import { type Listener, startListener } from './listener.ts';
+import { certificateBlocks } from './tls/pem.ts';
+import type { TlsMaterial } from './tls/tls-material.ts';
+
+export interface ApiOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly tls: TlsMaterial;
+  readonly reader: Reader;
+  readonly operator: Operator;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Returns the REST interface, which answers from now on. Throws where the address is taken or the TLS material is wrong. */
+export async function startApi({
+  host,
+  port,
+  tls,
+  reader,
+  operator,
+  writer,
+  clock,
+  log,
+}: ApiOptions): Promise<Listener> {
+  let authorities = certificateBlocks(tls.ca).length;
+  const app = createApp({ reader, operator, writer, clock, log, needsFingerprint: () => authorities > 1 });
+  const listener = await startListener({ host, port, tls, handler: app, log });
+  return {
+    ...listener,
+    reload(next) {
+      listener.reload(next);
+      authorities = certificateBlocks(next.ca).length;
+    },
+  };
+}

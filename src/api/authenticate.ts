@@ -1,0 +1,101 @@
+// Who sends a request: the certificate that TLS has verified, looked up in the registry at every single request, so that a
+// removed client is refused at once. See docs/rest.md, authentication.
+import type { X509Certificate } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { RequestHandler } from 'express';
+import type { Clock } from '../clock.ts';
+import { invariant } from '../model/invariant.ts';
+import type { Client } from '../model/objects.ts';
+import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
+import { ServiceError } from '../model/service-error.ts';
+import type { Reader } from '../service/reader.ts';
+import { sendError } from './errors.ts';
+
+export interface AuthenticateOptions {
+  readonly reader: Reader;
+  readonly clock: Clock;
+  /** Tells whether a record must have a fingerprint: two authorities may give the same serial to different clients. */
+  readonly needsFingerprint: () => boolean;
+}
+
+/** What is read from a certificate, once a connection: parsing it again at every request costs more than the answer. */
+interface Peer {
+  readonly serial: string;
+  readonly fingerprint: string;
+  readonly expires: number;
+}
+
+const clients = new WeakMap<IncomingMessage, Client>();
+const peers = new WeakMap<Socket, Peer>();
+
+/** Returns a handler that lets requests of registered clients pass; `clientOf` then tells which. */
+export function authenticate({ reader, clock, needsFingerprint }: AuthenticateOptions): RequestHandler {
+  return (request, response, next) => {
+    const peer = peerOf(request.socket);
+    if (peer.expires <= clock.now()) {
+      const message = `The certificate with serial ${peer.serial} has expired: renew it and connect again`;
+      response.setHeader('Connection', 'close');
+      sendError(response, { code: 'certificate_expired', message });
+      return;
+    }
+    const client = reader.registered(peer.serial) ?? refuseUnknown(reader, peer);
+    checkFingerprint(client, peer, needsFingerprint());
+    clients.set(request, client);
+    next();
+  };
+}
+
+/** Returns the client that sent a request which `authenticate` let pass. */
+export function clientOf(request: IncomingMessage): Client {
+  const client = clients.get(request);
+  invariant(client !== undefined, 'a route was reached without authentication');
+  return client;
+}
+
+function peerOf(socket: Socket): Peer {
+  const known = peers.get(socket);
+  if (known !== undefined) return known;
+  // The handshake refuses who has no valid certificate. Looked at again, since everything else rests on it.
+  const certificate = socket instanceof TLSSocket && socket.authorized ? socket.getPeerX509Certificate() : undefined;
+  const peer = certificate && readPeer(certificate);
+  if (peer === undefined) throw new ServiceError('unauthorized', 'This needs a valid client certificate');
+  peers.set(socket, peer);
+  return peer;
+}
+
+function readPeer({ serialNumber, fingerprint256, validToDate }: X509Certificate): Peer | undefined {
+  // A negative serial is printed with a minus sign, which the canonical spelling would drop.
+  const serial = serialNumber.startsWith('-') ? undefined : canonicalSerial(serialNumber);
+  const fingerprint = canonicalFingerprint(fingerprint256);
+  if (serial === undefined || fingerprint === undefined) return undefined;
+  return { serial, fingerprint, expires: validToDate.getTime() };
+}
+
+function refuseUnknown(reader: Reader, { serial, fingerprint }: Peer): never {
+  // Before the first good commit nobody is registered, which says nothing about the client: `not_ready` comes first.
+  reader.commit();
+  throw new ServiceError(
+    'client_not_registered',
+    `No client is registered with serial ${serial} and SHA-256 fingerprint ${fingerprint}: ` +
+      `an administrator can register it with POST /clients or "treeline client add", or as clients/${serial}.yaml in ` +
+      'the stacks repository',
+  );
+}
+
+function checkFingerprint({ serial, fingerprint: registered }: Client, { fingerprint }: Peer, needed: boolean): void {
+  if (registered === '' && needed) {
+    throw new ServiceError(
+      'fingerprint_mismatch',
+      `The client ${serial} is registered without a fingerprint, and more than one authority is trusted here: ` +
+        `an administrator has to add it; the SHA-256 fingerprint of this certificate is ${fingerprint}`,
+    );
+  }
+  if (registered !== '' && canonicalFingerprint(registered) !== fingerprint) {
+    throw new ServiceError(
+      'fingerprint_mismatch',
+      `The client ${serial} is registered with another fingerprint; that of this certificate is ${fingerprint} (SHA-256)`,
+    );
+  }
+}

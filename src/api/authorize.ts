@@ -1,0 +1,33 @@
+// What each role may do. Rights belong to the object that is written, not to the route that leads there. Reading is for
+// every registered client; that a proxy sees only its own record is the reader's business. See docs/rest.md, roles.
+import type { NextFunction, Request, Response } from 'express';
+import type { Role } from '../model/names.ts';
+import type { Client } from '../model/objects.ts';
+import { ServiceError } from '../model/service-error.ts';
+import { clientOf } from './authenticate.ts';
+
+const RIGHTS = {
+  'write stack instances': ['administrator', 'automation-endpoint'],
+  'write types': ['administrator'],
+  'write the tree': ['administrator'],
+  'write clients': ['administrator'],
+  operate: ['administrator'],
+  retry: ['administrator', 'automation-endpoint'],
+} as const satisfies Readonly<Record<string, readonly Role[]>>;
+
+export type Right = keyof typeof RIGHTS;
+
+/** Throws ServiceError `not_allowed` unless the client's role has the right. */
+export function requireRight({ role }: Client, right: Right): void {
+  const roles: readonly Role[] = RIGHTS[right];
+  if (roles.includes(role)) return;
+  throw new ServiceError('not_allowed', `The role ${role} may not ${right}; that is for ${roles.join(' and ')}`);
+}
+
+/** Returns a handler that lets pass who has the right. */
+export function allow(right: Right) {
+  return (request: Request, _response: Response, next: NextFunction): void => {
+    requireRight(clientOf(request), right);
+    next();
+  };
+}

@@ -1,0 +1,47 @@
+// Refuses requests that are wrong whatever their route, before anybody looks at who sent them.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Failure, sendError } from './errors.ts';
+
+const URL_BYTES_MAX = 2 * 1024;
+
+/** Passes a request on, or answers what is wrong with it as HTTP. */
+export function checkRequest(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+  const failure = failureOf(request);
+  if (failure === undefined) next();
+  else sendError(response, failure);
+}
+
+function failureOf(request: IncomingMessage): Failure | undefined {
+  const { headers, httpVersion, url = '' } = request;
+  if (headers.host === undefined && httpVersion === '1.1') {
+    return { code: 'invalid_input', message: 'An HTTP/1.1 request needs a Host header' };
+  }
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    const message = `Nothing but "100-continue" can be expected here, not "${headers.expect}"`;
+    return { code: 'expectation_failed', message };
+  }
+  // Node hands a URL over as one character a byte.
+  if (url.length > URL_BYTES_MAX) {
+    return { code: 'uri_too_long', message: `The URL is ${url.length} bytes long; at most ${URL_BYTES_MAX} are read` };
+  }
+  if (!isDecodable(pathOf(url))) {
+    const message = `"${pathOf(url)}" holds a "%" that begins no encoded character: a "%" itself is written %25`;
+    return { code: 'invalid_input', message };
+  }
+  return undefined;
+}
+
+function pathOf(url: string): string {
+  const end = url.indexOf('?');
+  return end === -1 ? url : url.slice(0, end);
+}
+
+function isDecodable(path: string): boolean {
+  if (!path.includes('%')) return true;
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,102 @@
+// Every way in which a request can fail, and the one table from error code to HTTP status. See docs/rest.md, errors.
+import type { ServerResponse } from 'node:http';
+import type { ErrorRequestHandler } from 'express';
+import type { Logger } from '../log.ts';
+import { type ErrorDetail, ServiceError, type ServiceErrorCode } from '../model/service-error.ts';
+import { sendJson } from './present.ts';
+import { requestIdOf } from './request-id.ts';
+
+/** What only HTTP and TLS can get wrong; the service behind them does not know these. */
+type ProtocolErrorCode =
+  | 'certificate_expired'
+  | 'request_timeout'
+  | 'uri_too_long'
+  | 'expectation_failed'
+  | 'headers_too_large';
+
+export type ErrorCode = ServiceErrorCode | ProtocolErrorCode;
+
+const STATUS: Readonly<Record<ErrorCode, number>> = {
+  invalid_input: 400,
+  unauthorized: 401,
+  client_not_registered: 403,
+  fingerprint_mismatch: 403,
+  certificate_expired: 403,
+  not_allowed: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  conflict: 409,
+  edit_by_hand: 409,
+  push_refused: 409,
+  outcome_unknown: 503,
+  precondition_failed: 412,
+  body_too_large: 413,
+  uri_too_long: 414,
+  unsupported_media_type: 415,
+  expectation_failed: 417,
+  breaks_others: 422,
+  too_many_requests: 429,
+  headers_too_large: 431,
+  internal: 500,
+  not_ready: 503,
+};
+
+const RETRY_AFTER_SECONDS = 5;
+
+/** What a client is told. */
+export interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly details?: readonly ErrorDetail[];
+}
+
+/** The body of every answer that is an error. `return_code` equals the HTTP status. */
+export interface ErrorBody {
+  readonly message: string;
+  readonly return_code: number;
+  readonly error: ErrorCode;
+  readonly details?: readonly ErrorDetail[];
+}
+
+/** Returns the body that tells of a failure. */
+export function errorBodyOf({ code, message, details = [] }: Failure): ErrorBody {
+  return { message, return_code: STATUS[code], error: code, ...(details.length === 0 ? {} : { details }) };
+}
+
+/** Answers with a failure. */
+export function sendError(response: ServerResponse, failure: Failure): void {
+  const body = errorBodyOf(failure);
+  if (failure.code === 'not_ready') response.setHeader('Retry-After', RETRY_AFTER_SECONDS);
+  sendJson(response, body.return_code, body);
+}
+
+/** Returns the last handler of the application: answers what any other threw, and logs it if it is our own mistake. */
+export function answerErrors(log: Logger): ErrorRequestHandler {
+  // Express knows an error handler by its four parameters.
+  return (error: unknown, request, response, _next) => {
+    const failure = failureOf(error, requestIdOf(response));
+    if (failure.code === 'internal') {
+      log.error({ err: error, request: requestIdOf(response), method: request.method, url: request.url }, 'failed');
+    }
+    // Half an answer cannot become another one; only a broken connection tells the client.
+    if (response.headersSent) response.destroy();
+    else sendError(response, failure);
+  };
+}
+
+function failureOf(error: unknown, requestId: string): Failure {
+  if (error instanceof ServiceError && error.code !== 'internal') return error;
+  const code = codeOfExpress(error);
+  if (code !== undefined) return { code, message: String(error instanceof Error ? error.message : error) };
+  const message = `Treeline failed to answer. This is a mistake of Treeline; its log tells more under request ${requestId}`;
+  return { code: 'internal', message };
+}
+
+/** Express and its body parsers throw errors that carry a status. Those below 500 are the client's. */
+function codeOfExpress(error: unknown): ErrorCode | undefined {
+  if (typeof error !== 'object' || error === null || !('status' in error)) return undefined;
+  if (error.status === 413) return 'body_too_large';
+  if (error.status === 415) return 'unsupported_media_type';
+  return typeof error.status === 'number' && error.status >= 400 && error.status < 500 ? 'invalid_input' : undefined;
+}

@@ -1,0 +1,62 @@
+// The bodies of write requests: JSON objects of known fields. See docs/rest.md, requests.
+import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+import { isMap, type Json, type JsonMap } from '../model/json.ts';
+import { type ErrorDetail, ServiceError } from '../model/service-error.ts';
+import { didYouMean } from '../model/suggest.ts';
+
+const BODY_BYTES_MAX = 1024 * 1024;
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+/** Returns the handlers that read a JSON body into `request.body`; none at all reads as an empty object. */
+export function jsonBody(): RequestHandler[] {
+  return [requireJson, express.json({ limit: BODY_BYTES_MAX, strict: false, type: () => true })];
+}
+
+/** What a field may be: its type as a word for messages, and the check. */
+export interface FieldKind<Value extends Json> {
+  readonly is: string;
+  readonly accepts: (value: Json) => value is Value;
+}
+
+export const TEXT: FieldKind<string> = { is: 'a string', accepts: (value) => typeof value === 'string' };
+export const TRUE: FieldKind<true> = { is: 'true', accepts: (value): value is true => value === true };
+/** RFC 3339, such as `2026-11-20T10:13:56Z`; without its zone a time would be that of wherever the controller runs. */
+export const TIME: FieldKind<string> = {
+  is: 'a time such as 2026-11-20T10:13:56Z',
+  accepts: (value): value is string =>
+    typeof value === 'string' && RFC_3339.test(value) && !Number.isNaN(Date.parse(value)),
+};
+
+type Fields<Kinds> = { readonly [Name in keyof Kinds]?: Kinds[Name] extends FieldKind<infer Value> ? Value : never };
+
+/** Returns a body whose fields are all known and of the right kind. Else throws `invalid_input` that names every fault. */
+export function readFields<const Kinds extends Readonly<Record<string, FieldKind<Json>>>>(
+  body: unknown,
+  kinds: Kinds,
+): Fields<Kinds> {
+  if (body !== undefined && !isMap(body)) throw new ServiceError('invalid_input', 'The body has to be a JSON object');
+  const faults = Object.entries(body ?? {}).flatMap(([name, value]) => faultOf(name, value, kinds));
+  const [first] = faults;
+  if (first !== undefined) throw new ServiceError('invalid_input', first.message, faults);
+  // Every field was checked against its kind just now.
+  return (body ?? {}) as JsonMap as Fields<Kinds>;
+}
+
+function faultOf(name: string, value: Json, kinds: Readonly<Record<string, FieldKind<Json>>>): ErrorDetail[] {
+  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  if (kind === undefined) {
+    const advice = didYouMean(name, Object.keys(kinds)) ?? `the fields are ${Object.keys(kinds).join(', ')}`;
+    return [{ pointer, message: `There is no field "${name}"; ${advice}` }];
+  }
+  return kind.accepts(value) ? [] : [{ pointer, message: `"${name}" has to be ${kind.is}` }];
+}
+
+function requireJson(request: Request, _response: Response, next: NextFunction): void {
+  const hasBody =
+    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+  if (hasBody && request.is('application/json') === false) {
+    throw new ServiceError('unsupported_media_type', 'The body has to be JSON, with Content-Type: application/json');
+  }
+  next();
+}

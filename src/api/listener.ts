@@ -1,0 +1,141 @@
+// The TLS listener: who is let in at all, and how long anything may take. It knows certificates, limits and sockets, and
+// nothing about clients or routes. See docs/rest.md, authentication and limits.
+import type { RequestListener } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import type { Logger } from '../log.ts';
+import { endBrokenRequest } from './broken-request.ts';
+import { type Connections, trackConnections } from './connections.ts';
+import { secureContextOptions, type TlsMaterial } from './tls/tls-material.ts';
+import { type Trust, trustOf, vouchesFor } from './tls/trust.ts';
+
+const HEADER_BYTES_MAX = 8 * 1024;
+const CONNECTIONS_MAX = 10_000;
+/** How often Node looks for requests that are too slow; its own 30 s would make the limits above longer by as much. */
+const CHECK_MS = 1_000;
+const KEEP_ALIVE_MS = 60_000;
+
+/** How long each step may take. */
+export interface TimeLimits {
+  readonly handshakeMs: number;
+  readonly headersMs: number;
+  /** Headers and body together. */
+  readonly requestMs: number;
+  /** Without a byte in either direction: a client that stops reading, or an answer that never comes. */
+  readonly stallMs: number;
+  /** How long `close` waits for answers under way. */
+  readonly closeMs: number;
+}
+
+const TIME_LIMITS: TimeLimits = {
+  handshakeMs: 10_000,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  stallMs: 120_000,
+  closeMs: 10_000,
+};
+
+export interface ListenerOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly tls: TlsMaterial;
+  readonly handler: RequestListener;
+  readonly log: Logger;
+  readonly limits?: Partial<TimeLimits>;
+}
+
+export interface Listener {
+  readonly host: string;
+  readonly port: number;
+  /**
+   * Serves with other certificates from now on, without failing a request: connections of before end with their next
+   * answer. Whoever would not be let in again gets none, on whatever connection. Throws for material that does not fit
+   * together, and then the old one serves on.
+   */
+  reload(tls: TlsMaterial): void;
+  /** Stops accepting, ends idle connections, waits for answers under way, and ends what is left after a while. */
+  close(): Promise<void>;
+}
+
+/** Returns a listener that accepts connections. Throws where the address is taken or the material does not fit together. */
+export async function startListener(options: ListenerOptions): Promise<Listener> {
+  const limits = { ...TIME_LIMITS, ...options.limits };
+  let trust = trustOf(options.tls);
+  const server = createServer({
+    ...secureContextOptions(options.tls),
+    requestCert: true,
+    rejectUnauthorized: true,
+    handshakeTimeout: limits.handshakeMs,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: CHECK_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    // The handler refuses a request without Host itself: Node's own answer is no JSON.
+    requireHostHeader: false,
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  server.timeout = limits.stallMs;
+  logRefusals(server, options.log);
+  const connections = trackConnections(server, (socket) => isLetIn(socket, trust));
+  // Node answers an unknown Expect by itself, and not in JSON, unless somebody listens.
+  for (const event of ['request', 'checkExpectation'] as const) {
+    server.on(event, (request, response) => {
+      if (connections.begin(response)) options.handler(request, response);
+    });
+  }
+  server.on('clientError', (error, socket) => {
+    // Node reports a failed handshake here too, and leaves ending it to us: there is no HTTP to answer with yet.
+    if (socket instanceof TLSSocket && socket.authorized) endBrokenRequest(error, socket, connections);
+    else socket.destroy();
+  });
+  const { address, port } = await listen(server, options);
+  return {
+    host: address,
+    port,
+    reload(tls) {
+      const next = trustOf(tls);
+      server.setSecureContext(secureContextOptions(tls));
+      trust = next;
+      connections.renewAll();
+    },
+    close: () => close(server, connections, limits.closeMs),
+  };
+}
+
+/** Tells whether a connection would be accepted now. Dates are left out: each request looks at those of the client. */
+function isLetIn(socket: Duplex, trust: Trust): boolean {
+  const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
+  return certificate !== undefined && vouchesFor(trust, certificate);
+}
+
+function logRefusals(server: Server, log: Logger): void {
+  // First of all listeners, since the next one ends the connection, and then its address is gone.
+  server.prependListener('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+    const reason = socket.authorizationError ?? error.code ?? error.message;
+    log.warn({ reason: String(reason), remote: socket.remoteAddress }, 'connection refused');
+  });
+}
+
+async function listen(server: Server, { host, port }: ListenerOptions): Promise<AddressInfo> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen(port, host, resolve);
+  await promise;
+  server.off('error', reject);
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error(`${host}:${port} is no TCP address`);
+  return address;
+}
+
+async function close(server: Server, connections: Connections, withinMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  connections.endAll();
+  const timer = setTimeout(() => connections.destroyAll(), withinMs);
+  await promise;
+  clearTimeout(timer);
+}

@@ -1,0 +1,17 @@
+// 405: the path is known, the method is not.
+import type { NextFunction, Request, Response } from 'express';
+import { ServiceError } from '../model/service-error.ts';
+
+/** Returns a handler that lets pass only these methods, and HEAD with GET. Others are told which there are. */
+export function only(...methods: readonly ('GET' | 'POST' | 'DELETE')[]) {
+  const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  return (request: Request<unknown>, response: Response, next: NextFunction): void => {
+    if (allowed.includes(request.method)) {
+      next();
+      return;
+    }
+    response.setHeader('Allow', allowed.join(', '));
+    const message = `${request.method} is not possible on ${request.path}, only ${allowed.join(', ')}`;
+    throw new ServiceError('method_not_allowed', message);
+  };
+}

@@ -1,0 +1,11 @@
+// The one handler of all reads.
+import type { Request, Response } from 'express';
+import type { Reader } from '../service/reader.ts';
+import { type Answer, sendRead } from './present.ts';
+
+/** Returns a handler for GET and HEAD that sends what `ask` returns. What `ask` throws becomes the answer instead. */
+export function read<Params>(reader: Reader, ask: (request: Request<Params>) => Answer) {
+  return (request: Request<Params>, response: Response): void => {
+    sendRead(request, response, { commit: reader.commit(), ...ask(request) });
+  };
+}

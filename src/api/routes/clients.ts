@@ -1,0 +1,49 @@
+// docs/rest.md, clients. A serial may be spelled in any way; the reader brings it into its one spelling.
+import { Router } from 'express';
+import type { Reader } from '../../service/reader.ts';
+import type { Writer } from '../../service/writer.ts';
+import { clientOf } from '../authenticate.ts';
+import { allow } from '../authorize.ts';
+import { only } from '../only.ts';
+import { queryRole, querySerial } from '../query.ts';
+import { read } from '../read.ts';
+import { bodyOf, type WriteAnswer, write } from '../write.ts';
+
+/** Returns the routes below `/clients`. */
+export function clientRoutes(reader: Reader, writer: Writer): Router {
+  const router = Router({ caseSensitive: true });
+  router
+    .route('/clients')
+    .all(only('GET', 'POST', 'DELETE'))
+    .get(read(reader, (request) => ({ body: { result: reader.clients(clientOf(request), queryRole(request)) } })))
+    .post(
+      allow('write clients'),
+      write(
+        (request, order) => writer.putClient(order, bodyOf(request)),
+        () => ({ status: 201, message: 'Created' }),
+      ),
+    )
+    .delete(
+      allow('write clients'),
+      write(
+        (request, order) => writer.deleteClient(order, querySerial(request)),
+        (request) => markedForDelete(querySerial(request)),
+      ),
+    );
+  router
+    .route('/clients/:serial')
+    .all(only('GET', 'DELETE'))
+    .get(read(reader, (request) => reader.client(clientOf(request), request.params.serial)))
+    .delete(
+      allow('write clients'),
+      write<{ serial: string }>(
+        ({ params }, order) => writer.deleteClient(order, params.serial),
+        ({ params }) => markedForDelete(params.serial),
+      ),
+    );
+  return router;
+}
+
+function markedForDelete(serial: string): WriteAnswer {
+  return { status: 202, message: `Client ${serial} is marked for delete` };
+}

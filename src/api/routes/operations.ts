@@ -1,0 +1,89 @@
+// docs/rest.md, operations.
+import { type Request, type Response, Router } from 'express';
+import { ServiceError } from '../../model/service-error.ts';
+import type { Operator, Order, Target } from '../../service/operator.ts';
+import type { Reader } from '../../service/reader.ts';
+import { clientOf } from '../authenticate.ts';
+import { allow, type Right } from '../authorize.ts';
+import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
+import { only } from '../only.ts';
+import { sendEnvelope } from '../present.ts';
+import { read } from '../read.ts';
+
+const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: TEXT } as const;
+
+/** Returns the routes below `/operations`. */
+export function operationRoutes(reader: Reader, operator: Operator): Router {
+  const router = Router({ caseSensitive: true });
+  router
+    .route('/operations/held')
+    .all(only('GET'))
+    .get(read(reader, () => ({ body: { held: operator.held() } })));
+  router
+    .route('/operations/problems')
+    .all(only('GET'))
+    .get(read(reader, () => ({ body: operator.problems() })));
+
+  /** One operation: who may do it, and what it does with its body. */
+  function operation(name: string, right: Right, carryOut: (order: Order, body: unknown) => Promise<string>): void {
+    router
+      .route(`/operations/${name}`)
+      .all(only('POST'))
+      .post(allow(right), ...jsonBody(), async (request: Request, response: Response) => {
+        const by = clientOf(request);
+        sendEnvelope(response, 200, await carryOut({ by, reason: reasonOf(request.body) }, request.body));
+      });
+  }
+
+  operation('approve', 'operate', (order, body) => {
+    return operator.approve(order, required('digest', readFields(body, { digest: TEXT, reason: TEXT }).digest));
+  });
+  operation('accept-history', 'operate', (order, body) => {
+    return operator.acceptHistory(order, required('commit', readFields(body, { commit: TEXT, reason: TEXT }).commit));
+  });
+  operation('suspend', 'operate', (order, body) => {
+    const { instance = null, until = null } = readFields(body, { instance: TEXT, until: TIME, reason: TEXT });
+    return operator.suspend(order, { instance, until });
+  });
+  operation('resume', 'operate', (order, body) => {
+    return operator.resume(order, readFields(body, { instance: TEXT, reason: TEXT }).instance ?? null);
+  });
+  operation('retry', 'retry', (order, body) => {
+    return operator.retry(order, targetOf(readFields(body, TARGET), ['instance', 'resource', 'provider']));
+  });
+  operation('adopt', 'operate', (order, body) => {
+    const { instance, resource, all } = readFields(body, { instance: TEXT, resource: TEXT, all: TRUE, reason: TEXT });
+    return operator.adopt(order, targetOf({ instance, resource, all }, ['instance', 'resource']));
+  });
+  return router;
+}
+
+function reasonOf(body: unknown): string {
+  const isText = typeof body === 'object' && body !== null && 'reason' in body && typeof body.reason === 'string';
+  return isText ? String(body.reason) : '';
+}
+
+function required(name: string, value: string | undefined): string {
+  if (value !== undefined && value !== '') return value;
+  throw new ServiceError('invalid_input', `"${name}" is missing`, [{ pointer: `/${name}`, message: 'is missing' }]);
+}
+
+interface TargetFields {
+  readonly instance?: string | undefined;
+  readonly resource?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly all?: true | undefined;
+}
+
+/** Returns the one target that the fields name; `choices` are those that the operation has beside `all`. */
+function targetOf({ instance, resource, provider, all }: TargetFields, choices: readonly string[]): Target {
+  const targets: Target[] = [];
+  if (instance !== undefined) targets.push({ instance });
+  if (resource !== undefined) targets.push({ resource });
+  if (provider !== undefined) targets.push({ provider });
+  if (all !== undefined) targets.push({ all });
+  const [target, second] = targets;
+  if (target !== undefined && second === undefined) return target;
+  const names = choices.map((name) => `"${name}"`).join(', ');
+  throw new ServiceError('invalid_input', `Name exactly one of ${names}, or "all": true`);
+}

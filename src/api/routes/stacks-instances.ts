@@ -1,0 +1,45 @@
+// docs/rest.md, stack instances.
+import { Router } from 'express';
+import type { Reader } from '../../service/reader.ts';
+import type { Writer } from '../../service/writer.ts';
+import { allow } from '../authorize.ts';
+import { only } from '../only.ts';
+import { read } from '../read.ts';
+import { bodyOf, forceOf, write } from '../write.ts';
+
+/** Returns the routes below `/stacks/instances`. */
+export function stackInstanceRoutes(reader: Reader, writer: Writer): Router {
+  const router = Router({ caseSensitive: true });
+  router
+    .route('/stacks/instances')
+    .all(only('GET'))
+    .get(read(reader, () => ({ body: reader.instances() })));
+  router
+    .route('/stacks/instances/:id')
+    .all(only('GET', 'POST', 'DELETE'))
+    .get(read(reader, ({ params }) => reader.instance(params.id)))
+    .post(
+      allow('write stack instances'),
+      write<{ id: string }>(
+        (request, order) => writer.putInstance(order, request.params.id, bodyOf(request), forceOf(request)),
+        () => ({ status: 201, message: 'Created' }),
+      ),
+    )
+    // Deleting is only a mark: the servers are removed first, then the instance is forgotten.
+    .delete(
+      allow('write stack instances'),
+      write<{ id: string }>(
+        ({ params }, order) => writer.deleteInstance(order, params.id),
+        ({ params }) => ({ status: 202, message: `Stack instance ${params.id} is marked for delete` }),
+      ),
+    );
+  router
+    .route('/stacks/instances/:id/status')
+    .all(only('GET'))
+    .get(read(reader, ({ params }) => ({ body: reader.status(params.id) })));
+  router
+    .route('/stacks/instances/:id/status/full')
+    .all(only('GET'))
+    .get(read(reader, ({ params }) => ({ body: reader.statusFull(params.id) })));
+  return router;
+}

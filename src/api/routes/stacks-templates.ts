@@ -1,0 +1,29 @@
+// docs/rest.md, stack templates. Posting here makes an instance: templates themselves are written as types.
+import { Router } from 'express';
+import type { Reader } from '../../service/reader.ts';
+import type { Writer } from '../../service/writer.ts';
+import { allow } from '../authorize.ts';
+import { only } from '../only.ts';
+import { read } from '../read.ts';
+import { bodyOf, write } from '../write.ts';
+
+/** Returns the routes below `/stacks/templates`. */
+export function stackTemplateRoutes(reader: Reader, writer: Writer): Router {
+  const router = Router({ caseSensitive: true });
+  router
+    .route('/stacks/templates')
+    .all(only('GET', 'POST'))
+    .get(read(reader, () => ({ body: reader.templates() })))
+    .post(
+      allow('write stack instances'),
+      write(
+        (request, order) => writer.createInstance(order, bodyOf(request)),
+        () => ({ status: 201, message: 'Created' }),
+      ),
+    );
+  router
+    .route('/stacks/templates/:id')
+    .all(only('GET'))
+    .get(read(reader, ({ params }) => reader.template(params.id)));
+  return router;
+}

@@ -1,0 +1,67 @@
+// docs/rest.md, types. `all` is a view over the other types: it is read like them and written nowhere.
+import { type NextFunction, type Request, type Response, Router } from 'express';
+import { isTypeName, TYPE_NAMES } from '../../model/names.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import { didYouMean } from '../../model/suggest.ts';
+import type { Reader } from '../../service/reader.ts';
+import type { Writer } from '../../service/writer.ts';
+import { clientOf } from '../authenticate.ts';
+import { requireRight } from '../authorize.ts';
+import { only } from '../only.ts';
+import { queryFlag } from '../query.ts';
+import { read } from '../read.ts';
+import { bodyOf, forceOf, type WriteAnswer, write } from '../write.ts';
+
+/** Returns the routes below `/types`. */
+export function typeRoutes(reader: Reader, writer: Writer): Router {
+  const router = Router({ caseSensitive: true });
+  router
+    .route('/types')
+    .all(only('GET'))
+    .get(read(reader, () => ({ body: { types: reader.types() } })));
+  router.all('/types/all{/:id}', only('GET'));
+  router
+    .route('/types/:type')
+    .all(only('GET', 'POST'))
+    .get(read(reader, ({ params }) => ({ body: { result: reader.objects(params.type) } })))
+    .post(
+      allowToWriteType,
+      write<{ type: string }>(
+        (request, order) => writer.putObject(order, request.params.type, bodyOf(request), mayReplace(request)),
+        () => ({ status: 201, message: 'Created' }),
+      ),
+    );
+  router
+    .route('/types/:type/:id')
+    .all(only('GET', 'DELETE'))
+    .get(read(reader, ({ params }) => reader.object(params.type, params.id)))
+    .delete(
+      allowToWriteType,
+      write<{ type: string; id: string }>(
+        ({ params }, order) => writer.deleteObject(order, params.type, params.id),
+        ({ params }) => removed(params),
+      ),
+    );
+  return router;
+}
+
+/** Objects of the other types may have any field, `force` among them, and are replaced anyway. */
+function mayReplace(request: Request<{ type: string }>): boolean {
+  return request.params.type === 'stack-instance' ? forceOf(request) : queryFlag(request, 'force');
+}
+
+function removed({ type, id }: { readonly type: string; readonly id: string }): WriteAnswer {
+  if (type === 'stack-instance') return { status: 202, message: `Stack instance ${id} is marked for delete` };
+  return { status: 200, message: `Document ${id} of type ${type} was removed` };
+}
+
+/** A stack instance is one thing, here and under `/stacks/instances`: the same roles may write it. */
+function allowToWriteType(request: Request<{ type: string }>, _response: Response, next: NextFunction): void {
+  const { type } = request.params;
+  if (!isTypeName(type)) {
+    const advice = didYouMean(type, TYPE_NAMES) ?? 'GET /types lists all';
+    throw new ServiceError('not_found', `There is no type "${type}"; ${advice}`);
+  }
+  requireRight(clientOf(request), type === 'stack-instance' ? 'write stack instances' : 'write types');
+  next();
+}

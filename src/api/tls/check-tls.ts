@@ -1,0 +1,151 @@
+// Looks at a listener's key, certificates and revocation lists before they are used: do they belong together, and will
+// anybody be let in? Knows no files. See docs/operations.md, certificates.
+import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+import { momentOf } from '../../clock.ts';
+import { readCertificates, readRevocationLists } from './pem.ts';
+import type { RevocationList } from './revocation-list.ts';
+import { secureContextOptions, type TlsMaterial } from './tls-material.ts';
+import { combineTrust, type Trust } from './trust.ts';
+
+export type TlsPart = keyof TlsMaterial;
+
+/** Something that is wrong with one of the texts. */
+export interface TlsFault {
+  readonly part: TlsPart;
+  /** For the operator: what is wrong and what to do. The same as long as the texts are the same. */
+  readonly message: string;
+  /** False: it could be served, but not everybody who should would be let in. */
+  readonly isBroken: boolean;
+}
+
+/** Something that ends. */
+export interface Expiry {
+  readonly what: 'server certificate' | 'client authority' | 'revocation list';
+  readonly part: TlsPart;
+  /** The subject of a certificate, the issuer of a list. */
+  readonly name: string;
+  /** Milliseconds since 1970, UTC. */
+  readonly from: number;
+  readonly until: number;
+}
+
+export interface CheckedTls {
+  readonly faults: readonly TlsFault[];
+  /** Of what could be read. Of several lists of one authority the one that holds longest. */
+  readonly expiries: readonly Expiry[];
+}
+
+/** Returns what is wrong with `material` at the moment `now` (milliseconds since 1970), and when it ends. */
+export function checkTls(material: TlsMaterial, now: number): CheckedTls {
+  const faults: TlsFault[] = [];
+  function read<Value>(part: TlsPart, text: string, reader: (text: string) => Value): Value | undefined {
+    try {
+      return reader(text);
+    } catch (error) {
+      faults.push(broken(part, error instanceof Error ? error.message : String(error)));
+      return undefined;
+    }
+  }
+  const key = read('key', material.key, readKey);
+  const chain = read('cert', material.cert, readCertificates) ?? [];
+  const authorities = read('ca', material.ca, readCertificates) ?? [];
+  const lists = material.crl === undefined ? undefined : read('crl', material.crl, readRevocationLists);
+  const trust = combineTrust(authorities, lists);
+  faults.push(...checkPair(key, chain), ...checkDates(chain[0], now), ...checkLists(trust, now));
+  if (!faults.some(({ isBroken }) => isBroken)) faults.push(...tryOut(material));
+  return { faults, expiries: expiriesOf(chain, trust) };
+}
+
+function broken(part: TlsPart, message: string): TlsFault {
+  return { part, message, isBroken: true };
+}
+
+function lockingOut(part: TlsPart, message: string): TlsFault {
+  return { part, message, isBroken: false };
+}
+
+function readKey(text: string): KeyObject {
+  if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw new Error('it holds no private key in PEM');
+  if (text.includes('ENCRYPTED')) {
+    throw new Error('its key has a passphrase, and nobody is asked for one: write it without ("openssl pkey")');
+  }
+  try {
+    return createPrivateKey(text);
+  } catch (error) {
+    throw new Error(`its key cannot be read (${error instanceof Error ? error.message : String(error)})`);
+  }
+}
+
+function checkPair(key: KeyObject | undefined, chain: readonly X509Certificate[]): TlsFault[] {
+  if (key === undefined || chain.length === 0) return [];
+  const position = chain.findIndex((certificate) => certificate.checkPrivateKey(key));
+  if (position === 0) return [];
+  const message =
+    position === -1
+      ? 'it does not belong to the private key: only one of the two has been replaced, or they were made apart'
+      : `the certificate of the private key is its number ${position + 1}: the server's own has to come first`;
+  return [broken('cert', message)];
+}
+
+function checkDates(certificate: X509Certificate | undefined, now: number): TlsFault[] {
+  if (certificate === undefined) return [];
+  const { validFromDate, validToDate } = certificate;
+  const period = outside({ from: validFromDate.getTime(), until: validToDate.getTime() }, now);
+  return period === undefined ? [] : [lockingOut('cert', `it ${period}, and clients would refuse to connect`)];
+}
+
+/** OpenSSL wants a list that holds now of every authority between a client and the root. */
+function checkLists({ authorities, needsLists }: Trust, now: number): TlsFault[] {
+  if (!needsLists) return [];
+  return authorities.flatMap(({ certificate, lists }): TlsFault[] => {
+    const name = nameOf(certificate);
+    const periods = lists.map((list) => outside(list, now));
+    if (periods.includes(undefined)) return [];
+    const fault =
+      lists.length === 0
+        ? `it holds no list that the authority ${name} has signed`
+        : `its list of the authority ${name} ${periods.at(-1)}`;
+    return [lockingOut('crl', `${fault}, and every client of that authority would be locked out`)];
+  });
+}
+
+function outside({ from, until }: Pick<RevocationList, 'from' | 'until'>, now: number): string | undefined {
+  if (now < from) return `does not hold before ${momentOf(from)} (is the clock of this machine right?)`;
+  return now >= until ? `has expired at ${momentOf(until)}` : undefined;
+}
+
+/** What OpenSSL refuses beyond that, such as a key that is too short. */
+function tryOut(material: TlsMaterial): TlsFault[] {
+  try {
+    createSecureContext(secureContextOptions(material));
+    return [];
+  } catch (error) {
+    return [broken('cert', `OpenSSL refuses it (${error instanceof Error ? error.message : String(error)})`)];
+  }
+}
+
+function expiriesOf(chain: readonly X509Certificate[], { authorities }: Trust): Expiry[] {
+  return [
+    ...chain.map((certificate) => expiryOf(certificate, { what: 'server certificate', part: 'cert' })),
+    ...authorities.flatMap(({ certificate, lists }) => [
+      expiryOf(certificate, { what: 'client authority', part: 'ca' }),
+      ...lists
+        .toSorted((a, b) => b.until - a.until)
+        .slice(0, 1)
+        .map(({ from, until }): Expiry => {
+          return { what: 'revocation list', part: 'crl', name: nameOf(certificate), from, until };
+        }),
+    ]),
+  ];
+}
+
+function expiryOf(certificate: X509Certificate, kind: Pick<Expiry, 'what' | 'part'>): Expiry {
+  const { validFromDate, validToDate } = certificate;
+  return { ...kind, name: nameOf(certificate), from: validFromDate.getTime(), until: validToDate.getTime() };
+}
+
+/** On one line; Node writes one a field. */
+function nameOf({ subject }: X509Certificate): string {
+  return subject.replaceAll('\n', ', ');
+}

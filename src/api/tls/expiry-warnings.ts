@@ -1,0 +1,57 @@
+// Tells in the log, once a day while it lasts, what expires soon or has expired. Asks for no time itself.
+import { momentOf } from '../../clock.ts';
+import type { Logger } from '../../log.ts';
+import type { Expiry, TlsPart } from './check-tls.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** How long before its end each is told; at most a quarter of its life, for those that are renewed every few days. */
+const LEAD_MS: Readonly<Record<Expiry['what'], number>> = {
+  'server certificate': 14 * DAY_MS,
+  'client authority': 14 * DAY_MS,
+  'revocation list': 3 * DAY_MS,
+};
+const LEAD_OF_LIFE = 1 / 4;
+
+/** What it means for people, and what to do. */
+const MEANINGS: Readonly<Record<Expiry['what'], string>> = {
+  'server certificate': 'clients refuse to connect to an expired one, so replace it',
+  'client authority': 'clients of an expired one are refused, so give them certificates of another and add that one',
+  'revocation list':
+    'an expired one locks out everybody whom its authority vouches for, administrators included, so fetch a newer one',
+};
+
+export class ExpiryWarnings {
+  readonly #log: Logger;
+  readonly #fileOf: (part: TlsPart) => string;
+  /** When each was told last. */
+  #told: ReadonlyMap<string, number> = new Map();
+
+  constructor({ log, fileOf }: { readonly log: Logger; readonly fileOf: (part: TlsPart) => string }) {
+    this.#log = log;
+    this.#fileOf = fileOf;
+  }
+
+  /** Warns of what is due. Asked more often than once a day, it still warns once a day. */
+  tell(expiries: readonly Expiry[], now: number): void {
+    const told = new Map<string, number>();
+    for (const expiry of expiries.filter((expiry) => isDue(expiry, now))) {
+      const key = JSON.stringify(expiry);
+      const before = this.#told.get(key);
+      const isTold = before !== undefined && now - before < DAY_MS;
+      if (!isTold) this.#warn(expiry, now);
+      told.set(key, isTold ? before : now);
+    }
+    this.#told = told;
+  }
+
+  #warn({ what, part, name, until }: Expiry, now: number): void {
+    const fields = { file: this.#fileOf(part), name, expires: momentOf(until) };
+    if (now < until) this.#log.warn(fields, `a ${what} expires soon: ${MEANINGS[what]} in time`);
+    else this.#log.error(fields, `a ${what} has expired: ${MEANINGS[what]} now`);
+  }
+}
+
+function isDue({ what, from, until }: Expiry, now: number): boolean {
+  return now >= until - Math.min(LEAD_MS[what], (until - from) * LEAD_OF_LIFE);
+}

@@ -1,0 +1,160 @@
+// Follows the files of a listener: what is in them is used soon after they change, and what is wrong never is. Two files
+// cannot change at one moment, so they are read together, and only a set that fits together counts. See
+// docs/operations.md, certificates.
+import type { Clock } from '../../clock.ts';
+import { type FileWatch, watchFiles } from '../../file-watch.ts';
+import type { Logger } from '../../log.ts';
+import { type CheckedTls, checkTls, type Expiry, type TlsFault, type TlsPart } from './check-tls.ts';
+import { ExpiryWarnings } from './expiry-warnings.ts';
+import { Lookout } from './lookout.ts';
+import { pathOf, readTlsFiles, type TlsPaths } from './read-tls-files.ts';
+import type { TlsMaterial } from './tls-material.ts';
+
+const SETTLE_MS = 200;
+const POLL_MS = 60_000;
+const PARTS: readonly TlsPart[] = ['key', 'cert', 'ca', 'crl'];
+
+/** Nothing can be served with the files. The message names each that is wrong, and how. */
+export class TlsFilesError extends Error {
+  override readonly name = 'TlsFilesError';
+}
+
+export interface TlsFilesOptions {
+  readonly paths: TlsPaths;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface TlsFiles {
+  /** What is in force. */
+  readonly material: TlsMaterial;
+  /** When that ends. */
+  readonly expiries: readonly Expiry[];
+  /** Hands over what to serve with, from now on, whenever it changes. `reload` may throw for what it refuses. Called once. */
+  follow(reload: (material: TlsMaterial) => void): void;
+  /** Stops following. */
+  close(): Promise<void>;
+}
+
+/**
+ * Returns the files as they are. Throws TlsFilesError where nothing can be served with them. Files that only lock clients
+ * out, such as an expired revocation list, are used, and the log says so: the controller does its work without clients.
+ */
+export async function openTlsFiles(options: TlsFilesOptions): Promise<TlsFiles> {
+  const { paths, clock, log } = options;
+  const { material, faults } = await readTlsFiles(paths);
+  const checked = faults.length > 0 ? { faults, expiries: [] } : checkTls(material, clock.now());
+  const problems = problemsOf(paths, checked.faults);
+  if (checked.faults.some(({ isBroken }) => isBroken)) {
+    throw new TlsFilesError(`The files of api.tls cannot be used:\n${problems.join('\n')}`);
+  }
+  if (problems.length > 0) log.error({ problems }, 'the TLS files are used as they are, but lock clients out');
+  return new FollowedTlsFiles(options, material, checked);
+}
+
+class FollowedTlsFiles implements TlsFiles {
+  readonly #paths: TlsPaths;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #warnings: ExpiryWarnings;
+  #material: TlsMaterial;
+  #expiries: readonly Expiry[];
+  #reload: (material: TlsMaterial) => void = () => undefined;
+  #lookout: Lookout | undefined;
+  #watch: FileWatch | undefined;
+  /** What was said about the files last; empty: they are right. */
+  #complaint = '';
+
+  constructor({ paths, clock, log }: TlsFilesOptions, material: TlsMaterial, { expiries }: CheckedTls) {
+    this.#paths = paths;
+    this.#clock = clock;
+    this.#log = log;
+    this.#warnings = new ExpiryWarnings({ log, fileOf: (part) => pathOf(paths, part) });
+    this.#material = material;
+    this.#expiries = expiries;
+    this.#warn();
+  }
+
+  get material(): TlsMaterial {
+    return this.#material;
+  }
+
+  get expiries(): readonly Expiry[] {
+    return this.#expiries;
+  }
+
+  follow(reload: (material: TlsMaterial) => void): void {
+    this.#reload = reload;
+    const lookout = new Lookout({
+      clock: this.#clock,
+      settleMs: SETTLE_MS,
+      pollMs: POLL_MS,
+      look: () => this.#look(),
+    });
+    const files = PARTS.filter((part) => this.#material[part] !== undefined).map((part) => pathOf(this.#paths, part));
+    this.#lookout = lookout;
+    this.#watch = watchFiles(files, {
+      changed: () => lookout.sign(),
+      failed: (error) => this.#log.warn({ err: error }, 'the TLS files cannot be watched, but are read every minute'),
+    });
+    // What changed since they were read was seen by nobody.
+    void this.#watch.ready.then(() => lookout.sign());
+  }
+
+  async close(): Promise<void> {
+    await this.#watch?.close();
+    await this.#lookout?.close();
+  }
+
+  /** Never throws: the one place where a reload that failed is caught. */
+  async #look(): Promise<void> {
+    try {
+      const { material, faults } = await readTlsFiles(this.#paths);
+      const changed = PARTS.filter((part) => material[part] !== this.#material[part]);
+      if (faults.length > 0) this.#complain(problemsOf(this.#paths, faults));
+      else if (changed.length > 0) this.#consider(material, changed);
+      else this.#makeUp();
+    } catch (error) {
+      this.#complain([error instanceof Error ? error.message : String(error)]);
+    }
+    this.#warn();
+  }
+
+  #consider(material: TlsMaterial, changed: readonly TlsPart[]): void {
+    const now = this.#clock.now();
+    const { faults, expiries } = checkTls(material, now);
+    // What locks clients out already is no reason to wait: an expired list must not keep a new certificate out.
+    const known = problemsOf(this.#paths, checkTls(this.#material, now).faults);
+    const problems = problemsOf(this.#paths, faults).filter((problem) => !known.includes(problem));
+    if (problems.length > 0) {
+      this.#complain(problems);
+      return;
+    }
+    this.#reload(material);
+    this.#material = material;
+    this.#expiries = expiries;
+    this.#complaint = '';
+    this.#log.info({ files: changed.map((part) => pathOf(this.#paths, part)) }, 'TLS files reloaded');
+  }
+
+  /** Says a problem once, however often it is seen. */
+  #complain(problems: readonly string[]): void {
+    const complaint = problems.join('\n');
+    if (complaint === this.#complaint) return;
+    this.#complaint = complaint;
+    this.#log.error({ problems }, 'the TLS files cannot be used; those of before stay in force');
+  }
+
+  #makeUp(): void {
+    if (this.#complaint !== '') this.#log.info('the TLS files are those in force again');
+    this.#complaint = '';
+  }
+
+  #warn(): void {
+    this.#warnings.tell(this.#expiries, this.#clock.now());
+  }
+}
+
+function problemsOf(paths: TlsPaths, faults: readonly TlsFault[]): string[] {
+  return faults.map(({ part, message }) => `${pathOf(paths, part)}: ${message}`);
+}

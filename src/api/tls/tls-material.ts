@@ -1,0 +1,22 @@
+// What the listener shows and whom it trusts, as texts, and how OpenSSL gets them.
+import type { SecureContextOptions } from 'node:tls';
+import { certificateBlocks, revocationListBlocks } from './pem.ts';
+
+/** Texts in PEM. `ca` and `crl` may hold several. */
+export interface TlsMaterial {
+  readonly key: string;
+  readonly cert: string;
+  readonly ca: string;
+  /** With it, everybody is refused whose authority has no list in it. */
+  readonly crl?: string | undefined;
+}
+
+/**
+ * Returns the settings of a listener: OpenSSL checks chain, dates, purpose (clientAuth) and, where there is a list,
+ * revocation. Throws where `ca` or `crl` hold nothing: Node would take an empty text for the wish to trust its public
+ * authorities, and to revoke nobody.
+ */
+export function secureContextOptions({ key, cert, ca, crl }: TlsMaterial): SecureContextOptions {
+  const lists = crl === undefined ? {} : { crl: [...revocationListBlocks(crl)] };
+  return { key, cert, ca: [...certificateBlocks(ca)], ...lists, minVersion: 'TLSv1.2' };
+}

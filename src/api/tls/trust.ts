@@ -1,0 +1,62 @@
+// Whom the operator's authorities vouch for. OpenSSL decides that at every handshake; this is for connections whose
+// handshake was under other authorities or revocation lists than those that hold now. See docs/operations.md, certificates.
+import type { X509Certificate } from 'node:crypto';
+import { readCertificates, readRevocationLists } from './pem.ts';
+import type { RevocationList } from './revocation-list.ts';
+import type { TlsMaterial } from './tls-material.ts';
+
+export interface Authority {
+  readonly certificate: X509Certificate;
+  /** Those that it signed. */
+  readonly lists: readonly RevocationList[];
+}
+
+export interface Trust {
+  readonly authorities: readonly Authority[];
+  /** Then an authority without a list vouches for nobody, as with OpenSSL. */
+  readonly needsLists: boolean;
+}
+
+/** More than any chain of authorities has. */
+const STEPS_MAX = 8;
+
+/** Returns whom `ca` and `crl` trust. Throws where one of them cannot be read or holds nothing. */
+export function trustOf({ ca, crl }: Pick<TlsMaterial, 'ca' | 'crl'>): Trust {
+  return combineTrust(readCertificates(ca), crl === undefined ? undefined : readRevocationLists(crl));
+}
+
+/** Returns the authorities with the lists that each of them signed; `lists` undefined: nobody is revoked. */
+export function combineTrust(
+  certificates: readonly X509Certificate[],
+  lists: readonly RevocationList[] | undefined,
+): Trust {
+  return {
+    authorities: certificates.map((certificate) => ({
+      certificate,
+      lists: lists?.filter((list) => list.isOf(certificate)) ?? [],
+    })),
+    needsLists: lists !== undefined,
+  };
+}
+
+/**
+ * Tells whether a client's certificate would be let in: signed by an authority that leads to a self-signed one, and none of
+ * them revoked. Dates and purpose are not looked at: the handshake did, and every request looks at the client's dates.
+ * A client that sent intermediate authorities is not let in, as they are not known any more; it has to connect again.
+ */
+export function vouchesFor(trust: Trust, certificate: X509Certificate, stepsMax = STEPS_MAX): boolean {
+  return trust.authorities.some((authority) => {
+    if (!hasSigned(authority.certificate, certificate)) return false;
+    if (trust.needsLists && !isUnrevoked(authority, certificate)) return false;
+    if (authority.certificate.raw.equals(certificate.raw)) return true;
+    return stepsMax > 0 && vouchesFor(trust, authority.certificate, stepsMax - 1);
+  });
+}
+
+function hasSigned(authority: X509Certificate, certificate: X509Certificate): boolean {
+  return certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
+}
+
+function isUnrevoked({ lists }: Authority, certificate: X509Certificate): boolean {
+  return lists.length > 0 && lists.every((list) => !list.revokes(certificate));
+}

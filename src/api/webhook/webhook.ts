@@ -1,0 +1,162 @@
+// A listener of its own, over plain HTTP, for the push hooks of Git servers. A hook that proves the secret means "look
+// now" and nothing else: what it says of the push is never read. See docs/operations.md, webhooks.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../log.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import { refuseBrokenRequest } from '../broken-request.ts';
+import { sendError } from '../errors.ts';
+import { sendEnvelope } from '../present.ts';
+import { limitLooks } from './look-limit.ts';
+import { readSecretFile, SecretFileError } from './secret-file.ts';
+import { isGenuine } from './signature.ts';
+
+export interface WebhookOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** A path. Read anew for each hook. */
+  readonly secretFile: string;
+  /** Called at most once a second. */
+  readonly look: () => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface Webhook {
+  readonly host: string;
+  readonly port: number;
+  /** Stops listening and ends every connection. */
+  close(): Promise<void>;
+}
+
+const BODY_BYTES_MAX = 256 * 1024;
+const HEADER_BYTES_MAX = 8 * 1024;
+const REQUEST_MS_MAX = 10_000;
+const CHECK_MS = 1_000;
+const CONNECTIONS_MAX = 100;
+const LOOK_PAUSE_MS = 1_000;
+
+/** Returns the listener, which answers from now on. Throws SecretFileError; also where the address is taken. */
+export async function createWebhook(options: WebhookOptions): Promise<Webhook> {
+  // Told at the start, and not by the first hook.
+  await readSecretFile(options.secretFile);
+  const looks = limitLooks(options.look, { clock: options.clock, pauseMs: LOOK_PAUSE_MS });
+  const server = createServer({
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: REQUEST_MS_MAX,
+    requestTimeout: REQUEST_MS_MAX,
+    connectionsCheckingInterval: CHECK_MS,
+    // Nobody needs this header here, and Node's own answer is no JSON.
+    requireHostHeader: false,
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  serveHooks(server, options, () => looks.ask());
+  const { address, port } = await listen(server, options);
+  return {
+    host: address,
+    port,
+    async close() {
+      looks.stop();
+      await close(server);
+    },
+  };
+}
+
+function serveHooks(server: Server, options: WebhookOptions, accepted: () => void): void {
+  const answering = new Set<Duplex>();
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { socket } = request;
+    answering.add(socket);
+    response.once('close', () => answering.delete(socket));
+    try {
+      checkRoute(request, response);
+      await checkHook(request, options);
+      accepted();
+      sendEnvelope(response, 202, 'The repository is looked at');
+    } catch (error) {
+      if (error instanceof ServiceError) sendError(response, error);
+      // The client has gone away, or stopped in the middle.
+      else response.destroy();
+    }
+  }
+  // Node answers an unknown Expect by itself, and not in JSON, unless somebody listens.
+  server.on('request', serve);
+  server.on('checkExpectation', serve);
+  server.on('clientError', (error, socket) => {
+    // What is written beside an answer would be taken for a part of it.
+    if (answering.has(socket)) socket.destroy();
+    else refuseBrokenRequest(error, socket);
+  });
+}
+
+function checkRoute({ method, url = '/' }: IncomingMessage, response: ServerResponse): void {
+  const [path] = url.split('?', 1);
+  if (path !== '/webhook' && path !== '/webhook/') {
+    throw new ServiceError('not_found', 'There is only POST /webhook here');
+  }
+  if (method === 'POST') return;
+  response.setHeader('Allow', 'POST');
+  throw new ServiceError('method_not_allowed', 'Only POST is possible here');
+}
+
+/** Resolves where the hook is genuine. Throws ServiceError where it is not, and Node's error where it never arrived. */
+async function checkHook(request: IncomingMessage, { secretFile, log }: WebhookOptions): Promise<void> {
+  const { remoteAddress: remote } = request.socket;
+  const body = await readBody(request);
+  if (body === undefined) {
+    log.warn({ remote, reason: 'too large' }, 'hook refused');
+    throw new ServiceError('body_too_large', `The body of a hook may have ${BODY_BYTES_MAX} bytes`);
+  }
+  if (isGenuine(request.headers, body, await secretIn(secretFile, log))) return;
+  log.warn({ remote, reason: 'no right signature or token' }, 'hook refused');
+  const message = 'No signature or token of this request is right: the hook needs the secret of webhook.secretFile';
+  throw new ServiceError('unauthorized', message);
+}
+
+async function secretIn(path: string, log: Logger): Promise<Buffer> {
+  try {
+    return await readSecretFile(path);
+  } catch (error) {
+    if (!(error instanceof SecretFileError)) throw error;
+    log.error({ err: error }, 'no hook can be checked');
+    throw new ServiceError('not_ready', 'The hook cannot be checked; the log of Treeline says why');
+  }
+}
+
+/** Returns the body, undefined where it is too large: the rest of it is then read and forgotten. Throws where it breaks off. */
+function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) resolve(undefined);
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > BODY_BYTES_MAX) resolve(undefined);
+    else chunks.push(chunk);
+  });
+  request.on('end', () => resolve(Buffer.concat(chunks)));
+  request.on('error', reject);
+  request.on('close', () => reject(new Error('the request broke off')));
+  return promise;
+}
+
+async function listen(server: Server, { host, port }: WebhookOptions): Promise<AddressInfo> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen(port, host, resolve);
+  await promise;
+  server.off('error', reject);
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error(`${host}:${port} is no TCP address`);
+  return address;
+}
+
+async function close(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  server.closeAllConnections();
+  await promise;
+}

@@ -1,0 +1,58 @@
+// The one handler of all writes: who asks, under which conditions, and how the outcome is answered.
+import type { Request, RequestHandler, Response } from 'express';
+import { isMap, type JsonMap } from '../model/json.ts';
+import { ServiceError } from '../model/service-error.ts';
+import type { WriteOrder, Written } from '../service/writer.ts';
+import { clientOf } from './authenticate.ts';
+import { jsonBody } from './json-body.ts';
+import { sendEnvelope } from './present.ts';
+import { queryFlag } from './query.ts';
+import { requestIdOf } from './request-id.ts';
+
+/** What a write answers where it is on the followed branch. */
+export interface WriteAnswer {
+  readonly status: 200 | 201 | 202;
+  readonly message: string;
+}
+
+/** Returns the handlers of a write. What `carryOut` throws becomes the answer instead. */
+export function write<Params>(
+  carryOut: (request: Request<Params>, order: WriteOrder) => Promise<Written>,
+  answer: (request: Request<Params>) => WriteAnswer,
+): RequestHandler<Params>[] {
+  return [
+    ...(jsonBody() as RequestHandler<Params>[]),
+    async (request: Request<Params>, response: Response) => {
+      const order = { by: clientOf(request), requestId: requestIdOf(response), ifMatch: ifMatchOf(request) };
+      const { branch } = await carryOut(request, order);
+      const { status, message } = answer(request);
+      if (branch === null) sendEnvelope(response, status, message);
+      else sendEnvelope(response, 202, `Proposed on the branch ${branch}; it takes effect when that is merged`);
+    },
+  ];
+}
+
+/** Returns the body of a write. Throws `invalid_input` where it is no JSON object. */
+export function bodyOf(request: { readonly body: unknown }): JsonMap {
+  if (isMap(request.body)) return request.body;
+  throw new ServiceError('invalid_input', 'The body has to be a JSON object');
+}
+
+/** Returns whether an existing object may be replaced: the query parameter or the body's field, `true` or `false`. */
+export function forceOf(request: Parameters<typeof queryFlag>[0] & { readonly body: unknown }): boolean {
+  const field = isMap(request.body) && Object.hasOwn(request.body, 'force') ? request.body.force : false;
+  if (field !== true && field !== false) {
+    const message = 'is true or false';
+    throw new ServiceError('invalid_input', `"force" ${message}`, [{ pointer: '/force', message }]);
+  }
+  return queryFlag(request, 'force') || field;
+}
+
+/** The blobs that `If-Match` names: the first part of each ETag, since a roll-out should not spoil an edit. */
+function ifMatchOf(request: Request<unknown>): readonly string[] | undefined {
+  const header = request.headers['if-match'];
+  if (header === undefined) return undefined;
+  if (header.trim() === '*') return ['*'];
+  // A quoted `*` is a tag like any other, and nobody's.
+  return (header.match(/"[^"*]*"/g) ?? []).map((tag) => tag.slice(1, -1).split('.')[0] ?? '');
+}

@@ -1,0 +1,211 @@
+// A certification authority for development and tests: makes keys and certificates as PEM text and writes no files. For
+// production, bring certificates of your own; nothing that serves requests depends on this file.
+import 'reflect-metadata';
+import { createPrivateKey, X509Certificate as NodeCertificate, randomBytes, webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  Extension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+  X509CrlGenerator,
+} from '@peculiar/x509';
+import { canonicalFingerprint, canonicalSerial } from './model/serial.ts';
+
+/** The names by which a server on this machine is reached. */
+export const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '::1'];
+
+/** A private key with its certificate, both PEM. The key is a secret: write it with mode 0600. */
+export interface KeyPair {
+  /** PKCS #8. */
+  readonly key: string;
+  readonly cert: string;
+}
+
+/** A new key pair, and how its certificate is registered. */
+export interface Credential extends KeyPair {
+  /** In the one spelling of `model/serial.ts`. */
+  readonly serial: string;
+  /** SHA-256, upper-case bytes joined by colons. */
+  readonly fingerprint: string;
+}
+
+/** When a certificate or revocation list is made and how long it holds. */
+export interface Validity {
+  /** Milliseconds since 1970, UTC. */
+  readonly now: number;
+  readonly days?: number;
+}
+
+const AUTHORITY_DAYS = 3650;
+/** Browsers on macOS and iOS refuse server certificates that hold longer than 825 days. */
+const CERTIFICATE_DAYS = 365;
+const CRL_DAYS = 365;
+const RENEWAL_DAYS = 30;
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Certificates begin in the past, so that a machine whose clock is a little behind accepts them at once. */
+const CLOCK_SKEW_MS = 5 * 60 * 1000;
+
+const KEY_ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256' };
+const SIGNATURE_ALGORITHM = { name: 'ECDSA', hash: 'SHA-256' };
+
+/** Returns a new, self-signed authority that can sign certificates and revocation lists, but no further authority. */
+export async function createAuthority(options: Validity & { readonly commonName: string }): Promise<Credential> {
+  const keys = await createKeys();
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    serialNumber: randomSerial(),
+    name: subjectOf(options.commonName),
+    keys,
+    notBefore: new Date(options.now - CLOCK_SKEW_MS),
+    notAfter: new Date(options.now + (options.days ?? AUTHORITY_DAYS) * DAY_MS),
+    signingAlgorithm: SIGNATURE_ALGORITHM,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return credentialOf(keys.privateKey, certificate);
+}
+
+/** Returns a key and certificate for a TLS server that is reached by `hosts`, names or addresses. */
+export function issueServerCertificate(
+  authority: KeyPair,
+  options: Validity & { readonly hosts?: readonly string[] },
+): Promise<Credential> {
+  const hosts = options.hosts ?? LOCAL_HOSTS;
+  const names = hosts.map((host) => ({ type: isIP(host) === 0 ? ('dns' as const) : ('ip' as const), value: host }));
+  return issue(authority, {
+    validity: options,
+    commonName: hosts[0] ?? 'localhost',
+    purpose: ExtendedKeyUsage.serverAuth,
+    extensions: [new SubjectAlternativeNameExtension(names)],
+  });
+}
+
+/** Returns a key and certificate for a client of the REST interface. Its rights come from the registry, not from here. */
+export function issueClientCertificate(
+  authority: KeyPair,
+  options: Validity & { readonly commonName: string },
+): Promise<Credential> {
+  return issue(authority, {
+    validity: options,
+    commonName: options.commonName,
+    purpose: ExtendedKeyUsage.clientAuth,
+    extensions: [],
+  });
+}
+
+/** Returns a revocation list as PEM. `revoked` are serials in any spelling; throws for what is none. */
+export async function createCrl(
+  authority: KeyPair,
+  options: Validity & { readonly revoked: readonly string[] },
+): Promise<string> {
+  const issuer = new X509Certificate(authority.cert);
+  const serials = new Set(options.revoked.map(requireSerial));
+  const crl = await X509CrlGenerator.create({
+    issuer: issuer.subjectName,
+    thisUpdate: new Date(options.now - CLOCK_SKEW_MS),
+    nextUpdate: new Date(options.now + (options.days ?? CRL_DAYS) * DAY_MS),
+    signingAlgorithm: SIGNATURE_ALGORITHM,
+    signingKey: await importKey(authority.key),
+    entries: [...serials].map((serialNumber) => ({ serialNumber, revocationDate: new Date(options.now) })),
+    extensions: [await AuthorityKeyIdentifierExtension.create(issuer.publicKey), crlNumber(options.now)],
+  });
+  // OpenSSL knows no other label; the library's own is "CRL".
+  return `${crl.toString('pem').replaceAll(' CRL-----', ' X509 CRL-----')}\n`;
+}
+
+/** Tells whether a certificate (PEM) has expired or will within 30 days of `now`, milliseconds since 1970. */
+export function needsRenewal(cert: string, now: number): boolean {
+  return new NodeCertificate(cert).validToDate.getTime() - now < RENEWAL_DAYS * DAY_MS;
+}
+
+interface Order {
+  readonly validity: Validity;
+  readonly commonName: string;
+  readonly purpose: ExtendedKeyUsage;
+  readonly extensions: readonly Extension[];
+}
+
+async function issue(authority: KeyPair, { validity, commonName, purpose, extensions }: Order): Promise<Credential> {
+  const issuer = new X509Certificate(authority.cert);
+  const keys = await createKeys();
+  const end = validity.now + (validity.days ?? CERTIFICATE_DAYS) * DAY_MS;
+  const certificate = await X509CertificateGenerator.create({
+    serialNumber: randomSerial(),
+    subject: subjectOf(commonName),
+    issuer: issuer.subjectName,
+    publicKey: keys.publicKey,
+    signingKey: await importKey(authority.key),
+    signingAlgorithm: SIGNATURE_ALGORITHM,
+    notBefore: new Date(validity.now - CLOCK_SKEW_MS),
+    // Nothing verifies past its issuer's end, so a later date would only hide when renewal is due.
+    notAfter: new Date(Math.min(end, issuer.notAfter.getTime())),
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([purpose]),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+      ...extensions,
+    ],
+  });
+  return credentialOf(keys.privateKey, certificate);
+}
+
+function createKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return webcrypto.subtle.generateKey(KEY_ALGORITHM, true, ['sign', 'verify']);
+}
+
+function importKey(pem: string): Promise<webcrypto.CryptoKey> {
+  const der = createPrivateKey(pem).export({ type: 'pkcs8', format: 'der' });
+  return webcrypto.subtle.importKey('pkcs8', der, KEY_ALGORITHM, false, ['sign']);
+}
+
+async function credentialOf(key: webcrypto.CryptoKey, certificate: X509Certificate): Promise<Credential> {
+  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key));
+  const cert = `${certificate.toString('pem')}\n`;
+  const { serialNumber, fingerprint256 } = new NodeCertificate(cert);
+  return {
+    key: createPrivateKey({ key: der, type: 'pkcs8', format: 'der' })
+      .export({ type: 'pkcs8', format: 'pem' })
+      .toString(),
+    cert,
+    serial: requireSerial(serialNumber),
+    fingerprint: canonicalFingerprint(fingerprint256) ?? fingerprint256,
+  };
+}
+
+/** The structured form: a comma or `+` in the name cannot add fields. */
+function subjectOf(commonName: string): { CN: string[] }[] {
+  return [{ CN: [commonName] }];
+}
+
+/** Sixteen bytes, the first between 0x40 and 0x7F: positive and without leading zeros, so that every tool prints the same. */
+function randomSerial(): string {
+  const bytes = randomBytes(16);
+  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
+  return bytes.toString('hex');
+}
+
+function requireSerial(text: string): string {
+  const serial = canonicalSerial(text);
+  if (serial === undefined) throw new Error(`"${text}" is no certificate serial: write it in hexadecimal`);
+  return serial;
+}
+
+/** RFC 5280, 5.2.3: every list has a number that grows with time. Milliseconds do. */
+function crlNumber(now: number): Extension {
+  const digits = now.toString(16);
+  const positive = digits.length % 2 === 0 && digits >= '8' ? `00${digits}` : digits;
+  const bytes = Buffer.from(positive.padStart(positive.length + (positive.length % 2), '0'), 'hex');
+  return new Extension('2.5.29.20', false, Buffer.concat([Buffer.from([0x02, bytes.length]), bytes]));
+}

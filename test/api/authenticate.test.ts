@@ -1,0 +1,193 @@
+import { createServer, IncomingMessage, request as sendPlain } from 'node:http';
+import { type AddressInfo, Socket } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createApp } from '../../src/api/app.ts';
+import { clientOf } from '../../src/api/authenticate.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import { createAuthority, issueClientCertificate } from '../../src/development-pki.ts';
+import { createLog } from '../../src/log.ts';
+import { keepAlive } from '../support/https-client.ts';
+import { createSampleOperator } from '../support/sample-operator.ts';
+import { createSampleReader } from '../support/sample-reader.ts';
+import { createSampleWriter } from '../support/sample-writer.ts';
+import { startTestApi, type TestApi } from '../support/test-api.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+let now: number;
+let api: TestApi;
+beforeEach(async () => {
+  now = Date.now();
+  const clock: Clock = { ...systemClock, now: () => now };
+  api = await startTestApi(clock);
+});
+afterEach(() => api.api.close());
+
+describe('a client that is not registered', () => {
+  test('is told what to register', async () => {
+    const stranger = await issueClientCertificate(api.authority, { commonName: 'stranger', now });
+    const { status, body } = await api.request('/tree', { identity: stranger });
+    expect(status).toBe(403);
+    expect(body).toEqual({
+      message:
+        `No client is registered with serial ${stranger.serial} and SHA-256 fingerprint ${stranger.fingerprint}: ` +
+        'an administrator can register it with POST /clients or "treeline client add", ' +
+        `or as clients/${stranger.serial}.yaml in the stacks repository`,
+      return_code: 403,
+      error: 'client_not_registered',
+    });
+  });
+
+  test.each(['/tree', '/nothing', '/hiera/nobody'])('gets the same answer everywhere: %s', async (path) => {
+    const identity = await issueClientCertificate(api.authority, { commonName: 'stranger', now });
+    expect(await api.request(path, { identity })).toMatchObject({ body: { error: 'client_not_registered' } });
+  });
+
+  test('is refused from the moment of its removal, on the connection it has', async () => {
+    const agent = keepAlive();
+    const identity = api.identities.proxy;
+    expect((await api.request('/tree', { identity, agent })).status).toBe(200);
+    const client = api.reader.registry.get(identity.serial);
+    api.reader.registry.delete(identity.serial);
+    const removed = await api.request('/tree', { identity, agent });
+    expect(removed).toMatchObject({ status: 403, body: { error: 'client_not_registered' } });
+    api.register(identity, { ...client });
+    expect((await api.request('/tree', { identity, agent })).status).toBe(200);
+    expect(Object.values(agent.freeSockets).flat()).toHaveLength(1);
+    agent.destroy();
+  });
+});
+
+describe('a fingerprint', () => {
+  const other = Array.from({ length: 32 }, () => 'AB').join(':');
+
+  test('in the record must be that of the certificate', async () => {
+    const { fingerprint, serial } = api.identities.proxy;
+    api.register(api.identities.proxy, { fingerprint: other });
+    const { status, body } = await api.request('/tree', { identity: api.identities.proxy });
+    expect(status).toBe(403);
+    expect(body).toEqual({
+      message: `The client ${serial} is registered with another fingerprint; that of this certificate is ${fingerprint} (SHA-256)`,
+      return_code: 403,
+      error: 'fingerprint_mismatch',
+    });
+  });
+
+  test('that is none admits nobody', async () => {
+    api.register(api.identities.proxy, { fingerprint: 'none' });
+    const { body } = await api.request('/tree', { identity: api.identities.proxy });
+    expect(body).toMatchObject({ error: 'fingerprint_mismatch' });
+  });
+
+  test('may be spelled in any way', async () => {
+    const fingerprint = api.identities.proxy.fingerprint.replaceAll(':', '').toLowerCase();
+    api.register(api.identities.proxy, { fingerprint });
+    expect((await api.request('/tree', { identity: api.identities.proxy })).status).toBe(200);
+  });
+
+  test('may be left out while one authority is trusted, not with more', async () => {
+    const { identities, tls } = api;
+    api.register(identities.proxy, { fingerprint: '' });
+    expect((await api.request('/tree', { identity: identities.proxy })).status).toBe(200);
+
+    const second = await createAuthority({ commonName: 'Second authority', now });
+    api.api.reload({ ...tls, ca: tls.ca + second.cert });
+    const refused = await api.request('/tree', { identity: identities.proxy });
+    expect(refused.status).toBe(403);
+    expect(refused.body).toMatchObject({
+      error: 'fingerprint_mismatch',
+      message: expect.stringContaining(`is registered without a fingerprint, and more than one authority`),
+    });
+    expect(refused.body).toMatchObject({ message: expect.stringContaining(identities.proxy.fingerprint) });
+    expect((await api.request('/tree')).status).toBe(200);
+
+    const ofSecond = await issueClientCertificate(second, { commonName: 'other', now });
+    api.register(ofSecond, { role: 'administrator' });
+    expect((await api.request('/tree', { identity: ofSecond })).status).toBe(200);
+
+    api.api.reload(tls);
+    expect((await api.request('/tree', { identity: identities.proxy })).status).toBe(200);
+    await expect(api.request('/tree', { identity: ofSecond })).rejects.toThrow();
+  });
+
+  test('tells two certificates of one serial apart', async () => {
+    const { proxy, administrator } = api.identities;
+    const client = api.register(administrator, { role: 'administrator' });
+    api.reader.registry.set(proxy.serial, { ...client, name: proxy.serial, serial: proxy.serial });
+    expect((await api.request('/tree', { identity: proxy })).body).toMatchObject({ error: 'fingerprint_mismatch' });
+  });
+});
+
+describe('a certificate that expires while it is connected', () => {
+  test('is refused, and the connection ends', async () => {
+    const agent = keepAlive();
+    const identity = await issueClientCertificate(api.authority, { commonName: 'short', now, days: 1 });
+    api.register(identity);
+    expect((await api.request('/tree', { identity, agent })).status).toBe(200);
+    now += DAY_MS - 2_000;
+    expect((await api.request('/tree', { identity, agent })).status).toBe(200);
+    now += 2_000;
+    const { status, headers, body } = await api.request('/tree', { identity, agent });
+    expect({ status, connection: headers.connection, body }).toEqual({
+      status: 403,
+      connection: 'close',
+      body: {
+        message: `The certificate with serial ${identity.serial} has expired: renew it and connect again`,
+        return_code: 403,
+        error: 'certificate_expired',
+      },
+    });
+    agent.destroy();
+  });
+});
+
+describe('before the first good commit', () => {
+  test.each([
+    ['GET', '/hiera/shop-web'],
+    ['GET', '/hiera/nobody/nothing'],
+    ['GET', '/clients'],
+    ['GET', '/nothing'],
+    ['POST', '/tree'],
+    ['PUT', '/tree'],
+  ])('%s %s is not ready', async (method, path) => {
+    api.reader.ready = false;
+    const { status, headers, body } = await api.request(path, { method });
+    expect(status).toBe(503);
+    expect(headers['retry-after']).toBe('5');
+    expect(body).toEqual({ message: 'No good commit was read yet', return_code: 503, error: 'not_ready' });
+    api.reader.ready = true;
+    expect((await api.request('/hiera/shop-web')).status).toBe(200);
+  });
+});
+
+test('a route that forgot to authenticate has no client', () => {
+  expect(() => clientOf(new IncomingMessage(new Socket()))).toThrow('a route was reached without authentication');
+});
+
+describe('without TLS', () => {
+  test('nobody is let in, even if the application were reachable', async () => {
+    const log = createLog('silent');
+    const reader = createSampleReader();
+    const app = createApp({
+      reader,
+      operator: createSampleOperator(),
+      writer: createSampleWriter(),
+      clock: systemClock,
+      log,
+      needsFingerprint: () => false,
+    });
+    const server = createServer(app);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const { promise, resolve } = Promise.withResolvers<{ status: number | undefined; body: unknown }>();
+    sendPlain({ host: '127.0.0.1', port, path: '/tree', agent: false }, async (incoming) => {
+      resolve({ status: incoming.statusCode, body: await json(incoming) });
+    }).end();
+    expect(await promise).toEqual({
+      status: 401,
+      body: { message: 'This needs a valid client certificate', return_code: 401, error: 'unauthorized' },
+    });
+    server.close();
+  });
+});

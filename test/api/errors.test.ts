@@ -1,0 +1,266 @@
+// Everything that can be wrong with a request is answered in JSON, with the same body, and never with more than it needs.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { answerErrors, type ErrorCode, errorBodyOf } from '../../src/api/errors.ts';
+import { createLog } from '../../src/log.ts';
+import { ServiceError } from '../../src/model/service-error.ts';
+import { sendRaw } from '../support/https-client.ts';
+import { startTestApi, type TestApi } from '../support/test-api.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+afterAll(() => api.api.close());
+
+describe('404', () => {
+  test.each([
+    ['/', 'There is nothing at GET /; everything is below /stacks, /clients, /types, /hiera, /tree, /operations'],
+    ['/Stacks/instances', 'There is nothing at GET /Stacks/instances; did you mean "/stacks"?'],
+    ['/typs', 'There is nothing at GET /typs; did you mean "/types"?'],
+    [
+      '/stacks',
+      'There is nothing at GET /stacks; everything is below /stacks, /clients, /types, /hiera, /tree, /operations',
+    ],
+    [
+      '/tree//',
+      'There is nothing at GET /tree//; everything is below /stacks, /clients, /types, /hiera, /tree, /operations',
+    ],
+    [
+      '/hiera',
+      'There is nothing at GET /hiera; everything is below /stacks, /clients, /types, /hiera, /tree, /operations',
+    ],
+    ['/hiera/nobody', 'There is no "nobody"'],
+    ['/hiera/nobody/zone', 'There is no "nobody"'],
+    ['/hiera/shop-web/Zone', 'There is no "Zone"'],
+    ['/hiera/shop-web/zone%2Fx', 'There is no "zone/x"'],
+    ['/hiera/__proto__', 'There is no "__proto__"'],
+    ['/hiera/shop-web/constructor', 'There is no "constructor"'],
+    ['/hiera/all/zone', 'There is no "all"'],
+    ['/stacks/instances/nothing', 'There is no "nothing"'],
+    ['/stacks/instances/nothing/status', 'There is no "nothing"'],
+    ['/stacks/instances/nothing/status/full', 'There is no "nothing"'],
+    ['/stacks/templates/%22', 'There is no """'],
+    ['/types/zones', 'There is no type "zones"'],
+    ['/types/zone/nothing', 'There is no "nothing"'],
+    ['/clients/nothing', 'There is no "nothing"'],
+  ])('%s', async (path, message) => {
+    const { status, headers, body } = await api.request(path);
+    expect({ status, body }).toEqual({ status: 404, body: { message, return_code: 404, error: 'not_found' } });
+    expect(headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'x-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+    expect(headers).not.toHaveProperty('etag');
+  });
+});
+
+describe('bad percent-encoding', () => {
+  test.each(['/hiera/%zz', '/hiera/%', '/nothing/%E0%A4%A', '/types/zone/%ff?x=1'])('%s', async (path) => {
+    const { status, body } = await api.request(path);
+    const message = `"${path.split('?')[0]}" holds a "%" that begins no encoded character: a "%" itself is written %25`;
+    expect({ status, body }).toEqual({ status: 400, body: { message, return_code: 400, error: 'invalid_input' } });
+  });
+});
+
+describe('the length of a URL', () => {
+  test('may be 2048 bytes', async () => {
+    expect((await api.request(`/tree?${'x'.repeat(2048 - 6)}`)).status).toBe(200);
+  });
+  test('is 414 beyond', async () => {
+    const { status, body } = await api.request(`/tree?${'x'.repeat(2048 - 5)}`);
+    const message = 'The URL is 2049 bytes long; at most 2048 are read';
+    expect({ status, body }).toEqual({ status: 414, body: { message, return_code: 414, error: 'uri_too_long' } });
+  });
+});
+
+describe('what the reader throws', () => {
+  afterEach(() => {
+    api.reader.fault = undefined;
+  });
+
+  test('with details shows them', async () => {
+    const details = [{ file: 'tree.yaml', line: 3, column: 1, pointer: '/name', message: 'is missing' }];
+    api.reader.fault = new ServiceError('breaks_others', 'This breaks others', details);
+    const { status, body } = await api.request('/tree');
+    const want = { message: 'This breaks others', return_code: 422, error: 'breaks_others', details };
+    expect({ status, body }).toEqual({ status: 422, body: want });
+  });
+
+  test.each([
+    ['an error', new TypeError('secret is undefined')],
+    ['an internal one', new ServiceError('internal', 'secret')],
+    ['one with a status of the server', Object.assign(new Error('secret'), { status: 503 })],
+    ['one with a status that is none', Object.assign(new Error('secret'), { status: '400' })],
+  ])('unexpectedly is 500 and logged once: %s', async (_name, fault) => {
+    api.reader.fault = fault;
+    const before = api.lines.length;
+    const { status, headers, body } = await api.request('/tree?info=1');
+    const id = headers['x-request-id'];
+    expect({ status, body }).toEqual({
+      status: 500,
+      body: {
+        message: `Treeline failed to answer. This is a mistake of Treeline; its log tells more under request ${id}`,
+        return_code: 500,
+        error: 'internal',
+      },
+    });
+    const logged = api.lines.slice(before).map((line) => JSON.parse(line));
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toMatchObject({
+      level: 50,
+      request: id,
+      method: 'GET',
+      url: '/tree?info=1',
+      err: { stack: fault.stack },
+    });
+  });
+
+  test.each<[number, number, ErrorCode]>([
+    [400, 400, 'invalid_input'],
+    [413, 413, 'body_too_large'],
+    [415, 415, 'unsupported_media_type'],
+    [418, 400, 'invalid_input'],
+  ])('with a status of the client, as Express does, is told: %i', async (thrown, status, error) => {
+    api.reader.fault = Object.assign(new Error('the body is odd'), { status: thrown });
+    const before = api.lines.length;
+    const reply = await api.request('/tree');
+    expect(reply).toMatchObject({ status, body: { message: 'the body is odd', return_code: status, error } });
+    expect(api.lines).toHaveLength(before);
+  });
+});
+
+describe('an error after the answer has begun', () => {
+  test('breaks the connection, so that nobody takes half an answer for a whole one', async () => {
+    const lines: string[] = [];
+    const app = express();
+    app.get('/', (_request, response) => {
+      response.write('[');
+      throw new Error('too late');
+    });
+    app.use(answerErrors(createLog('error', { write: (line) => lines.push(line) })));
+    const server = createServer(app);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const answer = fetch(`http://127.0.0.1:${port}/`).then((response) => response.text());
+    await expect(answer).rejects.toThrow();
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('too late');
+    server.close();
+  });
+});
+
+describe('a code', () => {
+  test.each<[ErrorCode, number]>([
+    ['invalid_input', 400],
+    ['unauthorized', 401],
+    ['client_not_registered', 403],
+    ['fingerprint_mismatch', 403],
+    ['certificate_expired', 403],
+    ['not_allowed', 403],
+    ['not_found', 404],
+    ['method_not_allowed', 405],
+    ['request_timeout', 408],
+    ['conflict', 409],
+    ['edit_by_hand', 409],
+    ['push_refused', 409],
+    ['precondition_failed', 412],
+    ['body_too_large', 413],
+    ['uri_too_long', 414],
+    ['unsupported_media_type', 415],
+    ['expectation_failed', 417],
+    ['breaks_others', 422],
+    ['too_many_requests', 429],
+    ['headers_too_large', 431],
+    ['internal', 500],
+    ['not_ready', 503],
+    ['outcome_unknown', 503],
+  ])('%s is %i', (code, status) => {
+    expect(errorBodyOf({ code, message: 'm' })).toEqual({ message: 'm', return_code: status, error: code });
+  });
+});
+
+describe('bytes on the wire', () => {
+  interface Parsed {
+    readonly status: number;
+    readonly headers: readonly string[];
+    readonly body: unknown;
+  }
+
+  async function ask(text: string): Promise<Parsed> {
+    const [head = '', body = ''] = (await sendRaw(api.server, api.identities.administrator, text)).split('\r\n\r\n');
+    const [line = '', ...headers] = head.split('\r\n');
+    return { status: Number(line.split(' ')[1]), headers, body: JSON.parse(body) };
+  }
+
+  const parseError = {
+    error: 'invalid_input',
+    message: expect.stringContaining('This is no HTTP request that can be read'),
+  };
+  test.each<[string, string, number, object]>([
+    ['a bad request line', 'rubbish\r\n\r\n', 400, parseError],
+    ['no method', ' / HTTP/1.1\r\nHost: x\r\n\r\n', 400, parseError],
+    ['another protocol', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n', 400, parseError],
+    ['a bad header', 'GET / HTTP/1.1\r\nHost: x\r\nbad header: y\r\n\r\n', 400, parseError],
+    ['zero bytes', 'GET / HTTP/1.1\r\nHost: \0\r\n\r\n', 400, parseError],
+    [
+      'two lengths',
+      'POST /tree HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+      parseError,
+    ],
+    [
+      'headers of more than 8 KiB',
+      `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(9_000)}\r\n\r\n`,
+      431,
+      { error: 'headers_too_large', message: 'The request line and headers are larger than 8 KiB' },
+    ],
+    [
+      'a URL of more than 8 KiB',
+      `GET /${'x'.repeat(9_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+      431,
+      { error: 'headers_too_large' },
+    ],
+    [
+      'no Host',
+      'GET /tree HTTP/1.1\r\nConnection: close\r\n\r\n',
+      400,
+      { error: 'invalid_input', message: 'An HTTP/1.1 request needs a Host header' },
+    ],
+    [
+      'an unknown expectation',
+      'GET /tree HTTP/1.1\r\nHost: x\r\nExpect: a miracle\r\nConnection: close\r\n\r\n',
+      417,
+      { error: 'expectation_failed', message: 'Nothing but "100-continue" can be expected here, not "a miracle"' },
+    ],
+    ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 404, { error: 'not_found' }],
+  ])('%s', async (_name, text, status, want) => {
+    const answer = await ask(text);
+    expect(answer).toMatchObject({ status, body: { ...want, return_code: status } });
+    expect(answer.headers).toContain('Content-Type: application/json; charset=utf-8');
+    expect(answer.headers).toContain('Connection: close');
+    expect(answer.headers).toContainEqual(expect.stringMatching(/^X-Request-Id: [0-9a-f-]{36}$/));
+  });
+
+  test('HTTP/1.0 needs no Host', async () => {
+    expect(await ask('GET /types/zone HTTP/1.0\r\n\r\n')).toMatchObject({ status: 200 });
+  });
+
+  test('an absolute URL is as good as a path', async () => {
+    const text = 'GET https://localhost/hiera/shop-web/zone HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    expect(await ask(text)).toMatchObject({ status: 200, body: 'z1' });
+  });
+
+  test('Expect: 100-continue is met', async () => {
+    const text =
+      'POST /tree HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}';
+    const received = await sendRaw(api.server, api.identities.administrator, text);
+    expect(received).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /);
+  });
+
+  test('the server is well after all that', async () => {
+    expect((await api.request('/tree')).status).toBe(200);
+  });
+});

@@ -1,0 +1,446 @@
+import { once } from 'node:events';
+import type { RequestListener } from 'node:http';
+import { type Agent, type RequestOptions, request as send } from 'node:https';
+import { connect as connectPlain, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { startListener, type TimeLimits } from '../../src/api/listener.ts';
+import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
+import { type Credential, createAuthority, createCrl, issueClientCertificate } from '../../src/development-pki.ts';
+import { createLog } from '../../src/log.ts';
+import { keepAlive, sendRaw } from '../support/https-client.ts';
+import { startTestApi, type TestApi } from '../support/test-api.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+let api: TestApi;
+let foreign: Credential;
+beforeAll(async () => {
+  foreign = await createAuthority({ commonName: 'Another authority', now: Date.now() });
+});
+beforeEach(async () => {
+  api = await startTestApi();
+});
+afterEach(() => api.api.close());
+
+/** Resolves once a refused connection has been logged, with its reason. */
+function refusal(): Promise<unknown> {
+  return vi.waitFor(() => {
+    const line = api.lines.find((entry) => entry.includes('connection refused'));
+    if (line === undefined) throw new Error('nothing refused yet');
+    return JSON.parse(line);
+  });
+}
+
+describe('the handshake refuses', () => {
+  test('a client without certificate', async () => {
+    await expect(api.request('/tree', { identity: null })).rejects.toThrow(/certificate required|ECONNRESET|hang up/);
+    expect(await refusal()).toMatchObject({ level: 40, remote: '127.0.0.1', reason: expect.any(String) });
+  });
+
+  const now = Date.now();
+  test.each<[string, string, () => Promise<Credential> | Credential]>([
+    [
+      'of another authority',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      () => issueClientCertificate(foreign, { commonName: 'administrator', now }),
+    ],
+    [
+      'that has expired',
+      'CERT_HAS_EXPIRED',
+      () => issueClientCertificate(api.authority, { commonName: 'old', now: now - 3 * DAY_MS, days: 1 }),
+    ],
+    [
+      'that is not valid yet',
+      'CERT_NOT_YET_VALID',
+      () => issueClientCertificate(api.authority, { commonName: 'new', now: now + DAY_MS }),
+    ],
+    ['for servers', 'INVALID_PURPOSE', () => ({ ...api.authority, key: api.tls.key, cert: api.tls.cert })],
+    ['that is an authority itself', 'INVALID_PURPOSE', () => api.authority],
+  ])('a certificate %s', async (_name, reason, identityOf) => {
+    await expect(api.request('/tree', { identity: await identityOf() })).rejects.toThrow();
+    expect(await refusal()).toMatchObject({ reason });
+  });
+
+  test('a revoked certificate', async () => {
+    const revoked = [api.identities.proxy.serial];
+    api.api.reload({ ...api.tls, crl: await createCrl(api.authority, { now: Date.now(), revoked }) });
+    await expect(api.request('/tree', { identity: api.identities.proxy })).rejects.toThrow();
+    expect(await refusal()).toMatchObject({ reason: 'CERT_REVOKED' });
+    expect((await api.request('/tree')).status).toBe(200);
+  });
+
+  test.each([
+    ['that has expired', -3 * DAY_MS, 'CRL_HAS_EXPIRED'],
+    ['that does not hold yet', DAY_MS, 'CRL_NOT_YET_VALID'],
+  ])('everybody, with a revocation list %s', async (_name, ms, reason) => {
+    api.api.reload({ ...api.tls, crl: await createCrl(api.authority, { now: Date.now() + ms, days: 1, revoked: [] }) });
+    await expect(api.request('/tree')).rejects.toThrow();
+    expect(await refusal()).toMatchObject({ reason });
+  });
+
+  test('TLS 1.1, and speaks 1.2 and 1.3', async () => {
+    const options = { host: '127.0.0.1', ...api.server, ...api.identities.administrator };
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const socket = connect({ ...options, minVersion: version, maxVersion: version });
+      await once(socket, 'secureConnect');
+      expect(socket.getProtocol()).toBe(version);
+      socket.destroy();
+    }
+    const old = connect({ ...options, minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' });
+    await expect(once(old, 'secureConnect')).rejects.toThrow(/alert|protocol/);
+  });
+
+  test('what is no TLS', async () => {
+    const socket = connectPlain(api.server.port, '127.0.0.1');
+    socket.on('error', () => socket.destroy());
+    socket.write('GET /tree HTTP/1.1\r\nHost: x\r\n\r\n');
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(await refusal()).toMatchObject({ reason: 'ERR_SSL_HTTP_REQUEST' });
+  });
+});
+
+/** Asks once as a client of the interface. `ticket` resumes the session later: it comes with the answer, not before. */
+async function openSession(
+  version: 'TLSv1.2' | 'TLSv1.3',
+  session?: Buffer,
+  { key, cert }: Credential = api.identities.administrator,
+) {
+  const socket: TLSSocket = connect({
+    host: '127.0.0.1',
+    ...api.server,
+    key,
+    cert,
+    minVersion: version,
+    maxVersion: version,
+    ...(session === undefined ? {} : { session }),
+  });
+  let ticket: Buffer | undefined;
+  let reused = false;
+  socket.on('secureConnect', () => {
+    reused = socket.isSessionReused();
+  });
+  socket.on('session', (next) => {
+    ticket = next;
+  });
+  socket.write('GET /types HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  const answer = await text(socket);
+  return { answer, reused, ticket };
+}
+
+describe.each(['TLSv1.2', 'TLSv1.3'] as const)('a resumed session of %s', (version) => {
+  test('is authenticated like a new one', async () => {
+    const { ticket } = await openSession(version);
+    const again = await openSession(version, ticket);
+    expect(again).toMatchObject({ reused: true, answer: expect.stringContaining('HTTP/1.1 200') });
+    api.reader.registry.delete(api.identities.administrator.serial);
+    const removed = await openSession(version, ticket);
+    expect(removed).toMatchObject({ reused: true, answer: expect.stringContaining('client_not_registered') });
+  });
+
+  test('is not resumed after a reload, so that a removed authority and a revocation count', async () => {
+    const { ticket } = await openSession(version);
+    api.api.reload(api.tls);
+    expect(await openSession(version, ticket)).toMatchObject({ reused: false });
+    api.api.reload({ ...api.tls, ca: foreign.cert });
+    // A refused connection is ended or reset, as it happens.
+    const refused = await openSession(version, ticket).catch(() => ({ answer: '' }));
+    expect(refused.answer).toBe('');
+  });
+
+  test('of a client that was revoked since is refused', async () => {
+    const { proxy } = api.identities;
+    const crl = (revoked: readonly string[]) => createCrl(api.authority, { now: Date.now(), revoked });
+    api.api.reload({ ...api.tls, crl: await crl([]) });
+    const { answer, ticket } = await openSession(version, undefined, proxy);
+    expect(answer).toContain('HTTP/1.1 200');
+    api.api.reload({ ...api.tls, crl: await crl([proxy.serial]) });
+    const refused = await openSession(version, ticket, proxy).catch(() => ({ answer: '' }));
+    expect(refused.answer).toBe('');
+    expect(await refusal()).toMatchObject({ reason: 'CERT_REVOKED' });
+  });
+});
+
+describe('reload', () => {
+  /** Connects without saying anything yet; resolves once the server has accepted it. */
+  async function begin() {
+    const socket = connectPlain(api.server.port, '127.0.0.1');
+    await once(socket, 'connect');
+    // An answer shows that the server has accepted the connection made before it.
+    await api.request('/types');
+    return socket;
+  }
+
+  /** Does the handshake on a connection, and asks. */
+  async function ask(socket: Socket, { key, cert }: Credential): Promise<string> {
+    const secure = connect({ socket, ca: api.server.ca, key, cert });
+    secure.write('GET /types HTTP/1.1\r\nHost: x\r\n\r\n');
+    return await text(secure).catch(() => 'reset');
+  }
+
+  test('lets idle connections stay until their next answer', async () => {
+    const agent = keepAlive();
+    expect((await api.request('/types', { agent })).headers.connection).toBe('keep-alive');
+    const socket = Object.values(agent.freeSockets).flat()[0];
+    api.api.reload(api.tls);
+    const last = await api.request('/types', { agent });
+    expect(last).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    expect(Object.values(agent.freeSockets).flat()).not.toContain(socket);
+    const next = await api.request('/types', { agent });
+    expect(next).toMatchObject({ status: 200, headers: { connection: 'keep-alive' } });
+    agent.destroy();
+  });
+
+  test('lets a handshake that was begun before end in one answer', async () => {
+    const socket = await begin();
+    api.api.reload(api.tls);
+    expect(await ask(socket, api.identities.proxy)).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nConnection: close\r\n/);
+  });
+
+  test('refuses a revoked client on the connection that it has, and on one that it was making', async () => {
+    const { proxy } = api.identities;
+    const agent = keepAlive();
+    expect((await api.request('/types', { agent, identity: proxy })).status).toBe(200);
+    const [kept] = Object.values(agent.freeSockets).flat();
+    const begun = await begin();
+    api.api.reload({ ...api.tls, crl: await createCrl(api.authority, { now: Date.now(), revoked: [proxy.serial] }) });
+    await expect(api.request('/types', { agent, identity: proxy })).rejects.toThrow(/hang up|ECONNRESET/);
+    expect(kept?.destroyed).toBe(true);
+    expect(await ask(begun, proxy)).not.toContain('HTTP/1.1');
+    await expect(api.request('/types', { identity: proxy })).rejects.toThrow();
+    agent.destroy();
+  });
+
+  test.each([
+    ['is there', false],
+    ['is complete', true],
+  ])('keeps a revoked client from asking again before its first answer %s', async (_name, isBegun) => {
+    const { proxy } = api.identities;
+    const crl = await createCrl(api.authority, { now: Date.now(), revoked: [proxy.serial] });
+    const asked: string[] = [];
+    const finish = Promise.withResolvers<void>();
+    const options = { host: '127.0.0.1', port: 0, tls: api.tls, log: createLog('silent') };
+    const listener = await startListener({
+      ...options,
+      async handler(request, response) {
+        asked.push(request.url ?? '');
+        if (isBegun) response.write('[');
+        await finish.promise;
+        response.end(isBegun ? ']' : '[]');
+      },
+    });
+    const socket = connect({ host: '127.0.0.1', ...api.server, port: listener.port, key: proxy.key, cert: proxy.cert });
+    const received = text(socket);
+    socket.write('GET /1 HTTP/1.1\r\nHost: x\r\n\r\n');
+    await vi.waitFor(() => expect(asked).toEqual(['/1']));
+    listener.reload({ ...api.tls, crl });
+    socket.write('GET /2 HTTP/1.1\r\nHost: x\r\n\r\n');
+    // Whatever comes of another connection, it comes after what was sent on this one.
+    const later = sendRaw({ ...api.server, port: listener.port }, proxy, 'GET /3 HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(await later.catch(() => '')).toBe('');
+    finish.resolve();
+    expect((await received).match(/HTTP\/1\.1 200/g)).toHaveLength(1);
+    expect(asked).toEqual(['/1']);
+    await listener.close();
+  });
+
+  test('refuses clients of an authority that was taken away, on the connections that they have', async () => {
+    const stranger = await issueClientCertificate(foreign, { commonName: 'stranger', now: Date.now() });
+    api.register(stranger);
+    api.api.reload({ ...api.tls, ca: api.tls.ca + foreign.cert });
+    const agents = [keepAlive(), keepAlive()] as const;
+    expect((await api.request('/types', { agent: agents[0] })).status).toBe(200);
+    expect((await api.request('/types', { agent: agents[1], identity: stranger })).status).toBe(200);
+    api.api.reload(api.tls);
+    expect((await api.request('/types', { agent: agents[0] })).status).toBe(200);
+    await expect(api.request('/types', { agent: agents[1], identity: stranger })).rejects.toThrow(/hang up|ECONNRESET/);
+    for (const agent of agents) agent.destroy();
+  });
+
+  test.each<[string, (tls: TlsMaterial) => Partial<TlsMaterial>]>([
+    ['another key', () => ({ key: foreign.key })],
+    ['no certificate', () => ({ cert: 'nothing' })],
+    // Node would trust its own public authorities.
+    ['no authority', () => ({ ca: '' })],
+    ['half an authority', ({ ca }) => ({ ca: ca + ca.slice(0, 100) })],
+    // Node would revoke nobody.
+    ['no revocation list', () => ({ crl: '' })],
+  ])('keeps the old material where the new has %s', async (_name, change) => {
+    const agent = keepAlive();
+    await api.request('/types', { agent });
+    expect(() => api.api.reload({ ...api.tls, ...change(api.tls) })).toThrow();
+    expect((await api.request('/types', { agent })).headers.connection).toBe('keep-alive');
+    expect((await api.request('/types')).status).toBe(200);
+    agent.destroy();
+  });
+});
+
+describe('an answer under way', () => {
+  /** A listener whose handler answers when it is told to. */
+  async function startSlow(limits: Partial<TimeLimits> = {}) {
+    const gate = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
+    const listener = await startListener({
+      host: '127.0.0.1',
+      port: 0,
+      tls: api.tls,
+      log: createLog('silent'),
+      limits,
+      async handler(request, response) {
+        if (request.url === '/early') response.write('[');
+        started.resolve();
+        await gate.promise;
+        response.end(request.url === '/early' ? ']' : '[]');
+      },
+    });
+    return { listener, gate, started };
+  }
+
+  function ask(port: number, path: string, agent: Agent) {
+    const options: RequestOptions = { host: '127.0.0.1', port, path, ca: api.server.ca, agent };
+    const { promise, resolve, reject } = Promise.withResolvers<{ text: string; connection: string | undefined }>();
+    send({ ...options, ...api.identities.administrator }, async (incoming) => {
+      resolve({ text: await text(incoming), connection: incoming.headers.connection });
+    })
+      .on('error', reject)
+      .end();
+    return promise;
+  }
+
+  test.each(['/late', '/early'])('is finished before close ends, and its connection with it: %s', async (path) => {
+    const { listener, gate, started } = await startSlow();
+    const agent = keepAlive();
+    const answer = ask(listener.port, path, agent);
+    await started.promise;
+    const closed = listener.close();
+    await expect(ask(listener.port, '/late', keepAlive())).rejects.toThrow(/ECONNREFUSED/);
+    gate.resolve();
+    expect(await answer).toMatchObject({ text: '[]', connection: path === '/late' ? 'close' : 'keep-alive' });
+    await closed;
+    agent.destroy();
+  });
+
+  test.each([
+    ['/late', 'close'],
+    // Too late to tell: its connection has one more answer.
+    ['/early', 'keep-alive'],
+  ])('is finished after a reload, and no request is cut off: %s', async (path, connection) => {
+    const { listener, gate, started } = await startSlow();
+    const agent = keepAlive();
+    const answer = ask(listener.port, path, agent);
+    await started.promise;
+    listener.reload(api.tls);
+    gate.resolve();
+    expect(await answer).toEqual({ text: '[]', connection });
+    const next = await ask(listener.port, '/late', agent);
+    expect(next).toEqual({ text: '[]', connection: path === '/late' ? 'keep-alive' : 'close' });
+    agent.destroy();
+    await listener.close();
+  });
+
+  test('does not hold up close for ever', async () => {
+    const { listener, started } = await startSlow({ closeMs: 50 });
+    const agent = keepAlive();
+    const answer = ask(listener.port, '/late', agent);
+    const failed = expect(answer).rejects.toThrow(/hang up|ECONNRESET/);
+    await started.promise;
+    await listener.close();
+    await failed;
+  });
+
+  test('is not followed by an answer to bytes that are no request', async () => {
+    const { listener, gate, started } = await startSlow();
+    const socket = connect({ host: '127.0.0.1', ...api.server, port: listener.port, ...api.identities.administrator });
+    const received = text(socket);
+    // In one piece, so that both are read before anything is answered.
+    socket.write('GET /early HTTP/1.1\r\nHost: x\r\n\r\nrubbish\r\n\r\n');
+    await started.promise;
+    gate.resolve();
+    expect(await received).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n1\r\n\[\r\n1\r\n\]\r\n0\r\n\r\n$/);
+    await listener.close();
+  });
+});
+
+describe('who is too slow', () => {
+  const limits = { handshakeMs: 100, headersMs: 200, requestMs: 300 };
+
+  async function startImpatient() {
+    const lines: string[] = [];
+    const log = createLog('debug', { write: (line) => lines.push(line) });
+    const handler: RequestListener = (request, response) => {
+      if (request.url === '/early') response.write('[');
+      request.resume().on('end', () => response.end());
+    };
+    const listener = await startListener({ host: '127.0.0.1', port: 0, tls: api.tls, log, limits, handler });
+    return { listener, lines };
+  }
+
+  test('with the handshake is disconnected, and it is logged', async () => {
+    const { listener, lines } = await startImpatient();
+    const socket = connectPlain(listener.port, '127.0.0.1');
+    expect(await text(socket)).toBe('');
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ reason: 'ERR_TLS_HANDSHAKE_TIMEOUT', remote: '127.0.0.1' });
+    await listener.close();
+  });
+
+  test.each([
+    ['headers', 'GET / HTTP/1.1\r\nHost: x\r\n'],
+    ['a body', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{'],
+  ])('with %s is answered 408', async (_name, bytes) => {
+    const { listener } = await startImpatient();
+    const answer = await sendRaw({ ...api.server, port: listener.port }, api.identities.administrator, bytes);
+    expect(answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*"error":"request_timeout"}$/);
+    await listener.close();
+  });
+
+  test('to read an answer is disconnected', async () => {
+    const ended = Promise.withResolvers<boolean>();
+    const handler: RequestListener = (_request, response) => {
+      response.once('close', () => ended.resolve(response.writableFinished));
+      response.end(Buffer.alloc(64 * 1024 * 1024));
+    };
+    const log = createLog('silent');
+    const options = { host: '127.0.0.1', port: 0, tls: api.tls, log, limits: { stallMs: 200 }, handler };
+    const listener = await startListener(options);
+    const socket = connect({ host: '127.0.0.1', ...api.server, port: listener.port, ...api.identities.administrator });
+    socket.on('error', () => socket.destroy());
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(await ended.promise).toBe(false);
+    socket.destroy();
+    await listener.close();
+  });
+
+  test('with a body, after the answer has begun, is disconnected', async () => {
+    const { listener } = await startImpatient();
+    const bytes = 'POST /early HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{';
+    const server = { ...api.server, port: listener.port };
+    const answer = await sendRaw(server, api.identities.administrator, bytes);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n1\r\n\[\r\n$/);
+    await listener.close();
+  });
+});
+
+describe('listening', () => {
+  test('says when the address is taken', async () => {
+    const options = { host: '127.0.0.1', port: api.server.port, tls: api.tls, log: createLog('silent') };
+    await expect(startListener({ ...options, handler: () => undefined })).rejects.toThrow(/EADDRINUSE/);
+  });
+
+  test('refuses material that does not fit together', async () => {
+    const options = { host: '127.0.0.1', port: 0, log: createLog('silent'), handler: () => undefined };
+    await expect(startListener({ ...options, tls: { ...api.tls, key: foreign.key } })).rejects.toThrow(/mismatch/);
+  });
+
+  test('close ends idle connections and handshakes under way at once', async () => {
+    const agent = keepAlive();
+    await api.request('/types', { agent });
+    const socket = connectPlain(api.server.port, '127.0.0.1');
+    await once(socket, 'connect');
+    await api.request('/types');
+    const before = performance.now();
+    await api.api.close();
+    expect(performance.now() - before).toBeLessThan(5_000);
+    agent.destroy();
+  });
+});

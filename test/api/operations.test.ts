@@ -1,0 +1,377 @@
+// The operations over real TLS: who may, what a body has to be, what is handed on, and what is answered.
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Json, JsonMap } from '../../src/model/json.ts';
+import { ROLES, type Role } from '../../src/model/names.ts';
+import type { Problem } from '../../src/model/problem.ts';
+import { ServiceError } from '../../src/model/service-error.ts';
+import type { HeldItem } from '../../src/service/operator.ts';
+import type { Ask, Reply } from '../support/https-client.ts';
+import { COMMIT } from '../support/sample-reader.ts';
+import { startTestApi, type TestApi } from '../support/test-api.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+afterAll(() => api.api.close());
+beforeEach(() => {
+  api.operator.asked.length = 0;
+});
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+const TIME = '2026-11-20T18:00:00Z';
+
+function post(operation: string, body: Json, ask: Ask = {}): Promise<Reply> {
+  return api.request(`/operations/${operation}`, {
+    method: 'POST',
+    headers: JSON_TYPE,
+    body: JSON.stringify(body),
+    ...ask,
+  });
+}
+
+function invalid(message: string, pointers: readonly (readonly [pointer: string, message: string])[] = []) {
+  const details = pointers.map(([pointer, text]) => ({ pointer, message: text }));
+  const body = { message, return_code: 400, error: 'invalid_input', ...(details.length === 0 ? {} : { details }) };
+  return { status: 400, body };
+}
+
+interface Row {
+  readonly operation: string;
+  readonly body: JsonMap;
+  /** What the operator is asked. */
+  readonly asked: readonly unknown[];
+}
+
+const ROWS: readonly Row[] = [
+  { operation: 'approve', body: { digest: 'beef' }, asked: ['', 'beef'] },
+  { operation: 'accept-history', body: { commit: 'c0ffee' }, asked: ['', 'c0ffee'] },
+  { operation: 'suspend', body: {}, asked: ['', { instance: null, until: null }] },
+  { operation: 'suspend', body: { instance: 'shop' }, asked: ['', { instance: 'shop', until: null }] },
+  { operation: 'suspend', body: { until: TIME }, asked: ['', { instance: null, until: TIME }] },
+  { operation: 'suspend', body: { instance: 'shop', until: TIME }, asked: ['', { instance: 'shop', until: TIME }] },
+  { operation: 'resume', body: {}, asked: ['', null] },
+  { operation: 'resume', body: { instance: 'shop' }, asked: ['', 'shop'] },
+  { operation: 'retry', body: { instance: 'shop' }, asked: ['', { instance: 'shop' }] },
+  { operation: 'retry', body: { resource: 'shop-web' }, asked: ['', { resource: 'shop-web' }] },
+  { operation: 'retry', body: { provider: 'lab' }, asked: ['', { provider: 'lab' }] },
+  { operation: 'retry', body: { all: true }, asked: ['', { all: true }] },
+  { operation: 'adopt', body: { instance: 'shop' }, asked: ['', { instance: 'shop' }] },
+  { operation: 'adopt', body: { resource: 'shop-web' }, asked: ['', { resource: 'shop-web' }] },
+  { operation: 'adopt', body: { all: true }, asked: ['', { all: true }] },
+];
+const OPERATIONS = [...new Set(ROWS.map(({ operation }) => operation))];
+
+function bodyOf(operation: string): JsonMap {
+  return ROWS.find((row) => row.operation === operation)?.body ?? {};
+}
+
+describe.each(ROWS)('POST /operations/$operation $body', ({ operation, body, asked }) => {
+  test('is handed on, and answers the envelope', async () => {
+    for (const end of ['', '/']) {
+      const reply = await post(`${operation}${end}`, body);
+      expect({ status: reply.status, body: reply.body }).toEqual({
+        status: 200,
+        body: { message: 'so it is', return_code: 200 },
+      });
+      expect(reply.headers).toMatchObject({
+        'content-type': 'application/json; charset=utf-8',
+        'x-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+      });
+      expect(reply.headers).not.toHaveProperty('etag');
+    }
+    expect(api.operator.asked).toEqual([
+      [operation, ...asked],
+      [operation, ...asked],
+    ]);
+  });
+
+  test('may say why', async () => {
+    const [, ...rest] = asked;
+    expect((await post(operation, { ...body, reason: 'a sale' })).status).toBe(200);
+    expect(api.operator.asked).toEqual([[operation, 'a sale', ...rest]]);
+  });
+});
+
+describe('who may', () => {
+  const MAY: Readonly<Record<string, readonly Role[]>> = { retry: ['administrator', 'automation-endpoint'] };
+
+  describe.each(OPERATIONS)('POST /operations/%s', (operation) => {
+    const roles = MAY[operation] ?? ['administrator'];
+    const right = operation === 'retry' ? 'retry' : 'operate';
+
+    test.each(ROLES)('as %s', async (role) => {
+      const { status, body } = await post(operation, bodyOf(operation), { identity: api.identities[role] });
+      if (roles.includes(role)) {
+        expect(status).toBe(200);
+        return;
+      }
+      const message = `The role ${role} may not ${right}; that is for ${roles.join(' and ')}`;
+      expect({ status, body }).toEqual({ status: 403, body: { message, return_code: 403, error: 'not_allowed' } });
+      expect(api.operator.asked).toEqual([]);
+    });
+  });
+
+  test('who may not is told so before the body is looked at', async () => {
+    const ask = { identity: api.identities.proxy, body: '{', headers: { 'Content-Type': 'text/plain' } };
+    expect(await post('approve', {}, ask)).toMatchObject({ status: 403, body: { error: 'not_allowed' } });
+  });
+
+  test.each(ROLES)('%s may see what is held and what is wrong', async (role) => {
+    const identity = api.identities[role];
+    expect((await api.request('/operations/held', { identity })).status).toBe(200);
+    expect((await api.request('/operations/problems', { identity })).status).toBe(200);
+  });
+});
+
+describe('fields', () => {
+  const one = 'Name exactly one of "instance", "resource", "provider", or "all": true';
+  const adoptOne = 'Name exactly one of "instance", "resource", or "all": true';
+  const time = '"until" has to be a time such as 2026-11-20T10:13:56Z';
+
+  test.each<[operation: string, body: JsonMap, message: string, pointer: string | null]>([
+    ['approve', {}, '"digest" is missing', '/digest'],
+    ['approve', { digest: '' }, '"digest" is missing', '/digest'],
+    ['approve', { digest: 1 }, '"digest" has to be a string', '/digest'],
+    ['approve', { digest: null }, '"digest" has to be a string', '/digest'],
+    ['approve', { digst: 'beef' }, 'There is no field "digst"; did you mean "digest"?', '/digst'],
+    ['approve', { digest: 'beef', all: true }, 'There is no field "all"; the fields are digest, reason', '/all'],
+    ['approve', { digest: 'beef', reason: ['x'] }, '"reason" has to be a string', '/reason'],
+    ['accept-history', {}, '"commit" is missing', '/commit'],
+    ['accept-history', { commit: '' }, '"commit" is missing', '/commit'],
+    ['accept-history', { commit: {} }, '"commit" has to be a string', '/commit'],
+    ['accept-history', { commits: 'c' }, 'There is no field "commits"; did you mean "commit"?', '/commits'],
+    ['suspend', { instance: null }, '"instance" has to be a string', '/instance'],
+    ['suspend', { until: 5 }, time, '/until'],
+    ['suspend', { until: 'tomorrow' }, time, '/until'],
+    ['suspend', { until: '2026-11-20' }, time, '/until'],
+    ['suspend', { until: '2026-11-20T18:00:00' }, time, '/until'],
+    ['suspend', { until: '2026-11-20 18:00:00Z' }, time, '/until'],
+    ['suspend', { until: '2026-13-20T18:00:00Z' }, time, '/until'],
+    ['suspend', { until: '2026-11-20T25:00:00Z' }, time, '/until'],
+    ['suspend', { resource: 'x' }, 'There is no field "resource"; the fields are instance, until, reason', '/resource'],
+    ['resume', { until: TIME }, 'There is no field "until"; the fields are instance, reason', '/until'],
+    ['resume', { instance: true }, '"instance" has to be a string', '/instance'],
+    ['retry', {}, one, null],
+    ['retry', { reason: 'x' }, one, null],
+    ['retry', { instance: 'a', resource: 'b' }, one, null],
+    ['retry', { provider: 'a', all: true }, one, null],
+    ['retry', { all: false }, '"all" has to be true', '/all'],
+    ['retry', { all: 'true' }, '"all" has to be true', '/all'],
+    [
+      'retry',
+      { server: 'x' },
+      'There is no field "server"; the fields are instance, resource, provider, all, reason',
+      '/server',
+    ],
+    ['adopt', {}, adoptOne, null],
+    ['adopt', { instance: 'a', all: true }, adoptOne, null],
+    [
+      'adopt',
+      { provider: 'lab' },
+      'There is no field "provider"; the fields are instance, resource, all, reason',
+      '/provider',
+    ],
+    ['adopt', { 'a/b~c': 1 }, 'There is no field "a/b~c"; the fields are instance, resource, all, reason', '/a~1b~0c'],
+  ])('%s %j', async (operation, body, message, pointer) => {
+    const { status, body: answer } = await post(operation, body);
+    const text = message.endsWith(' is missing') ? 'is missing' : message;
+    expect({ status, body: answer }).toEqual(invalid(message, pointer === null ? [] : [[pointer, text]]));
+    expect(api.operator.asked).toEqual([]);
+  });
+
+  test.each(['Z', '+02:00', '-11:30', '.5Z', '.123456+00:00'])('a time may end in %s', async (zone) => {
+    const until = `2026-11-20T18:00:00${zone}`;
+    expect((await post('suspend', { until })).status).toBe(200);
+    expect(api.operator.asked).toEqual([['suspend', '', { instance: null, until }]]);
+  });
+
+  test('that are wrong are told all at once', async () => {
+    const { status, body } = await post('retry', { all: 1, x: 2, instance: [] });
+    expect({ status, body }).toEqual(
+      invalid('"all" has to be true', [
+        ['/all', '"all" has to be true'],
+        ['/x', 'There is no field "x"; the fields are instance, resource, provider, all, reason'],
+        ['/instance', '"instance" has to be a string'],
+      ]),
+    );
+  });
+
+  test('that every object has are not known', async () => {
+    for (const name of ['__proto__', 'constructor', 'toString']) {
+      const { status, body } = await post('suspend', {}, { body: `{ "${name}": { "instance": "shop" } }` });
+      const message = `There is no field "${name}"; the fields are instance, until, reason`;
+      expect({ status, body }).toEqual(invalid(message, [[`/${name}`, message]]));
+    }
+  });
+});
+
+describe('a body', () => {
+  test.each<[name: string, ask: Ask]>([
+    ['without a body at all', { headers: {}, body: '' }],
+    ['of no length, of another type', { headers: { 'Content-Type': 'text/plain' }, body: '' }],
+    ['of an empty object', { body: '{}' }],
+    ['with a charset', { headers: { 'Content-Type': 'application/json; charset=utf-8' }, body: '{}' }],
+    ['in chunks', { headers: { ...JSON_TYPE, 'Transfer-Encoding': 'chunked' }, body: '{}' }],
+  ])('%s is taken', async (_name, ask) => {
+    expect((await post('resume', {}, ask)).status).toBe(200);
+  });
+
+  test.each(['[]', 'null', '"shop"', '1', 'true'])('that is %s is no object', async (body) => {
+    const reply = await post('resume', {}, { body });
+    expect({ status: reply.status, body: reply.body }).toEqual(invalid('The body has to be a JSON object'));
+  });
+
+  test.each(['{', '{"instance": shop}', '{"instance": "shop"', "{'instance': 'shop'}", '<xml/>', '{}{}'])(
+    'that is %s is no JSON',
+    async (body) => {
+      const reply = await post('resume', {}, { body });
+      expect(reply).toMatchObject({ status: 400, body: { return_code: 400, error: 'invalid_input' } });
+      expect((reply.body as JsonMap).message).toMatch(/JSON/);
+    },
+  );
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/jsonx',
+    'multipart/form-data; boundary=x',
+    '',
+  ])('of the type "%s" is 415', async (type) => {
+    const headers: Record<string, string> = type === '' ? {} : { 'Content-Type': type };
+    const { status, body } = await post('resume', {}, { headers, body: '{}' });
+    const message = 'The body has to be JSON, with Content-Type: application/json';
+    expect({ status, body }).toEqual({
+      status: 415,
+      body: { message, return_code: 415, error: 'unsupported_media_type' },
+    });
+  });
+
+  test.each<[name: string, headers: Readonly<Record<string, string>>]>([
+    ['charset', { 'Content-Type': 'application/json; charset=latin1' }],
+    ['encoding', { ...JSON_TYPE, 'Content-Encoding': 'zip' }],
+  ])('of a %s that is not known is 415', async (_name, headers) => {
+    const reply = await post('resume', {}, { headers, body: '{}' });
+    expect(reply).toMatchObject({ status: 415, body: { return_code: 415, error: 'unsupported_media_type' } });
+  });
+
+  const MIB = 1024 * 1024;
+
+  test('may have a mebibyte', async () => {
+    const frame = JSON.stringify({ digest: 'beef', reason: '' });
+    const reason = 'x'.repeat(MIB - frame.length);
+    expect((await post('approve', { digest: 'beef', reason })).status).toBe(200);
+    expect(api.operator.asked).toEqual([['approve', reason, 'beef']]);
+  });
+
+  test('is 413 beyond, also where it says nothing of its size or is packed', async () => {
+    const body = JSON.stringify({ digest: 'beef', reason: 'x'.repeat(MIB) });
+    const packed = gzipSync(body);
+    expect(packed.length).toBeLessThan(MIB);
+    const asks: readonly Ask[] = [
+      { body },
+      { body, headers: { ...JSON_TYPE, 'Transfer-Encoding': 'chunked' } },
+      { body: packed, headers: { ...JSON_TYPE, 'Content-Encoding': 'gzip' } },
+    ];
+    for (const ask of asks) {
+      const reply = await post('approve', {}, ask);
+      expect(reply).toMatchObject({ status: 413, body: { return_code: 413, error: 'body_too_large' } });
+    }
+    expect(api.operator.asked).toEqual([]);
+  });
+});
+
+describe('what the operator refuses', () => {
+  test.each<[code: 'not_found' | 'conflict' | 'not_ready', status: number]>([
+    ['not_found', 404],
+    ['conflict', 409],
+    ['not_ready', 503],
+  ])('as %s is %d', async (code, status) => {
+    const { approve } = api.operator;
+    onTestFinished(() => {
+      api.operator.approve = approve;
+    });
+    api.operator.approve = () => Promise.reject(new ServiceError(code, 'no such thing'));
+    const reply = await post('approve', { digest: 'beef' });
+    const body = { message: 'no such thing', return_code: status, error: code };
+    expect({ status: reply.status, body: reply.body }).toEqual({ status, body });
+    expect(reply.headers['retry-after']).toBe(code === 'not_ready' ? '5' : undefined);
+  });
+});
+
+describe('reads', () => {
+  const HELD: readonly HeldItem[] = [
+    {
+      kind: 'deletes',
+      digest: 'd'.repeat(64),
+      instance: 'shop',
+      reason: '7 servers would be deleted',
+      since: '2026-11-20T10:13:56.000Z',
+      resources: ['shop-web-1', 'shop-web-2'],
+    },
+    {
+      kind: 'history',
+      digest: `history-${COMMIT}`,
+      instance: null,
+      reason: 'the history was rewritten',
+      since: '2026-11-20T10:13:57.000Z',
+      resources: [],
+    },
+  ];
+  const PROBLEM: Problem = {
+    code: 'unknown_template',
+    severity: 'error',
+    file: 'stacks/instances/shop.yaml',
+    line: 2,
+    column: 16,
+    pointer: '/stackTemplate',
+    message: 'there is no stack template "shopp"',
+    hint: 'did you mean "shop"?',
+    instances: ['shop'],
+  };
+
+  test('GET /operations/held', async () => {
+    expect((await api.request('/operations/held')).body).toEqual({ held: [] });
+    api.operator.held = () => HELD;
+    for (const path of ['/operations/held', '/operations/held/']) {
+      const { status, headers, body } = await api.request(path);
+      expect({ status, body }).toEqual({ status: 200, body: { held: HELD } });
+      expect(headers).toMatchObject({ 'x-treeline-commit': COMMIT, etag: expect.stringMatching(/^"[\w-]{22}"$/) });
+      const again = await api.request(path, { headers: { 'If-None-Match': headers.etag ?? '' } });
+      expect(again.status).toBe(304);
+    }
+    expect((await api.request('/operations/held', { method: 'HEAD' })).status).toBe(200);
+  });
+
+  test('GET /operations/problems', async () => {
+    expect((await api.request('/operations/problems')).body).toEqual({ commit: 'c'.repeat(40), problems: [] });
+    api.operator.problems = () => ({ commit: 'e'.repeat(40), problems: [PROBLEM] });
+    const { status, body } = await api.request('/operations/problems/');
+    expect({ status, body }).toEqual({ status: 200, body: { commit: 'e'.repeat(40), problems: [PROBLEM] } });
+  });
+});
+
+describe('methods and paths', () => {
+  test.each([
+    ...['held', 'problems'].map((name) => [name, 'GET, HEAD'] as const),
+    ...OPERATIONS.map((name) => [name, 'POST'] as const),
+  ])('/operations/%s has %s', async (name, allow) => {
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS'].filter((one) => !allow.includes(one))) {
+      const { status, headers, body } = await api.request(`/operations/${name}`, { method });
+      expect({ status, allow: headers.allow, body }).toMatchObject({
+        status: 405,
+        allow,
+        body: { return_code: 405, error: 'method_not_allowed' },
+      });
+    }
+  });
+
+  test.each(['/operations', '/operations/', '/operations/aprove', '/operations/Approve', '/operations/held/x'])(
+    '%s is 404',
+    async (path) => {
+      const { status, body } = await api.request(path, { method: 'POST', headers: JSON_TYPE, body: '{}' });
+      expect({ status, body }).toMatchObject({ status: 404, body: { return_code: 404, error: 'not_found' } });
+    },
+  );
+});

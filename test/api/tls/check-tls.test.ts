@@ -1,0 +1,191 @@
+// What is wrong with key, certificates and lists before anybody connects.
+import { execFileSync } from 'node:child_process';
+import { createPrivateKey } from 'node:crypto';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { checkTls, type TlsFault } from '../../../src/api/tls/check-tls.ts';
+import type { TlsMaterial } from '../../../src/api/tls/tls-material.ts';
+import { type Credential, createAuthority, createCrl, issueServerCertificate } from '../../../src/development-pki.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const now = Date.parse('2026-11-20T10:00:00Z');
+
+let ours: Credential;
+let theirs: Credential;
+let server: Credential;
+let other: Credential;
+let lists: { ours: string; theirs: string; old: string; early: string };
+beforeAll(async () => {
+  ours = await createAuthority({ commonName: 'Ours', now });
+  theirs = await createAuthority({ commonName: 'Theirs', now });
+  server = await issueServerCertificate(ours, { now });
+  other = await issueServerCertificate(ours, { now });
+  lists = {
+    ours: await createCrl(ours, { now, revoked: [] }),
+    theirs: await createCrl(theirs, { now, revoked: [], days: 30 }),
+    old: await createCrl(ours, { now: now - 2 * DAY_MS, days: 1, revoked: [] }),
+    early: await createCrl(ours, { now: now + DAY_MS, revoked: [] }),
+  };
+});
+
+function material(changes: Partial<TlsMaterial> = {}): TlsMaterial {
+  return { key: server.key, cert: server.cert, ca: ours.cert, ...changes };
+}
+
+function encrypt(key: string): string {
+  return `${createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })}`;
+}
+
+describe('nothing is wrong with', () => {
+  test.each<[string, () => Partial<TlsMaterial>]>([
+    ['what belongs together', () => ({})],
+    ['a chain', () => ({ cert: server.cert + ours.cert })],
+    ['a key in the form of its kind', () => ({ key: sec1(server.key) })],
+    ['a key with its curve before it', () => ({ key: `${PARAMETERS}${sec1(server.key)}` })],
+    ['a list of the authority', () => ({ crl: lists.ours })],
+    ['several authorities with a list each', () => ({ ca: ours.cert + theirs.cert, crl: lists.theirs + lists.ours })],
+    ['a list that holds beside others that do not', () => ({ crl: lists.old + lists.ours + lists.early })],
+    ['a list of an authority that is not trusted', () => ({ crl: lists.ours + lists.theirs })],
+  ])('%s', (_name, changes) => {
+    expect(checkTls(material(changes()), now).faults).toEqual([]);
+  });
+
+  const PARAMETERS = '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
+  function sec1(key: string): string {
+    return `${createPrivateKey(key).export({ type: 'sec1', format: 'pem' })}`;
+  }
+});
+
+const LOCKED_OUT = 'and every client of that authority would be locked out';
+
+describe('cannot be served:', () => {
+  test.each<[string, () => Partial<TlsMaterial>, Omit<TlsFault, 'isBroken'>]>([
+    ['no key', () => ({ key: '' }), { part: 'key', message: 'it holds no private key in PEM' }],
+    ['a certificate as key', () => ({ key: server.cert }), { part: 'key', message: 'it holds no private key in PEM' }],
+    [
+      'a key with a passphrase',
+      () => ({ key: encrypt(server.key) }),
+      {
+        part: 'key',
+        message: 'its key has a passphrase, and nobody is asked for one: write it without ("openssl pkey")',
+      },
+    ],
+    [
+      'the key of another certificate',
+      () => ({ key: other.key }),
+      {
+        part: 'cert',
+        message:
+          'it does not belong to the private key: only one of the two has been replaced, or they were made apart',
+      },
+    ],
+    [
+      'a chain the wrong way round',
+      () => ({ cert: ours.cert + server.cert }),
+      {
+        part: 'cert',
+        message: "the certificate of the private key is its number 2: the server's own has to come first",
+      },
+    ],
+    [
+      'half a certificate',
+      () => ({ cert: server.cert.slice(0, 100) }),
+      { part: 'cert', message: 'a certificate in it is cut off' },
+    ],
+    [
+      'half of the second authority',
+      () => ({ ca: ours.cert + theirs.cert.slice(0, 100) }),
+      { part: 'ca', message: 'a certificate in it is cut off' },
+    ],
+    [
+      'half a list',
+      () => ({ crl: lists.ours.slice(0, 100) }),
+      { part: 'crl', message: 'a revocation list in it is cut off' },
+    ],
+  ])('%s', (_name, changes, fault) => {
+    expect(checkTls(material(changes()), now).faults).toEqual([{ ...fault, isBroken: true }]);
+  });
+
+  test.each<[string, () => Partial<TlsMaterial>, string, RegExp]>([
+    [
+      'half a key',
+      () => ({ key: server.key.split('\n').toSpliced(2, 1).join('\n') }),
+      'key',
+      /^its key cannot be read \(/,
+    ],
+    ['no authority', () => ({ ca: '' }), 'ca', /^it holds no certificate in PEM/],
+    ['a list in DER', () => ({ crl: '0\u0082\u0001' }), 'crl', /often publish it, "openssl crl -inform DER/],
+  ])('%s', (_name, changes, part, message) => {
+    const { faults } = checkTls(material(changes()), now);
+    expect(faults).toEqual([{ part, message: expect.stringMatching(message), isBroken: true }]);
+  });
+
+  test('a key that OpenSSL finds too short', () => {
+    const options = ['-newkey', 'rsa:512', '-nodes', '-subj', '/CN=short', '-keyout', '-', '-out', '-'];
+    const both = execFileSync('openssl', ['req', '-x509', ...options], { encoding: 'utf8', stdio: 'pipe' });
+    const { faults } = checkTls(material({ key: both, cert: both }), Date.now());
+    const message = expect.stringMatching(/^OpenSSL refuses it \(.*key too small\)$/);
+    expect(faults).toEqual([{ part: 'cert', message, isBroken: true }]);
+  });
+
+  test('everything at once', () => {
+    const { faults, expiries } = checkTls({ key: '', cert: '', ca: '', crl: '' }, now);
+    expect(faults.map(({ part }) => part)).toEqual(['key', 'cert', 'ca', 'crl']);
+    expect(expiries).toEqual([]);
+  });
+});
+
+describe('locks clients out:', () => {
+  test.each<[string, () => Partial<TlsMaterial>, string]>([
+    [
+      'an expired list',
+      () => ({ crl: lists.old }),
+      `its list of the authority CN=Ours has expired at 2026-11-19T10:00:00.000Z, ${LOCKED_OUT}`,
+    ],
+    [
+      'a list of tomorrow',
+      () => ({ crl: lists.early }),
+      `its list of the authority CN=Ours does not hold before 2026-11-21T09:55:00.000Z (is the clock of this machine right?), ${LOCKED_OUT}`,
+    ],
+    [
+      'a list of another authority',
+      () => ({ crl: lists.theirs }),
+      `it holds no list that the authority CN=Ours has signed, ${LOCKED_OUT}`,
+    ],
+    [
+      'a second authority without a list',
+      () => ({ ca: ours.cert + theirs.cert, crl: lists.ours }),
+      `it holds no list that the authority CN=Theirs has signed, ${LOCKED_OUT}`,
+    ],
+  ])('%s', (_name, changes, message) => {
+    expect(checkTls(material(changes()), now).faults).toEqual([{ part: 'crl', message, isBroken: false }]);
+  });
+
+  test.each([
+    [400, 'it has expired at 2027-11-20T10:00:00.000Z, and clients would refuse to connect'],
+    [
+      -1,
+      'it does not hold before 2026-11-20T09:55:00.000Z (is the clock of this machine right?), and clients would refuse to connect',
+    ],
+  ])('a server certificate after %d days', (days, message) => {
+    expect(checkTls(material(), now + days * DAY_MS).faults).toEqual([{ part: 'cert', message, isBroken: false }]);
+  });
+});
+
+test('tells when each ends, of several lists the last', () => {
+  const changes = {
+    cert: server.cert + ours.cert,
+    ca: ours.cert + theirs.cert,
+    crl: lists.old + lists.theirs + lists.ours,
+  };
+  const { expiries } = checkTls(material(changes), now);
+  const from = now - 5 * 60_000;
+  const [year, decade] = [now + 365 * DAY_MS, now + 3650 * DAY_MS];
+  expect(expiries).toEqual([
+    { what: 'server certificate', part: 'cert', name: 'CN=localhost', from, until: year },
+    { what: 'server certificate', part: 'cert', name: 'CN=Ours', from, until: decade },
+    { what: 'client authority', part: 'ca', name: 'CN=Ours', from, until: decade },
+    { what: 'revocation list', part: 'crl', name: 'CN=Ours', from, until: year },
+    { what: 'client authority', part: 'ca', name: 'CN=Theirs', from, until: decade },
+    { what: 'revocation list', part: 'crl', name: 'CN=Theirs', from, until: now + 30 * DAY_MS },
+  ]);
+});

@@ -1,0 +1,375 @@
+// Following the files: what is taken over, what is kept out, and what the log says of it. Time stands still unless it is
+// moved, so nothing is read but what is meant to be.
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { openTlsFiles, TlsFilesError } from '../../../src/api/tls/tls-files.ts';
+import type { TlsMaterial } from '../../../src/api/tls/tls-material.ts';
+import { createAuthority, createCrl } from '../../../src/development-pki.ts';
+import { createLog } from '../../../src/log.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { createTlsSite, exchange, replace, type TlsSite, type TlsTexts, writeOver } from '../../support/tls-site.ts';
+
+const SETTLE_MS = 200;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+interface Line {
+  readonly level: number;
+  readonly msg: string;
+  readonly problems?: readonly string[];
+  readonly files?: readonly string[];
+  readonly file?: string;
+}
+
+async function open(site: TlsSite, clock = new ManualClock()) {
+  const lines: Line[] = [];
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+  const files = await openTlsFiles({ paths: site.paths, clock, log });
+  onTestFinished(() => files.close());
+  return { files, lines, clock };
+}
+
+/** Follows the files of a new site; time does not move by itself. */
+async function follow(prepare: (site: TlsSite) => TlsSite | Promise<TlsSite> = (site) => site) {
+  const clock = new ManualClock();
+  const site = await prepare(await createTlsSite(clock.now()));
+  const { files, lines } = await open(site, clock);
+  const taken: TlsMaterial[] = [];
+  files.follow((material) => taken.push(material));
+  return {
+    ...{ site, files, lines, clock, taken },
+    /** Lets files settle again and again until `condition` holds: signs of change take their time. */
+    until: (condition: () => void) =>
+      vi.waitFor(
+        () => {
+          clock.advance(SETTLE_MS);
+          condition();
+        },
+        { timeout: 10_000, interval: 20 },
+      ),
+    /** Lets the files be looked at, for whatever reason, and waits until that is over. */
+    async look(ms = MINUTE_MS) {
+      await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 });
+      clock.advance(ms);
+      await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 });
+    },
+  };
+}
+
+function materialOf(texts: TlsTexts): TlsMaterial {
+  return { key: texts['server.key'], cert: texts['server.crt'], ca: texts['ca.crt'], crl: texts['ca.crl'] };
+}
+
+describe('opening', () => {
+  test('returns what the files hold, and when it ends', async () => {
+    const clock = new ManualClock();
+    const site = await createTlsSite(clock.now());
+    const { files, lines } = await open(site, clock);
+    expect(files.material).toEqual(materialOf(site.texts));
+    expect(files.expiries.map(({ what }) => what)).toEqual([
+      'server certificate',
+      'client authority',
+      'revocation list',
+    ]);
+    expect(lines).toEqual([]);
+  });
+
+  test('needs no revocation list', async () => {
+    const clock = new ManualClock();
+    const site = await createTlsSite(clock.now());
+    const { files } = await open({ ...site, paths: { ...site.paths, crl: null } }, clock);
+    expect(files.material.crl).toBeUndefined();
+  });
+
+  test('names every file that cannot be used, and why', async () => {
+    const clock = new ManualClock();
+    const site = await createTlsSite(clock.now());
+    const { key, cert, clientCa, crl } = site.paths;
+    writeOver(site.directory, { ...(await site.issueServer()), 'server.key': site.texts['server.key'], 'ca.crt': '' });
+    const opening = open(site, clock);
+    await expect(opening).rejects.toThrow(TlsFilesError);
+    await expect(opening).rejects.toThrow(/^The files of api\.tls cannot be used:\n/);
+    await expect(opening).rejects.toThrow(`\n${cert}: it does not belong to the private key`);
+    await expect(opening).rejects.toThrow(`\n${clientCa}: it holds no certificate in PEM`);
+
+    rmSync(key);
+    rmSync(cert);
+    mkdirSync(cert);
+    writeFileSync(crl ?? '', Buffer.alloc(17 * 1024 * 1024));
+    const unreadable = open(site, clock);
+    await expect(unreadable).rejects.toThrow(`\n${key}: ENOENT: no such file or directory`);
+    await expect(unreadable).rejects.toThrow(`\n${cert}: it is no file`);
+    await expect(unreadable).rejects.toThrow(`\n${crl}: it has 17825792 bytes, and 16777216 are read`);
+  });
+
+  test('goes on with a list that locks everybody out, and says so', async () => {
+    const clock = new ManualClock();
+    const site = await createTlsSite(clock.now());
+    writeOver(site.directory, { 'ca.crl': await site.crl({ now: clock.now() - 2 * DAY_MS, days: 1 }) });
+    const { lines } = await open(site, clock);
+    expect(lines).toMatchObject([
+      {
+        level: 50,
+        msg: 'the TLS files are used as they are, but lock clients out',
+        problems: [
+          expect.stringMatching(/ca\.crl: its list .* has expired at .* every client .* would be locked out$/),
+        ],
+      },
+      { level: 50, file: site.paths.crl, msg: expect.stringContaining('a revocation list has expired') },
+    ]);
+  });
+});
+
+describe('a change is taken over', () => {
+  test.each([
+    ['written over', writeOver],
+    ['replaced', replace],
+  ])('whose files are %s', async (_name, write) => {
+    const { site, files, lines, taken, until } = await follow();
+    for (let round = 0; round < 2; round++) {
+      const texts = { ...site.texts, 'ca.crl': await site.crl({ days: 100 + round }) };
+      write(site.directory, texts);
+      await until(() => expect(files.material).toEqual(materialOf(texts)));
+      expect(taken.at(-1)).toEqual(materialOf(texts));
+    }
+    expect(lines).toMatchObject(Array(2).fill({ level: 30, msg: 'TLS files reloaded', files: [site.paths.crl] }));
+  });
+
+  test('whose files are exchanged at once by links, as Kubernetes does', async () => {
+    const { site, lines, taken, until } = await follow((site) => {
+      exchange(site.directory, site.texts, 0);
+      return site;
+    });
+    const { key, cert } = site.paths;
+    for (const generation of [1, 2, 3]) {
+      const texts = { ...site.texts, ...(await site.issueServer()) };
+      exchange(site.directory, texts, generation);
+      await until(() => expect(taken.at(-1)).toEqual(materialOf(texts)));
+    }
+    expect(lines).toMatchObject(Array(3).fill({ msg: 'TLS files reloaded', files: [key, cert] }));
+  });
+
+  test('that came between reading and watching', async () => {
+    const clock = new ManualClock();
+    const site = await createTlsSite(clock.now());
+    const { files } = await open(site, clock);
+    const texts = { ...site.texts, 'ca.crl': await site.crl({ days: 7 }) };
+    replace(site.directory, texts);
+    files.follow(() => undefined);
+    const taken = (): void => {
+      clock.advance(SETTLE_MS);
+      expect(files.material).toEqual(materialOf(texts));
+    };
+    await vi.waitFor(taken, { timeout: 10_000 });
+    expect(clock.now() - new ManualClock().now()).toBeLessThan(MINUTE_MS);
+  });
+
+  test('that no watch sees, within a minute', async () => {
+    const { site, taken, look } = await follow((site) => {
+      mkdirSync(`${site.directory}/one`);
+      writeOver(`${site.directory}/one`, site.texts);
+      symlinkSync('one', `${site.directory}/now`);
+      const inLink = (path: string | null): string => `${site.directory}/now/${basename(path ?? '')}`;
+      const { key, cert, clientCa, crl } = site.paths;
+      const paths = { key: inLink(key), cert: inLink(cert), clientCa: inLink(clientCa), crl: inLink(crl) };
+      return { ...site, paths };
+    });
+    const texts = { ...site.texts, ...(await site.issueServer()) };
+    mkdirSync(`${site.directory}/two`);
+    writeOver(`${site.directory}/two`, texts);
+    symlinkSync('two', `${site.directory}/next`);
+    renameSync(`${site.directory}/next`, `${site.directory}/now`);
+    await look();
+    expect(taken).toEqual([materialOf(texts)]);
+  });
+
+  test('only if it is one', async () => {
+    const { site, taken, lines, look } = await follow();
+    utimesSync(site.paths.cert, new Date(), new Date());
+    chmodSync(site.paths.key, 0o600);
+    await look();
+    await look();
+    expect({ taken, lines }).toEqual({ taken: [], lines: [] });
+  });
+
+  test('although what is in force locks everybody out for another reason', async () => {
+    const { site, taken, look } = await follow(async (site) => {
+      const now = new ManualClock().now();
+      writeOver(site.directory, { 'ca.crl': await site.crl({ now: now - 2 * DAY_MS, days: 1 }) });
+      return site;
+    });
+    replace(site.directory, await site.issueServer());
+    await look();
+    expect(taken).toHaveLength(1);
+  });
+});
+
+const KEPT = { level: 50, msg: 'the TLS files cannot be used; those of before stay in force' };
+
+describe('a change is kept out', () => {
+  test('until key and certificate belong together, with one line however often it is looked at', async () => {
+    const { site, files, lines, taken, look } = await follow();
+    const { 'server.key': key, 'server.crt': cert } = await site.issueServer();
+    replace(site.directory, { 'server.key': key });
+    for (let times = 0; times < 3; times++) await look();
+    const problem = `${site.paths.cert}: it does not belong to the private key`;
+    expect(lines).toMatchObject([{ ...KEPT, problems: [expect.stringContaining(problem)] }]);
+    expect(files.material).toEqual(materialOf(site.texts));
+    expect(taken).toEqual([]);
+
+    replace(site.directory, { 'server.crt': cert });
+    await look();
+    expect(taken).toEqual([materialOf({ ...site.texts, 'server.key': key, 'server.crt': cert })]);
+    expect(lines.slice(1)).toMatchObject([{ level: 30, msg: 'TLS files reloaded' }]);
+  });
+
+  test.each<[string, (site: TlsSite) => Promise<Partial<TlsTexts>> | Partial<TlsTexts>, string]>([
+    ['an empty certificate', () => ({ 'server.crt': '' }), 'server.crt: it holds no certificate'],
+    [
+      'half a key',
+      ({ texts }) => ({ 'server.key': texts['server.key'].slice(0, 60) }),
+      'server.key: its key cannot be',
+    ],
+    ['no authority', () => ({ 'ca.crt': '# later' }), 'ca.crt: it holds no certificate'],
+    [
+      'half an authority',
+      ({ texts }) => ({ 'ca.crt': texts['ca.crt'].slice(0, 99) }),
+      'ca.crt: a certificate in it is cut',
+    ],
+    ['no list', () => ({ 'ca.crl': '' }), 'ca.crl: it holds no revocation list'],
+    [
+      'an expired list',
+      ({ crl }) => expired(crl),
+      'ca.crl: its list of the authority CN=Site authority has expired at',
+    ],
+    [
+      'a list of somebody else',
+      foreignList,
+      'ca.crl: it holds no list that the authority CN=Site authority has signed',
+    ],
+    [
+      'an authority without a list',
+      otherAuthority,
+      'ca.crl: it holds no list that the authority CN=Elsewhere has signed',
+    ],
+  ])('that has %s', async (_name, wrong, problem) => {
+    const { site, files, lines, taken, look } = await follow();
+    replace(site.directory, await wrong(site));
+    await look();
+    await look();
+    const problems = expect.arrayContaining([expect.stringContaining(`${site.directory}/${problem}`)]);
+    expect(lines).toMatchObject([{ ...KEPT, problems }]);
+    expect({ taken, material: files.material }).toEqual({ taken: [], material: materialOf(site.texts) });
+
+    replace(site.directory, site.texts);
+    await look();
+    expect(lines.slice(1)).toMatchObject([{ level: 30, msg: 'the TLS files are those in force again' }]);
+    expect(taken).toEqual([]);
+  });
+
+  const START = new ManualClock().now();
+
+  async function expired(crl: TlsSite['crl']) {
+    return { 'ca.crl': await crl({ now: START - 2 * DAY_MS, days: 1 }) };
+  }
+
+  async function foreignList() {
+    const elsewhere = await createAuthority({ commonName: 'Elsewhere', now: START });
+    return { 'ca.crl': await createCrl(elsewhere, { now: START, revoked: [] }) };
+  }
+
+  async function otherAuthority({ texts }: TlsSite) {
+    const elsewhere = await createAuthority({ commonName: 'Elsewhere', now: START });
+    return { 'ca.crt': texts['ca.crt'] + elsewhere.cert };
+  }
+
+  test('whose list does not hold yet, until it does', async () => {
+    const { site, clock, lines, taken, look } = await follow();
+    const crl = await site.crl({ now: clock.now() + 20 * MINUTE_MS });
+    replace(site.directory, { 'ca.crl': crl });
+    await look();
+    expect(lines).toMatchObject([{ ...KEPT, problems: [expect.stringContaining('does not hold before')] }]);
+    await look(20 * MINUTE_MS);
+    expect(taken).toEqual([{ ...materialOf(site.texts), crl }]);
+  });
+
+  test('whose files are gone, or something else', async () => {
+    const { site, lines, taken, look } = await follow();
+    rmSync(site.paths.key);
+    rmSync(site.paths.cert);
+    mkdirSync(site.paths.cert);
+    await look();
+    const { key, cert } = site.paths;
+    expect(lines).toMatchObject([
+      {
+        ...KEPT,
+        problems: expect.arrayContaining([expect.stringContaining(`${key}: ENOENT`), `${cert}: it is no file`]),
+      },
+    ]);
+    rmSync(cert, { recursive: true });
+    const texts = { ...site.texts, ...(await site.issueServer()) };
+    replace(site.directory, texts);
+    await look();
+    expect(taken).toEqual([materialOf(texts)]);
+  });
+
+  test('that the listener refuses', async () => {
+    const clock = new ManualClock();
+    const site = await createTlsSite(clock.now());
+    const { files, lines } = await open(site, clock);
+    let refusals = 0;
+    files.follow(() => {
+      refusals++;
+      throw new Error('not with me');
+    });
+    replace(site.directory, await site.issueServer());
+    await vi.waitFor(() => {
+      clock.advance(MINUTE_MS);
+      expect(refusals).toBeGreaterThan(2);
+    });
+    expect(lines).toMatchObject([{ ...KEPT, problems: ['not with me'] }]);
+    expect(files.material).toEqual(materialOf(site.texts));
+  });
+});
+
+describe('what expires', () => {
+  test('is told at once and then once a day, until it is replaced', async () => {
+    const { site, clock, lines, look } = await follow();
+    const told: (string | undefined)[] = [];
+    const pass = async (days: number): Promise<void> => {
+      for (let minutes = 0; minutes < days * 24; minutes++) await look(60 * MINUTE_MS);
+      told.push(...lines.splice(0).map(({ level, msg }) => `${level} ${msg.split(':')[0]}`));
+    };
+    replace(site.directory, { 'ca.crl': await site.crl({ now: clock.now(), days: 8 }) });
+    await pass(5);
+    // A quarter of eight days before its end is after six.
+    expect(told.splice(0)).toEqual(['30 TLS files reloaded']);
+    await pass(5);
+    expect(told.splice(0)).toEqual([
+      ...Array(2).fill('40 a revocation list expires soon'),
+      ...Array(3).fill('50 a revocation list has expired'),
+    ]);
+    replace(site.directory, { 'ca.crl': await site.crl({ now: clock.now(), days: 30 }) });
+    await pass(2);
+    expect(told).toEqual(['30 TLS files reloaded']);
+  });
+
+  test('is told when it is opened', async () => {
+    const clock = new ManualClock();
+    const site = await createTlsSite(clock.now() - 352 * DAY_MS);
+    const { lines } = await open({ ...site, paths: { ...site.paths, crl: null } }, clock);
+    expect(lines).toMatchObject([
+      { level: 40, file: site.paths.cert, msg: expect.stringContaining('a server certificate expires soon') },
+    ]);
+  });
+});
+
+test('nothing is taken over after the end', async () => {
+  const { site, files, taken, clock } = await follow();
+  await files.close();
+  replace(site.directory, await site.issueServer());
+  clock.advance(MINUTE_MS);
+  expect(clock.pending).toBe(0);
+  expect(taken).toEqual([]);
+});

@@ -1,0 +1,68 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { isGenuine } from '../../../src/api/webhook/signature.ts';
+
+const SECRET = Buffer.from("It's a Secret to Everybody");
+const BODY = Buffer.from('Hello, World!');
+/** The example of GitHub's documentation, "Validating webhook deliveries". */
+const SIGNED = '757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
+const WRONG = SIGNED.replace('7', '8');
+
+describe('a hook is genuine', () => {
+  it.each([
+    ['GitHub', { 'x-hub-signature-256': `sha256=${SIGNED}` }],
+    [
+      'GitHub, with its older header beside',
+      { 'x-hub-signature': 'sha1=01', 'x-hub-signature-256': `sha256=${SIGNED}` },
+    ],
+    ['Bitbucket', { 'x-hub-signature': `sha256=${SIGNED}` }],
+    ['Gitea', { 'x-gitea-signature': SIGNED }],
+    [
+      'Forgejo',
+      { 'x-forgejo-signature': SIGNED, 'x-gitea-signature': SIGNED, 'x-hub-signature-256': `sha256=${SIGNED}` },
+    ],
+    ['upper case', { 'x-hub-signature-256': `SHA256=${SIGNED.toUpperCase()}` }],
+    ['GitLab', { 'x-gitlab-token': SECRET.toString() }],
+  ])('from %s', (_, headers) => {
+    expect(isGenuine(headers, BODY, SECRET)).toBe(true);
+    expect(isGenuine(headers, BODY, Buffer.from('another'))).toBe(false);
+  });
+
+  it('not, for another body', () => {
+    const headers = { 'x-hub-signature-256': `sha256=${SIGNED}` };
+    for (const body of [Buffer.from('Hello, World?'), Buffer.alloc(0), Buffer.concat([BODY, Buffer.of(0)])]) {
+      expect(isGenuine(headers, body, SECRET)).toBe(false);
+    }
+  });
+
+  it('over the raw bytes, whatever they are', () => {
+    const body = Buffer.from([0, 0xff, 0x0d, 0x0a, 0x80]);
+    const signature = createHmac('sha256', SECRET).update(body).digest('hex');
+    expect(isGenuine({ 'x-gitea-signature': signature }, body, SECRET)).toBe(true);
+  });
+
+  it('with a token in UTF-8, which arrives byte by byte', () => {
+    const secret = Buffer.from('schlüssel');
+    expect(isGenuine({ 'x-gitlab-token': secret.toString('latin1') }, BODY, secret)).toBe(true);
+    expect(isGenuine({ 'x-gitlab-token': 'schlüssel' }, BODY, secret)).toBe(false);
+  });
+
+  it.each<[string, Record<string, string | string[]>]>([
+    ['nothing', {}],
+    ['a wrong signature', { 'x-hub-signature-256': `sha256=${WRONG}` }],
+    ['a short one', { 'x-hub-signature-256': `sha256=${SIGNED.slice(2)}` }],
+    ['a long one', { 'x-hub-signature-256': `sha256=${SIGNED}00` }],
+    ['no hexadecimal', { 'x-hub-signature-256': `sha256=${'z'.repeat(64)}` }],
+    ['an empty one', { 'x-hub-signature-256': '' }],
+    ['another algorithm', { 'x-hub-signature': `sha1=${SIGNED}` }],
+    ['another header', { 'x-signature': `sha256=${SIGNED}`, authorization: SIGNED }],
+    ['two in one', { 'x-hub-signature-256': `sha256=${WRONG}, sha256=${SIGNED}` }],
+    ['a list', { 'x-hub-signature-256': [`sha256=${SIGNED}`] }],
+    ['a wrong token', { 'x-gitlab-token': 'It' }],
+    ['an empty token', { 'x-gitlab-token': '' }],
+    ['the secret as a signature', { 'x-hub-signature-256': SECRET.toString() }],
+    ['the signature as a token', { 'x-gitlab-token': SIGNED }],
+  ])('never with %s', (_, headers) => {
+    expect(isGenuine(headers, BODY, SECRET)).toBe(false);
+  });
+});

@@ -1,0 +1,322 @@
+// The listener for push hooks, asked as the Git servers do, and as nobody should.
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { rm, writeFile } from 'node:fs/promises';
+import { request as send } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { SecretFileError } from '../../../src/api/webhook/secret-file.ts';
+import { createWebhook, type Webhook } from '../../../src/api/webhook/webhook.ts';
+import { createLog } from '../../../src/log.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const SECRET = 'geheim';
+const LIMIT = 256 * 1024;
+
+/** As these servers send it, shortened. */
+const PUSHES = {
+  github: '{"ref":"refs/heads/main","before":"aa","after":"bb","repository":{"full_name":"infra/stacks"}}',
+  gitlab: '{"object_kind":"push","ref":"refs/heads/main","project":{"path_with_namespace":"infra/stacks"}}',
+  gitea: '{\n  "ref": "refs/heads/main",\n  "repository": {\n    "full_name": "infra/stäcks"\n  }\n}',
+  bitbucket: '{"push":{"changes":[{"new":{"type":"branch","name":"main"}}]},"repository":{}}',
+};
+
+let clock: ManualClock;
+let looks: number;
+let lines: { readonly msg: string; readonly reason?: string; readonly level: number }[];
+let secretFile: string;
+let webhook: Webhook;
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  looks = 0;
+  lines = [];
+  secretFile = join(temporaryDirectory(), 'secret');
+  await writeFile(secretFile, `${SECRET}\n`);
+  webhook = await open();
+  onTestFinished(() => webhook.close());
+});
+
+function open(port = 0): Promise<Webhook> {
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+  const look = (): void => {
+    looks += 1;
+  };
+  return createWebhook({ host: '127.0.0.1', port, secretFile, look, clock, log });
+}
+
+function signatureOf(body: string | Buffer, secret = SECRET): string {
+  return createHmac('sha256', secret).update(body).digest('hex');
+}
+
+interface Ask {
+  readonly path?: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+async function ask({ path = '/webhook', method = 'POST', headers = {}, body = '' }: Ask) {
+  const init = { method, headers, ...(method === 'GET' || method === 'HEAD' ? {} : { body }) };
+  const response = await fetch(`http://127.0.0.1:${webhook.port}${path}`, init);
+  const answer = await response.text();
+  return { status: response.status, headers: response.headers, body: answer === '' ? undefined : JSON.parse(answer) };
+}
+
+function hook(body: string | Buffer, secret = SECRET): Promise<Awaited<ReturnType<typeof ask>>> {
+  return ask({ body, headers: { 'X-Hub-Signature-256': `sha256=${signatureOf(body, secret)}` } });
+}
+
+/** Sends bytes as they are, and returns all that comes back. */
+async function sendRaw(bytes: string): Promise<string> {
+  const socket = connect(webhook.port, '127.0.0.1');
+  socket.write(bytes);
+  return await text(socket);
+}
+
+describe.each([
+  [
+    'GitHub',
+    PUSHES.github,
+    (body: string, secret: string) => ({
+      'X-GitHub-Event': 'push',
+      'X-Hub-Signature-256': `sha256=${signatureOf(body, secret)}`,
+    }),
+  ],
+  [
+    'GitLab',
+    PUSHES.gitlab,
+    (_: string, secret: string) => ({ 'X-Gitlab-Event': 'Push Hook', 'X-Gitlab-Token': secret }),
+  ],
+  [
+    'Gitea',
+    PUSHES.gitea,
+    (body: string, secret: string) => ({ 'X-Gitea-Event': 'push', 'X-Gitea-Signature': signatureOf(body, secret) }),
+  ],
+  [
+    'Bitbucket',
+    PUSHES.bitbucket,
+    (body: string, secret: string) => ({
+      'X-Event-Key': 'repo:push',
+      'X-Hub-Signature': `sha256=${signatureOf(body, secret)}`,
+    }),
+  ],
+] as const)('a push hook of %s', (_, body, headersOf) => {
+  test('is accepted with the secret', async () => {
+    const answer = await ask({ body, headers: { 'Content-Type': 'application/json', ...headersOf(body, SECRET) } });
+    expect(answer).toMatchObject({ status: 202, body: { message: 'The repository is looked at', return_code: 202 } });
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(looks).toBe(1);
+  });
+
+  test('is refused with another, and with none', async () => {
+    for (const headers of [headersOf(body, 'other'), {}]) {
+      const answer = await ask({ body, headers: { 'Content-Type': 'application/json', ...headers } });
+      expect(answer).toMatchObject({ status: 401, body: { return_code: 401, error: 'unauthorized' } });
+      expect(JSON.stringify(answer.body)).not.toContain(SECRET);
+    }
+    expect(looks).toBe(0);
+    expect(lines.map(({ msg }) => msg)).toEqual(['hook refused', 'hook refused']);
+  });
+});
+
+describe('the payload', () => {
+  test.each([
+    ['nothing', ''],
+    ['no JSON', 'garbage'],
+    ['broken JSON', '{"ref":'],
+    ['binary', Buffer.from([0, 1, 0xff, 0xfe])],
+    ['pollution', '{"__proto__":{"ref":1}}'],
+    ['a form', 'payload=%7B%7D'],
+    ['another branch', PUSHES.github.replace('main', 'other')],
+  ])('may be %s, for nobody reads it', async (_, body) => {
+    expect((await hook(body)).status).toBe(202);
+    expect(looks).toBe(1);
+  });
+
+  test('is signed as it arrives', async () => {
+    const headers = { 'X-Hub-Signature-256': `sha256=${signatureOf(PUSHES.github)}` };
+    expect((await ask({ body: `${PUSHES.github} `, headers })).status).toBe(401);
+    expect(looks).toBe(0);
+  });
+
+  test('may have 256 KiB', async () => {
+    expect((await hook(Buffer.alloc(LIMIT, 'x'))).status).toBe(202);
+    const answer = await hook(Buffer.alloc(LIMIT + 1, 'x'));
+    expect(answer).toMatchObject({ status: 413, body: { return_code: 413, error: 'body_too_large' } });
+    expect(answer.body.message).toContain('262144 bytes');
+    expect(looks).toBe(1);
+    expect((await ask({ body: Buffer.alloc(LIMIT + 1) })).status).toBe(413);
+  });
+
+  test('has its limit also where its length is not told', async () => {
+    const answered = Promise.withResolvers<number | undefined>();
+    const outgoing = send({ port: webhook.port, host: '127.0.0.1', path: '/webhook', method: 'POST' }, (incoming) => {
+      answered.resolve(incoming.statusCode);
+      incoming.resume();
+    });
+    outgoing.on('error', answered.reject);
+    for (let sent = 0; sent <= 4 * LIMIT; sent += LIMIT) outgoing.write(Buffer.alloc(LIMIT));
+    // Answered although the end has not come.
+    expect(await answered.promise).toBe(413);
+    outgoing.destroy();
+    expect(looks).toBe(0);
+  });
+
+  test('that breaks off is nothing, and the listener lives on', async () => {
+    const socket = connect(webhook.port, '127.0.0.1');
+    socket.write('POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf');
+    await once(socket, 'connect');
+    socket.destroy();
+    expect((await hook('x')).status).toBe(202);
+    expect(looks).toBe(1);
+  });
+});
+
+describe('looks', () => {
+  test('come at most once a second, and none is lost', async () => {
+    await Promise.all(Array.from({ length: 20 }, () => hook('x')));
+    expect(looks).toBe(1);
+    clock.advance(999);
+    expect(looks).toBe(1);
+    clock.advance(1);
+    expect(looks).toBe(2);
+    clock.advance(10_000);
+    expect(looks).toBe(2);
+    await hook('x');
+    expect(looks).toBe(3);
+  });
+
+  test('are not asked for by what is refused, nor after the end', async () => {
+    await hook('x');
+    await hook('x', 'other');
+    clock.advance(1_000);
+    expect(looks).toBe(1);
+    await hook('x');
+    await hook('x');
+    await webhook.close();
+    clock.advance(1_000);
+    expect({ looks, pending: clock.pending }).toEqual({ looks: 2, pending: 0 });
+  });
+});
+
+describe('the secret', () => {
+  test('may change at any time', async () => {
+    await writeFile(secretFile, 'new');
+    expect((await hook('x')).status).toBe(401);
+    expect((await hook('x', 'new')).status).toBe(202);
+  });
+
+  test.each([
+    ['geheim', 'geheim'],
+    ['geheim\n', 'geheim'],
+    ['geheim\r\n', 'geheim'],
+    ['geheim\n\n', 'geheim\n'],
+    [' geheim ', ' geheim '],
+    ['größe\n', 'größe'],
+  ])('of the file %j is %j', async (content, secret) => {
+    await writeFile(secretFile, content);
+    expect((await hook('x', secret)).status).toBe(202);
+  });
+
+  test.each(['', '\n', '\r\n'])('is never empty: %j', async (content) => {
+    await writeFile(secretFile, content);
+    expect(await hook('x', '')).toMatchObject({ status: 503, body: { error: 'not_ready' } });
+    expect((await ask({ headers: { 'X-Gitlab-Token': '' } })).status).toBe(503);
+    await expect(open()).rejects.toThrow(/webhook.secretFile .* is empty/);
+    expect(looks).toBe(0);
+  });
+
+  test('that is gone is told in the log, not to the world, and works again when it is back', async () => {
+    await rm(secretFile);
+    const answer = await hook('x');
+    expect(answer).toMatchObject({ status: 503, body: { return_code: 503, error: 'not_ready' } });
+    expect(JSON.stringify(answer.body)).not.toContain(secretFile);
+    expect(lines).toMatchObject([
+      { level: 50, msg: 'no hook can be checked', err: { message: expect.stringContaining(secretFile) } },
+    ]);
+    await writeFile(secretFile, SECRET);
+    expect((await hook('x')).status).toBe(202);
+  });
+
+  test.each<[string, () => Promise<void>, RegExp]>([
+    ['gone', () => rm(secretFile), /cannot be read: ENOENT/],
+    ['too large', () => writeFile(secretFile, 'x'.repeat(65_537)), /it has 65537 bytes/],
+  ])('is looked at once at the start: %s', async (_, change, message) => {
+    await change();
+    const failure = expect(open()).rejects;
+    await failure.toThrow(message);
+    await failure.toBeInstanceOf(SecretFileError);
+  });
+});
+
+describe('anything else', () => {
+  test.each([
+    ['GET', '/', 404],
+    ['POST', '/', 404],
+    ['POST', '/webhook/x', 404],
+    ['POST', '/Webhook', 404],
+    ['POST', '/stacks/instances', 404],
+    ['GET', '/webhook', 405],
+    ['PUT', '/webhook', 405],
+    ['DELETE', '/webhook/', 405],
+    ['OPTIONS', '/webhook', 405],
+  ])('%s %s is %i', async (method, path, status) => {
+    const answer = await ask({ method, path });
+    const error = status === 404 ? 'not_found' : 'method_not_allowed';
+    expect(answer).toMatchObject({ status, body: { return_code: status, error, message: expect.any(String) } });
+    expect(answer.headers.get('allow')).toBe(status === 405 ? 'POST' : null);
+    expect(looks).toBe(0);
+  });
+
+  test('a slash at the end, and a query, make no difference', async () => {
+    const headers = { 'X-Gitlab-Token': SECRET };
+    expect((await ask({ path: '/webhook/', headers })).status).toBe(202);
+    expect((await ask({ path: '/webhook?x=1', headers })).status).toBe(202);
+  });
+
+  test.each([
+    ['no HTTP', 'garbage\r\n\r\n', 400, 'invalid_input'],
+    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'invalid_input'],
+    ['large headers', `POST /webhook HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(9_000)}\r\n\r\n`, 431, 'headers_too_large'],
+    [
+      'two lengths',
+      'POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+      400,
+      'invalid_input',
+    ],
+    ['no host', 'POST /webhook HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', 401, 'unauthorized'],
+    [
+      'an odd expectation',
+      'POST /webhook HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nConnection: close\r\nContent-Length: 0\r\n\r\n',
+      401,
+      'unauthorized',
+    ],
+  ])('%s is answered in JSON', async (_, bytes, status, error) => {
+    const answer = await sendRaw(bytes);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ return_code: status, error });
+  });
+
+  test('garbage after a request is not answered beside it', async () => {
+    const answer = await sendRaw('POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n\0\r\n\r\n');
+    expect(answer.match(/HTTP\/1\.1 /g) ?? []).toHaveLength(0);
+    expect((await hook('x')).status).toBe(202);
+  });
+
+  test('a taken address is said', async () => {
+    await expect(open(webhook.port)).rejects.toThrow(/EADDRINUSE/);
+  });
+
+  test('close ends open connections', async () => {
+    const socket = connect(webhook.port, '127.0.0.1');
+    await once(socket, 'connect');
+    await hook('x');
+    const ended = once(socket, 'close');
+    await webhook.close();
+    await ended;
+  });
+});

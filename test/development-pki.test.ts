@@ -1,0 +1,164 @@
+import { execFileSync } from 'node:child_process';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type Credential,
+  createAuthority,
+  createCrl,
+  issueClientCertificate,
+  issueServerCertificate,
+  needsRenewal,
+} from '../src/development-pki.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
+const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
+
+/** Certificates count in whole seconds. */
+const now = Math.floor(Date.now() / 1000) * 1000;
+let directory: string;
+let authority: Credential;
+let server: Credential;
+let client: Credential;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'treeline-pki-'));
+  authority = await createAuthority({ commonName: 'Test authority', now });
+  server = await issueServerCertificate(authority, { now });
+  client = await issueClientCertificate(authority, { commonName: 'administrator', now });
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+test('an authority signs itself and may sign no other authority', () => {
+  const certificate = new X509Certificate(authority.cert);
+  expect(certificate).toMatchObject({ ca: true, subject: 'CN=Test authority', issuer: 'CN=Test authority' });
+  expect(certificate.verify(certificate.publicKey)).toBe(true);
+  expect(certificate.validFromDate.getTime()).toBe(now - 5 * 60 * 1000);
+  expect(certificate.validToDate.getTime()).toBe(now + 3650 * DAY_MS);
+  expect(openssl('x509', '-noout', '-text', '-in', file('authority', authority.cert))).toContain('CA:TRUE, pathlen:0');
+});
+
+test('a server certificate is for this machine by name and by address', () => {
+  const certificate = new X509Certificate(server.cert);
+  expect(certificate).toMatchObject({ ca: false, issuer: 'CN=Test authority', keyUsage: [SERVER_AUTH] });
+  expect(certificate.checkHost('localhost')).toBe('localhost');
+  expect(certificate.checkHost('example.org')).toBeUndefined();
+  expect(certificate.checkIP('127.0.0.1')).toBe('127.0.0.1');
+  expect(certificate.checkIP('::1')).toBe('::1');
+  expect(certificate.validToDate.getTime()).toBe(now + 365 * DAY_MS);
+});
+
+test('a server certificate is for the hosts that are given', async () => {
+  const { cert } = await issueServerCertificate(authority, { now, hosts: ['stacks.example', '192.0.2.7'] });
+  const certificate = new X509Certificate(cert);
+  expect(certificate.subject).toBe('CN=stacks.example');
+  expect(certificate.subjectAltName).toBe('DNS:stacks.example, IP Address:192.0.2.7');
+});
+
+test('a client certificate is for clients, whatever its name holds', async () => {
+  const { cert } = await issueClientCertificate(authority, { commonName: 'a, O=b+CN=c', now });
+  const certificate = new X509Certificate(cert);
+  expect(certificate.keyUsage).toEqual([CLIENT_AUTH]);
+  expect(certificate.toLegacyObject().subject).toEqual({ CN: 'a, O=b+CN=c' });
+});
+
+test('serial and fingerprint are those that Node shows, and never the same twice', () => {
+  for (const { cert, serial, fingerprint } of [authority, server, client]) {
+    expect(new X509Certificate(cert)).toMatchObject({ serialNumber: serial, fingerprint256: fingerprint });
+    expect(serial).toMatch(/^[4-7][0-9A-F]{31}$/);
+  }
+  expect(new Set([authority.serial, server.serial, client.serial]).size).toBe(3);
+});
+
+test('a key is a P-256 key and belongs to its certificate', () => {
+  for (const { cert, key } of [authority, server, client]) {
+    const privateKey = createPrivateKey(key);
+    expect(privateKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
+    expect(new X509Certificate(cert).checkPrivateKey(privateKey)).toBe(true);
+    expect(key).toMatch(/^-----BEGIN PRIVATE KEY-----\n[\s\S]*\n-----END PRIVATE KEY-----\n$/);
+    expect(cert).toMatch(/^-----BEGIN CERTIFICATE-----\n[\s\S]*\n-----END CERTIFICATE-----\n$/);
+  }
+});
+
+test('no certificate outlives its authority', async () => {
+  const short = await createAuthority({ commonName: 'Short', now, days: 10 });
+  const { cert } = await issueClientCertificate(short, { commonName: 'x', now });
+  expect(new X509Certificate(cert).validToDate.getTime()).toBe(now + 10 * DAY_MS);
+});
+
+describe('openssl accepts', () => {
+  test.each<[string, () => string, string]>([
+    ['the server certificate for servers', () => server.cert, 'sslserver'],
+    ['a client certificate for clients', () => client.cert, 'sslclient'],
+  ])('%s', (_name, cert, purpose) => {
+    const ca = file('authority', authority.cert);
+    const output = openssl('verify', '-x509_strict', '-CAfile', ca, '-purpose', purpose, file('leaf', cert()));
+    expect(output).toMatch(/: OK\n$/);
+  });
+
+  test('no certificate for the other purpose', () => {
+    const ca = file('authority', authority.cert);
+    const leaf = file('leaf', server.cert);
+    expect(() => openssl('verify', '-CAfile', ca, '-purpose', 'sslclient', leaf)).toThrow(/purpose/);
+  });
+});
+
+describe('a revocation list', () => {
+  test('revokes what it names, in any spelling, once', async () => {
+    const revoked = [client.serial, `0x${client.serial.toLowerCase()}`];
+    const crl = await createCrl(authority, { now, revoked });
+    expect(crl).toMatch(/^-----BEGIN X509 CRL-----\n[\s\S]*\n-----END X509 CRL-----\n$/);
+    const text = openssl('crl', '-noout', '-text', '-in', file('crl', crl));
+    expect(text.match(/Serial Number: (.*)/g)).toEqual([`Serial Number: ${client.serial}`]);
+    expect(text).toContain(`X509v3 CRL Number: \n                ${now}\n`);
+    expect(() => verifyWith(crl, client.cert)).toThrow(/certificate revoked/);
+    expect(verifyWith(crl, server.cert)).toMatch(/: OK\n$/);
+    expect(() => createSecureContext({ crl })).not.toThrow();
+  });
+
+  test('may be empty, and expires', async () => {
+    const crl = await createCrl(authority, { now: now - 2 * DAY_MS, days: 1, revoked: [] });
+    expect(openssl('crl', '-noout', '-text', '-in', file('crl', crl))).toContain('No Revoked Certificates');
+    expect(() => verifyWith(crl, client.cert)).toThrow(/CRL has expired/);
+  });
+
+  test.each([0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0x1000000000])('has its moment as its number: %i', async (at) => {
+    const crl = await createCrl(authority, { now: at, revoked: [] });
+    const [, number] = /CRL Number: \n\s+(\w+)/.exec(openssl('crl', '-noout', '-text', '-in', file('crl', crl))) ?? [];
+    expect(Number(number)).toBe(at);
+  });
+
+  test('is refused for what is no serial', async () => {
+    const made = createCrl(authority, { now, revoked: ['nobody'] });
+    await expect(made).rejects.toThrow('"nobody" is no certificate serial: write it in hexadecimal');
+  });
+
+  function verifyWith(crl: string, cert: string): string {
+    const ca = file('authority', authority.cert);
+    return openssl('verify', '-CAfile', ca, '-crl_check', '-CRLfile', file('crl', crl), file('leaf', cert));
+  }
+});
+
+test.each([
+  [0, false],
+  [335 * DAY_MS, false],
+  [335 * DAY_MS + 1, true],
+  [365 * DAY_MS, true],
+  [400 * DAY_MS, true],
+])('renewal %i ms after the issue: %s', (later, due) => {
+  expect(needsRenewal(server.cert, now + later)).toBe(due);
+});
+
+function file(name: string, text: string): string {
+  const path = join(directory, `${name}.pem`);
+  writeFileSync(path, text);
+  return path;
+}
+
+function openssl(...argv: readonly string[]): string {
+  return execFileSync('openssl', [...argv], { encoding: 'utf8', stdio: 'pipe' });
+}

@@ -1,0 +1,80 @@
+// Asks a server over TLS, as a client with a certificate does.
+import type { IncomingHttpHeaders } from 'node:http';
+import { Agent, request as send } from 'node:https';
+import { buffer, text } from 'node:stream/consumers';
+import { connect } from 'node:tls';
+
+export interface Identity {
+  readonly key: string;
+  readonly cert: string;
+}
+
+export interface Ask {
+  readonly method?: string;
+  /** Null: without a certificate. */
+  readonly identity?: Identity | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent with its length, unless the headers say that it comes in chunks. */
+  readonly body?: string | Uint8Array;
+  /** Keeps its connection; see `keepAlive`. */
+  readonly agent?: Agent;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Parsed; undefined where there is none or it is compressed. */
+  readonly body: unknown;
+  readonly bytes: Buffer;
+}
+
+export interface Server {
+  readonly port: number;
+  /** PEM. */
+  readonly ca: string;
+}
+
+export interface HttpsClient {
+  request(path: string, ask?: Ask): Promise<Reply>;
+}
+
+/** Returns a client that asks as `identity` where a request does not name another. */
+export function createHttpsClient(server: Server, identity: Identity): HttpsClient {
+  return { request: (path, ask = {}) => request(server, path, { identity, ...ask }) };
+}
+
+/** Returns an agent with at most one connection, which is kept. Destroy it in the end. */
+export function keepAlive(): Agent {
+  return new Agent({ keepAlive: true, maxSockets: 1 });
+}
+
+/** Returns everything that the server sends back until it ends the connection. */
+export async function sendRaw({ port, ca }: Server, { key, cert }: Identity, bytes: string): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port, ca, key, cert });
+  socket.write(bytes);
+  return await text(socket);
+}
+
+function request({ port, ca }: Server, path: string, ask: Ask): Promise<Reply> {
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const { identity, body, method = 'GET', agent } = ask;
+  const isChunked = ask.headers?.['Transfer-Encoding'] !== undefined;
+  const length = body === undefined || isChunked ? {} : { 'Content-Length': Buffer.byteLength(body) };
+  const headers = { ...length, ...ask.headers };
+  const outgoing = send(
+    { host: '127.0.0.1', port, path, ca, method, headers, ...identity, agent: agent ?? false },
+    async (incoming) => {
+      try {
+        const bytes = await buffer(incoming);
+        const isPlain = incoming.headers['content-encoding'] === undefined && bytes.length > 0;
+        const parsed: unknown = isPlain ? JSON.parse(bytes.toString()) : undefined;
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: parsed, bytes });
+      } catch (error) {
+        reject(error);
+      }
+    },
+  );
+  outgoing.on('error', reject);
+  outgoing.end(body);
+  return promise;
+}

@@ -1,0 +1,72 @@
+// The REST interface on a free port, with an authority and one registered client a role.
+
+import { startApi } from '../../src/api/api.ts';
+import type { Listener } from '../../src/api/listener.ts';
+import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import type { Credential } from '../../src/development-pki.ts';
+import { createAuthority, issueClientCertificate, issueServerCertificate } from '../../src/development-pki.ts';
+import { createLog } from '../../src/log.ts';
+import type { Role } from '../../src/model/names.ts';
+import type { Client } from '../../src/model/objects.ts';
+import { createHttpsClient, type HttpsClient, type Server } from './https-client.ts';
+import { createSampleOperator, type SampleOperator } from './sample-operator.ts';
+import { createSampleReader, type SampleReader } from './sample-reader.ts';
+import { createSampleWriter, type SampleWriter } from './sample-writer.ts';
+
+export interface TestApi extends HttpsClient {
+  readonly api: Listener;
+  readonly server: Server;
+  readonly tls: TlsMaterial;
+  readonly reader: SampleReader;
+  readonly operator: SampleOperator;
+  readonly writer: SampleWriter;
+  readonly authority: Credential;
+  readonly identities: Readonly<Record<Role, Credential>>;
+  /** Every line logged so far. */
+  readonly lines: readonly string[];
+  register(credential: Credential, fields?: Partial<Client>): Client;
+}
+
+/** Returns the interface; requests are an administrator's where they do not say otherwise. Close `api` in the end. */
+export async function startTestApi(clock: Clock = systemClock): Promise<TestApi> {
+  const now = Date.now();
+  const authority = await createAuthority({ commonName: 'Test authority', now });
+  const { key, cert } = await issueServerCertificate(authority, { now });
+  const identities = {
+    administrator: await issueClientCertificate(authority, { commonName: 'administrator', now }),
+    'automation-endpoint': await issueClientCertificate(authority, { commonName: 'automation', now }),
+    proxy: await issueClientCertificate(authority, { commonName: 'proxy', now }),
+  };
+  const reader = createSampleReader();
+  const operator = createSampleOperator();
+  const lines: string[] = [];
+  const log = createLog('debug', { write: (line) => lines.push(line) });
+  const tls = { key, cert, ca: authority.cert };
+  const writer = createSampleWriter();
+  const api = await startApi({ host: '127.0.0.1', port: 0, tls, reader, operator, writer, clock, log });
+  const server = { port: api.port, ca: authority.cert };
+  const register = (credential: Credential, fields: Partial<Client> = {}): Client => {
+    const client = clientOf(credential, fields);
+    reader.registry.set(client.serial, client);
+    return client;
+  };
+  register(identities.administrator, { role: 'administrator' });
+  register(identities['automation-endpoint'], { role: 'automation-endpoint' });
+  register(identities.proxy, { role: 'proxy', tags: ['lab'] });
+  const { request } = createHttpsClient(server, identities.administrator);
+  return { api, server, tls, reader, operator, writer, authority, identities, lines, register, request };
+}
+
+function clientOf({ serial, fingerprint }: Credential, fields: Partial<Client>): Client {
+  const client: Client = {
+    name: serial,
+    type: 'client',
+    description: '',
+    role: 'proxy',
+    fingerprint,
+    serial,
+    tenant: '',
+  };
+  return { ...client, ...fields };
+}
