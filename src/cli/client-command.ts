@@ -1,0 +1,93 @@
+// `treeline client`: who may use the REST interface.
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { type Command, Option } from 'commander';
+import { writeYaml } from '../catalog/write-yaml.ts';
+import { ROLES, type Role } from '../model/names.ts';
+import type { Client } from '../model/objects.ts';
+import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
+import { CommandFailure } from './command-failure.ts';
+import { type Format, formatOption, print, printJson } from './output.ts';
+import {
+  addOptionalServerOptions,
+  addServerOptions,
+  getFrom,
+  postTo,
+  type ServerOptions,
+  serverIn,
+} from './server-connection.ts';
+import { fromUserDirectory } from './user-directory.ts';
+
+const MODELINE = '# yaml-language-server: $schema=../schemas/client.schema.json';
+
+interface Adding extends Partial<ServerOptions> {
+  readonly role: Role;
+  readonly description?: string;
+  readonly tenant?: string;
+  readonly tag?: readonly string[];
+}
+
+/** Adds the command with its two subcommands. Exit code 0: done; 3: could not run, or the controller refused. */
+export function addClientCommand(program: Command): void {
+  const client = program.command('client').description('register clients of the REST interface, and list them');
+  const add = client
+    .command('add')
+    .description('print a client file made from a certificate, or register it with a running controller (--server)')
+    .argument('<certificate>', "the client's certificate, PEM")
+    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
+    .option('--description <words>', "who it is; default: the certificate's common name")
+    .option('--tenant <name>', 'the tenant that it belongs to')
+    .option('--tag <tag...>', 'tags, for proxies');
+  addOptionalServerOptions(add).action(addClient);
+  const list = client
+    .command('list')
+    .description('show the clients that a running controller knows')
+    .addOption(new Option('--role <role>', 'only these').choices(ROLES))
+    .addOption(formatOption());
+  addServerOptions(list).action(listClients);
+}
+
+async function addClient(certificate: string, options: Adding): Promise<void> {
+  const client = clientOf(await readCertificate(certificate), options);
+  const server = serverIn(options);
+  if (server !== undefined) {
+    const answer = (await postTo(server, '/clients', client)) as { readonly message: string };
+    print(`${answer.message}: ${client.serial}`);
+    return;
+  }
+  process.stderr.write(`# save this as clients/${client.serial}.yaml, and commit it\n`);
+  process.stdout.write(writeYaml(client, MODELINE));
+}
+
+async function listClients(options: ServerOptions & { readonly role?: Role; readonly format: Format }): Promise<void> {
+  const query = options.role === undefined ? '' : `?role=${options.role}`;
+  const { result } = (await getFrom(options, `/clients${query}`)) as { readonly result: readonly Client[] };
+  if (options.format === 'json') printJson(result);
+  else for (const { serial, role, description } of result) print(`${serial}  ${role}  ${description}`);
+}
+
+async function readCertificate(file: string): Promise<X509Certificate> {
+  try {
+    return new X509Certificate(await readFile(fromUserDirectory(file)));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandFailure(`${file} is no certificate that can be read: ${reason}`);
+  }
+}
+
+function clientOf(certificate: X509Certificate, { role, description, tenant, tag }: Adding) {
+  // The minus sign of a negative serial would get lost, and such a certificate is never let in.
+  const serial = certificate.serialNumber.startsWith('-') ? undefined : canonicalSerial(certificate.serialNumber);
+  const fingerprint = canonicalFingerprint(certificate.fingerprint256);
+  if (serial === undefined || fingerprint === undefined)
+    throw new CommandFailure('the certificate has no usable serial');
+  const commonName = /^CN=(.*)$/m.exec(certificate.subject)?.[1] ?? '';
+  return {
+    description: description ?? commonName,
+    role,
+    serial,
+    fingerprint,
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(tag === undefined ? {} : { tags: tag }),
+  };
+}

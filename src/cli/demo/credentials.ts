@@ -1,0 +1,63 @@
+// The demo's certificates: made once, kept, and renewed before they expire.
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  createAuthority,
+  issueClientCertificate,
+  issueServerCertificate,
+  type KeyPair,
+  needsRenewal,
+} from '../../development-pki.ts';
+import { ROLES, type Role } from '../../model/names.ts';
+
+/** Where a key and its certificate are. */
+export interface CredentialFiles {
+  readonly key: string;
+  readonly cert: string;
+}
+
+export interface DemoCredentials {
+  readonly ca: string;
+  readonly server: CredentialFiles;
+  readonly clients: Readonly<Record<Role, CredentialFiles>>;
+}
+
+/** Returns the files of all credentials below `folder`; what is missing or about to expire is made anew. */
+export async function ensureCredentials(folder: string, now: number): Promise<DemoCredentials> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const ca = filesOf(folder, 'ca');
+  const isNewAuthority = await ensure(ca, now, () => createAuthority({ now, commonName: 'Treeline development CA' }));
+  const authority = await readPair(ca);
+  const ensureIssued = async (name: string, issue: () => Promise<KeyPair>): Promise<CredentialFiles> => {
+    const files = filesOf(folder, name);
+    await ensure(files, isNewAuthority ? Number.POSITIVE_INFINITY : now, issue);
+    return files;
+  };
+  const server = await ensureIssued('server', () => issueServerCertificate(authority, { now }));
+  const clients: Record<string, CredentialFiles> = {};
+  for (const role of ROLES) {
+    clients[role] = await ensureIssued(role, () =>
+      issueClientCertificate(authority, { now, commonName: `demo ${role}` }),
+    );
+  }
+  return { ca: ca.cert, server, clients: clients as Record<Role, CredentialFiles> };
+}
+
+function filesOf(folder: string, name: string): CredentialFiles {
+  return { key: join(folder, `${name}.key`), cert: join(folder, `${name}.crt`) };
+}
+
+/** Makes a credential unless a good one is there; returns whether it did. */
+async function ensure(files: CredentialFiles, now: number, make: () => Promise<KeyPair>): Promise<boolean> {
+  if (existsSync(files.key) && existsSync(files.cert) && !needsRenewal(await readFile(files.cert, 'utf8'), now))
+    return false;
+  const { key, cert } = await make();
+  await writeFile(files.key, key, { mode: 0o600 });
+  await writeFile(files.cert, cert);
+  return true;
+}
+
+async function readPair({ key, cert }: CredentialFiles): Promise<KeyPair> {
+  return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };
+}

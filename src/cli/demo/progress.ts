@@ -1,0 +1,31 @@
+// What the demo prints while its stacks come up: one line for each instance that gets there.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Controller } from '../../compose.ts';
+import type { Reader } from '../../service/reader.ts';
+import { CommandFailure } from '../command-failure.ts';
+
+const LOOK_MS = 200;
+/** The sample needs a few seconds; an estate that a user has filled may need longer, and goes on without being watched. */
+const WATCH_MS_MAX = 60_000;
+
+/** Resolves when every instance is done, or no longer waits for anything but a person, or a minute has passed. */
+export async function watchUntilDone(controller: Controller, print: (line: string) => void): Promise<void> {
+  const told = new Map<string, string>();
+  for (let waited = 0; waited < WATCH_MS_MAX; waited += LOOK_MS) {
+    const ready = controller.ready();
+    if (ready === true && tellAll(controller.reader, told, print)) return;
+    await sleep(LOOK_MS);
+  }
+  const ready = controller.ready();
+  if (ready !== true) throw new CommandFailure(`the controller does not get ready: ${ready}`);
+}
+
+/** Prints every status that is new, and returns true where nothing is in progress. */
+function tellAll(reader: Reader, told: Map<string, string>, print: (line: string) => void): boolean {
+  const statuses = reader.instances().map(({ name }) => [name, reader.status(name)] as const);
+  for (const [name, status] of statuses) {
+    if (told.get(name) !== status) print(`  ${name}: ${status}`);
+    told.set(name, status);
+  }
+  return statuses.every(([, status]) => status !== 'In progress' && status !== 'Marked for delete');
+}

@@ -1,0 +1,71 @@
+// The demo's stacks repository: a bare one, made of the sample and of the demo's own clients, and then left to the user.
+import { X509Certificate } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ROLES, type Role } from '../../model/names.ts';
+import { canonicalSerial } from '../../model/serial.ts';
+import { productPath } from '../product-files.ts';
+import { writeSchemas } from '../schemas-command.ts';
+import type { CredentialFiles } from './credentials.ts';
+import { git } from './git.ts';
+
+const DEMO_CLIENTS = 'clients/demo';
+
+/** Makes the repository at `bare` where there is none, and registers the clients' certificates in it. */
+export async function ensureRepository(bare: string, clients: Readonly<Record<Role, CredentialFiles>>): Promise<void> {
+  const isNew = !existsSync(join(bare, 'HEAD'));
+  if (isNew) await git('init', '--quiet', '--bare', '--initial-branch=main', bare);
+  const work = await mkdtemp(join(tmpdir(), 'treeline-demo-'));
+  try {
+    await git('clone', '--quiet', bare, work);
+    if (isNew) await fillWithSample(work);
+    await registerClients(work, clients);
+    await git('-C', work, 'add', '--all');
+    if ((await git('-C', work, 'status', '--porcelain')) === '') return;
+    await git(
+      '-C',
+      work,
+      'commit',
+      '--quiet',
+      '-m',
+      isNew ? 'Start from the sample repository' : 'Renew the demo clients',
+    );
+    await git('-C', work, 'push', '--quiet', 'origin', 'HEAD:refs/heads/main');
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+async function fillWithSample(work: string): Promise<void> {
+  await cp(productPath('sample-repo'), work, { recursive: true });
+  await writeSchemas(join(work, 'schemas'));
+}
+
+/** One file a role below {@link DEMO_CLIENTS}. Another certificate than before means another file. */
+async function registerClients(work: string, clients: Readonly<Record<Role, CredentialFiles>>): Promise<void> {
+  const folder = join(work, DEMO_CLIENTS);
+  await mkdir(folder, { recursive: true });
+  const wanted = new Map<string, string>();
+  for (const role of ROLES) {
+    const certificate = new X509Certificate(await readFile(clients[role].cert));
+    const serial = canonicalSerial(certificate.serialNumber) ?? certificate.serialNumber;
+    wanted.set(`${serial}.yaml`, clientFile(role, serial, certificate.fingerprint256));
+  }
+  for (const name of await readdir(folder)) if (!wanted.has(name)) await rm(join(folder, name));
+  for (const [name, text] of wanted) await writeFile(join(folder, name), text);
+}
+
+function clientFile(role: Role, serial: string, fingerprint: string): string {
+  return [
+    '# yaml-language-server: $schema=../../schemas/client.schema.json',
+    '# One of the clients that the demo made certificates for, below .treeline/pki.',
+    `description: demo ${role}`,
+    `role: ${role}`,
+    `serial: "${serial}"`,
+    `fingerprint: "${fingerprint}"`,
+    'tenant: demo',
+    '',
+  ].join('\n');
+}

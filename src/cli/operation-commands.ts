@@ -1,0 +1,95 @@
+// What people ask of a running controller: one command for each operation of docs/rest.md.
+import type { Command } from 'commander';
+import type { Problem } from '../model/problem.ts';
+import type { HeldItem } from '../service/operator.ts';
+import { CommandFailure } from './command-failure.ts';
+import { type Format, formatOption, formatProblem, print, printJson } from './output.ts';
+import { addServerOptions, getFrom, postTo, type ServerOptions } from './server-connection.ts';
+
+type Showing = ServerOptions & { readonly format: Format };
+type Asking = ServerOptions & { readonly reason?: string };
+type Aiming = Asking & { readonly resource?: string; readonly provider?: string; readonly all?: true };
+
+const ADOPTED = 'an instance, --resource, --all';
+const RETRIED = 'an instance, --resource, --provider, --all';
+
+/** Adds the commands. Exit code 0: done; 3: could not run, or the controller refused. */
+export function addOperationCommands(program: Command): void {
+  addShowing(program);
+  asking(program, 'approve <digest>', 'let happen what is held under a digest; see treeline held').action(
+    (digest: string, options: Asking) => ask(options, 'approve', { digest }),
+  );
+  asking(program, 'accept-history <commit>', 'follow a rewritten history, at exactly this commit').action(
+    (commit: string, options: Asking) => ask(options, 'accept-history', { commit }),
+  );
+  asking(program, 'suspend [instance]', 'start no action of an instance, or of any')
+    .option('--until <time>', 'when it ends by itself, such as 2026-11-20T18:00:00Z')
+    .action((instance: string | undefined, { until, ...options }: Asking & { readonly until?: string }) =>
+      ask(options, 'suspend', { instance, until }),
+    );
+  asking(program, 'resume [instance]', 'end a suspension').action((instance: string | undefined, options: Asking) =>
+    ask(options, 'resume', { instance }),
+  );
+  aiming(program, 'retry [instance]', 'try again at once what has failed')
+    .option('--provider <name>', 'all servers of a provider entry')
+    .action((instance: string | undefined, options: Aiming) =>
+      ask(options, 'retry', targetOf(instance, options, RETRIED)),
+    );
+  aiming(program, 'adopt [instance]', 'take over servers that were there before').action(
+    (instance: string | undefined, options: Aiming) => ask(options, 'adopt', targetOf(instance, options, ADOPTED)),
+  );
+}
+
+function addShowing(program: Command): void {
+  addServerOptions(
+    program.command('held').description('show what waits for an approval').addOption(formatOption()),
+  ).action(async (options: Showing) => {
+    const { held } = (await getFrom(options, '/operations/held')) as { readonly held: readonly HeldItem[] };
+    if (options.format === 'json') printJson({ held });
+    else print(held.length === 0 ? 'nothing is held' : held.map(formatHeld).join('\n'));
+  });
+  addServerOptions(
+    program.command('problems').description('show what is wrong in the newest commit').addOption(formatOption()),
+  ).action(async (options: Showing) => {
+    const answer = (await getFrom(options, '/operations/problems')) as { commit: string; problems: readonly Problem[] };
+    if (options.format === 'json') printJson(answer);
+    else print([`commit ${answer.commit}`, ...answer.problems.map(formatProblem)].join('\n'));
+  });
+}
+
+function asking(program: Command, usage: string, description: string): Command {
+  const command = program.command(usage).description(description);
+  return addServerOptions(command).option('--reason <words>', 'why; kept with the operation');
+}
+
+function aiming(program: Command, usage: string, description: string): Command {
+  return asking(program, usage, description)
+    .option('--resource <server>', 'only this server')
+    .option('--all', 'every server');
+}
+
+async function ask(options: Asking, operation: string, body: Readonly<Record<string, unknown>>): Promise<void> {
+  const { reason } = options;
+  const answer = await postTo(options, `/operations/${operation}`, {
+    ...body,
+    ...(reason === undefined ? {} : { reason }),
+  });
+  print((answer as { readonly message: string }).message);
+}
+
+function targetOf(
+  instance: string | undefined,
+  { resource, provider, all }: Aiming,
+  choices: string,
+): Readonly<Record<string, unknown>> {
+  const target = { instance, resource, provider, all };
+  const named = Object.entries(target).filter(([, value]) => value !== undefined);
+  if (named.length === 1) return Object.fromEntries(named);
+  throw new CommandFailure(`name exactly one of: ${choices}`);
+}
+
+function formatHeld({ kind, digest, instance, reason, since, resources }: HeldItem): string {
+  const lines = [`${instance ?? 'commit'}: ${kind}, since ${since}`, `    ${reason}`];
+  if (resources.length > 0) lines.push(`    servers: ${resources.join(', ')}`);
+  return [...lines, `    approve with: treeline approve ${digest}`].join('\n');
+}

@@ -1,0 +1,33 @@
+// What commands print: text for people, JSON for programs.
+import { Option } from 'commander';
+import type { Problem } from '../model/problem.ts';
+
+export type Format = 'text' | 'json';
+
+/** Returns the option `--format text|json`. */
+export function formatOption(): Option {
+  return new Option('--format <format>', 'how to print').choices(['text', 'json']).default('text');
+}
+
+/** Prints a line, or several. */
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Prints a value as JSON, indented. */
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value, null, 2));
+}
+
+/** Returns a problem as compilers print theirs: place, severity, message; then the hint and whom it stops. */
+export function formatProblem({ file, line, column, severity, code, message, hint, instances }: Problem): string {
+  const lines = [`${file}:${line}:${column}: ${severity}: ${message} [${code}]`];
+  if (hint !== null) lines.push(`    hint: ${hint}`);
+  if (instances !== undefined && instances.length > 0) lines.push(`    stops: ${instances.join(', ')}`);
+  return lines.join('\n');
+}
+
+/** Returns `1 file`, `2 files`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

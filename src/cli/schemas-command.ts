@@ -1,0 +1,31 @@
+// `treeline schemas`: the schemas that editors use, put where the modelines of a stacks repository point.
+import { cp, mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { counted, print } from './output.ts';
+import { productPath } from './product-files.ts';
+import { fromUserDirectory } from './user-directory.ts';
+
+/** The operator's file is no part of a stacks repository. */
+const NOT_FOR_REPOSITORIES = 'settings.schema.json';
+
+/** Adds the command. */
+export function addSchemasCommand(program: Command): void {
+  program
+    .command('schemas')
+    .description('write the JSON Schemas of all files of a stacks repository into its folder schemas/, for editors')
+    .argument('[directory]', 'where the layout begins', '.')
+    .action(async (directory: string) => {
+      const target = join(fromUserDirectory(directory), 'schemas');
+      const count = await writeSchemas(target);
+      print(`wrote ${counted(count, 'schema')} to ${target}`);
+    });
+}
+
+/** Copies every schema of the layout into a folder, which is made where it is missing; returns how many. */
+export async function writeSchemas(folder: string): Promise<number> {
+  await mkdir(folder, { recursive: true });
+  const names = (await readdir(productPath('schemas'))).filter((name) => name !== NOT_FOR_REPOSITORIES);
+  for (const name of names) await cp(productPath('schemas', name), join(folder, name));
+  return names.length;
+}

@@ -1,0 +1,29 @@
+// `treeline serve`: runs the controller until it is told to stop.
+import type { Command } from 'commander';
+import { TlsFilesError } from '../api/tls/tls-files.ts';
+import { SecretFileError } from '../api/webhook/secret-file.ts';
+import { startController } from '../compose.ts';
+import { loadSettings, SettingsError } from '../load-settings.ts';
+import { createLog } from '../log.ts';
+import { SourceError } from '../source/source.ts';
+import { StoreError } from '../store/store-error.ts';
+import { expecting } from './command-failure.ts';
+import { runUntilSignalled } from './run-until-signalled.ts';
+import { fromUserDirectory } from './user-directory.ts';
+
+/** Adds the command. Exit code 0: stopped cleanly; 3: could not run. */
+export function addServeCommand(program: Command): void {
+  program
+    .command('serve')
+    .description('run the controller')
+    .requiredOption('--config <file>', "the operator's settings, treeline.yaml")
+    .addHelpText('after', '\nSIGTERM or SIGINT stops it cleanly; a second one, a second later, at once.')
+    .action(async ({ config }: { readonly config: string }) => {
+      const settings = await expecting([SettingsError], () => loadSettings(fromUserDirectory(config)));
+      const log = createLog(settings.log.level);
+      const controller = await expecting([SourceError, StoreError, TlsFilesError, SecretFileError], () =>
+        startController(settings, { log }),
+      );
+      await runUntilSignalled(controller, log);
+    });
+}

@@ -1,0 +1,135 @@
+// Talking to a running controller: where it is, and with which certificate.
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { createSecureContext } from 'node:tls';
+import { type Command, Option } from 'commander';
+import { CommandFailure } from './command-failure.ts';
+import { fromUserDirectory } from './user-directory.ts';
+
+const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
+const TIMEOUT_MS = 60_000;
+
+/** As the options of the command line give it; the texts of files are read when a request is made. */
+export interface ServerOptions {
+  readonly server: string;
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
+
+/** Adds the options that say which server, and with which certificate; each may come from the environment. */
+export function addServerOptions(command: Command): Command {
+  for (const option of serverOptions()) command.addOption(option.makeOptionMandatory());
+  return command;
+}
+
+/** Adds the same options to a command that can also do without a server. */
+export function addOptionalServerOptions(command: Command): Command {
+  for (const option of serverOptions()) command.addOption(option);
+  return command;
+}
+
+/** Returns the options where a server is named, else undefined. Throws CommandFailure where only part of them is. */
+export function serverIn(options: Partial<ServerOptions>): ServerOptions | undefined {
+  const { server, cert, key, ca } = options;
+  if (server === undefined) return undefined;
+  if (cert !== undefined && key !== undefined && ca !== undefined) return { server, cert, key, ca };
+  throw new CommandFailure('with --server, --cert, --key and --ca are needed too');
+}
+
+function serverOptions(): Option[] {
+  return [
+    new Option('--server <url>', 'the REST interface, such as https://treeline.example:8443').env('TREELINE_SERVER'),
+    new Option('--cert <file>', "the client's certificate, PEM").env('TREELINE_CERT'),
+    new Option('--key <file>', "the client's private key, PEM").env('TREELINE_KEY'),
+    new Option('--ca <file>', "the authority that signed the server's certificate, PEM").env('TREELINE_CA'),
+  ];
+}
+
+/** Returns the body of a read. Throws CommandFailure with the server's own words. */
+export function getFrom(server: ServerOptions, path: string): Promise<unknown> {
+  return send(server, { method: 'GET', path });
+}
+
+/** Sends a body and returns the answer's. Throws CommandFailure with the server's own words. */
+export function postTo(server: ServerOptions, path: string, body: unknown): Promise<unknown> {
+  return send(server, { method: 'POST', path, body: JSON.stringify(body) });
+}
+
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string;
+}
+
+async function send(options: ServerOptions, { method, path, body }: Sent): Promise<unknown> {
+  const url = addressOf(options.server, path);
+  const credentials = await credentialsOf(options);
+  const headers = { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
+  const sent = request(url, { method, ...credentials, headers, timeout: TIMEOUT_MS }, (response) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    response.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > ANSWER_BYTES_MAX) sent.destroy(new Error(`the answer has more than ${ANSWER_BYTES_MAX} bytes`));
+      else chunks.push(chunk);
+    });
+    response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
+    response.on('error', (error) => reject(unreachable(url, error)));
+  });
+  sent.on('timeout', () => sent.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
+  sent.on('error', (error) => reject(unreachable(url, error)));
+  sent.end(body);
+  return contentOf(await promise, url);
+}
+
+function addressOf(server: string, path: string): URL {
+  if (!URL.canParse(server) || new URL(server).protocol !== 'https:') {
+    throw new CommandFailure(`--server has to be an https:// address, not "${server}"`);
+  }
+  return new URL(path, server);
+}
+
+/** Returns the texts of the files. Tried here, as a request throws in the words of the TLS library where one is wrong. */
+async function credentialsOf(files: ServerOptions): Promise<Pick<ServerOptions, 'cert' | 'key' | 'ca'>> {
+  const [cert = '', key = '', ca = ''] = await Promise.all([files.cert, files.key, files.ca].map(readPem));
+  try {
+    createSecureContext({ cert, key, ca });
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error);
+    const names = `${files.cert}, ${files.key} and ${files.ca}`;
+    throw new CommandFailure(`${names} cannot be used: ${words}; each is a PEM file`, { cause: error });
+  }
+  return { cert, key, ca };
+}
+
+async function readPem(file: string): Promise<string> {
+  try {
+    return await readFile(fromUserDirectory(file), 'utf8');
+  } catch (error) {
+    throw new CommandFailure(`${file} cannot be read: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+function unreachable(url: URL, error: Error): CommandFailure {
+  const advice = 'check --server, --ca, and that the certificate is one that the server lets in';
+  return new CommandFailure(`${url.origin} cannot be asked: ${error.message}; ${advice}`, { cause: error });
+}
+
+function contentOf({ status, text }: { readonly status: number; readonly text: string }, url: URL): unknown {
+  const body = parsed(text);
+  if (status >= 200 && status < 300 && body !== undefined) return body;
+  const message =
+    typeof body === 'object' && body !== null && 'message' in body ? String(body.message) : text.slice(0, 200);
+  throw new CommandFailure(`${url.pathname} answered ${status}: ${message}`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

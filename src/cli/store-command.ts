@@ -1,0 +1,86 @@
+// `treeline store`: a copy of what the controller has recorded, and back again. What Git holds is not in it.
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { loadSettings, SettingsError } from '../load-settings.ts';
+import { HEAD } from '../reconcile/estate-rows.ts';
+import { renewBuildings } from '../reconcile/renew-buildings.ts';
+import type { Settings } from '../settings.ts';
+import { backUpStore } from '../store/back-up-store.ts';
+import { restoreStore } from '../store/restore-store.ts';
+import { countRows, type StoreDocument } from '../store/store-document.ts';
+import { StoreError } from '../store/store-error.ts';
+import { CommandFailure, expecting } from './command-failure.ts';
+import { counted, type Format, formatOption, print, printJson } from './output.ts';
+import { fromUserDirectory } from './user-directory.ts';
+
+interface Options {
+  readonly config: string;
+  readonly format: Format;
+}
+
+interface RestoreOptions extends Options {
+  readonly force?: boolean;
+}
+
+/** Adds the commands. Exit code 0: done; 3: could not run, and nothing was changed. */
+export function addStoreCommand(program: Command): void {
+  const store = program.command('store').description('back up and restore what the controller has recorded');
+  withOptions(store.command('backup'))
+    .description('write everything that is recorded to one file, also while the controller runs')
+    .argument('[target]', 'the file, or a folder to put it in; no file is overwritten', '.')
+    .addHelpText('after', '\nThe file holds no key and no password, but whatever stands in properties and outputs.')
+    .action(async (target: string, options: Options) => await backUp(fromUserDirectory(target), options));
+  withOptions(store.command('restore'))
+    .description('put a backup in the place of what is recorded; the controller must not run')
+    .argument('<backup>', 'a file that "treeline store backup" wrote')
+    .option('--force', 'also over a store that holds rows; its files are kept aside in a folder below')
+    .addHelpText('after', '\nRun it as the user that the controller runs as.')
+    .action(async (backup: string, options: RestoreOptions) => await restore(fromUserDirectory(backup), options));
+}
+
+function withOptions(command: Command): Command {
+  return command.requiredOption('--config <file>', "the operator's settings, treeline.yaml").addOption(formatOption());
+}
+
+async function backUp(target: string, { config, format }: Options): Promise<void> {
+  const settings = await settingsOf(config);
+  const file = fileFor(target, settings);
+  const { document, bytes } = await expecting([StoreError], () => backUpStore(settings.store.directory, file));
+  if (format === 'json') printJson({ file, bytes, ...factsOf(document) });
+  else print(`backed up ${describe(document)}\nto ${file} (${counted(bytes, 'byte')})`);
+}
+
+async function restore(backup: string, { config, format, force = false }: RestoreOptions): Promise<void> {
+  const { directory } = (await settingsOf(config)).store;
+  const now = Date.now();
+  const { document, former } = await expecting([StoreError], () =>
+    restoreStore(directory, backup, { force, now, renew: (rows) => renewBuildings(rows, now) }),
+  );
+  if (format === 'json') printJson({ directory, former, ...factsOf(document) });
+  else print(`restored ${describe(document)}\nto ${directory}`);
+  if (format === 'text' && former !== null) print(`the former files are in ${former}`);
+}
+
+async function settingsOf(config: string): Promise<Settings> {
+  return await expecting([SettingsError], () => loadSettings(fromUserDirectory(config)));
+}
+
+/** A folder gets a file whose name tells controller and time, so that names sort by age and never meet. */
+function fileFor(target: string, { id }: Settings): string {
+  const moment = new Date().toISOString().replaceAll(/[:.]/g, '-');
+  const isFolder = existsSync(target) && statSync(target).isDirectory();
+  const file = isFolder ? join(target, `treeline-${id}-${moment}.backup`) : target;
+  if (existsSync(file)) throw new CommandFailure(`${file} is there already; name another file`);
+  return file;
+}
+
+/** What programs may rely on. */
+function factsOf({ tables }: StoreDocument): { readonly rows: number; readonly commit: string | null } {
+  return { rows: countRows(tables), commit: tables.head.get(HEAD)?.commit ?? null };
+}
+
+function describe(document: StoreDocument): string {
+  const { rows, commit } = factsOf(document);
+  return `${counted(rows, 'row')}, ${commit === null ? 'no commit followed yet' : `followed commit ${commit}`}`;
+}

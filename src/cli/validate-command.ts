@@ -1,0 +1,44 @@
+// `treeline validate`: every mistake of a working directory at once, before it is committed.
+import type { Command } from 'commander';
+import type { Derivation } from '../derive.ts';
+import type { Problem } from '../model/problem.ts';
+import { isClean } from '../model/problem.ts';
+import { deriveDirectory } from './derive-directory.ts';
+import { counted, type Format, formatOption, formatProblem, print, printJson } from './output.ts';
+import { fromUserDirectory } from './user-directory.ts';
+
+const EXIT_PROBLEMS = 1;
+
+/** Adds the command. Exit code 0: clean, warnings allowed; 1: errors; 3: could not run. */
+export function addValidateCommand(program: Command): void {
+  program
+    .command('validate')
+    .description('check a stacks repository: every file, every reference, every stack')
+    .argument('[directory]', 'where the layout begins', '.')
+    .addOption(formatOption())
+    .addHelpText('after', '\nExit code 0: clean (warnings allowed), 1: errors, 3: could not run.')
+    .action(async (directory: string, { format }: { readonly format: Format }) => {
+      const derivation = await deriveDirectory(fromUserDirectory(directory));
+      const { problems } = derivation.isTaken ? derivation.estate : derivation;
+      if (format === 'json') printJson({ files: fileCount(derivation), problems: problems.map(publicProblem) });
+      else printText(problems, derivation);
+      if (!isClean(problems)) process.exitCode = EXIT_PROBLEMS;
+    });
+}
+
+function printText(problems: readonly Problem[], derivation: Derivation): void {
+  for (const problem of problems) print(formatProblem(problem));
+  const errors = problems.filter(({ severity }) => severity === 'error').length;
+  const warnings = problems.length - errors;
+  const files = counted(fileCount(derivation), 'file');
+  print(`${files}, ${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
+}
+
+function fileCount(derivation: Derivation): number {
+  return (derivation.isTaken ? derivation.estate.catalog : derivation.catalog).files.size;
+}
+
+/** The fields that programs may rely on, in a fixed order. */
+function publicProblem({ code, severity, file, line, column, pointer, message, hint }: Problem) {
+  return { code, severity, file, line, column, pointer, message, hint };
+}

@@ -1,0 +1,94 @@
+// Builds every part and wires them: with compose/, the only files that know all implementations. Here are the doors.
+import { startApi } from './api/api.ts';
+import type { Listener } from './api/listener.ts';
+import { openTlsFiles } from './api/tls/tls-files.ts';
+import { createWebhook, type Webhook } from './api/webhook/webhook.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { composeCore, type Parts } from './compose/core.ts';
+import { Opened } from './compose/opened.ts';
+import type { Logger } from './log.ts';
+import { createManagement, type Management } from './management/server.ts';
+import { ServiceError } from './model/service-error.ts';
+import type { Reader } from './service/reader.ts';
+import type { Settings } from './settings.ts';
+import { diskFiles, type Files } from './store/files.ts';
+
+/** A controller that runs. */
+export interface Controller {
+  readonly api: { readonly host: string; readonly port: number };
+  readonly management: { readonly host: string; readonly port: number };
+  /** Null where none was asked for. */
+  readonly webhook: { readonly host: string; readonly port: number } | null;
+  /** What the REST interface answers, without HTTP. */
+  readonly reader: Reader;
+  /** True once reads are served from a good commit, else why not. */
+  ready(): true | string;
+  /** Lets go of everything in order: requests, actions that run, the store. */
+  stop(): Promise<void>;
+}
+
+export interface Surroundings {
+  readonly log: Logger;
+  readonly clock?: Clock;
+  /** Where the store's bytes go; for tests that fill the disk. */
+  readonly files?: Files;
+}
+
+/** Starts a controller. Throws where a part cannot start; what was started before it is stopped again. */
+export async function startController(
+  settings: Settings,
+  { log, clock = systemClock, files = diskFiles }: Surroundings,
+): Promise<Controller> {
+  const opened = new Opened();
+  try {
+    return await compose(settings, { log, clock, files, opened });
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+async function compose(settings: Settings, { log, clock, files, opened }: Parts): Promise<Controller> {
+  const { reader, operator, writer, follower, stopWriting } = await composeCore(settings, {
+    log,
+    clock,
+    files,
+    opened,
+  });
+  const ready = (): true | string => (isReady(reader) ? true : `not ready: ${follower.trouble}`);
+  const tls = opened.add(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
+  const served = await startApi({ ...settings.api, tls: tls.material, reader, operator, writer, clock, log });
+  const api = opened.add(served, (it: Listener) => it.close());
+  tls.follow((material) => api.reload(material));
+  // First, so that writes on their way are answered before the doors close.
+  opened.add(stopWriting, (stop) => stop());
+  const health = await createManagement({ ...settings.management, ready });
+  const management = opened.add(health, (it: Management) => it.close());
+  const webhook = await openWebhook(settings, { log, clock, opened, look: () => follower.look() });
+  const addresses = { api: addressOf(api), management: addressOf(management) };
+  log.info({ ...addresses, ...(webhook === null ? {} : { webhook }) }, 'listening');
+  follower.start();
+  return { ...addresses, webhook, reader, ready, stop: () => opened.close() };
+}
+
+async function openWebhook(
+  { webhook }: Settings,
+  { log, clock, opened, look }: Omit<Parts, 'files'> & { readonly look: () => void },
+): Promise<Controller['webhook']> {
+  if (webhook === null) return null;
+  const hooks = await createWebhook({ ...webhook, look, clock, log });
+  return addressOf(opened.add(hooks, (it: Webhook) => it.close()));
+}
+
+function isReady(reader: Reader): boolean {
+  try {
+    return reader.commit() !== '';
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'not_ready') return false;
+    throw error;
+  }
+}
+
+function addressOf({ host, port }: { readonly host: string; readonly port: number }) {
+  return { host, port };
+}

@@ -1,0 +1,156 @@
+// Everything but the doors: what follows the repository, drives the servers, reads and writes.
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { type Clock, momentOf } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import { createRegistry, type Registry } from '../providers/registry.ts';
+import { createSimulatedProvider } from '../providers/simulated.ts';
+import { approveDeletes } from '../reconcile/approve-deletes.ts';
+import { CommitGate } from '../reconcile/commit-gate.ts';
+import { CurrentEstate } from '../reconcile/current-estate.ts';
+import { Follower } from '../reconcile/follower.ts';
+import { Ledger } from '../reconcile/ledger.ts';
+import { Reconciler } from '../reconcile/reconciler.ts';
+import type { Taker } from '../reconcile/take.ts';
+import { createOperator } from '../service/create-operator.ts';
+import { createReader } from '../service/create-reader.ts';
+import { createWriter } from '../service/create-writer.ts';
+import type { Operator } from '../service/operator.ts';
+import type { Reader } from '../service/reader.ts';
+import type { BranchView } from '../service/write/branch-view.ts';
+import { WriteQueue } from '../service/write/write-queue.ts';
+import type { Writer } from '../service/writer.ts';
+import type { Settings } from '../settings.ts';
+import { createBranchWatch } from '../source/branch-watch.ts';
+import { createGitPublisher } from '../source/git-publisher.ts';
+import { createGitSource, type GitSource } from '../source/git-source.ts';
+import { createPollTimer } from '../source/poll-timer.ts';
+import { parseRepositoryUrl } from '../source/repository-url.ts';
+import type { Trigger } from '../source/source.ts';
+import type { Files } from '../store/files.ts';
+import { createLowdbStore } from '../store/lowdb-store.ts';
+import type { Store } from '../store/store.ts';
+import type { Opened } from './opened.ts';
+
+/** What every part is built with. */
+export interface Parts {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly files: Files;
+  readonly opened: Opened;
+}
+
+/** What the doors need of it. */
+export interface Core {
+  readonly reader: Reader;
+  readonly operator: Operator;
+  readonly writer: Writer;
+  readonly follower: Follower;
+  /** Refuses new writes, and waits for those that are on their way. */
+  stopWriting(): Promise<void>;
+}
+
+/** How long writes that are on their way may take to end when the controller stops. */
+const STOP_WRITING_MS = 8_000;
+
+/** Everything but the doors: what follows the repository, drives the servers, and answers. */
+export async function composeCore(settings: Settings, { log, clock, files, opened }: Parts): Promise<Core> {
+  const store = opened.add(await createLowdbStore(settings.store.directory, { log, files }), (it: Store) => it.close());
+  const registry = opened.add(registryOf(settings, clock), (it: Registry) => it.close());
+  const source = opened.add(await sourceOf(settings, { log, clock }), (it: GitSource) => it.close());
+  const triggers = triggersOf(settings, { log, clock });
+  const current = new CurrentEstate();
+  const ledger = new Ledger(store);
+  const gate = new CommitGate();
+  const reader = createReader({ estate: () => current.get(), rows: ledger, now: () => clock.now() });
+  const { concurrency, graceSeconds, deleteBudget } = settings.execution;
+  const shared = { ledger, gate, clock, log, deleteBudget };
+  const reconciler = new Reconciler({
+    ...shared,
+    registry,
+    concurrency,
+    graceMs: graceSeconds * 1000,
+    random: Math.random,
+    recordOf: (server) => reader.record(server),
+    review: () => follower.review(),
+  });
+  const follower: Follower = new Follower({ ...shared, source, triggers, current, reconciler });
+  opened.add(reconciler, (it) => it.stop(settings.shutdownSeconds * 1000));
+  opened.add(follower, (it) => it.stop());
+  const queue = writeQueueOf(settings, { source, follower, clock });
+  const writer = createWriter({
+    queue: settings.repository.writes === 'off' ? undefined : queue,
+    approveDeletes: (instance, by) =>
+      gate.exclusive(() => approveDeletes(ledger, { instance, by: by.serial, now: clock.now() })),
+    isLeaving: (instance) => ledger.read('leaving', instance) !== undefined,
+    review: () => follower.review(),
+  });
+  const operator = operatorOf({ current, ledger, gate, reconciler, follower, clock });
+  return { reader, operator, writer, follower, stopWriting: () => queue.stop(STOP_WRITING_MS) };
+}
+
+interface WritingParts extends Pick<Core, 'follower'>, Pick<Taker, 'clock'> {
+  readonly source: GitSource;
+}
+
+function writeQueueOf({ repository, store }: Settings, { source, follower, clock }: WritingParts): WriteQueue {
+  const { url, access, branch, directory, writes } = repository;
+  const branchView: BranchView = {
+    newest: (options) => follower.newest(options),
+    estateAt: (commit) => follower.estateAt(commit),
+    fetch: () => source.fetch(null),
+    isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
+  };
+  const publisher = createGitPublisher({ url, access, branch, directory, cache: cacheOf(store), source, clock });
+  return new WriteQueue({ branch: branchView, publisher, clock, mode: writes === 'propose' ? 'propose' : 'commit' });
+}
+
+function operatorOf({
+  current,
+  ledger,
+  gate,
+  reconciler,
+  follower,
+  clock,
+}: Omit<Taker, 'log'> & Pick<Core, 'follower'>): Operator {
+  return createOperator({
+    estate: () => current.get(),
+    refused: () => current.refused,
+    rows: ledger,
+    write: (changes) =>
+      gate.exclusive(async () => {
+        const wanted = changes();
+        await ledger.commit(wanted);
+        return wanted;
+      }),
+    look: (servers) => reconciler.look(servers, randomUUID()),
+    review: () => follower.review(),
+    now: () => clock.now(),
+    moment: () => momentOf(clock.now()),
+  });
+}
+
+function registryOf({ execution }: Settings, clock: Clock): Registry {
+  return createRegistry(execution.providers, ({ options }) => createSimulatedProvider(options, clock));
+}
+
+async function sourceOf(
+  { repository, store }: Settings,
+  { log, clock }: Omit<Parts, 'opened' | 'files'>,
+): Promise<GitSource> {
+  const { url, branch, directory, access } = repository;
+  return createGitSource({ url, branch, directory, access, cache: cacheOf(store), clock, log });
+}
+
+/** A local repository is watched, and polled all the same: a hint that is lost costs time, never a commit. */
+function triggersOf({ repository }: Settings, { log, clock }: Omit<Parts, 'opened' | 'files'>): Trigger[] {
+  const poll = createPollTimer(repository.pollSeconds * 1000, clock);
+  const url = parseRepositoryUrl(repository.url);
+  if (url.kind !== 'local') return [poll];
+  return [poll, createBranchWatch({ path: url.path, branch: repository.branch, log })];
+}
+
+/** Where the local copy of the repository is. */
+function cacheOf(store: Settings['store']): string {
+  return join(store.directory, 'repository');
+}

@@ -1,0 +1,151 @@
+// `treeline client`: a file from a certificate, and registering and listing with a controller that runs.
+import { X509Certificate } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { parseEntry } from '../../src/catalog/parse-entry.ts';
+import { addClientCommand } from '../../src/cli/client-command.ts';
+import { type Credential, createAuthority, issueClientCertificate } from '../../src/development-pki.ts';
+import { isRight } from '../../src/model/entry.ts';
+import { treeline } from '../support/command-line.ts';
+import { runController } from '../support/running-controller.ts';
+import { commandLineOptions } from '../support/server-options.ts';
+import { createSite } from '../support/site.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'stacks/templates/one.yaml': 'resources: { a: { type: Platform::Server, properties: {} } }\n',
+  'stacks/instances/shop.yaml': 'stackTemplate: one\n',
+};
+
+let credential: Credential;
+beforeAll(async () => {
+  const now = Date.now();
+  const authority = await createAuthority({ commonName: 'Authority', now });
+  credential = await issueClientCertificate(authority, { commonName: 'deploy robot', now });
+});
+
+/** Returns the path of a file that holds the text. */
+function fileWith(text: string): string {
+  const path = join(temporaryDirectory(), 'client.crt');
+  writeFileSync(path, text);
+  return path;
+}
+
+/** Runs a command in this process, and returns what it prints. */
+async function run(...args: readonly string[]): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  const printed = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).map((name) =>
+    vi.spyOn(process[name], 'write').mockImplementation((text) => {
+      printed[name] += String(text);
+      return true;
+    }),
+  );
+  const program = new Command('treeline').exitOverride().configureOutput({ writeErr: () => undefined });
+  addClientCommand(program);
+  try {
+    await program.parseAsync(['client', ...args], { from: 'user' });
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+  return printed;
+}
+
+describe('client add, without a server', () => {
+  it('prints a file that holds what the certificate says, and where to save it', async () => {
+    const { serial, fingerprint, cert } = credential;
+    const { stdout, stderr } = await run('add', fileWith(cert), '--role', 'automation-endpoint');
+    expect(stderr).toBe(`# save this as clients/${serial}.yaml, and commit it\n`);
+    expect(stdout.split('\n')[0]).toBe('# yaml-language-server: $schema=../schemas/client.schema.json');
+    const entry = parseEntry(`clients/${serial}.yaml`, '', stdout);
+    expect(isRight(entry)).toBe(true);
+    expect(entry.object).toEqual({
+      name: serial,
+      type: 'client',
+      description: 'deploy robot',
+      role: 'automation-endpoint',
+      fingerprint,
+      serial,
+      tenant: '',
+    });
+  });
+
+  it('takes words, a tenant and tags, however they have to be quoted', async () => {
+    const more = ['--description', 'yes: "no" #1', '--tenant', '007', '--tag', 'lab', 'on'];
+    const { stdout } = await run('add', fileWith(credential.cert), '--role', 'proxy', ...more);
+    expect(parseEntry(`clients/${credential.serial}.yaml`, '', stdout).object).toMatchObject({
+      description: 'yes: "no" #1',
+      tenant: '007',
+      tags: ['lab', 'on'],
+    });
+  });
+
+  it('prints what treeline validate finds nothing wrong with', async () => {
+    const { stdout } = await run('add', fileWith(credential.cert), '--role', 'administrator');
+    const folder = temporaryDirectory();
+    mkdirSync(join(folder, 'clients'));
+    writeFileSync(join(folder, 'tree.yaml'), FILES['tree.yaml']);
+    writeFileSync(join(folder, `clients/${credential.serial}.yaml`), stdout);
+    expect(await treeline(['validate', folder])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it.each([
+    ['a key', () => credential.key],
+    ['nothing', () => ''],
+    ['another text', () => 'hello'],
+  ])('refuses a file that holds %s', async (_what, text) => {
+    await expect(run('add', fileWith(text()), '--role', 'proxy')).rejects.toThrow(
+      /client\.crt is no certificate that can be read: /,
+    );
+  });
+
+  it('refuses a file that is not there, an unknown role, and none', async () => {
+    await expect(run('add', '/nowhere.crt', '--role', 'proxy')).rejects.toThrow(
+      /^\/nowhere\.crt is no certificate .*ENOENT/,
+    );
+    const certificate = fileWith(credential.cert);
+    await expect(run('add', certificate, '--role', 'root')).rejects.toThrow(/Allowed choices are administrator, /);
+    await expect(run('add', certificate)).rejects.toThrow(/'--role <role>' not specified/);
+    await expect(run('add', certificate, '--role', 'proxy', '--server', 'https://localhost')).rejects.toThrow(
+      'with --server, --cert, --key and --ca are needed too',
+    );
+  });
+});
+
+describe('with a controller', () => {
+  it('registers, changes and lists clients, for administrators', async () => {
+    const site = await createSite(FILES);
+    const controller = await runController(site);
+    const commit = await site.repository.git('rev-parse', 'main');
+    await controller.untilDone(commit, 'shop');
+    const options = commandLineOptions(site, controller);
+    const certificateOf = (who: string): string => join(site.folder, 'pki', `${who}.crt`);
+    const serialOf = (who: string): string => new X509Certificate(readFileSync(certificateOf(who))).serialNumber;
+    const proxy = serialOf('proxy');
+
+    const asProxy = commandLineOptions(site, controller, 'proxy');
+    await expect(run('list', ...asProxy)).rejects.toThrow(
+      `/clients answered 403: No client is registered with serial ${proxy} and SHA-256 fingerprint`,
+    );
+    expect(await run('add', certificateOf('proxy'), '--role', 'proxy', '--tag', 'lab', ...options)).toEqual({
+      stdout: `Created: ${proxy}\n`,
+      stderr: '',
+    });
+    expect(await site.repository.git('show', `main:clients/${proxy}.yaml`)).toContain('role: proxy\nfingerprint: ');
+    expect(await run('list', ...asProxy)).toEqual({ stdout: `${proxy}  proxy  demo proxy\n`, stderr: '' });
+    await expect(run('add', certificateOf('proxy'), '--role', 'administrator', ...asProxy)).rejects.toThrow(
+      '/clients answered 403: The role proxy may not write clients; that is for administrator',
+    );
+
+    const { stdout } = await run('list', '--format', 'json', '--role', 'proxy', ...options);
+    expect(JSON.parse(stdout)).toEqual([expect.objectContaining({ serial: proxy, role: 'proxy', tags: ['lab'] })]);
+    const all = [`${proxy}  proxy  demo proxy`, `${serialOf('administrator')}  administrator  `].sort();
+    expect((await run('list', ...options)).stdout).toBe(`${all.join('\n')}\n`);
+
+    await expect(run('add', certificateOf('administrator'), '--role', 'proxy', ...options)).rejects.toThrow(
+      /answered 409: no administrator would be left; the client .* stays one; register another administrator first$/,
+    );
+  });
+});

@@ -1,0 +1,193 @@
+// `treeline store` as an operator uses it, beside a real controller.
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { filesOf, serversOf } from '../support/churned-estate.ts';
+import { type Ended, treeline } from '../support/command-line.ts';
+import { createHttpsClient } from '../support/https-client.ts';
+import { ServingProcess } from '../support/serving-process.ts';
+import { createSite, type Site } from '../support/site.ts';
+
+const WANTED = { release: 1, counts: { shop: 2 } };
+const WAIT = { timeout: 30_000, interval: 100 };
+
+function store(site: Site, ...args: readonly string[]): Promise<Ended> {
+  return treeline(['store', ...args, '--config', site.config], { cwd: site.folder });
+}
+
+/** Starts a controller and waits until the shop is done at the newest commit. */
+async function serveUntilDone(site: Site): Promise<ServingProcess> {
+  const controller = new ServingProcess(site.config);
+  const { request } = createHttpsClient({ port: await controller.port(), ca: site.ca }, site.administrator);
+  const commit = await site.repository.git('rev-parse', 'main');
+  async function look(): Promise<unknown> {
+    const { headers, body } = await request('/stacks/instances/shop/status');
+    return { commit: headers['x-treeline-commit'], status: body };
+  }
+  await expect.poll(look, WAIT).toEqual({ commit, status: 'Done' });
+  return controller;
+}
+
+const LAST = { ...WANTED, release: 99 };
+
+/** Updates the servers again and again, and ends with {@link LAST}. What is built after a backup would have to be adopted. */
+async function commitUntil(over: AbortSignal, { repository }: Site): Promise<void> {
+  for (let release = 2; release < LAST.release && !over.aborted; release++) {
+    await repository.commit(filesOf({ ...WANTED, release }));
+    await sleep(30);
+  }
+  await repository.commit(filesOf(LAST));
+}
+
+/** Returns the release of every server that was made and not removed. */
+function releasesIn({ servers }: Site): Record<string, string> {
+  const lines = readFileSync(servers, 'utf8').trimEnd().split('\n');
+  return Object.fromEntries(
+    lines.map((line) => JSON.parse(line)).map(({ name, properties }) => [name, properties.release]),
+  );
+}
+
+describe('backup and restore', () => {
+  it('go round, beside a controller that works, and lose nothing and build nothing twice', async () => {
+    const site = await createSite(filesOf(WANTED));
+    const controller = await serveUntilDone(site);
+    const commit = await site.repository.git('rev-parse', 'main');
+
+    const backup = await store(site, 'backup', 'mine');
+    expect(backup).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(
+        new RegExp(
+          `^backed up \\d+ rows, followed commit ${commit}\nto ${join(site.folder, 'mine')} \\(\\d+ bytes\\)\n$`,
+        ),
+      ),
+      stderr: '',
+    });
+    expect(statSync(join(site.folder, 'mine')).mode & 0o777).toBe(0o600);
+
+    const beside = await store(site, 'restore', 'mine', '--force');
+    expect(beside).toMatchObject({ code: 3, stdout: '' });
+    expect(beside.stderr).toContain('Stop that controller first. Nothing was restored.');
+
+    expect(await controller.end('SIGTERM')).toBe(0);
+    const refused = await store(site, 'restore', 'mine');
+    expect(refused).toMatchObject({ code: 3, stdout: '' });
+    expect(refused.stderr).toMatch(/^treeline: The store in \S+ holds rows already \(\d+\)\. .*--force/);
+
+    // The machine is lost; the servers are not.
+    for (const name of ['journal', 'repository']) rmSync(join(site.state, name), { recursive: true });
+    await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
+    const restored = await store(site, 'restore', 'mine');
+    expect(restored).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(new RegExp(`^restored \\d+ rows, followed commit ${commit}\nto ${site.state}\n$`)),
+      stderr: '',
+    });
+    const again = await serveUntilDone(site);
+    expect(again.lines.filter(({ to }) => to === 'creating')).toEqual([]);
+    expect(again.lines.filter(({ to }) => to === 'updating')).toHaveLength(Object.keys(serversOf(WANTED)).length);
+    expect(await again.end('SIGTERM')).toBe(0);
+    expect(releasesIn(site)).toEqual(serversOf({ ...WANTED, release: 2 }));
+  }, 120_000);
+
+  it('hold together while commits come and servers change', async () => {
+    const site = await createSite(filesOf(WANTED));
+    const controller = await serveUntilDone(site);
+    const over = new AbortController();
+    const working = commitUntil(over.signal, site);
+    for (const name of ['first', 'second', 'third']) {
+      const { stdout } = await store(site, 'backup', name, '--format', 'json');
+      const commits = (await site.repository.git('rev-list', 'main')).split('\n');
+      expect(commits).toContain(JSON.parse(stdout).commit);
+    }
+    over.abort();
+    await working;
+    await controller.end('SIGKILL');
+    expect(await store(site, 'restore', 'second', '--force')).toMatchObject({ code: 0 });
+    expect(await (await serveUntilDone(site)).end('SIGTERM')).toBe(0);
+    expect(releasesIn(site)).toEqual(serversOf(LAST));
+  }, 120_000);
+
+  it('take back a change whose action had the same number, without leaving it undone', async () => {
+    const site = await createSite(filesOf(WANTED));
+    expect(await (await serveUntilDone(site)).end('SIGTERM')).toBe(0);
+    expect((await store(site, 'backup', 'mine')).code).toBe(0);
+    // Release 2 becomes the second generation, and of the restored rows release 3 does.
+    await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
+    expect(await (await serveUntilDone(site)).end('SIGTERM')).toBe(0);
+    await site.repository.commit(filesOf({ ...WANTED, release: 3 }));
+    const restored = await store(site, 'restore', 'mine', '--force', '--format', 'json');
+    expect(restored.code).toBe(0);
+    const { former, rows, directory } = JSON.parse(restored.stdout);
+    expect({ directory, rows: typeof rows }).toEqual({ directory: site.state, rows: 'number' });
+    expect(readdirSync(former)).toContain('journal');
+    expect(await (await serveUntilDone(site)).end('SIGTERM')).toBe(0);
+    expect(releasesIn(site)).toEqual(serversOf({ ...WANTED, release: 3 }));
+  }, 120_000);
+});
+
+describe('treeline store', () => {
+  it('names its file after controller and time where it is given a folder, and tells programs', async () => {
+    const site = await createSite(filesOf(WANTED));
+    const controller = new ServingProcess(site.config);
+    const { commit } = await controller.logged('commit followed');
+    const { code, stdout } = await store(site, 'backup', '--format', 'json');
+    expect(code).toBe(0);
+    const answer: unknown = JSON.parse(stdout);
+    expect(answer).toEqual({
+      file: expect.stringMatching(/\/treeline-main-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.backup$/),
+      bytes: expect.any(Number),
+      rows: expect.any(Number),
+      commit,
+    });
+    await controller.end('SIGKILL');
+  });
+
+  it('overwrites no file', async () => {
+    const site = await createSite(filesOf(WANTED));
+    const before = readFileSync(site.config, 'utf8');
+    const { code, stderr } = await store(site, 'backup', site.config);
+    expect(code).toBe(3);
+    expect(stderr).toBe(`treeline: ${site.config} is there already; name another file\n`);
+    expect(readFileSync(site.config, 'utf8')).toBe(before);
+  });
+
+  it.each([
+    [['backup'], 'There is no store in'],
+    [['restore', 'no-such-file'], 'There is no backup'],
+    [['restore', 'treeline.yaml'], 'or is no backup'],
+    [['restore'], "missing required argument 'backup'"],
+    [['backup', 'a', 'b'], 'too many arguments'],
+    [['bogus'], "unknown command 'bogus'"],
+  ])('%j ends with 3 and says why', async (args, words) => {
+    const site = await createSite(filesOf(WANTED));
+    const ended = await store(site, ...args);
+    expect(ended).toMatchObject({ code: 3, stdout: '' });
+    expect(ended.stderr).toContain(words);
+    expect(ended.stderr).not.toMatch(/^ +at /m);
+    expect(readdirSync(site.state)).toEqual([]);
+  });
+
+  it('says what is wrong with the settings', async () => {
+    const site = await createSite(filesOf(WANTED));
+    writeFileSync(site.config, 'api: {}\n');
+    const { code, stderr } = await store(site, 'backup');
+    expect(code).toBe(3);
+    expect(stderr).toContain('The settings cannot be used');
+    expect(await treeline(['store', 'backup'])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("'--config <file>' not specified"),
+    });
+  });
+
+  it('tells its commands', async () => {
+    expect((await treeline(['store', '--help'])).stdout).toMatch(/^ {2}backup [\s\S]*^ {2}restore /m);
+    for (const command of ['backup', 'restore']) {
+      const help = await treeline(['store', command, '--help']);
+      expect(help).toMatchObject({ code: 0, stderr: '' });
+      expect(help.stdout).toContain('--config <file>');
+    }
+    expect((await treeline(['store'])).code).toBe(3);
+  });
+});

@@ -1,0 +1,149 @@
+// The command line as people and scripts call it: in a process of its own, on sources whose types are only stripped.
+// What the commands find is tested elsewhere; here it is what they print, where, and their exit codes.
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import packageJson from '../package.json' with { type: 'json' };
+import { ROOT, run, treeline } from './support/command-line.ts';
+import { temporaryDirectory } from './support/temporary-directory.ts';
+
+const SAMPLE = join(ROOT, 'sample-repo');
+
+const COMMANDS = [
+  ...['demo', 'serve', 'validate', 'explain', 'schemas', 'store', 'status', 'held', 'problems'],
+  ...['approve', 'accept-history', 'suspend', 'resume', 'retry', 'adopt'],
+];
+
+/** A copy of the sample in which one instance names a template that is not there. */
+function sampleWithMistake(): string {
+  const directory = temporaryDirectory();
+  cpSync(SAMPLE, directory, { recursive: true });
+  writeFileSync(join(directory, 'stacks/instances/wrong.yaml'), 'description: Wrong\nstackTemplate: shopp\n');
+  return directory;
+}
+
+function textsIn(directory: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(readdirSync(directory).map((name) => [name, readFileSync(join(directory, name), 'utf8')]));
+}
+
+describe('treeline', () => {
+  it('tells its commands and its version', async () => {
+    const help = await treeline(['--help']);
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    for (const command of COMMANDS) {
+      expect(help.stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+    }
+    expect(await treeline(['--version'])).toMatchObject({ code: 0, stdout: `${packageJson.version}\n` });
+  });
+
+  it.each([
+    ['no command that it has', ['bogus'], "unknown command 'bogus'"],
+    ['no option that it has', ['validate', '--bogus'], "unknown option '--bogus'"],
+    ['no argument where one is needed', ['explain'], "missing required argument 'node'"],
+    ['a format that it has not', ['validate', '--format', 'xml'], 'xml'],
+    ['a missing required option', ['serve'], '--config'],
+    ['a settings file that is not there', ['serve', '--config', 'no-such.yaml'], 'no-such.yaml'],
+    ['a directory that is not there', ['validate', 'no-such-directory'], 'no-such-directory'],
+    ['a node that is not there', ['explain', 'prod-web-5', '--dir', SAMPLE], 'did you mean "prod-web-'],
+    ['a key that is not there', ['explain', 'prod-web-4', 'cpu', '--dir', SAMPLE], 'did you mean "cpus"'],
+  ])('called with %s ends with 3 and says so', async (_, args, words) => {
+    const ended = await treeline(args);
+    expect(ended).toMatchObject({ code: 3, stdout: '' });
+    expect(ended.stderr).toContain(words);
+    expect(ended.stderr).not.toMatch(/^ +at /m);
+  });
+});
+
+describe('treeline validate', () => {
+  it('ends with 0 for a right directory', async () => {
+    expect(await treeline(['validate', SAMPLE])).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+ files, 0 errors, 0 warnings\n$/),
+      stderr: '',
+    });
+  });
+
+  it('ends with 1 for a wrong one, and prints place, message, hint and whom it stops', async () => {
+    const { code, stdout, stderr } = await treeline(['validate', sampleWithMistake()]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    expect(stdout.split('\n').slice(0, 3)).toEqual([
+      'stacks/instances/wrong.yaml:2:16: error: there is no stack template "shopp" [unknown_template]',
+      '    hint: did you mean "shop"?',
+      '    stops: wrong',
+    ]);
+    expect(stdout).toMatch(/files, 1 error, 0 warnings\n$/);
+  });
+
+  it('prints JSON for programs', async () => {
+    const { code, stdout } = await treeline(['validate', '--format', 'json', sampleWithMistake()]);
+    expect(code).toBe(1);
+    const answer: unknown = JSON.parse(stdout);
+    expect(answer).toEqual({
+      files: expect.any(Number),
+      problems: [
+        {
+          code: 'unknown_template',
+          severity: 'error',
+          file: 'stacks/instances/wrong.yaml',
+          line: 2,
+          column: 16,
+          pointer: '/stackTemplate',
+          message: 'there is no stack template "shopp"',
+          hint: 'did you mean "shop"?',
+        },
+      ],
+    });
+  });
+
+  it('begins where the person stands, also as a script of npm', async () => {
+    const directory = sampleWithMistake();
+    expect((await treeline(['validate'], { cwd: directory })).stdout).toContain('wrong.yaml:2:16');
+    const asScript = await run('npm', ['--prefix', ROOT, 'run', '-s', 'treeline', '--', 'validate', '.'], {
+      cwd: directory,
+    });
+    expect(asScript.stdout).toContain('wrong.yaml:2:16');
+    expect(asScript.code).toBe(1);
+  });
+
+  it("takes no notice of another package's npm", async () => {
+    const env = { INIT_CWD: SAMPLE, npm_package_name: 'other', npm_lifecycle_event: 'test' };
+    const { stdout } = await treeline(['validate'], { cwd: sampleWithMistake(), env });
+    expect(stdout).toContain('wrong.yaml:2:16');
+  });
+});
+
+describe('treeline explain', () => {
+  it('prints a value, where it comes from, and what it hides', async () => {
+    expect(await treeline(['explain', 'prod-web-4', 'log_level', '--dir', SAMPLE])).toEqual({
+      code: 0,
+      stdout: [
+        'log_level = "debug"',
+        '    from clientcert prod-web-4 (types/clientcert/prod-web-4.yaml:5)',
+        '    over environment production (types/environment/production.yaml:3): "warning"',
+        '    over common global (types/common/global.yaml:6): "info"',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+  });
+
+  it('prints a whole record as JSON', async () => {
+    const { stdout } = await treeline(['explain', 'lab-db', '--dir', SAMPLE, '--format', 'json']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      name: { value: 'lab-db', type: 'clientcert', file: null, line: null },
+      location: { value: 'lab', file: 'types/clientcert/lab-db.yaml' },
+    });
+  });
+});
+
+describe('treeline schemas', () => {
+  it("writes the schemas of all files of the layout, and not that of the operator's", async () => {
+    const directory = join(temporaryDirectory(), 'stacks');
+    mkdirSync(directory);
+    const { code, stdout } = await treeline(['schemas', '.'], { cwd: directory });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(join(directory, 'schemas')) });
+    const { 'settings.schema.json': settings, ...layout } = textsIn(join(ROOT, 'schemas'));
+    expect(settings).toBeDefined();
+    expect(textsIn(join(directory, 'schemas'))).toEqual(layout);
+  });
+});

@@ -1,0 +1,79 @@
+// The package as npm would publish it: plain JavaScript, everything the command needs, and nothing that it does not.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import packageJson from '../package.json' with { type: 'json' };
+import { type Ended, ROOT, run } from './support/command-line.ts';
+
+let folder = '';
+let installed = '';
+
+/** Packs, and unpacks below a node_modules, where Node strips no types. Beside it is what package.json asks for, no more. */
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'treeline-packed-'));
+  installed = join(folder, 'node_modules/treeline');
+  mkdirSync(installed, { recursive: true });
+  const packed = await run('npm', ['pack', '--json', '--pack-destination', folder]);
+  expect(packed.code, packed.stderr).toBe(0);
+  const file = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
+  const unpacked = await run('tar', ['-xzf', file, '-C', installed, '--strip-components=1'], { cwd: folder });
+  expect(unpacked.code, unpacked.stderr).toBe(0);
+  for (const name of Object.keys(packageJson.dependencies)) {
+    const link = join(folder, 'node_modules', name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules', name), link);
+  }
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function treeline(...args: readonly string[]): Promise<Ended> {
+  return run(process.execPath, [join(installed, packageJson.bin.treeline), ...args], { cwd: folder });
+}
+
+it('has a command that can be called by its name', () => {
+  const command = join(installed, packageJson.bin.treeline);
+  expect(statSync(command).mode & 0o111).toBe(0o111);
+  expect(readFileSync(command, 'utf8').split('\n')[0]).toBe('#!/usr/bin/env node');
+});
+
+it('holds no TypeScript, no tests, and none of the files that only a clone needs', () => {
+  const files = readdirSync(installed, { recursive: true }).map(String);
+  expect(files.filter((name) => /\.ts$|^src|^test|tsconfig|biome|vitest|package-lock/.test(name))).toEqual([]);
+  expect(readdirSync(installed).sort()).toEqual([
+    'CHANGELOG.md',
+    'LICENSE',
+    'README.md',
+    'dist',
+    'docs',
+    'package.json',
+    'sample-repo',
+    'schemas',
+  ]);
+});
+
+it('shows its help and its version', async () => {
+  const help = await treeline('--help');
+  expect(help).toMatchObject({ code: 0, stderr: '' });
+  expect(help.stdout).toMatch(/^Usage: treeline /);
+  expect(await treeline('--version')).toMatchObject({ code: 0, stdout: `${packageJson.version}\n` });
+});
+
+it('validates the sample that it brings', async () => {
+  const ended = await treeline('validate', join(installed, 'sample-repo'));
+  expect(ended).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(' 0 errors, 0 warnings') });
+});
+
+it('writes the schemas that it brings', async () => {
+  const ended = await treeline('schemas', folder);
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  expect(existsSync(join(folder, 'schemas/stack-instance.schema.json'))).toBe(true);
+});
+
+it('loads everything that the controller is made of', async () => {
+  const ended = await treeline('serve', '--config', 'no-such.yaml');
+  expect(ended.code).toBe(3);
+  expect(ended.stderr).toContain('no-such.yaml');
+});

@@ -1,0 +1,52 @@
+// Runs commands as a person would, in a process of their own, and tells how they ended.
+import { execFile } from 'node:child_process';
+
+const TIMEOUT_MS = 60_000;
+const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
+
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  /** Where the person stands. */
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The root of the repository. */
+export const ROOT = new URL('../..', import.meta.url).pathname.replace(/\/$/, '');
+
+/**
+ * Runs a program and resolves when it has ended, whatever its exit code; -1 where a signal ended it. What npm told the
+ * tests in the environment is not passed on. Rejects where the program cannot be started.
+ */
+export function run(file: string, args: readonly string[], { cwd = ROOT, env = {} }: RunOptions = {}): Promise<Ended> {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_|INIT_CWD|TREELINE_|VITEST|NODE_)/.test(name),
+  );
+  const options = {
+    cwd,
+    env: { ...Object.fromEntries(inherited), ...env },
+    timeout: TIMEOUT_MS,
+    maxBuffer: OUTPUT_BYTES_MAX,
+  };
+  return new Promise((resolve, reject) => {
+    execFile(file, args, options, (error, stdout, stderr) => {
+      if (typeof error?.code === 'string') reject(error);
+      else resolve({ code: exitCodeOf(error), stdout, stderr });
+    });
+  });
+}
+
+function exitCodeOf(error: { readonly code?: unknown } | null): number {
+  if (error === null) return 0;
+  return typeof error.code === 'number' ? error.code : -1;
+}
+
+/** Runs `treeline` out of the sources, on the Node that runs the tests. */
+export function treeline(args: readonly string[], options?: RunOptions): Promise<Ended> {
+  return run(process.execPath, [`${ROOT}/src/cli.ts`, ...args], options);
+}

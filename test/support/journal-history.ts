@@ -1,0 +1,42 @@
+// What a store's journal tells of the past: every version of every row, in order. Only for journals that were never
+// replaced by a snapshot.
+import { readFileSync } from 'node:fs';
+import { invariant } from '../../src/model/invariant.ts';
+import type { RowKind, Rows } from '../../src/model/recorded.ts';
+import { frameAt } from '../../src/store/frame.ts';
+
+/** A row as one commit has left it; null: removed. */
+export type Version = {
+  readonly [Kind in RowKind]: { readonly kind: Kind; readonly name: string; readonly value: Rows[Kind] | null };
+}[RowKind];
+
+export interface History {
+  /** The records as they stand in the file, each with its length and checksum; without a torn tail. */
+  readonly records: readonly string[];
+  readonly versions: readonly Version[];
+}
+
+/** Returns what the journal holds. */
+export function readHistory(path: string): History {
+  const bytes = readFileSync(path);
+  const head = frameAt(bytes, 0);
+  invariant(JSON.stringify(head?.value).endsWith('"after":0}'), 'the journal goes back to the beginning');
+  const records: string[] = [];
+  const versions: Version[] = [];
+  let at = head?.end ?? 0;
+  for (let frame = frameAt(bytes, at); frame !== undefined; frame = frameAt(bytes, at)) {
+    records.push(bytes.toString('utf8', at, frame.end));
+    const { rows } = frame.value as { readonly rows: readonly (readonly [RowKind, string, Version['value']])[] };
+    for (const [kind, name, value] of rows) versions.push({ kind, name, value } as Version);
+    at = frame.end;
+  }
+  return { records, versions };
+}
+
+/** Returns the versions of one kind. */
+export function versionsOf<Kind extends RowKind>(
+  { versions }: History,
+  kind: Kind,
+): readonly Extract<Version, { kind: Kind }>[] {
+  return versions.filter((version): version is Extract<Version, { kind: Kind }> => version.kind === kind);
+}

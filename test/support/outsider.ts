@@ -1,0 +1,57 @@
+// Somebody who pushes to a repository with the real git, all the time, from a clone of their own.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runGit } from './git-repository.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+/** Between two pushes, at most: long enough that others come in between, and never foreseeable. */
+const PAUSE_MS_MAX = 300;
+
+export interface Outsider {
+  /** Ends the pushing, and resolves with how many commits arrived. */
+  stop(): Promise<number>;
+}
+
+/** Starts pushing commits of a file `outsider.txt` to the branch `main`. Call it in a test. */
+export async function startOutsider(url: string): Promise<Outsider> {
+  const clone = join(temporaryDirectory(), 'clone');
+  await runGit(['clone', '--quiet', url, clone]);
+  const over = new AbortController();
+  const pushing = pushUntil(clone, over.signal);
+  // Whoever stops it hears of a failure.
+  pushing.catch(() => over.abort());
+  return {
+    stop() {
+      over.abort();
+      return pushing;
+    },
+  };
+}
+
+async function pushUntil(clone: string, over: AbortSignal): Promise<number> {
+  let count = 0;
+  while (!over.aborted) {
+    await writeFile(join(clone, 'outsider.txt'), `${count}\n`);
+    await runGit(['-C', clone, 'add', '.']);
+    await runGit(['-C', clone, 'commit', '--quiet', '-m', `Outside ${count}`]);
+    await pushAgainAndAgain(clone);
+    count += 1;
+    await sleep(Math.random() * PAUSE_MS_MAX);
+  }
+  return count;
+}
+
+/** People do the same: push, and where somebody else was faster, rebase and push again. */
+async function pushAgainAndAgain(clone: string): Promise<void> {
+  for (let attempt = 0; attempt < 1_000; attempt += 1) {
+    try {
+      await runGit(['-C', clone, 'push', '--quiet']);
+      return;
+    } catch (error) {
+      if (!/rejected|cannot lock ref/.test(String(error))) throw error;
+      await runGit(['-C', clone, 'pull', '--quiet', '--rebase']);
+    }
+  }
+  throw new Error('the branch was never free');
+}

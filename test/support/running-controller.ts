@@ -1,0 +1,116 @@
+// The whole controller on a site, in the process of the test: started by compose.ts, asked over real TLS as an
+// administrator. What it did outside is read from the file of the simulated provider.
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, onTestFinished } from 'vitest';
+import { type Controller, startController } from '../../src/compose.ts';
+import { loadSettings } from '../../src/load-settings.ts';
+import { createLog } from '../../src/log.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import type { ExecutionSettings, ProviderSettings, Settings } from '../../src/settings.ts';
+import { createHttpsClient, type HttpsClient, type Reply } from './https-client.ts';
+import type { Site } from './site.ts';
+
+/** How long an end state is waited for. */
+export const PATIENCE = { timeout: 20_000, interval: 25 };
+
+export interface RunningController extends HttpsClient {
+  readonly controller: Controller;
+  /** Every line that was logged. */
+  readonly lines: readonly JsonMap[];
+  get(path: string): Promise<Reply>;
+  /** Sends a body as JSON. */
+  post(path: string, body: JsonMap): Promise<Reply>;
+  /** What `/stacks/instances/<name>/status` answers; the code of the error where it is one. */
+  status(instance: string): Promise<unknown>;
+  /** State by server name. */
+  states(instance: string): Promise<Readonly<Record<string, string>>>;
+  /** Resolves once these instances are `Done` at that commit. */
+  untilDone(commit: string, ...instances: readonly string[]): Promise<void>;
+  /** Resolves once a line with this message has been logged, and returns the newest. */
+  logged(message: string): Promise<JsonMap>;
+  stop(): Promise<void>;
+}
+
+/** Starts a controller, which does not outlive the running test. `execution` is laid over the site's settings. */
+export async function runController(
+  site: Site,
+  change: (settings: Settings) => Settings = (settings) => settings,
+): Promise<RunningController> {
+  const lines: JsonMap[] = [];
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+  const controller = await startController(change(await loadSettings(site.config)), { log });
+  onTestFinished(() => controller.stop());
+  const { request } = createHttpsClient({ port: controller.api.port, ca: site.ca }, site.administrator);
+  const get = (path: string): Promise<Reply> => request(path);
+  const post = (path: string, body: JsonMap): Promise<Reply> =>
+    request(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+  const status = async (instance: string): Promise<unknown> =>
+    codeOf(await get(`/stacks/instances/${instance}/status`));
+  return {
+    ...{ controller, lines, request, get, post, status },
+    stop: () => controller.stop(),
+    async states(instance) {
+      const { body } = await get(`/stacks/instances/${instance}/status/full`);
+      const groups = Object.values(body as Readonly<Record<string, Readonly<Record<string, { state: string }>>>>);
+      return Object.fromEntries(
+        groups.flatMap((group) => Object.entries(group)).map(([name, { state }]) => [name, state]),
+      );
+    },
+    async untilDone(commit, ...instances) {
+      await expect.poll(() => followed(request), PATIENCE).toBe(commit);
+      for (const instance of instances) await expect.poll(() => status(instance), PATIENCE).toBe('Done');
+    },
+    async logged(message) {
+      const find = (): JsonMap | undefined => lines.findLast(({ msg }) => msg === message);
+      await expect.poll(find, PATIENCE).toBeDefined();
+      return find() ?? {};
+    },
+  };
+}
+
+/** Returns settings whose one provider is changed, for {@link runController}. */
+export function withProvider(
+  options: Partial<ProviderSettings['options']>,
+  retry: Partial<ExecutionSettings['retry']> = {},
+): (settings: Settings) => Settings {
+  return (settings) => {
+    const change = (entry: ProviderSettings): ProviderSettings => ({
+      ...entry,
+      options: { ...entry.options, ...options },
+      retry: { ...entry.retry, ...retry },
+    });
+    return { ...settings, execution: { ...settings.execution, providers: settings.execution.providers.map(change) } };
+  };
+}
+
+/** A change of what exists. */
+export interface Effect {
+  readonly server: string;
+  readonly operation: 'create' | 'update' | 'delete';
+  readonly properties: Readonly<Record<string, unknown>> | null;
+}
+
+/** Returns what was done to servers since the provider was opened last, in order; what was there before comes first. */
+export function effectsIn({ servers }: Site): Effect[] {
+  if (!existsSync(servers)) return [];
+  const lines = readFileSync(servers, 'utf8').split('\n').slice(0, -1);
+  return lines.map((line) => {
+    const { name, properties, actions } = JSON.parse(line);
+    const [, operation] = /\.(create|update|delete)(?:\.|$)/.exec(actions.at(-1).slice(name.length)) ?? [];
+    return { server: name, operation: operation as Effect['operation'], properties };
+  });
+}
+
+/** Returns what exists: the properties of each server, by name. */
+export function existing(site: Site): Readonly<Record<string, Effect['properties']>> {
+  const servers = new Map(effectsIn(site).map(({ server, properties }) => [server, properties]));
+  return Object.fromEntries([...servers].filter(([, properties]) => properties !== null).sort());
+}
+
+async function followed(request: HttpsClient['request']): Promise<unknown> {
+  return (await request('/tree/')).headers['x-treeline-commit'];
+}
+
+function codeOf({ status, body }: Reply): unknown {
+  return status === 200 ? body : (body as { readonly error?: string }).error;
+}

@@ -1,0 +1,134 @@
+// A branch in memory that a write queue writes to: derived commit by commit as the follower does it, and pushed to by a
+// script, so that every answer of a remote can be had at will.
+import type { Estate } from '../../src/estate/estate.ts';
+import type { BranchView } from '../../src/service/write/branch-view.ts';
+import {
+  type NewCommit,
+  OutcomeUnknownError,
+  type PreparedCommits,
+  type Publisher,
+  PushRefusedError,
+} from '../../src/source/publisher.ts';
+import { type Commit, SourceError } from '../../src/source/source.ts';
+import { type TextChanges, TextRepository } from './text-repository.ts';
+
+/** What becomes of a push. `lose`: it is taken and the answer lost; `drop`: nobody knows, and it is not there. */
+export type PushStep =
+  | 'take'
+  | 'lose'
+  | 'drop'
+  | 'refuse'
+  | 'fail'
+  | ((push: PreparedCommits) => Promise<boolean> | boolean);
+
+interface Entry {
+  readonly commit: string;
+  readonly estate: Estate;
+  /** Null: an outsider's. */
+  readonly made: NewCommit | null;
+}
+
+export class ScriptedRemote implements Publisher {
+  readonly #texts = new TextRepository();
+  readonly #history: Entry[] = [];
+  readonly #prepared = new Map<string, NewCommit>();
+  /** What becomes of the next pushes; then all are taken. */
+  readonly steps: PushStep[] = [];
+  /** Every push, as the commits that were sent. */
+  readonly pushes: (readonly string[])[] = [];
+  readonly proposals = new Map<string, readonly NewCommit[]>();
+  /** Called at every look at the branch; may throw. */
+  onLook: () => void | Promise<void> = () => undefined;
+  /** Called when a commit is waited for; may throw. */
+  onArrival: () => void | Promise<void> = () => undefined;
+  /** Called when the remote is asked where the branch is; may throw. */
+  onFetch: () => void | Promise<void> = () => undefined;
+
+  constructor(files: TextChanges) {
+    this.outside(files);
+  }
+
+  /** The subjects of what was written here, oldest first. */
+  get written(): readonly string[] {
+    return this.#history.flatMap(({ made }) => (made === null ? [] : [made.message.split('\n')[0] ?? '']));
+  }
+
+  get head(): Estate {
+    const estate = this.#history.at(-1)?.estate;
+    if (estate === undefined) throw new Error('there is no commit');
+    return estate;
+  }
+
+  readonly branch: BranchView = {
+    newest: async () => {
+      await this.onLook();
+      return this.head;
+    },
+    estateAt: async (commit) => {
+      await this.onArrival();
+      if (!this.#has(commit)) throw new Error(`${commit} is not on the branch`);
+      return this.head;
+    },
+    fetch: async () => {
+      await this.onFetch();
+      return { commit: this.head.commit } as Commit;
+    },
+    isAncestor: async (ancestor) => this.#has(ancestor),
+  };
+
+  /** Somebody else pushes. */
+  outside(changes: TextChanges): void {
+    this.#add(`outside-${this.#history.length}`, changes, null);
+  }
+
+  async prepare(base: string, commits: readonly NewCommit[]): Promise<PreparedCommits> {
+    const names = commits.map((commit) => {
+      const name = `write-${this.#prepared.size + 1}`;
+      this.#prepared.set(name, commit);
+      return name;
+    });
+    return { base, commits: names, pack: new Uint8Array() };
+  }
+
+  async push(prepared: PreparedCommits, proposal?: string): Promise<boolean> {
+    this.pushes.push(prepared.commits);
+    const step = this.steps.shift() ?? 'take';
+    if (typeof step === 'function') return await step(prepared);
+    if (step === 'refuse') throw new PushRefusedError('the hook says no');
+    if (step === 'fail') throw new SourceError('nothing listens there');
+    const isTaken = step !== 'drop' && this.take(prepared, proposal);
+    if (step === 'take') return isTaken;
+    throw new OutcomeUnknownError('the connection broke off');
+  }
+
+  /** Takes a push as git would. */
+  take({ base, commits }: PreparedCommits, proposal?: string): boolean {
+    const made = commits.map((commit) => this.made(commit));
+    if (proposal !== undefined) {
+      this.proposals.set(proposal, made);
+      return true;
+    }
+    if (this.head.commit === commits.at(-1)) return true;
+    if (this.head.commit !== base) return false;
+    commits.forEach((commit, index) => {
+      const edits = made[index]?.edits ?? [];
+      this.#add(commit, Object.fromEntries(edits.map(({ path, text }) => [path, text])), made[index] ?? null);
+    });
+    return true;
+  }
+
+  /** Returns what was to be committed under that name. */
+  made(commit: string): NewCommit {
+    const made = this.#prepared.get(commit);
+    if (made === undefined) throw new Error(`${commit} was never prepared`);
+    return made;
+  }
+
+  #has(commit: string): boolean {
+    return this.#history.some((entry) => entry.commit === commit);
+  }
+
+  #add(commit: string, changes: TextChanges, made: NewCommit | null): void {
+    this.#history.push({ commit, estate: { ...this.#texts.commit(changes), commit }, made });
+  }
+}
