@@ -1,0 +1,131 @@
+// What a commit costs is what it changes, however large the estate is. Counted on the whole controller: a real Git
+// repository, the embedded store and its journal, and a provider that answers at once.
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { ensureCredentials } from '../src/cli/demo/credentials.ts';
+import { type Controller, startController } from '../src/compose.ts';
+import { loadSettings } from '../src/load-settings.ts';
+import { createLog } from '../src/log.ts';
+import { isMap, type JsonMap } from '../src/model/json.ts';
+import { frameAt } from '../src/store/frame.ts';
+import { estateFiles, instancePath, instanceText, rolePath, roleText } from './support/estate-repository.ts';
+import { createGitRepository, type FileChanges, type GitRepository } from './support/git-repository.ts';
+
+/** Ten instances share each template, role and environment. */
+const SIZE = { instances: 1_000, servers: 2, kinds: 100 };
+const WAIT = { timeout: 60_000, interval: 50 };
+
+const SETTINGS = `
+api: { host: 127.0.0.1, port: 0, tls: { key: pki/server.key, cert: pki/server.crt, clientCa: pki/ca.crt } }
+management: { host: 127.0.0.1, port: 0 }
+repository: { url: stacks.git, branch: main, pollSeconds: 1 }
+store: { kind: lowdb, directory: state }
+execution:
+  concurrency: 200
+  providers:
+    - { name: instant, provider: simulated, concurrency: 200, options: { createMs: 0, updateMs: 0, deleteMs: 0 } }
+`;
+
+/** A row as the journal has it. */
+type JournalRow = readonly [kind: string, name: string, value: JsonMap | null];
+
+let folder: string;
+let repository: GitRepository;
+let controller: Controller;
+const lines: JsonMap[] = [];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'treeline-'));
+  repository = await createGitRepository(join(folder, 'stacks.git'));
+  await repository.commit(estateFiles(SIZE));
+  await ensureCredentials(join(folder, 'pki'), Date.now());
+  writeFileSync(join(folder, 'treeline.yaml'), SETTINGS);
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+  controller = await startController(await loadSettings(join(folder, 'treeline.yaml'), {}), { log });
+  await quiet({ commits: 1 });
+  return async () => {
+    await controller.stop();
+    rmSync(folder, { recursive: true });
+  };
+}, 120_000);
+
+function followed(): readonly JsonMap[] {
+  return lines.filter(({ msg }) => msg === 'commit followed');
+}
+
+/** Waits until so many commits were followed and every server is done. */
+async function quiet({ commits }: { readonly commits: number }): Promise<void> {
+  await vi.waitFor(() => expect(followed().length).toBe(commits), WAIT);
+  await vi.waitFor(() => {
+    const statuses = new Set(controller.reader.instances().map(({ name }) => controller.reader.status(name)));
+    expect(statuses).toEqual(new Set(['Done']));
+  }, WAIT);
+}
+
+/** Pushes a change, and returns what following it cost and every row that was written until all was done again. */
+async function push(changes: FileChanges): Promise<{ cost: JsonMap | undefined; rows: readonly JournalRow[] }> {
+  const journal = join(folder, 'state', 'journal');
+  const start = statSync(journal).size;
+  const commits = followed().length + 1;
+  await repository.commit(changes);
+  await quiet({ commits });
+  return { cost: followed().at(-1), rows: rowsFrom(readFileSync(journal), start) };
+}
+
+function rowsFrom(journal: Buffer, start: number): readonly JournalRow[] {
+  const rows: JournalRow[] = [];
+  for (let at = start; at < journal.length; ) {
+    const frame = frameAt(journal, at);
+    if (frame === undefined || !isMap(frame.value)) throw new Error('the journal was begun anew meanwhile');
+    rows.push(...(frame.value.rows as unknown as readonly JournalRow[]));
+    at = frame.end;
+  }
+  return rows;
+}
+
+/** The states that the rows of each server went through, and how often other rows were written. */
+function written(rows: readonly JournalRow[]): Readonly<Record<string, readonly unknown[]>> {
+  const byName = Map.groupBy(rows, ([kind, name]) => `${kind} ${name}`);
+  return Object.fromEntries([...byName].map(([name, all]) => [name, all.map(([, , value]) => value?.state)]));
+}
+
+test('the first commit costs the whole estate', () => {
+  expect(followed()[0]).toMatchObject({
+    filesParsed: SIZE.instances + 3 * SIZE.kinds + 4,
+    instancesExpanded: SIZE.instances,
+    recordsMerged: SIZE.instances * SIZE.servers,
+    servers: SIZE.instances * SIZE.servers,
+  });
+});
+
+describe('of an estate of 1,000 instances', () => {
+  test('a change of one instance costs that instance', async () => {
+    const changed = instanceText({ kind: 7, servers: SIZE.servers, version: '2' });
+    const { cost, rows } = await push({ [instancePath(7)]: changed });
+    expect(cost).toMatchObject({ blobsRead: 1, filesParsed: 1, instancesExpanded: 1, servers: SIZE.servers });
+    expect(cost?.recordsMerged).toBeLessThanOrEqual(SIZE.servers);
+    expect(written(rows)).toEqual({
+      'head head': [undefined],
+      'server instance-7-web-1': ['pending', 'updating', 'done'],
+      'server instance-7-web-2': ['pending', 'updating', 'done'],
+    });
+    expect(cost?.journalBytes).toBeLessThan(10_000);
+  });
+
+  test('a change of configuration costs those who draw on it, and writes no more than the head', async () => {
+    const { cost, rows } = await push({ [rolePath(7)]: roleText(9000) });
+    const users = SIZE.instances / SIZE.kinds;
+    expect(cost).toMatchObject({ blobsRead: 1, filesParsed: 1, instancesExpanded: users, servers: 0 });
+    expect(written(rows)).toEqual({ 'head head': [undefined] });
+    expect(controller.reader.value('instance-7-web-1', 'port')).toBe(9000);
+    expect(cost?.journalBytes).toBeLessThan(1_000);
+  });
+
+  test('another file costs nothing', async () => {
+    const { cost, rows } = await push({ 'README.md': '# Stacks\n' });
+    expect(cost).toMatchObject({ blobsRead: 0, filesParsed: 0, instancesExpanded: 0, recordsMerged: 0, servers: 0 });
+    expect(written(rows)).toEqual({ 'head head': [undefined] });
+  });
+});

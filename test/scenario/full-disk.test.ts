@@ -1,0 +1,183 @@
+// The whole controller on a disk that fills up and gets room again. Writes of the store fail as those of a full disk do,
+// with half of the bytes written; everything else is real.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { type Controller, startController } from '../../src/compose.ts';
+import { loadSettings } from '../../src/load-settings.ts';
+import { createLog } from '../../src/log.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import { diskFiles, type Files } from '../../src/store/files.ts';
+import { filesOf, serversOf } from '../support/churned-estate.ts';
+import { createHttpsClient } from '../support/https-client.ts';
+import { readHistory, versionsOf } from '../support/journal-history.ts';
+import { createSite, type Site } from '../support/site.ts';
+
+const WAIT = { timeout: 30_000, interval: 50 };
+const EMPTY = { release: 1, counts: { shop: 0 } };
+const LARGER = { release: 1, counts: { shop: 4 } };
+
+/** The machine's disk, until it is full. */
+class FillingDisk implements Files {
+  readonly read = diskFiles.read;
+  readonly rename = diskFiles.rename;
+  readonly syncDirectory = diskFiles.syncDirectory;
+  /** Asked before every write, with its text. */
+  isFull: (text: string) => boolean = () => false;
+  failures = 0;
+
+  async create(path: string) {
+    return this.#watched(await diskFiles.create(path));
+  }
+
+  async open(path: string) {
+    return this.#watched(await diskFiles.open(path));
+  }
+
+  #watched(file: Awaited<ReturnType<Files['open']>>) {
+    const append = async (bytes: Uint8Array): Promise<void> => {
+      if (!this.isFull(bytes.toString())) return await file.append(bytes);
+      this.failures += 1;
+      await file.append(bytes.subarray(0, bytes.length / 2));
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    };
+    return { ...file, append };
+  }
+}
+
+interface Running {
+  readonly controller: Controller;
+  readonly lines: readonly JsonMap[];
+}
+
+async function start(site: Site, files: Files): Promise<Running> {
+  const lines: JsonMap[] = [];
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+  const controller = await startController(await loadSettings(site.config, {}), { log, files });
+  onTestFinished(() => controller.stop());
+  return { controller, lines };
+}
+
+async function startedOn(site: Site, disk: Files): Promise<Running> {
+  const running = await start(site, disk);
+  await vi.waitFor(() => expect(running.controller.reader.status('shop')).toBe('Done'), WAIT);
+  return running;
+}
+
+/** Names of the servers that the provider has, and how often each was made. */
+function creations({ servers }: Site): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const line of readFileSync(servers, 'utf8').trimEnd().split('\n')) {
+    const { name, actions }: { name: string; actions: string[] } = JSON.parse(line);
+    const creates = actions.filter((action) => action.endsWith('.create'));
+    counts[name] = (counts[name] ?? 0) + creates.length;
+  }
+  return counts;
+}
+
+/** Becomes full as soon as the intent to create every one of these servers is on it. */
+function fillAfterIntents(disk: FillingDisk, servers: readonly string[]): void {
+  const missing = new Set(servers);
+  let isFull = false;
+  disk.isFull = (text) => {
+    const wasFull = isFull;
+    for (const name of missing) {
+      if (text.includes(`["server","${name}",`) && text.includes('"state":"creating"')) missing.delete(name);
+    }
+    isFull ||= missing.size === 0;
+    return wasFull;
+  };
+}
+
+const NEW_SERVERS = [1, 2, 3, 4].map((index) => `shop-web-${index}`);
+const ONCE = Object.fromEntries(['shop-db', ...NEW_SERVERS].map((name) => [name, 1]));
+
+it('stops writing, goes on answering, and goes on by itself once there is room', { timeout: 90_000 }, async () => {
+  const site = await createSite(filesOf(EMPTY));
+  const disk = new FillingDisk();
+  const { controller, lines } = await startedOn(site, disk);
+  const journal = join(site.state, 'journal');
+  fillAfterIntents(disk, NEW_SERVERS);
+  const followed = await site.repository.commit(filesOf(LARGER));
+  await vi.waitFor(() => expect(creations(site)).toEqual(ONCE), WAIT);
+  await site.repository.commit(filesOf({ ...LARGER, release: 2 }));
+
+  // Every server is tried again every second, and so is the commit.
+  await vi.waitFor(() => expect(disk.failures).toBeGreaterThan(8), WAIT);
+  await vi.waitFor(() => expect(messagesIn(lines)).toContain('the repository could not be followed'), WAIT);
+  const { request } = createHttpsClient({ port: controller.api.port, ca: site.ca }, site.administrator);
+  const reply = await request('/stacks/instances/shop/status/full');
+  expect(reply.headers['x-treeline-commit']).toBe(followed);
+  expect(reply.body).toEqual({
+    db: { 'shop-db': { state: 'done' } },
+    web: Object.fromEntries(NEW_SERVERS.map((name) => [name, { state: 'creating' }])),
+  });
+  expect((await request('/hiera/shop-web-1/release/')).body).toBe('1');
+  expect(controller.ready()).toBe(true);
+  const errors = lines.filter(({ level }) => Number(level) >= 50);
+  expect(errors.map(({ msg }) => String(msg).split(';')[0]).sort()).toEqual([
+    'pass failed',
+    'the repository could not be followed',
+  ]);
+  for (const { err } of errors) {
+    expect(JSON.stringify(err)).toContain(
+      `The store in ${site.state} could not be written: ENOSPC: no space left on device, write. Nothing was saved. Free`,
+    );
+  }
+  const statesOnDisk = new Map(
+    versionsOf(readHistory(journal), 'server').map(({ name, value }) => [name, value?.state]),
+  );
+  expect(NEW_SERVERS.map((name) => statesOnDisk.get(name))).toEqual(Array(4).fill('creating'));
+
+  disk.isFull = () => false;
+  await vi.waitFor(() => expect(controller.reader.status('shop')).toBe('Done'), WAIT);
+  await vi.waitFor(() => expect(releasesIn(site)).toEqual(serversOf({ ...LARGER, release: 2 })), WAIT);
+  await vi.waitFor(() => expect(controller.reader.status('shop')).toBe('Done'), WAIT);
+  expect(lines.filter(({ msg }) => msg === 'the store can be written again')).toHaveLength(1);
+  expect(creations(site)).toEqual(ONCE);
+  const states = versionsOf(readHistory(journal), 'server').map(({ value }) => value?.state);
+  expect(states).not.toContain('unknown');
+});
+
+it('that is stopped while the disk is full looks first at what it could not record', { timeout: 90_000 }, async () => {
+  const site = await createSite(filesOf(EMPTY));
+  const disk = new FillingDisk();
+  const { controller } = await startedOn(site, disk);
+  fillAfterIntents(disk, NEW_SERVERS);
+  await site.repository.commit(filesOf(LARGER));
+  await vi.waitFor(() => expect(creations(site)).toEqual(ONCE), WAIT);
+  await controller.stop();
+
+  const { lines } = await startedOn(site, diskFiles);
+  const lost = lines.filter(({ msg, to }) => msg === 'state' && to === 'unknown').map(({ server }) => server);
+  expect(lost.sort()).toEqual(NEW_SERVERS);
+  expect(lines.filter(({ to }) => to === 'creating')).toEqual([]);
+  expect(creations(site)).toEqual(ONCE);
+});
+
+it('forgets an instance whose last servers went when the disk was full', { timeout: 90_000 }, async () => {
+  const site = await createSite(filesOf({ release: 1, counts: { shop: 0, lab: 1 } }));
+  const disk = new FillingDisk();
+  const { controller } = await startedOn(site, disk);
+  await vi.waitFor(() => expect(controller.reader.status('lab')).toBe('Done'), WAIT);
+  disk.isFull = (text) => text.includes('["leaving","lab",null]');
+  await site.repository.commit(filesOf(EMPTY));
+  await vi.waitFor(() => expect(disk.failures).toBeGreaterThan(1), WAIT);
+  expect(namesOf(controller)).toEqual(['lab', 'shop']);
+  disk.isFull = () => false;
+  await vi.waitFor(() => expect(namesOf(controller)).toEqual(['shop']), WAIT);
+});
+
+function namesOf({ reader }: Controller): string[] {
+  return reader.instances().map(({ name }) => name);
+}
+
+function messagesIn(lines: readonly JsonMap[]): string {
+  return lines.map(({ msg }) => String(msg)).join('\n');
+}
+
+function releasesIn({ servers }: Site): Record<string, string> {
+  const lines = readFileSync(servers, 'utf8').trimEnd().split('\n');
+  const made: { name: string; properties: { release: string } }[] = lines.map((line) => JSON.parse(line));
+  return Object.fromEntries(made.map(({ name, properties }) => [name, properties.release]));
+}

@@ -1,0 +1,159 @@
+// A controller whose repository is reached over HTTP, while that fails in every way: reads go on, nothing is done to any
+// server, the log says why, and it heals by itself.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { Settings } from '../../src/settings.ts';
+import { type GitHttpServer, type Misbehaviour, startGitHttpServer } from '../support/git-http-server.ts';
+import { effectsIn, PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
+import { createSite, type Site } from '../support/site.ts';
+import { instanceText, SHOP, STACKS } from './stacks.ts';
+
+interface Scene {
+  readonly site: Site;
+  readonly server: GitHttpServer;
+  readonly running: RunningController;
+}
+
+/** Settings with another URL, which is asked more often than people may ask for. */
+function at(url: string): (settings: Settings) => Settings {
+  return (settings) => ({ ...settings, repository: { ...settings.repository, url, pollSeconds: 0.2 } });
+}
+
+async function upAndDone(): Promise<Scene> {
+  const site = await createSite(STACKS);
+  const server = await startGitHttpServer({ repository: site.repository.path });
+  const running = await runController(site, at(server.url));
+  await running.untilDone(await site.repository.git('rev-parse', 'main'), 'office', 'shop');
+  return { site, server, running };
+}
+
+/** What is logged from now on about looks that failed. */
+function troublesOf({ lines }: RunningController): () => readonly string[] {
+  const start = lines.length;
+  return () =>
+    lines.slice(start).flatMap(({ msg, err }) => {
+      const isTrouble = typeof msg === 'string' && msg.startsWith('the repository could not be followed');
+      return isTrouble ? [String((err as { readonly message?: string }).message)] : [];
+    });
+}
+
+function status(code: number, headers: Readonly<Record<string, string>> = {}): Misbehaviour {
+  return ({ response }) => {
+    response.writeHead(code, headers).end('<p>no');
+    return true;
+  };
+}
+
+/** Sends git's answers with other bodies. */
+function altered(change: (body: Buffer) => Buffer): Misbehaviour {
+  return async ({ answer, response }) => {
+    const { status: code, headers, body } = await answer();
+    response.writeHead(code, headers).end(change(body));
+    return true;
+  };
+}
+
+/** Lets the list of branches through. */
+function onlyPack(misbehaviour: Misbehaviour): Misbehaviour {
+  return (exchange) => (exchange.stage === 'advertisement' ? false : misbehaviour(exchange));
+}
+
+const FAILURES: readonly (readonly [string, Misbehaviour, RegExp])[] = [
+  [
+    'connections that break',
+    ({ request }) => {
+      request.socket.resetAndDestroy();
+      return true;
+    },
+    /the connection broke off/,
+  ],
+  ['a password that nobody has', status(401), /asks for a user name and a password \(401/],
+  ['a right that is gone', status(403), /\(403 Forbidden\)/],
+  ['a repository that is gone', status(404), /is not there, or not to be seen without a password \(404/],
+  ['a server in trouble', status(503), /fails \(503 Service Unavailable\)/],
+  ['a page to sign in on', status(200, { 'content-type': 'text/html' }), /answers with a web page/],
+  ['a redirect elsewhere', status(302, { location: 'https://nowhere.invalid/x' }), /redirects to "https:\/\/nowhere/],
+  ['a list of no branches', altered(() => Buffer.from('001e# service=git-upload-pack\n00000000')), /no commits yet/],
+  ['a pack cut off', onlyPack(altered((body) => body.subarray(0, -30))), /is not whole|could not be read/],
+  ['a pack left out', onlyPack(altered((body) => body.subarray(0, 8))), /is not whole|could not be read/],
+];
+
+describe('while the remote fails', () => {
+  it('in one way after the other, everything stays as it is, and then goes on', async () => {
+    const { site, server, running } = await upAndDone();
+    let count = 2;
+    for (const [name, misbehaviour, message] of FAILURES) {
+      const before = { answer: (await running.get('/stacks/instances/')).body, effects: effectsIn(site) };
+      const troubles = troublesOf(running);
+      server.misbehave = misbehaviour;
+      // One more, and one less: what is asked for and cannot be read must do neither.
+      count = count === 2 ? 3 : 2;
+      const commit = await site.repository.commit({ [SHOP]: instanceText('shop', count) });
+      await expect.poll(() => troubles()[0], { ...PATIENCE, message: name }).toMatch(message);
+      const asked = server.requests.length;
+      await expect.poll(() => server.requests.length, { ...PATIENCE, message: name }).toBeGreaterThan(asked);
+      expect(running.controller.ready(), name).toBe(true);
+      expect((await running.get('/stacks/instances/')).body, name).toEqual(before.answer);
+      expect((await running.get('/hiera/shop-web-1/port/')).body, name).toBe(80);
+      expect(effectsIn(site), name).toEqual(before.effects);
+      server.misbehave = undefined;
+      await running.untilDone(commit, 'shop');
+      expect(Object.keys(await running.states('shop')), name).toHaveLength(count + 1);
+    }
+  }, 120_000);
+
+  it('as its server is down or its branch deleted, nothing is deleted here', async () => {
+    const { site, server, running } = await upAndDone();
+    const effects = effectsIn(site);
+    const down = troublesOf(running);
+    await server.stop();
+    await expect.poll(() => down()[0], PATIENCE).toMatch(/ECONNREFUSED.*nothing listens there/);
+    await server.start();
+
+    const deleted = troublesOf(running);
+    const head = await site.repository.git('rev-parse', 'main');
+    await site.repository.git('update-ref', '-d', 'refs/heads/main');
+    await expect.poll(() => deleted().at(-1), PATIENCE).toMatch(/has no commits yet/);
+    await site.repository.git('update-ref', 'refs/heads/main', head);
+    expect(effectsIn(site)).toEqual(effects);
+    const commit = await site.repository.commit({ [SHOP]: instanceText('shop', 1) });
+    await running.untilDone(commit, 'shop');
+  });
+});
+
+it('a start without the remote serves what was followed before, and goes on when the remote is back', async () => {
+  const { site, server, running } = await upAndDone();
+  await running.stop();
+  await server.stop();
+  const again = await runController(site, at(server.url));
+  await expect.poll(() => again.controller.ready(), PATIENCE).toBe(true);
+  expect(await again.status('shop')).toBe('Done');
+  await server.start();
+  const commit = await site.repository.commit({ [SHOP]: instanceText('shop', 3) });
+  await again.untilDone(commit, 'shop');
+});
+
+it('a first start without the remote says why it is not ready, and gets ready when the remote is there', async () => {
+  const site = await createSite(STACKS);
+  const server = await startGitHttpServer({ repository: site.repository.path });
+  await server.stop();
+  const running = await runController(site, at(server.url));
+  await expect.poll(() => running.controller.ready(), PATIENCE).toMatch(/cannot be reached .*: nothing listens there/);
+  await server.start();
+  await running.untilDone(await site.repository.git('rev-parse', 'main'), 'office', 'shop');
+});
+
+it('a stop does not wait for a remote that is silent, and is no trouble to report', async () => {
+  const { server, running } = await upAndDone();
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  server.misbehave = () => {
+    resolve();
+    return true;
+  };
+  await asked;
+  const troubles = troublesOf(running);
+  const stopped = running.stop().then(() => 'stopped');
+  // Far below the time after which silence is given up, and far above what a stop takes.
+  expect(await Promise.race([stopped, sleep(10_000, 'still running', { ref: false })])).toBe('stopped');
+  expect(troubles()).toEqual([]);
+});

@@ -1,0 +1,140 @@
+// Writing to a remote that fails at every stage of a push: no envelope lies, nothing is committed twice, reads go on, and it
+// heals when the remote does.
+import { describe, expect, it } from 'vitest';
+import type { JsonMap } from '../../src/model/json.ts';
+import type { Exchange, Misbehaviour } from '../support/git-http-server.ts';
+import { expectSound, logOf, requestIdOf } from '../support/written-history.ts';
+import { subjectsOf, upAndWritingOverHttp } from './writing.ts';
+
+const reset: Misbehaviour = ({ request }) => {
+  request.socket.resetAndDestroy();
+  return true;
+};
+
+function status(code: number): Misbehaviour {
+  return ({ response }) => {
+    response.writeHead(code).end('<p>no');
+    return true;
+  };
+}
+
+const garbage: Misbehaviour = ({ stage, response }) => {
+  const type = `application/x-git-receive-pack-${stage}`;
+  response.writeHead(200, { 'content-type': type }).end('0123456789 is no packet');
+  return true;
+};
+
+/** Git does its work, and something happens to its answer. */
+function afterwards(misbehaviour: Misbehaviour): Misbehaviour {
+  return async (exchange) => {
+    await exchange.answer();
+    return await misbehaviour(exchange);
+  };
+}
+
+const half: Misbehaviour = async ({ answer, response }) => {
+  const { headers, body } = await answer();
+  response.writeHead(200, { ...headers, 'content-length': String(body.length) });
+  response.write(body.subarray(0, body.length / 2), () => response.destroy());
+  return true;
+};
+
+type Stage = 'list' | 'push' | 'look';
+
+const STAGES: Readonly<Record<Stage, (exchange: Exchange) => boolean>> = {
+  list: ({ stage, request }) => stage === 'advertisement' && (request.url ?? '').includes('receive-pack'),
+  push: ({ stage, request }) => stage === 'result' && (request.url ?? '').includes('receive-pack'),
+  look: ({ request }) => (request.url ?? '').includes('upload-pack'),
+};
+
+/** What fails, where, and what the client is told: the code of the error, or `Created`. */
+type Failure = readonly [name: string, where: Stage, how: Misbehaviour, told: string];
+
+// Each fails once, and the next request of its kind is answered.
+const ONCE: readonly Failure[] = [
+  ['the branch cannot be looked at: dropped', 'look', reset, 'not_ready'],
+  ['the branch cannot be looked at: 500', 'look', status(500), 'not_ready'],
+  ['dropped before anything is sent', 'list', reset, 'not_ready'],
+  ['401 before anything is sent', 'list', status(401), 'push_refused'],
+  ['403 before anything is sent', 'list', status(403), 'push_refused'],
+  ['500 before anything is sent', 'list', status(500), 'not_ready'],
+  ['garbage before anything is sent', 'list', garbage, 'not_ready'],
+  ['dropped with the commits', 'push', reset, 'Created'],
+  ['401 for the commits', 'push', status(401), 'push_refused'],
+  ['403 for the commits', 'push', status(403), 'push_refused'],
+  ['500 for the commits', 'push', status(500), 'Created'],
+  ['garbage for the commits', 'push', garbage, 'Created'],
+  ['done, and the answer is lost', 'push', afterwards(reset), 'Created'],
+  ['done, and half of the answer is lost', 'push', half, 'Created'],
+  ['done, and the answer is 500', 'push', afterwards(status(500)), 'Created'],
+  ['done, and the answer is 502', 'push', afterwards(status(502)), 'Created'],
+  ['done, and the answer is garbage', 'push', afterwards(garbage), 'Created'],
+];
+
+describe('a remote that fails once', () => {
+  it('in one way after the other, is never lied about', async () => {
+    const scene = await upAndWritingOverHttp();
+    const { site, server, running, base, write } = scene;
+    const created: string[] = [];
+    for (const [index, [name, where, how, told]] of ONCE.entries()) {
+      let isDue = true;
+      server.misbehave = async (exchange) => {
+        if (!isDue || !STAGES[where](exchange)) return false;
+        isDue = false;
+        return await how(exchange);
+      };
+      const writing = write('/types/role/', { body: { name: 'web', revision: index } });
+      const reads = await Promise.all([running.get('/types/role/web/'), running.get('/hiera/printer/')]);
+      expect(
+        reads.map((reply) => reply.status),
+        name,
+      ).toEqual([200, 200]);
+      const reply = await writing;
+      const { error, message } = reply.body as JsonMap;
+      expect([name, error ?? message, isDue]).toEqual([name, told, false]);
+      expect(await subjectsOf(scene, reply), name).toEqual(told === 'Created' ? ['Set role web'] : []);
+      const { body } = await running.get('/types/role/web/');
+      if (told === 'Created') expect(body, name).toMatchObject({ revision: index });
+      else expect(body, name).not.toMatchObject({ revision: index });
+      if (told === 'Created') created.push(requestIdOf(reply));
+      server.misbehave = undefined;
+    }
+    expect((await write('/types/role/', { body: { name: 'web', revision: 'healed' } })).status).toBe(201);
+    const log = await logOf(site.repository, `${base}..main`);
+    expect(log.map(({ requestId }) => requestId).slice(0, -1)).toEqual(created);
+    await expectSound(site.repository);
+  }, 60_000);
+
+  it('after it took the commits is waited for, until what is read is at them', async () => {
+    const { server, running, write } = await upAndWritingOverHttp();
+    let isTaken = false;
+    let looks = 0;
+    server.misbehave = async (exchange) => {
+      if (STAGES.push(exchange)) {
+        isTaken = true;
+        return false;
+      }
+      if (!isTaken || !STAGES.look(exchange) || looks === 3) return false;
+      looks += 1;
+      return await reset(exchange);
+    };
+    expect((await write('/types/role/', { body: { name: 'web', port: 81 } })).status).toBe(201);
+    expect(looks).toBe(3);
+    expect((await running.get('/types/role/web/')).body).toMatchObject({ port: 81 });
+  });
+});
+
+it('a remote that is down is told at once, reads go on, and writes go on when it is back', async () => {
+  const { site, server, running, base, write } = await upAndWritingOverHttp();
+  await server.stop();
+  const writing = [1, 2, 3].map((port) => write('/types/role/', { body: { name: `role-${port}`, port } }));
+  for (const reply of await Promise.all(writing)) {
+    expect(reply).toMatchObject({ status: 503, body: { error: 'not_ready', return_code: 503 } });
+    expect(reply.headers['retry-after']).toBe('5');
+  }
+  expect((await running.get('/hiera/printer/paper/')).body).toBe('a4');
+  expect(running.controller.ready()).toBe(true);
+  await server.start();
+  expect((await write('/types/role/', { body: { name: 'role-1', port: 1 } })).status).toBe(201);
+  expect(await logOf(site.repository, `${base}..main`)).toHaveLength(1);
+});

@@ -1,0 +1,267 @@
+// The interface as it is written to, on the whole controller: every write is a commit that git itself finds right, and
+// what was answered is what happened.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { JsonMap } from '../../src/model/json.ts';
+import { writeBesideOutsider } from '../support/busy-writers.ts';
+import { runGit } from '../support/git-repository.ts';
+import { keepAlive } from '../support/https-client.ts';
+import { existing, PATIENCE, runController } from '../support/running-controller.ts';
+import { expectSound, logOf, requestIdOf } from '../support/written-history.ts';
+import { twoServers, upAndDone } from './scene.ts';
+import { instanceText, OFFICE, SHOP, STACKS } from './stacks.ts';
+import {
+  expectSeen,
+  identityOf,
+  registrationOf,
+  subjectsOf,
+  upAndWriting,
+  upAndWritingOverHttp,
+  type WritingScene,
+} from './writing.ts';
+
+type Step = readonly [
+  write: 'POST' | 'DELETE',
+  path: string,
+  body: JsonMap | undefined,
+  status: number,
+  message: string,
+  subject: string,
+];
+
+const CREATED = [201, 'Created'] as const;
+const CLIENT = { serial: '0x0a:1b', role: 'proxy', description: 'Proxy in the lab', fingerprint: 'AB'.repeat(32) };
+const marked = (what: string) => [202, `${what} is marked for delete`] as const;
+const stack = (prefix: string, count: string) => ({ stackTemplate: 'web', parameters: { prefix, count } });
+
+// Section 4 of the interface, every row that writes.
+const STEPS: readonly Step[] = [
+  ['POST', '/stacks/instances/lab/', stack('lab', '1'), ...CREATED, 'Set stack instance lab'],
+  ['POST', '/stacks/instances/lab/?force=true', stack('lab', '2'), ...CREATED, 'Set stack instance lab'],
+  ['POST', '/stacks/templates/', { name: 'field', ...stack('field', '0') }, ...CREATED, 'Set stack instance field'],
+  ['DELETE', '/stacks/instances/field/', undefined, ...marked('Stack instance field'), 'Delete stack instance field'],
+  ['POST', '/clients', CLIENT, ...CREATED, 'Register client 0A1B'],
+  ['DELETE', '/clients/0A1B', undefined, ...marked('Client 0A1B'), 'Remove client 0A1B'],
+  ['POST', '/clients/', CLIENT, ...CREATED, 'Register client 0A1B'],
+  ['DELETE', '/clients?serial=a1b', undefined, ...marked('Client a1b'), 'Remove client 0A1B'],
+  ['POST', '/types/location/', { name: 'ulm', description: 'On the Danube' }, ...CREATED, 'Set location ulm'],
+  [
+    'DELETE',
+    '/types/location/ulm/',
+    undefined,
+    200,
+    'Document ulm of type location was removed',
+    'Delete location ulm',
+  ],
+  ['POST', '/tree/', { name: 'global', type: 'common', description: 'All' }, ...CREATED, 'Set the tree'],
+];
+
+const READS = [
+  '/stacks/instances',
+  '/stacks/instances/lab/',
+  '/stacks/instances/lab/status',
+  '/stacks/instances/lab/status/full',
+  '/stacks/templates',
+  '/stacks/templates/web/',
+  '/clients',
+  '/clients?role=administrator',
+  '/types',
+  '/types/role/',
+  '/types/role/web/',
+  '/hiera/all',
+  '/hiera/printer/',
+  '/hiera/printer/paper/',
+  '/tree/',
+];
+
+it('the whole interface, once, against a git http-backend with a password', async () => {
+  const scene = await upAndWritingOverHttp();
+  const { site, running, base, write } = scene;
+  for (const [method, path, body, status, message, subject] of STEPS) {
+    const reply = await write(path, { method, ...(body === undefined ? {} : { body }) });
+    expect([path, reply.status, reply.body]).toEqual([path, status, { message, return_code: status }]);
+    expect(await subjectsOf(scene, reply)).toEqual([subject]);
+    await expectSeen(scene, reply);
+  }
+  for (const path of READS) expect([path, (await running.get(path)).status]).toEqual([path, 200]);
+  const log = await logOf(site.repository, `${base}..main`);
+  expect(log.map(({ subject }) => subject)).toEqual(STEPS.map((step) => step[5]));
+  const { serial } = registrationOf(site, 'administrator');
+  for (const entry of log) {
+    expect(entry).toMatchObject({
+      author: `client ${serial}`,
+      committer: 'Treeline',
+      client: serial,
+      role: 'administrator',
+    });
+  }
+  await expectSound(site.repository);
+});
+
+it('twenty writers at once, and an outsider who pushes all the time', async () => {
+  await writeBesideOutsider({ writers: 20, writes: 2 });
+  expect.hasAssertions();
+}, 120_000);
+
+describe('writing through a repository of one’s own', () => {
+  const role = (name: string) => ({ body: { name, description: 'x' } });
+
+  async function hook({ site }: WritingScene, script: string): Promise<void> {
+    const folder = join(site.repository.path, 'hooks');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'update'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  }
+
+  it('tells what a hook says, and lets the others through', async () => {
+    const scene = await upAndWriting();
+    const { site, base, write } = scene;
+    await hook(scene, 'git log --format=%s $2..$3 | grep -q bad || exit 0\necho "nothing bad here" >&2\nexit 1');
+    const replies = await Promise.all(['a', 'bad', 'b'].map((name) => write('/types/role/', role(name))));
+    expect(replies.map(({ status }) => status)).toEqual([201, 409, 201]);
+    expect(replies[1]?.body).toMatchObject({
+      error: 'push_refused',
+      message: expect.stringMatching(/nothing bad here/),
+    });
+    const log = await logOf(site.repository, `${base}..main`);
+    expect(log.map(({ subject }) => subject).sort()).toEqual(['Set role a', 'Set role b']);
+  });
+
+  it('is refused with advice where the branch is checked out, and works as the advice says', async () => {
+    const scene = await upAndWriting(async ({ folder, repository }) => {
+      const url = join(folder, 'work');
+      await runGit(['clone', '--quiet', repository.path, url]);
+      return { url };
+    });
+    const work = join(scene.site.folder, 'work');
+    expect(await scene.write('/types/role/', role('a'))).toMatchObject({
+      status: 409,
+      body: { error: 'push_refused', message: expect.stringMatching(/receive.denyCurrentBranch updateInstead/) },
+    });
+    expect((await scene.running.get('/types/role/a/')).status).toBe(404);
+    await runGit(['-C', work, 'config', 'receive.denyCurrentBranch', 'updateInstead']);
+    expect((await scene.write('/types/role/', role('a'))).status).toBe(201);
+    expect(readFileSync(join(work, 'types/role/a.yaml'), 'utf8')).toContain('description: x');
+    expect(await runGit(['-C', work, 'status', '--porcelain'])).toBe('');
+  });
+
+  it('proposes each write on a branch of its own where the settings say so', async () => {
+    const scene = await upAndWriting(() => ({ writes: 'propose' }));
+    const { site, base, running, write } = scene;
+    const replies = [
+      await write('/types/role/', role('a')),
+      await write('/stacks/instances/shop', { method: 'DELETE' }),
+    ];
+    const branches = replies.map((reply, index) => {
+      const id = requestIdOf(reply).slice(0, 8);
+      return index === 0 ? `treeline/role-a-${id}` : `treeline/stack-instance-shop-${id}`;
+    });
+    expect(replies.map(({ status, body }) => [status, body])).toEqual(
+      branches.map((branch) => {
+        const message = `Proposed on the branch ${branch}; it takes effect when that is merged`;
+        return [202, { message, return_code: 202 }];
+      }),
+    );
+    expect(await site.repository.git('rev-parse', 'main')).toBe(base);
+    for (const branch of branches) expect(await logOf(site.repository, `main..${branch}`)).toHaveLength(1);
+    expect((await running.get('/types/role/a/')).status).toBe(404);
+    await site.repository.git('update-ref', 'refs/heads/main', `refs/heads/${branches[0]}`);
+    await expect.poll(async () => (await running.get('/types/role/a/')).status, PATIENCE).toBe(200);
+    await expectSound(site.repository);
+  });
+
+  it('is refused where the settings say so', async () => {
+    const { site, base, write } = await upAndWriting(() => ({ writes: 'off' }));
+    const deletes = { method: 'DELETE' } as const;
+    for (const reply of [await write('/types/role/', role('a')), await write('/stacks/instances/shop', deletes)]) {
+      expect(reply).toMatchObject({
+        status: 403,
+        body: { error: 'not_allowed', message: expect.stringMatching(/repository.writes is off.*commit .* with git/) },
+      });
+    }
+    expect(await site.repository.git('rev-parse', 'main')).toBe(base);
+  });
+});
+
+describe('clients', () => {
+  it('are let in and sent away with the answer, on connections that were open before', async () => {
+    const { site, running, write } = await upAndWriting();
+    const agent = keepAlive();
+    const ask = async (): Promise<unknown> => {
+      const { status, body } = await running.request('/tree/', { identity: identityOf(site, 'proxy'), agent });
+      return status === 200 ? 200 : (body as JsonMap).error;
+    };
+    const body = registrationOf(site, 'proxy');
+    expect(await ask()).toBe('client_not_registered');
+    expect((await write('/clients', { body })).status).toBe(201);
+    expect(await ask()).toBe(200);
+    expect((await write(`/clients/${body.serial}`, { method: 'DELETE' })).status).toBe(202);
+    expect(await ask()).toBe('client_not_registered');
+    agent.destroy();
+  });
+
+  it('keep their last administrator, whoever asks and in whatever way', async () => {
+    const { site, base, running, write } = await upAndWriting();
+    const { serial } = registrationOf(site, 'administrator');
+    const path = `clients/${serial}.yaml`;
+    expect((await write(`/clients/${serial}`, { method: 'DELETE' })).status).toBe(409);
+    expect((await write('/clients', { body: { serial: String(serial), role: 'proxy' } })).status).toBe(409);
+    expect(await site.repository.git('rev-parse', 'main')).toBe(base);
+    for (const text of [`role: proxy\nserial: "${serial}"\n`, 'role: [wrong\n', null]) {
+      await running.untilDone(await site.repository.commit({ [path]: text, 'clients/B2.yaml': 'role: proxy\n' }));
+      expect((await running.get('/clients?role=administrator')).body).toMatchObject({ result: [{ serial }] });
+    }
+    expect((await write('/types/role/', { body: { name: 'a', description: 'still let in' } })).status).toBe(201);
+  });
+});
+
+it('a large instance goes at an administrator’s word, and waits for a yes at that of an automation', async () => {
+  const five = { ...STACKS, [SHOP]: instanceText('shop', 4), [OFFICE]: instanceText('office', 4) };
+  const other = { 'stacks/instances/other.yaml': instanceText('other', 0) };
+  const { site, running } = await upAndDone({ ...five, ...other }, twoServers);
+  const body = JSON.stringify(registrationOf(site, 'automation-endpoint'));
+  const registered = await running.request('/clients', {
+    method: 'POST',
+    body,
+    headers: { 'Content-Type': 'application/json' },
+  });
+  expect(registered.status).toBe(201);
+  const automation = { method: 'DELETE', identity: identityOf(site, 'automation-endpoint') };
+  expect((await running.request('/stacks/instances/shop', automation)).status).toBe(202);
+  expect(await running.status('shop')).toBe('Awaiting approval');
+  expect((await running.request('/stacks/instances/office', { method: 'DELETE' })).status).toBe(202);
+  const left = (): string[] => Object.keys(existing(site));
+  await expect.poll(() => left().filter((name) => name.startsWith('office')), PATIENCE).toEqual([]);
+  expect(left().filter((name) => name.startsWith('shop'))).toHaveLength(5);
+  expect((await running.request('/stacks/instances/shop', { method: 'DELETE' })).status).toBe(202);
+  await expect.poll(left, PATIENCE).toEqual(['other-db']);
+});
+
+it('a stop waits for the write that is on its way, and its answer is true', async () => {
+  const scene = await upAndWritingOverHttp();
+  const { site, server, running, write } = scene;
+  const [sent, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  server.misbehave = async ({ stage, request }) => {
+    if (stage === 'result' && request.url?.endsWith('git-receive-pack')) {
+      sent.resolve();
+      await go.promise;
+    }
+    return false;
+  };
+  const writing = write('/types/role/', { body: { name: 'a', description: 'x' } });
+  await sent.promise;
+  const stopped = running.stop();
+  expect((await write('/types/role/', { body: { name: 'b', description: 'x' } })).body).toEqual({
+    message: 'The controller is stopping; nothing was written',
+    return_code: 503,
+    error: 'not_ready',
+  });
+  go.resolve();
+  const reply = await writing;
+  expect(reply.status).toBe(201);
+  await stopped;
+  expect(await subjectsOf(scene, reply)).toEqual(['Set role a']);
+  const again = await runController(site);
+  await again.untilDone(await site.repository.git('rev-parse', 'main'));
+  expect((await again.get('/types/role/b/')).status).toBe(404);
+});
