@@ -1,0 +1,242 @@
+// The rules of ARCHITECTURE.md and CONTRIBUTING.md that can be checked by reading the sources. Each rule is first tried on
+// a small text that breaks it, so that a rule which finds nothing any more is noticed.
+import { describe, expect, it } from 'vitest';
+import { IMPORT_RULES } from './architecture/import-rules.ts';
+import { PURITY_RULES } from './architecture/purity-rules.ts';
+import { broken, type Rule } from './architecture/rule.ts';
+import { SHAPE_RULES } from './architecture/shape-rules.ts';
+import { parseSource, readSources } from './architecture/source-file.ts';
+
+const RULES: readonly Rule[] = [...IMPORT_RULES, ...PURITY_RULES, ...SHAPE_RULES];
+
+interface Trial {
+  readonly rule: string;
+  /** Path to text. */
+  readonly files: Readonly<Record<string, string>>;
+  /** The beginnings of the findings, in order; none: the text is right. */
+  readonly finds: readonly string[];
+}
+
+const lines = (count: number): string => '\n'.repeat(count);
+
+const TRIALS: readonly Trial[] = [
+  { rule: 'every folder has a place', files: { 'src/lib/a.ts': '' }, finds: ['src/lib/a.ts:1 is in "lib"'] },
+  { rule: 'every folder has a place', files: { 'src/model/a.ts': '', 'src/cli.ts': '' }, finds: [] },
+  {
+    rule: 'only what the table allows',
+    files: { 'src/expand/a.ts': "import { b } from '../model/b.ts';\nimport type { c } from '../hiera/c.ts';" },
+    finds: ['src/expand/a.ts:2 imports src/hiera/c.ts'],
+  },
+  {
+    rule: 'only what the table allows',
+    files: {
+      'src/store/a.ts': "import { b } from '../source/b.ts';",
+      'src/derive.ts': "import { a } from './clock.ts';",
+    },
+    finds: ['src/store/a.ts:1 imports src/source/b.ts', 'src/derive.ts:1 imports src/clock.ts'],
+  },
+  {
+    rule: 'only what the table allows',
+    files: {
+      'src/reconcile/a.ts':
+        "import type { Store } from '../store/store.ts';\nimport { type Source } from '../source/source.ts';\nimport { SourceError } from '../source/source.ts';\nimport type { Lock } from '../store/lock.ts';",
+    },
+    finds: ['src/reconcile/a.ts:3 imports src/source/source.ts', 'src/reconcile/a.ts:4 imports src/store/lock.ts'],
+  },
+  {
+    rule: 'only what the table allows',
+    files: {
+      'src/catalog/a.ts': "import zone from '../../schemas/zone.schema.json' with { type: 'json' };",
+      'src/hiera/a.ts': "import zone from '../../schemas/zone.schema.json' with { type: 'json' };",
+      'src/cli/a.ts': "import { rows } from '../../test/support/rows.ts';\nexport { b } from '../store/b.ts';",
+    },
+    finds: ['src/hiera/a.ts:1 imports schemas/zone.schema.json'],
+  },
+  {
+    rule: 'one npm package',
+    files: {
+      'src/catalog/yaml.ts': "import { load } from 'js-yaml';",
+      'src/cli/a.ts': "import type { X } from 'js-yaml/deep';\nimport { Command } from 'commander';",
+      'src/cli/b.ts': "import { Command } from 'commander';\nimport { join } from 'node:path';",
+      'src/api/a.ts': "import express from 'express';\nimport { Command } from 'commander';",
+      'src/api/routes/b.ts': "import { Router } from 'express';\nimport { join } from 'node:path';",
+    },
+    finds: ['src/cli/a.ts:1 imports js-yaml', 'src/api/a.ts:2 imports commander'],
+  },
+  {
+    rule: 'pure stages import no part of Node',
+    files: {
+      'src/hiera/a.ts': "import { createHash, randomUUID } from 'node:crypto';",
+      'src/catalog/b.ts': "import { load } from 'js-yaml';\nimport { readFile } from 'node:fs/promises';",
+      'src/plan/c.ts': "import { load } from 'js-yaml';",
+      'src/store/d.ts': "import { randomUUID } from 'node:crypto';",
+      'src/estate/e.ts': "import { createHash } from 'node:crypto';",
+    },
+    finds: [
+      'src/hiera/a.ts:1 imports node:crypto',
+      'src/catalog/b.ts:2 imports node:fs/promises',
+      'src/plan/c.ts:1 imports js-yaml',
+    ],
+  },
+  {
+    rule: 'no folders import one another',
+    files: { 'src/api/a.ts': "import { b } from '../cli/b.ts';", 'src/cli/c.ts': "import { d } from '../api/d.ts';" },
+    finds: ['api:1 is in a circle: api -> cli -> api'],
+  },
+  {
+    rule: 'no files import one another',
+    files: { 'src/api/a.ts': "import { b } from './b.ts';", 'src/api/b.ts': "import type { A } from './a.ts';" },
+    finds: ['src/api/a.ts:1 is in a circle'],
+  },
+  {
+    rule: 'no files import one another',
+    files: { 'src/api/a.ts': "import { b } from './b.ts';", 'src/api/b.ts': "import { C } from './c.ts';" },
+    finds: [],
+  },
+  {
+    rule: 'pure stages touch no clock',
+    files: {
+      'src/plan/a.ts': 'const a = Date.now();\nconst b = new Date();\nconst c = Math.random();\nprocess.exit();',
+      'src/machine/b.ts': 'console.log(1);\nfetch("x");\nsetTimeout(f, 1);\nglobalThis.x = Date();',
+    },
+    finds: [
+      'src/plan/a.ts:1 uses Date.now',
+      'src/plan/a.ts:2 uses new Date()',
+      'src/plan/a.ts:3 uses Math.random',
+      'src/plan/a.ts:4 uses process.exit',
+      'src/machine/b.ts:1 uses console.log',
+      'src/machine/b.ts:2 uses fetch("x")',
+      'src/machine/b.ts:3 uses setTimeout(f, 1)',
+      'src/machine/b.ts:4 uses globalThis.x',
+      'src/machine/b.ts:4 uses Date()',
+    ],
+  },
+  {
+    rule: 'pure stages touch no clock',
+    files: {
+      'src/plan/a.ts': 'new Date(ms);\nDate.parse(text);\nMath.max(1, 2);\nrow.process.x;',
+      'src/cli.ts': 'process.exit();',
+    },
+    finds: [],
+  },
+  {
+    rule: 'time and chance are handed in',
+    files: { 'src/reconcile/a.ts': 'Date.now();\nclock.now();\nnew Date(1);', 'src/store/b.ts': 'Date.now();' },
+    finds: ['src/reconcile/a.ts:1 uses Date.now'],
+  },
+  {
+    rule: 'only machine/ produces a state',
+    files: {
+      'src/reconcile/a.ts':
+        "const a = { ...row, state: 'done' };\nrow.state = next;\nconst b = { state: isIt ? 'failed' : row.state };\nconst c = { 'state': 'done' as const };",
+      'src/machine/b.ts': "const a = { state: 'done' };",
+      'src/service/c.ts':
+        "const a = { state: row.state };\nconst b = { state: 'no state' };\nif (row.state === 'done') f();",
+    },
+    finds: [
+      "src/reconcile/a.ts:1 sets state: 'done'",
+      'src/reconcile/a.ts:2 sets row.state = next',
+      'src/reconcile/a.ts:3 sets state: isIt',
+      "src/reconcile/a.ts:4 sets 'state': 'done'",
+    ],
+  },
+  {
+    rule: 'named after what it exports',
+    files: {
+      'src/api/index.ts': '',
+      'src/api/types.ts': '',
+      'src/api/routes/types.ts': '',
+      'src/api/readIt.ts': '',
+      'src/api/read-it-2.ts': '',
+    },
+    finds: ['src/api/index.ts:1', 'src/api/types.ts:1', 'src/api/readIt.ts:1'],
+  },
+  {
+    rule: 'no file has more than 400 lines',
+    files: { 'src/api/a.ts': `a;${lines(400)}b;`, 'src/api/b.ts': `a;${lines(399)}b;\n` },
+    finds: ['src/api/a.ts:401 has 401 lines'],
+  },
+  {
+    rule: 'no function has more than 60 lines',
+    files: {
+      'src/api/a.ts': `\nfunction a() {${lines(60)}}\nconst b = () => {${lines(59)}};`,
+      'src/reconcile/b.ts': `class A { b() {${lines(40)}} }`,
+      'src/execute/c.ts': `const c = function () {${lines(39)}};`,
+    },
+    finds: ['src/api/a.ts:2 begins a function of 61 lines', 'src/reconcile/b.ts:1 begins a function of 41 lines'],
+  },
+  {
+    rule: 'exports have names',
+    files: { 'src/api/a.ts': "export default 1;\nexport * from './b.ts';\nexport const a = 1;" },
+    finds: ['src/api/a.ts:1 has a default export', 'src/api/a.ts:2 exports everything of ./b.ts'],
+  },
+  {
+    rule: 'run by taking the types away',
+    files: { 'src/api/a.ts': 'enum E { A }\nnamespace N { f(); }\nclass C { constructor(readonly a: string) {} }' },
+    finds: [
+      'src/api/a.ts:1 declares the enum E',
+      'src/api/a.ts:2 declares a namespace',
+      'src/api/a.ts:3 has a parameter property',
+    ],
+  },
+  {
+    rule: 'no error is swallowed',
+    files: { 'src/api/a.ts': 'try { f(); } catch {\n// never mind\n}\ntry { f(); } catch { g(); }' },
+    finds: ['src/api/a.ts:1 has an empty catch'],
+  },
+  {
+    rule: 'something is missing',
+    files: { 'src/api/a.ts': `// TO${'DO'} later\nconst text = 'TO${'DO'}';\n/* a FIX${'ME'} */` },
+    finds: ['src/api/a.ts:1 has the comment', 'src/api/a.ts:3 has the comment'],
+  },
+  {
+    rule: 'begins by saying what it is for',
+    files: {
+      'src/api/a.ts': 'f();\n// late',
+      'src/api/b.ts': '// Early.\nf();',
+      'src/cli.ts': '#!/usr/bin/env node\n// Early.',
+    },
+    finds: ['src/api/a.ts:1 begins without a comment'],
+  },
+  {
+    rule: 'every exported function and class',
+    files: {
+      'src/api/main-part.ts':
+        '// Top.\nexport function a() {}\n/** Returns b. */\nexport function b() {}\nexport class MainPart {}\nexport class Other {}\n/** Not of c. */\n\nconst d = 1;\n/* no doc */\nexport async function c() {}',
+    },
+    finds: [
+      'src/api/main-part.ts:2 exports a',
+      'src/api/main-part.ts:6 exports Other',
+      'src/api/main-part.ts:11 exports c',
+    ],
+  },
+];
+
+describe('the rules find what breaks them', () => {
+  it.each(TRIALS.map((trial, index) => ({ ...trial, index })))('$index: $rule', ({ rule: title, files, finds }) => {
+    const rules = RULES.filter((rule) => rule.title.includes(title));
+    expect(rules).toHaveLength(1);
+    const sources = Object.entries(files).map(([path, text]) => parseSource(path, text));
+    const found = rules.flatMap((rule) => broken(rule, sources));
+    expect(found.map((line, index) => line.slice(0, finds[index]?.length ?? 0))).toEqual(finds);
+  });
+
+  it('has a text for every rule', () => {
+    const untried = RULES.filter(
+      ({ title }) => !TRIALS.some(({ rule, finds }) => finds.length > 0 && title.includes(rule)),
+    );
+    expect(untried.map(({ title }) => title)).toEqual([]);
+  });
+});
+
+describe('the sources keep the rules', () => {
+  const sources = readSources();
+
+  it('there are sources', () => {
+    expect(sources.length).toBeGreaterThan(100);
+  });
+
+  it.each(RULES)('$title', (rule) => {
+    expect(broken(rule, sources)).toEqual([]);
+  });
+});

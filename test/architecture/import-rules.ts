@@ -1,0 +1,163 @@
+// Who may import whom. ARCHITECTURE.md explains the table; here it is binding.
+import { findCycle } from '../../src/estate/find-cycle.ts';
+import { type Finding, type Rule, ruleOfFile } from './rule.ts';
+import { folderOf, type Import, type SourceFile } from './source-file.ts';
+
+/** The stages of the pure way: the same answer for the same input, whenever and wherever they run. */
+export const PURE: readonly string[] = [
+  'model',
+  'catalog',
+  'expand',
+  'hiera',
+  'estate',
+  'derive.ts',
+  'machine',
+  'plan',
+];
+
+/** Whoever is not pure may use these. */
+const SURROUNDINGS = ['clock.ts', 'log.ts', 'settings.ts'];
+
+const ANYTHING = 'anything';
+
+/** Folders and top-level files of src/: whom each may import beside itself. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> = {
+  model: [],
+  catalog: ['model', 'schemas'],
+  expand: ['model'],
+  hiera: ['model'],
+  machine: ['model'],
+  plan: ['model'],
+  estate: ['model', 'catalog', 'expand', 'hiera'],
+  'derive.ts': ['model', 'catalog', 'expand', 'hiera', 'estate'],
+  'clock.ts': [],
+  'log.ts': [],
+  'file-watch.ts': [],
+  'settings.ts': ['model', 'log.ts'],
+  'refuse-settings.ts': ['model', 'catalog', 'source'],
+  'load-settings.ts': ['model', 'catalog', 'schemas', 'refuse-settings.ts', ...SURROUNDINGS],
+  'development-pki.ts': ['model'],
+  source: ['model', 'file-watch.ts', ...SURROUNDINGS],
+  store: ['model', ...SURROUNDINGS],
+  providers: ['model', ...SURROUNDINGS],
+  execute: [...PURE, ...SURROUNDINGS],
+  reconcile: [...PURE, 'execute', ...SURROUNDINGS],
+  service: [...PURE, 'clock.ts'],
+  api: ['model', 'service', 'file-watch.ts', ...SURROUNDINGS],
+  management: ['model', 'service', ...SURROUNDINGS],
+  'compose.ts': ANYTHING,
+  compose: ANYTHING,
+  cli: ANYTHING,
+  'cli.ts': ANYTHING,
+};
+
+/** The contracts of parts with several implementations: known by their types to those who use them. */
+const INTERFACES = [
+  'src/source/source.ts',
+  'src/source/publisher.ts',
+  'src/store/store.ts',
+  'src/providers/provider.ts',
+  'src/providers/registry.ts',
+];
+const USES_INTERFACES = ['execute', 'reconcile', 'service'];
+
+/** One package, one importing file; these two shape what a whole folder looks like. */
+export const PACKAGE_FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  express: ['src/api/', 'src/management/'],
+  commander: ['src/cli.ts', 'src/cli/'],
+};
+
+function mayImport(file: SourceFile, { target, isFile, isTypeOnly }: Import): boolean {
+  if (!isFile) return true;
+  const folder = folderOf(file.path);
+  const allowed = MAY_IMPORT[folder];
+  if (allowed === ANYTHING || allowed === undefined) return true;
+  if (USES_INTERFACES.includes(folder) && INTERFACES.includes(target)) return isTypeOnly;
+  if (/^schemas\/[\w-]+\.schema\.json$/.test(target)) return allowed.includes('schemas');
+  return target.startsWith('src/') && [folder, ...allowed].includes(folderOf(target));
+}
+
+const knownFolder = ruleOfFile({
+  title: 'every folder has a place in the table of who may import whom',
+  instead: 'add it to MAY_IMPORT in test/architecture/import-rules.ts and to ARCHITECTURE.md',
+  find: ({ path }) =>
+    Object.hasOwn(MAY_IMPORT, folderOf(path)) ? [] : [{ path, line: 1, what: `is in "${folderOf(path)}"` }],
+});
+
+const importTable = ruleOfFile({
+  title: 'files import only what the table allows',
+  instead:
+    'move the code to the stage that may know both, or let compose.ts hand it in; the table is in ARCHITECTURE.md. Interfaces of source, store and providers come by "import type"',
+  find: (file) =>
+    file.imports
+      .filter((one) => !mayImport(file, one))
+      .map(({ target, line }) => ({ path: file.path, line, what: `imports ${target}` })),
+});
+
+const onePackageOneFile: Rule = {
+  title: 'one npm package has one importing file',
+  instead: 'ask the file that imports the package already for what you need; docs/dependencies.md names it',
+  find: (files) => {
+    const first = new Map<string, string>();
+    return files.flatMap((file) =>
+      file.imports.flatMap(({ target, isFile, line }): Finding[] => {
+        if (isFile || target.startsWith('node:')) return [];
+        const folders = PACKAGE_FOLDERS[target];
+        const importer = first.get(target) ?? file.path;
+        first.set(target, importer);
+        const isAllowed =
+          folders === undefined ? importer === file.path : folders.some((at) => file.path.startsWith(at));
+        return isAllowed ? [] : [{ path: file.path, line, what: `imports ${target}, which is at home elsewhere` }];
+      }),
+    );
+  },
+};
+
+const pureImports = ruleOfFile({
+  title: 'pure stages import no part of Node and no package, but for hashes and the parsers of catalog/',
+  instead: 'hand the value in, or do this in source/, store/, reconcile/ or cli/',
+  find: (file) => {
+    if (!PURE.includes(folderOf(file.path))) return [];
+    const foreign = file.imports.filter((one) => !one.isFile && !isHash(one) && !isParser(file, one));
+    return foreign.map(({ target, line }) => ({ path: file.path, line, what: `imports ${target}` }));
+  },
+});
+
+/** A digest is the same for the same input, unlike the rest of that module. */
+function isHash({ target, names }: Import): boolean {
+  return target === 'node:crypto' && names.every((name) => name === 'createHash');
+}
+
+function isParser(file: SourceFile, { target }: Import): boolean {
+  return folderOf(file.path) === 'catalog' && !target.startsWith('node:');
+}
+
+function cycleRule(what: string, nodeOf: (path: string) => string): Rule {
+  return {
+    title: `no ${what} import one another in a circle`,
+    instead: 'move what both need to the one that comes first on the way of the data, or to model/',
+    find: (files) => {
+      const next = new Map<string, Set<string>>();
+      for (const { path, imports } of files) {
+        const targets = next.get(nodeOf(path)) ?? new Set();
+        next.set(nodeOf(path), targets);
+        for (const { target } of imports.filter(({ target }) => target.startsWith('src/'))) {
+          if (nodeOf(target) !== nodeOf(path) || target === path) targets.add(nodeOf(target));
+        }
+      }
+      const cycle = findCycle(next.keys(), (node) => [...(next.get(node) ?? [])]);
+      return cycle === undefined
+        ? []
+        : [{ path: cycle[0] ?? '', line: 1, what: `is in a circle: ${cycle.join(' -> ')}` }];
+    },
+  };
+}
+
+export const IMPORT_RULES: readonly Rule[] = [
+  knownFolder,
+  importTable,
+  onePackageOneFile,
+  pureImports,
+  cycleRule('folders', folderOf),
+  cycleRule('files', (path) => path),
+];

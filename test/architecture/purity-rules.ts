@@ -1,0 +1,89 @@
+// What the pure stages must not touch, and who alone may ask for the time or make a state.
+import { type ESTree, Visitor } from 'rolldown/utils';
+import { STATES } from '../../src/model/state.ts';
+import { PURE } from './import-rules.ts';
+import { type Finding, type Rule, ruleOfFile } from './rule.ts';
+import { folderOf, type SourceFile } from './source-file.ts';
+
+const TIMERS = ['setTimeout', 'setInterval'];
+/** Giving others a turn waits for no time, but it has no place in what is pure. */
+const TURNS = ['setImmediate', 'queueMicrotask'];
+const OUTSIDE = ['process', 'console', 'performance', 'crypto', 'globalThis', 'fetch', ...TIMERS, ...TURNS];
+const ASKING = ['Date.now', 'Math.random', 'performance.now', 'crypto.randomUUID'];
+/** These get the time and chance handed in, so that tests can say them. */
+const TIMED = ['reconcile', 'execute', 'service'];
+
+const pureUses = ruleOfFile({
+  title: 'pure stages touch no clock, disk, log, network, chance or process',
+  instead: 'take it as an argument: reconcile/, service/ and cli/ know the time and the surroundings',
+  find: (file) => (PURE.includes(folderOf(file.path)) ? usesOf(file, [...OUTSIDE, ...ASKING]) : []),
+});
+
+const timeHandedIn = ruleOfFile({
+  title: 'time and chance are handed in',
+  instead: 'take a Clock (src/clock.ts) or a function as an argument; compose.ts brings the real ones',
+  find: (file) => (TIMED.includes(folderOf(file.path)) ? usesOf(file, [...TIMERS, ...ASKING]) : []),
+});
+
+/** Finds uses of global names, and of members of them (`Date.now`); also every way of asking `Date` for now. */
+function usesOf(file: SourceFile, names: readonly string[]): Finding[] {
+  const findings: Finding[] = [];
+  const report = ({ start, end }: ESTree.Span, isForbidden: boolean): void => {
+    const what = `uses ${file.text.slice(start, end).split('\n')[0]}`;
+    if (isForbidden) findings.push({ path: file.path, line: file.lineOf(start), what });
+  };
+  new Visitor({
+    MemberExpression(node) {
+      if (node.object.type !== 'Identifier') return;
+      const { name } = node.object;
+      const member = node.property.type === 'Identifier' ? `${name}.${node.property.name}` : name;
+      report(node, names.includes(name) || names.includes(member));
+    },
+    CallExpression(node) {
+      const name = node.callee.type === 'Identifier' ? node.callee.name : '';
+      report(node, name === 'Date' || names.includes(name));
+    },
+    NewExpression(node) {
+      const isDate = node.callee.type === 'Identifier' && node.callee.name === 'Date';
+      report(node, isDate && node.arguments.length === 0);
+    },
+  }).visit(file.program);
+  return findings;
+}
+
+const onlyMachineMakesStates = ruleOfFile({
+  title: 'only machine/ produces a state',
+  instead: 'call advance() of src/machine/advance.ts with an event; a new way from state to state belongs in its table',
+  find: (file) => (folderOf(file.path) === 'machine' ? [] : madeStates(file)),
+});
+
+function madeStates(file: SourceFile): Finding[] {
+  const findings: Finding[] = [];
+  const report = ({ start, end }: ESTree.Span): void => {
+    findings.push({ path: file.path, line: file.lineOf(start), what: `sets ${file.text.slice(start, end)}` });
+  };
+  new Visitor({
+    Property(node) {
+      const key = node.key.type === 'Identifier' ? node.key.name : node.key.type === 'Literal' ? node.key.value : null;
+      if (key === 'state' && literalsOf(node.value).some((text) => (STATES as readonly string[]).includes(text))) {
+        report(node);
+      }
+    },
+    AssignmentExpression(node) {
+      if (node.left.type !== 'MemberExpression' || node.left.property.type !== 'Identifier') return;
+      if (node.left.property.name === 'state') report(node);
+    },
+  }).visit(file.program);
+  return findings;
+}
+
+/** The texts that an expression may become, as far as they are written there. */
+function literalsOf(value: ESTree.Node): readonly string[] {
+  if (value.type === 'Literal') return typeof value.value === 'string' ? [value.value] : [];
+  if (value.type === 'ConditionalExpression') return [...literalsOf(value.consequent), ...literalsOf(value.alternate)];
+  if (value.type === 'LogicalExpression') return [...literalsOf(value.left), ...literalsOf(value.right)];
+  if (value.type === 'TSAsExpression' || value.type === 'TSSatisfiesExpression') return literalsOf(value.expression);
+  return [];
+}
+
+export const PURITY_RULES: readonly Rule[] = [pureUses, timeHandedIn, onlyMachineMakesStates];

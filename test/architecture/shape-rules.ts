@@ -1,0 +1,145 @@
+// How a file looks: its name and size, what it exports, what is said about it.
+import { basename } from 'node:path';
+import { type ESTree, Visitor } from 'rolldown/utils';
+import { type Finding, type Rule, ruleOfFile } from './rule.ts';
+import { folderOf, type SourceFile } from './source-file.ts';
+
+const NAMES_OF_NOTHING = ['index', 'utils', 'util', 'helpers', 'helper', 'common', 'misc', 'manager', 'types'];
+/** Named after the path of the interface that it serves. */
+const NAMED_BY_INTERFACE = 'src/api/routes/types.ts';
+const FILE_LINES_MAX = 400;
+const FUNCTION_LINES_MAX = 60;
+/** The folders in which the orchestrating functions are, which grow first. */
+const SHORT_FUNCTIONS = ['reconcile', 'execute'];
+const SHORT_FUNCTION_LINES_MAX = 40;
+
+type Report = (node: ESTree.Span, what: string) => void;
+
+/** Returns what a walk over the syntax tree of a file reports. */
+function walk(file: SourceFile, visitorOf: (report: Report) => ConstructorParameters<typeof Visitor>[0]): Finding[] {
+  const findings: Finding[] = [];
+  const report: Report = ({ start }, what) => findings.push({ path: file.path, line: file.lineOf(start), what });
+  new Visitor(visitorOf(report)).visit(file.program);
+  return findings;
+}
+
+const fileNames = ruleOfFile({
+  title: 'a file is named after what it exports',
+  instead: 'name it after its main export, in kebab-case; import from the file itself, not from a barrel',
+  find: ({ path }) => {
+    const name = basename(path, '.ts');
+    const isKebab = /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name);
+    const saysSomething = !NAMES_OF_NOTHING.includes(name) || path === NAMED_BY_INTERFACE;
+    return isKebab && saysSomething ? [] : [{ path, line: 1, what: `is called "${name}"` }];
+  },
+});
+
+const fileSize = ruleOfFile({
+  title: `no file has more than ${FILE_LINES_MAX} lines`,
+  instead: 'find the second thing that it does and give it a file of its own',
+  find: ({ path, text }) => {
+    const lines = text.trimEnd().split('\n').length;
+    return lines > FILE_LINES_MAX ? [{ path, line: FILE_LINES_MAX + 1, what: `has ${lines} lines` }] : [];
+  },
+});
+
+const functionSize = ruleOfFile({
+  title: `no function has more than ${FUNCTION_LINES_MAX} lines (${SHORT_FUNCTION_LINES_MAX} in reconcile/ and execute/)`,
+  instead: 'take a step with a name out of it',
+  find: (file) =>
+    walk(file, (report) => {
+      const max = SHORT_FUNCTIONS.includes(folderOf(file.path)) ? SHORT_FUNCTION_LINES_MAX : FUNCTION_LINES_MAX;
+      const measure = (node: ESTree.Span): void => {
+        const lines = file.lineOf(node.end) - file.lineOf(node.start) + 1;
+        if (lines > max) report(node, `begins a function of ${lines} lines`);
+      };
+      return { FunctionDeclaration: measure, FunctionExpression: measure, ArrowFunctionExpression: measure };
+    }),
+});
+
+const plainExports = ruleOfFile({
+  title: 'exports have names and are written where they are defined',
+  instead: 'export the declaration itself by name, and import it from its file',
+  find: (file) =>
+    walk(file, (report) => ({
+      ExportDefaultDeclaration: (node) => report(node, 'has a default export'),
+      ExportAllDeclaration: (node) => report(node, `exports everything of ${node.source.value}`),
+    })),
+});
+
+const strippable = ruleOfFile({
+  title: 'sources run by taking the types away',
+  instead: 'write a union of literals with an `as const` list, a module, or a field that the constructor sets',
+  find: (file) =>
+    walk(file, (report) => ({
+      TSEnumDeclaration: (node) => report(node, `declares the enum ${node.id.name}`),
+      TSModuleDeclaration: (node) => report(node, 'declares a namespace'),
+      TSParameterProperty: (node) => report(node, 'has a parameter property'),
+    })),
+});
+
+const noEmptyCatch = ruleOfFile({
+  title: 'no error is swallowed',
+  instead: 'say what the error means here: turn it into a value, or throw another with it as cause',
+  find: (file) =>
+    walk(file, (report) => ({
+      CatchClause: (node) => node.body.body.length === 0 && report(node, 'has an empty catch'),
+    })),
+});
+
+const nothingUnfinished = ruleOfFile({
+  title: 'no comment says that something is missing',
+  instead: 'do it, or open an issue',
+  find: ({ path, comments, lineOf }) =>
+    comments
+      .filter(({ value }) => /\b(TODO|FIXME|XXX|HACK)\b/.test(value))
+      .map(({ start, value }) => ({ path, line: lineOf(start), what: `has the comment "${value.trim()}"` })),
+});
+
+const topComment = ruleOfFile({
+  title: 'every file begins by saying what it is for',
+  instead: 'begin with one to three sentences: what it is for, and what it deliberately does not do',
+  find: ({ path, text }) =>
+    /^(#!.*\n)?\/\/ \S/.test(text) ? [] : [{ path, line: 1, what: 'begins without a comment' }],
+});
+
+/**
+ * Functions and classes only: interfaces, types and constants are said by their names and fields as often as not. A class
+ * that a file is named after is what the comment at the top speaks of.
+ */
+const docComments = ruleOfFile({
+  title: 'every exported function and class has a doc comment',
+  instead: 'write above it first what it returns; then shapes, units, and the errors it throws',
+  find: (file) =>
+    file.program.body.flatMap((statement): Finding[] => {
+      if (statement.type !== 'ExportNamedDeclaration' || statement.declaration === null) return [];
+      const { declaration } = statement;
+      if (declaration.type !== 'FunctionDeclaration' && declaration.type !== 'ClassDeclaration') return [];
+      const name = declaration.id?.name ?? '';
+      const isMainClass = declaration.type === 'ClassDeclaration' && kebabOf(name) === basename(file.path, '.ts');
+      if (isMainClass || hasDocComment(file, statement.start)) return [];
+      return [{ path: file.path, line: file.lineOf(statement.start), what: `exports ${name} without a doc comment` }];
+    }),
+});
+
+function hasDocComment({ comments, text }: SourceFile, start: number): boolean {
+  return comments.some(
+    (comment) => comment.value.startsWith('*') && comment.end <= start && text.slice(comment.end, start).trim() === '',
+  );
+}
+
+function kebabOf(name: string): string {
+  return name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase();
+}
+
+export const SHAPE_RULES: readonly Rule[] = [
+  fileNames,
+  fileSize,
+  functionSize,
+  plainExports,
+  strippable,
+  noEmptyCatch,
+  nothingUnfinished,
+  topComment,
+  docComments,
+];

@@ -1,0 +1,183 @@
+// The documents against what they speak of: links, headings, tables. Also what no file of the repository may hold.
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import packageJson from '../package.json' with { type: 'json' };
+import { folderOf, readSources } from './architecture/source-file.ts';
+
+const MACHINE_PATH = /(?<![\w.~<-])\/(?:work|root|home|Users|builds)\/[\w.]/;
+
+const sources = readSources();
+const documents = [...globSync('*.md'), ...globSync('docs/**/*.md'), ...globSync('sample-repo/*.md')].sort();
+
+function textOf(path: string): string {
+  return readFileSync(path, 'utf8');
+}
+
+/** The anchors of a document's headings, as GitHub makes them. */
+function anchorsIn(text: string): readonly string[] {
+  const headings = withoutCode(text).match(/(?<=^#+ ).*$/gm) ?? [];
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+function withoutCode(text: string): string {
+  return text.replaceAll(/^```.*?^```/gms, '').replaceAll(/`[^`\n]*`/g, '');
+}
+
+/** The links of a document that lead nowhere. */
+function deadLinks(path: string, text: string): readonly string[] {
+  const targets = [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+  return targets.filter((target) => {
+    if (/^[a-z]+:/.test(target)) return false;
+    const [file = '', anchor] = target.split('#');
+    const at = file === '' ? path : posix.join(posix.dirname(path), file);
+    if (!existsSync(at)) return true;
+    return anchor !== undefined && !anchorsIn(textOf(at)).includes(anchor);
+  });
+}
+
+/** The rows of the table below a heading, as cells; without its head. */
+function tableAfter(text: string, heading: string): readonly (readonly string[])[] {
+  const section = text.split(/^## /m).find((part) => part.startsWith(heading)) ?? '';
+  const rows = section.split('\n').filter((line) => /^\| (?!---)/.test(line));
+  return rows.slice(1).map((row) => row.split(' | ').map((cell) => cell.replaceAll(/^\| | \|$/g, '')));
+}
+
+function codeSpans(text: string): readonly string[] {
+  return text.match(/(?<=`)[^`]+(?=`)/g)?.filter((span) => !/^[,\s]+$/.test(span)) ?? [];
+}
+
+describe('links', () => {
+  it('that lead nowhere are found', () => {
+    const text =
+      '[a](no-such.md) [b](README.md) [c](README.md#no-such) [d](https://x) `[e](no)` [f](README.md#treeline)';
+    expect(deadLinks('CHANGELOG.md', text)).toEqual(['no-such.md', 'README.md#no-such']);
+  });
+
+  it.each(documents)('of %s lead somewhere', (path) => {
+    expect(deadLinks(path, textOf(path))).toEqual([]);
+  });
+
+  it('in comments of the sources name a document and a heading of it', () => {
+    const references = sources.flatMap(({ path, comments }) => {
+      const text = comments.map(({ value }) => value.replaceAll(/\n\s*\*/g, ' ')).join(' ');
+      return [...text.matchAll(/docs\/([\w-]+)\.md(?:,\s+([a-z]+(?: [a-z]+)*))?/g)].map(([, document = '', words]) => ({
+        path,
+        document: `docs/${document}.md`,
+        headings: words?.split(' and ') ?? [],
+      }));
+    });
+    expect(references.length).toBeGreaterThan(20);
+    const wrong = references.filter(
+      ({ document, headings }) =>
+        !existsSync(document) ||
+        !headings.every((heading) => anchorsIn(textOf(document)).includes(heading.trim().replaceAll(' ', '-'))),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('docs/dependencies.md', () => {
+  const text = textOf('docs/dependencies.md');
+
+  it('names every production dependency, and the files that import it', () => {
+    const told = tableAfter(text, 'In production');
+    expect(told.flatMap(([name = '']) => codeSpans(name))).toEqual(Object.keys(packageJson.dependencies).sort());
+    for (const [name = '', places = ''] of told) {
+      const target = codeSpans(name)[0] ?? '';
+      const importers = sources.filter(({ imports }) => imports.some((one) => one.target === target));
+      const known = codeSpans(places);
+      const strangers = importers.filter(({ path }) => !known.some((at) => path === at || isBelow(path, at)));
+      expect(
+        strangers.map(({ path }) => path),
+        `${target} is imported elsewhere`,
+      ).toEqual([]);
+      const unused = known.filter((at) => !importers.some(({ path }) => path === at || isBelow(path, at)));
+      expect(unused, `${target} is not imported there`).toEqual([]);
+    }
+  });
+
+  it('names every development dependency', () => {
+    const told = tableAfter(text, 'For development');
+    expect(told.flatMap(([names = '']) => codeSpans(names)).sort()).toEqual(
+      Object.keys(packageJson.devDependencies).sort(),
+    );
+  });
+});
+
+function isBelow(path: string, folder: string): boolean {
+  return folder.endsWith('/') && path.startsWith(folder);
+}
+
+it('ARCHITECTURE.md has a row for every folder and file of src/', () => {
+  const told = tableAfter(textOf('ARCHITECTURE.md'), 'Code map').flatMap(([names = '']) => codeSpans(names));
+  const known = new Set(told.map((name) => name.replace(/\/$/, '')));
+  const folders = new Set(sources.map(({ path }) => folderOf(path)));
+  expect([...folders].filter((folder) => !known.has(folder))).toEqual([]);
+  expect([...known].filter((name) => !folders.has(name) && name !== 'src')).toEqual([]);
+});
+
+describe('docs/decisions', () => {
+  const names = readdirSync('docs/decisions').sort();
+
+  it('are numbered without gaps', () => {
+    expect(names.map((name) => name.slice(0, 5))).toEqual(
+      names.map((_, index) => `${String(index + 1).padStart(4, '0')}-`),
+    );
+  });
+
+  it.each(names)('%s is short, and says context, decision and consequences', (name) => {
+    const text = textOf(`docs/decisions/${name}`);
+    expect(text.match(/^#.*$/gm)?.map((line) => line.replace(/^# \d+\. .+/, '# title'))).toEqual([
+      '# title',
+      '## Context',
+      '## Decision',
+      '## Consequences',
+    ]);
+    expect(text).toMatch(new RegExp(`^# ${Number(name.slice(0, 4))}\\. `));
+    expect(text.split('\n').length).toBeLessThan(40);
+  });
+});
+
+it('docs/problems.md lists the codes that the stages after the catalog give, and no others', () => {
+  const given = (folders: readonly string[]): ReadonlySet<string> => {
+    const texts = sources.filter(({ path }) => folders.includes(folderOf(path))).map(({ text }) => text);
+    return new Set(texts.flatMap((text) => text.match(/(?<=')[a-z]+(?:_[a-z0-9]+)+(?=')/g) ?? []));
+  };
+  const codes = sources
+    .filter(({ path }) => ['expand', 'hiera', 'estate'].includes(folderOf(path)))
+    .flatMap(({ text }) => text.match(/(?<=\bcode(?::| =) ')[a-z_]+(?=')/g) ?? []);
+  const listed: readonly string[] = textOf('docs/problems.md').match(/(?<=^\| `)[a-z_0-9]+/gm) ?? [];
+  expect(new Set(codes).size).toBeGreaterThan(30);
+  expect([...new Set(codes)].filter((code) => !listed.includes(code))).toEqual([]);
+  expect(listed.filter((code) => !given(['catalog', 'expand', 'hiera', 'estate']).has(code))).toEqual([]);
+});
+
+describe('the repository', () => {
+  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'])
+    .toString()
+    .split('\0')
+    .filter((path) => path !== '' && existsSync(path));
+
+  it('names no path of the machine on which it was made', () => {
+    const example = ['', 'root', 'project'].join('/');
+    expect(`see ${example}`).toMatch(MACHINE_PATH);
+    expect('ssh://host/root/stacks.git and ../../work/x').not.toMatch(MACHINE_PATH);
+    const named = files.flatMap((path) => {
+      const text = textOf(path);
+      const lines = text.includes('\0') ? [] : text.split('\n');
+      return lines.flatMap((line, index) => (MACHINE_PATH.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : []));
+    });
+    expect(named).toEqual([]);
+  });
+
+  it('locks no address from which a package was downloaded', () => {
+    expect(textOf('package-lock.json')).not.toMatch(/"resolved": *"https?:/);
+  });
+});
