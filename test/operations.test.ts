@@ -1,0 +1,133 @@
+// docs/operations.md and contrib/treeline.service against what they speak of: settings, defaults, lines of the log.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import schema from '../schemas/settings.schema.json' with { type: 'json' };
+import { loadSettings } from '../src/load-settings.ts';
+import { isMap } from '../src/model/json.ts';
+import { refusalsOf } from '../src/refuse-settings.ts';
+import { readSources } from './architecture/source-file.ts';
+import { ROOT } from './support/command-line.ts';
+import { temporaryDirectory } from './support/temporary-directory.ts';
+
+/** One key of the schema. */
+interface Key {
+  readonly path: string;
+  /** As the document writes it; undefined where the schema has none and does not ask for the key. */
+  readonly defaultCell: string | undefined;
+}
+
+const LEVELS: Readonly<Record<string, string>> = { info: '30', warn: '40', error: '50' };
+
+const operations = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+
+function sectionOf(heading: string): string {
+  return operations.split(/^## /m).find((section) => section.startsWith(`${heading}\n`)) ?? '';
+}
+
+/** The cells of all rows of a section's tables that begin with a code span or a number. */
+function rowsOf(section: string): string[][] {
+  const rows = section.match(/^\| (`|\d).*$/gm) ?? [];
+  return rows.map((row) => row.split('|').map((cell) => cell.trim())).map((cells) => cells.slice(1, -1));
+}
+
+function codeIn(cell = ''): string[] {
+  return cell.match(/(?<=`)[^`, ][^`]*(?=`)/g) ?? [];
+}
+
+/** Every key that holds a value of its own, such as `api.port` and `execution.providers[].name`. */
+function keysOf(node: unknown, prefix = ''): Key[] {
+  if (!isMap(node) || !isMap(node.properties)) return [];
+  const required: readonly unknown[] = Array.isArray(node.required) ? node.required : [];
+  return Object.entries(node.properties).flatMap(([name, child]) => {
+    const path = prefix === '' ? name : `${prefix}.${name}`;
+    if (!isMap(child)) return [];
+    const below = isMap(child.properties) ? keysOf(child, path) : keysOf(child.items, `${path}[]`);
+    return isMap(child.properties) && below.length > 0
+      ? below
+      : [keyOf(path, child, required.includes(name)), ...below];
+  });
+}
+
+function keyOf(path: string, { default: value }: Readonly<Record<string, unknown>>, isRequired: boolean): Key {
+  if (isRequired) return { path, defaultCell: 'required' };
+  if (value === undefined) return { path, defaultCell: undefined };
+  return { path, defaultCell: `\`${typeof value === 'string' ? value : JSON.stringify(value)}\`` };
+}
+
+/** Settings in which nothing but this key is written. */
+function withKey(path: string): unknown {
+  const [first = '', ...rest] = path.split('.');
+  const value = rest.length === 0 ? true : withKey(rest.join('.'));
+  return first.endsWith('[]') ? { [first.slice(0, -2)]: [value] } : { [first]: value };
+}
+
+describe('the settings', () => {
+  const keys = keysOf(schema);
+  const rows = rowsOf(sectionOf('Settings'));
+  const present = rows.filter((row) => row.length === 3);
+  const later = rows.filter((row) => row.length === 2).flatMap(([cell]) => codeIn(cell));
+
+  it('are all of those of the schema, and no others', () => {
+    const told = [...present.flatMap(([cell]) => codeIn(cell)), ...later];
+    expect(keys.length).toBeGreaterThan(50);
+    expect(told.toSorted()).toEqual(keys.map(({ path }) => path).toSorted());
+  });
+
+  it('have the defaults of the schema', () => {
+    const told = new Map(present.map(([cell, value]) => [codeIn(cell)[0], value]));
+    const wrong = keys.filter(({ path, defaultCell }) => {
+      return told.has(path) && defaultCell !== undefined && told.get(path) !== defaultCell;
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it.each(later)('of later versions are refused: %s', (path) => {
+    expect(refusalsOf(withKey(path), {})).not.toEqual([]);
+  });
+
+  it('of the example can be loaded', async () => {
+    const example = /^```yaml\n(# \/etc\/treeline\/treeline\.yaml\n.*?)^```$/ms.exec(operations)?.[1] ?? '';
+    const file = join(temporaryDirectory(), 'treeline.yaml');
+    writeFileSync(file, example);
+    expect((await loadSettings(file, {})).store.directory).toBe('/var/lib/treeline');
+  });
+});
+
+describe('the lines of the log', () => {
+  const texts = readSources().map(({ text }) => text);
+  const rows = rowsOf(sectionOf('What to watch'));
+
+  it('are told', () => expect(rows.length).toBeGreaterThan(10));
+
+  it.each(rows)('at level %s: %s', (level, message) => {
+    const quoted = `'${codeIn(message)[0]}'`;
+    const levels = texts
+      .filter((text) => text.includes(quoted))
+      .flatMap(
+        (text) =>
+          text
+            .slice(0, text.indexOf(quoted))
+            .match(/(?<=log\??\.)(info|warn|error)(?=\()/g)
+            ?.at(-1) ?? [],
+      );
+    expect(levels.map((name) => LEVELS[name])).toContain(level);
+  });
+});
+
+describe('contrib/treeline.service', () => {
+  const unit = readFileSync(join(ROOT, 'contrib/treeline.service'), 'utf8');
+  const setting = (key: string): string => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
+
+  it('waits longer for a stop than the controller may take', () => {
+    const requestSeconds = 10;
+    const { default: shutdownSeconds } = schema.properties.shutdownSeconds;
+    expect(Number(setting('TimeoutStopSec'))).toBeGreaterThan(shutdownSeconds + requestSeconds);
+  });
+
+  it('uses the places of the document', () => {
+    expect(operations).toContain(setting('ExecStart').split(' ')[0]);
+    expect(operations).toContain(setting('ExecStart').split(' ').at(-1));
+    expect(operations).toContain(`/var/lib/${setting('StateDirectory')}`);
+  });
+});
