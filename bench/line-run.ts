@@ -1,0 +1,142 @@
+// One estate of one size on one controller: built from nothing, restarted without a change, and changed in one instance.
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { estateFiles, instancePath, instanceText } from '../test/support/estate-repository.ts';
+import type { FileChanges } from '../test/support/git-repository.ts';
+import type { Usage } from './owned-process.ts';
+import { changesNoted, ServedController } from './served-controller.ts';
+import { createSite, type Site } from './site.ts';
+
+const SERVERS_AN_INSTANCE = 10;
+const KINDS = 10;
+const DONE_MS_MAX = 15 * 60_000;
+const CHANGE_MS_MAX = 2 * 60_000;
+const SAY_EVERY_MS = 5_000;
+
+export interface LineRun {
+  /** From starting the process to the last server's `done`; `peakBytes` until it rests. */
+  readonly build: Usage & { readonly seconds: number; readonly journalBytes: number };
+  /** Started again with nothing to do: until it was ready, and what it did until it rested. */
+  readonly restart: Usage & { readonly seconds: number; readonly actions: number };
+  /** From the commit that changes one instance to the `done` of its servers. */
+  readonly change: { readonly seconds: number; readonly blobsRead: number };
+}
+
+interface Estate {
+  readonly site: Site;
+  readonly instances: number;
+  readonly servers: number;
+}
+
+/**
+ * Measures in an empty folder, on as many instances of ten servers as `servers` needs. Throws where a step takes too
+ * long, and where the estate is not what it should be.
+ */
+export async function measureLine(folder: string, servers: number, say: (text: string) => void): Promise<LineRun> {
+  const instances = Math.ceil(servers / SERVERS_AN_INSTANCE);
+  const site = await createSite(folder, filesOf(instances));
+  const estate = { site, instances, servers: instances * SERVERS_AN_INSTANCE };
+  const build = await measureBuild(estate, say);
+  say(`done after ${build.seconds.toFixed(1)} s, ${Math.round(build.peakBytes / 2 ** 20)} MiB; restarting`);
+  const controller = new ServedController(estate.site, 'again');
+  const restart = await measureRestart(controller, estate);
+  const change = await measureChange(controller, estate);
+  await controller.stop();
+  say(`restarted in ${restart.seconds.toFixed(1)} s; one instance changed in ${change.seconds.toFixed(2)} s`);
+  return { build, restart, change };
+}
+
+/** No two instances have the same text, or Git would keep, and the controller read, one file for all of them. */
+function filesOf(instances: number): FileChanges {
+  const files = { ...estateFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS }) };
+  for (let number = 0; number < instances; number++) {
+    files[instancePath(number)] = textOf(number, `1.${number}`);
+  }
+  return files;
+}
+
+function textOf(instance: number, version: string): string {
+  return instanceText({ kind: instance % KINDS, servers: SERVERS_AN_INSTANCE, version });
+}
+
+async function measureBuild(estate: Estate, say: (text: string) => void): Promise<LineRun['build']> {
+  const { site, servers } = estate;
+  const controller = new ServedController(site, 'first');
+  const journal = new Growth(join(site.state, 'journal'));
+  let nextSay = SAY_EVERY_MS / 1000;
+  await controller.process.until(`${servers} servers were done`, DONE_MS_MAX, () => {
+    journal.look();
+    const { done } = controller.log;
+    if (controller.seconds > nextSay) {
+      nextSay += SAY_EVERY_MS / 1000;
+      say(`${done} of ${servers} servers are done`);
+    }
+    return done >= servers ? true : undefined;
+  });
+  const { seconds } = controller;
+  const { cpuSeconds } = controller.process.usage();
+  await controller.quiet();
+  journal.look();
+  const { peakBytes } = controller.process.usage();
+  await expectBuilt(controller, estate);
+  await controller.stop();
+  return { seconds, cpuSeconds, peakBytes, journalBytes: journal.bytes };
+}
+
+/** What was measured counts only if it is true: every instance says `Done`, and every server was made once. */
+async function expectBuilt(controller: ServedController, { site, instances, servers }: Estate): Promise<void> {
+  const statuses = await controller.statuses();
+  const others = [...statuses].filter(([, status]) => status !== 'Done');
+  if (statuses.size !== instances || others.length > 0) {
+    const [first] = others;
+    throw new Error(`of ${statuses.size} instances, ${others.length} are not Done: ${first?.[0]} is ${first?.[1]}`);
+  }
+  const changes = changesNoted(site);
+  if (changes !== servers) throw new Error(`${servers} servers were to be made, and the provider noted ${changes}`);
+}
+
+async function measureRestart(controller: ServedController, { site, servers }: Estate): Promise<LineRun['restart']> {
+  await controller.ready();
+  const { seconds } = controller;
+  await controller.quiet();
+  // Whatever is done to a server changes its state, and the provider notes it.
+  const actions = Math.max(controller.log.stateChanges, changesNoted(site) - servers);
+  return { ...controller.process.usage(), seconds, actions };
+}
+
+async function measureChange({ process, log }: ServedController, estate: Estate): Promise<LineRun['change']> {
+  const number = Math.floor(estate.instances / 2);
+  const followed = log.lines('commit followed').length;
+  const start = performance.now();
+  await estate.site.repository.commit({ [instancePath(number)]: textOf(number, '2') });
+  // The log began with this start, so the only servers that are known to be done are those of the change.
+  const line = await process.until('the change was done', CHANGE_MS_MAX, () =>
+    log.done >= SERVERS_AN_INSTANCE ? log.lines('commit followed')[followed] : undefined,
+  );
+  const seconds = (performance.now() - start) / 1000;
+  const changes = changesNoted(estate.site) - estate.servers;
+  if (changes !== SERVERS_AN_INSTANCE) throw new Error(`one instance was changed, and ${changes} servers were`);
+  return { seconds, blobsRead: Number(line.blobsRead) };
+}
+
+/** How much was written to a file that is begun anew now and then. */
+class Growth {
+  readonly #file: string;
+  #length = 0;
+  #bytes = 0;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** To be called often: what was written between the last look and a new beginning is not seen. */
+  look(): void {
+    const length = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+    this.#bytes += length < this.#length ? length : length - this.#length;
+    this.#length = length;
+  }
+}

@@ -1,0 +1,146 @@
+// A process that a benchmark starts, and what it costs as Linux counts it. Only processes that were started here are
+// ever ended, each by its own handle; none outlives the benchmark.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const LOOK_MS = 20;
+const STOP_MS_MAX = 60_000;
+/** Linux has counted processor time for programs in hundredths of a second on every common machine. */
+const TICKS_A_SECOND = 100;
+
+/** What a process has used since its start. */
+export interface Usage {
+  /** The most memory that it ever had at once, bytes. */
+  readonly peakBytes: number;
+  readonly cpuSeconds: number;
+}
+
+export interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** Where its standard output goes, after what is there already. */
+  readonly output: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+const EXIT_INTERRUPTED = 130;
+
+const owned = new Set<ChildProcess>();
+let isGuarded = false;
+
+/** Sees to it that none outlives this process, however it ends; but for a kill, which nobody can see to. */
+function own(child: ChildProcess): void {
+  owned.add(child);
+  child.on('exit', () => owned.delete(child));
+  if (isGuarded) return;
+  isGuarded = true;
+  // Before whoever clears up behind them.
+  process.prependListener('exit', () => {
+    for (const each of owned) each.kill('SIGKILL');
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(EXIT_INTERRUPTED));
+}
+
+export class OwnedProcess {
+  readonly #child: ChildProcess;
+  readonly #what: string;
+  readonly #output: string;
+  #usage: Usage = { peakBytes: 0, cpuSeconds: 0 };
+  #failure: Error | undefined;
+
+  /** Starts it. Its standard error joins its output. */
+  constructor({ file, args, cwd, output, env = process.env }: Command) {
+    this.#what = [file, ...args].join(' ');
+    this.#output = output;
+    const descriptor = openSync(output, 'a');
+    this.#child = spawn(file, args, { cwd, env, stdio: ['ignore', descriptor, descriptor] });
+    closeSync(descriptor);
+    own(this.#child);
+    this.#child.on('error', (error) => {
+      this.#failure = error;
+    });
+  }
+
+  get isOver(): boolean {
+    return this.#failure !== undefined || this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** Returns what it has used until now; of one that is over, until the last time that somebody asked. */
+  usage(): Usage {
+    const { pid } = this.#child;
+    if (pid !== undefined && !this.isOver) this.#usage = usageOf(pid) ?? this.#usage;
+    return this.#usage;
+  }
+
+  /** Resolves with the first answer that is not undefined. Throws where the process ends or the time is up before. */
+  async until<Answer>(
+    what: string,
+    ms: number,
+    ask: () => Answer | undefined | Promise<Answer | undefined>,
+  ): Promise<Answer> {
+    const end = performance.now() + ms;
+    while (performance.now() < end) {
+      const isOver = this.isOver;
+      const answer = await ask();
+      if (answer !== undefined) return answer;
+      if (isOver) throw this.#failed(`ended before ${what}`);
+      this.usage();
+      await sleep(LOOK_MS);
+    }
+    throw this.#failed(`took more than ${ms / 1000} s until ${what}`);
+  }
+
+  /** Resolves with its exit code once it has ended by itself; undefined where the time was up before, and it was ended. */
+  async exit(ms: number): Promise<number | undefined> {
+    const end = performance.now() + ms;
+    while (!this.isOver && performance.now() < end) {
+      this.usage();
+      await sleep(LOOK_MS);
+    }
+    if (this.#failure !== undefined) throw this.#failed(this.#failure.message);
+    if (!this.isOver) {
+      await this.#end('SIGKILL');
+      return undefined;
+    }
+    return this.#child.exitCode ?? -1;
+  }
+
+  /** Asks it to stop, and resolves once it has; one that takes too long is killed, and that is an error. */
+  async stop(): Promise<void> {
+    await this.#end('SIGTERM');
+    if (this.#child.exitCode !== 0) throw this.#failed(`did not stop cleanly (exit code ${this.#child.exitCode})`);
+  }
+
+  async #end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    this.#child.kill(signal);
+    const end = performance.now() + STOP_MS_MAX;
+    while (!this.isOver) {
+      if (performance.now() > end) this.#child.kill('SIGKILL');
+      await sleep(LOOK_MS);
+    }
+  }
+
+  #failed(how: string): Error {
+    const last = readFileSync(this.#output, 'utf8').trim().split('\n').slice(-3).join('\n');
+    return new Error(`${this.#what} ${how}. Its last words:\n${last}`, { cause: this.#failure });
+  }
+}
+
+/** Returns what a process uses, or undefined where it is gone. */
+function usageOf(pid: number): Usage | undefined {
+  try {
+    const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    // The second field is the program's name in brackets, and may hold anything.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? [];
+    if (peak === undefined) return undefined;
+    const [user = 0, system = 0] = fields.slice(11, 13).map(Number);
+    return { peakBytes: Number(peak) * 1024, cpuSeconds: (user + system) / TICKS_A_SECOND };
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) {
+      return undefined;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,94 @@
+// `treeline serve` in a process of its own on a site, watched from outside: its log, its health, what it costs, and what
+// its simulated provider has done.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isMap } from '../src/model/json.ts';
+import { createHttpsClient, type HttpsClient, keepAlive } from '../test/support/https-client.ts';
+import { OwnedProcess } from './owned-process.ts';
+import { ServedLog } from './served-log.ts';
+import type { Site } from './site.ts';
+
+const ROOT = new URL('..', import.meta.url).pathname;
+const READY_MS_MAX = 120_000;
+const QUIET_MS_MAX = 60_000;
+/** Quiet is who uses less than a twentieth of a processor for so long. */
+const QUIET_MS = 2_000;
+const QUIET_SHARE = 0.05;
+
+export class ServedController {
+  readonly site: Site;
+  readonly process: OwnedProcess;
+  readonly log: ServedLog;
+  readonly #startedAt = performance.now();
+
+  /** Starts it. `name` is its log's, in the site's folder; no two starts share one. */
+  constructor(site: Site, name: string) {
+    const output = join(site.folder, `${name}.log`);
+    const args = ['src/cli.ts', 'serve', '--config', site.config];
+    this.site = site;
+    this.process = new OwnedProcess({ file: process.execPath, args, cwd: ROOT, output });
+    this.log = new ServedLog(output);
+  }
+
+  /** Seconds since it was started. */
+  get seconds(): number {
+    return (performance.now() - this.#startedAt) / 1000;
+  }
+
+  /** Resolves once `/readyz` answers 200. */
+  async ready(): Promise<void> {
+    const port = await this.#port('management');
+    await this.process.until('/readyz answered 200', READY_MS_MAX, async () => {
+      const { ok } = await fetch(`http://127.0.0.1:${port}/readyz`);
+      return ok ? true : undefined;
+    });
+  }
+
+  /** Resolves once it has nothing more to do. */
+  async quiet(): Promise<void> {
+    const rounds = QUIET_MS_MAX / QUIET_MS;
+    for (let round = 0; round < rounds; round++) {
+      const before = this.process.usage().cpuSeconds;
+      await sleep(QUIET_MS);
+      if (this.process.usage().cpuSeconds - before < (QUIET_MS / 1000) * QUIET_SHARE) return;
+    }
+    throw new Error(`the controller did not come to rest within ${QUIET_MS_MAX / 1000} s`);
+  }
+
+  /** Returns a client of its REST interface, an administrator, once it listens. */
+  async client(): Promise<HttpsClient> {
+    const { ca, administrator } = this.site;
+    return createHttpsClient({ port: await this.#port('api'), ca }, administrator);
+  }
+
+  /** Returns the status of every instance, as the REST interface tells it. */
+  async statuses(): Promise<ReadonlyMap<string, unknown>> {
+    const client = await this.client();
+    const agent = keepAlive();
+    const { body } = await client.request('/stacks/instances', { agent });
+    const statuses = new Map<string, unknown>();
+    for (const instance of Array.isArray(body) ? body : []) {
+      const name = isMap(instance) ? String(instance.name) : '';
+      statuses.set(name, (await client.request(`/stacks/instances/${name}/status`, { agent })).body);
+    }
+    agent.destroy();
+    return statuses;
+  }
+
+  async stop(): Promise<void> {
+    await this.process.stop();
+    this.log.close();
+  }
+
+  async #port(listener: 'api' | 'management'): Promise<number> {
+    const find = (): unknown => this.log.lines('listening')[0]?.[listener];
+    const address = await this.process.until('it listened', READY_MS_MAX, find);
+    return isMap(address) ? Number(address.port) : Number.NaN;
+  }
+}
+
+/** Returns how many changes of servers the simulated provider has noted since it was opened, with one for each that was there. */
+export function changesNoted({ servers }: Site): number {
+  return readFileSync(servers, 'latin1').split('\n').length - 1;
+}
