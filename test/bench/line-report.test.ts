@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { type Measured, reportOf } from '../../bench/line-report.ts';
+import type { LineRun } from '../../bench/line-run.ts';
+import { median } from '../../bench/markdown-table.ts';
+
+const MIB = 2 ** 20;
+const CIRCUMSTANCES = { machine: '2 processors', terraform: { absence: '--no-terraform' } } as const;
+
+interface Figures {
+  readonly seconds?: number;
+  readonly peakMib?: number;
+  readonly actions?: number;
+}
+
+function runOf({ seconds = 1, peakMib = 100, actions = 0 }: Figures = {}): LineRun {
+  const usage = { peakBytes: peakMib * MIB, cpuSeconds: seconds };
+  return {
+    build: { ...usage, seconds, journalBytes: seconds * MIB },
+    restart: { ...usage, seconds, actions },
+    change: { seconds, blobsRead: 1 },
+  };
+}
+
+function measuredOf(servers: number, ...runs: readonly Figures[]): Measured {
+  return { servers, runs: runs.map(runOf), terraform: undefined };
+}
+
+/** The cells of the row that begins with `first`, in the table below a heading. */
+function rowOf(text: string, heading: string, first: string): readonly string[] {
+  const section = text.split('### ').find((part) => part.startsWith(heading)) ?? '';
+  const rows = section.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+  return rows.find((cells) => cells[1] === first)?.slice(1, -1) ?? [];
+}
+
+describe('a report', () => {
+  it('compares what one server costs with the first row', () => {
+    const { text } = reportOf([measuredOf(1_000, { seconds: 2 }), measuredOf(10_000, { seconds: 30 })], CIRCUMSTANCES);
+    expect(rowOf(text, 'From the start', '1,000').slice(1, 3)).toEqual(['2.0', '× 1.00']);
+    expect(rowOf(text, 'From the start', '10,000').slice(1, 3)).toEqual(['30.0', '× 1.50']);
+  });
+
+  it('has the median of times and the worst of memory and actions', () => {
+    const runs = [{ seconds: 9, peakMib: 200, actions: 0 }, { seconds: 3, peakMib: 300, actions: 4 }, { seconds: 5 }];
+    const { text } = reportOf([measuredOf(10, ...runs)], CIRCUMSTANCES);
+    expect(rowOf(text, 'From the start', '10')).toEqual([
+      '10',
+      '5.0',
+      '× 1.00',
+      '5.0',
+      '× 1.00',
+      '5.0',
+      '× 1.00',
+      '300',
+    ]);
+    expect(rowOf(text, 'Afterwards', '10').slice(1, 5)).toEqual(['5.0', '× 1.00', '4', '300']);
+  });
+
+  it('says what must not be', () => {
+    const { failures, text } = reportOf(
+      [
+        measuredOf(1_000, { actions: 2 }, {}),
+        measuredOf(10_000, {}, { peakMib: 513 }),
+        measuredOf(20_000, { peakMib: 900 }),
+      ],
+      CIRCUMSTANCES,
+    );
+    expect(failures).toEqual([
+      '1000 servers: a restart without a change acted 2 times',
+      '10000 servers: 513 MiB of memory, and at most 512 are allowed',
+    ]);
+    for (const failure of failures) expect(text).toContain(failure);
+  });
+
+  it('finds nothing wrong with what is right', () => {
+    expect(reportOf([measuredOf(10_000, { peakMib: 512 })], CIRCUMSTANCES).failures).toEqual([]);
+  });
+
+  it('has terraform beside it, or says why not', () => {
+    const run = { seconds: 4, cpuSeconds: 2, peakBytes: 80 * MIB };
+    const through = { ...measuredOf(10, {}), terraform: { apply: run, plan: { ...run, seconds: 1 } } };
+    const cutOff = { ...measuredOf(20, {}), terraform: { apply: { ...run, seconds: undefined }, plan: undefined } };
+    const { text } = reportOf([through, cutOff], { machine: 'm', terraform: { version: '1.2.3' } });
+    expect(rowOf(text, 'Terraform 1.2.3', '10')).toEqual([
+      '10',
+      '4.0',
+      '× 1.00',
+      '2.0',
+      '× 1.00',
+      '80',
+      '1.0',
+      '× 1.00',
+    ]);
+    expect(rowOf(text, 'Terraform 1.2.3', '20')).toEqual(['20', '–', '–', '–', '–', '–', '–', '–']);
+    expect(text).toContain('–: not through after 15 minutes.');
+    expect(reportOf([through], { machine: 'm', terraform: { version: '1.2.3' } }).text).not.toContain('not through');
+    expect(reportOf([measuredOf(10, {})], CIRCUMSTANCES).text).toContain('Terraform was left out: --no-terraform.');
+  });
+});
+
+it.each([
+  { numbers: [3, 1, 2], middle: 2 },
+  { numbers: [4, 1, 3, 2], middle: 2.5 },
+  { numbers: [7], middle: 7 },
+  { numbers: [], middle: Number.NaN },
+])('the median of $numbers is $middle', ({ numbers, middle }) => {
+  expect(median(numbers)).toBe(middle);
+});
