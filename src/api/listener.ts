@@ -2,9 +2,9 @@
 // nothing about clients or routes. See docs/rest.md, authentication and limits.
 import type { RequestListener } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
+import { listenOn } from '../listen.ts';
 import type { Logger } from '../log.ts';
 import { endBrokenRequest } from './broken-request.ts';
 import { type Connections, trackConnections } from './connections.ts';
@@ -92,7 +92,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     if (socket instanceof TLSSocket && socket.authorized) endBrokenRequest(error, socket, connections);
     else socket.destroy();
   });
-  const { address, port } = await listen(server, options);
+  const { address, port } = await listenOn(server, options);
   return {
     host: address,
     port,
@@ -118,17 +118,6 @@ function logRefusals(server: Server, log: Logger): void {
     const reason = socket.authorizationError ?? error.code ?? error.message;
     log.warn({ reason: String(reason), remote: socket.remoteAddress }, 'connection refused');
   });
-}
-
-async function listen(server: Server, { host, port }: ListenerOptions): Promise<AddressInfo> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject);
-  server.listen(port, host, resolve);
-  await promise;
-  server.off('error', reject);
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error(`${host}:${port} is no TCP address`);
-  return address;
 }
 
 async function close(server: Server, connections: Connections, withinMs: number): Promise<void> {

@@ -1,5 +1,6 @@
 // What machines ask of the process itself, over plain HTTP: is it alive, and does it serve. Knows nothing about stacks.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { closeAtOnce, listenOn } from '../listen.ts';
 
 export interface ManagementOptions {
   readonly host: string;
@@ -36,14 +37,8 @@ export async function createManagement({ host, port, ready }: ManagementOptions)
   });
   server.maxConnections = CONNECTIONS_MAX;
   server.on('request', (request, response) => send(response, healthOf(request, ready)));
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject);
-  server.listen(port, host, resolve);
-  await promise;
-  server.off('error', reject);
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error(`${host}:${port} is no TCP address`);
-  return { host: address.address, port: address.port, close: () => close(server) };
+  const address = await listenOn(server, { host, port });
+  return { host: address.address, port: address.port, close: () => closeAtOnce(server) };
 }
 
 function healthOf({ method, url = '/' }: IncomingMessage, ready: () => true | string): Health {
@@ -67,11 +62,4 @@ function send(response: ServerResponse, { status, body }: Health): void {
     ...(status === 405 ? { Allow: 'GET, HEAD' } : {}),
   });
   response.end(bytes);
-}
-
-async function close(server: Server): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.close(() => resolve());
-  server.closeAllConnections();
-  await promise;
 }

@@ -1,9 +1,9 @@
 // A listener of its own, over plain HTTP, for the push hooks of Git servers. A hook that proves the secret means "look
 // now" and nothing else: what it says of the push is never read. See docs/operations.md, webhooks.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../clock.ts';
+import { closeAtOnce, listenOn } from '../../listen.ts';
 import type { Logger } from '../../log.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { refuseBrokenRequest } from '../broken-request.ts';
@@ -54,13 +54,13 @@ export async function createWebhook(options: WebhookOptions): Promise<Webhook> {
   });
   server.maxConnections = CONNECTIONS_MAX;
   serveHooks(server, options, () => looks.ask());
-  const { address, port } = await listen(server, options);
+  const { address, port } = await listenOn(server, options);
   return {
     host: address,
     port,
     async close() {
       looks.stop();
-      await close(server);
+      await closeAtOnce(server);
     },
   };
 }
@@ -141,22 +141,4 @@ function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   request.on('error', reject);
   request.on('close', () => reject(new Error('the request broke off')));
   return promise;
-}
-
-async function listen(server: Server, { host, port }: WebhookOptions): Promise<AddressInfo> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject);
-  server.listen(port, host, resolve);
-  await promise;
-  server.off('error', reject);
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error(`${host}:${port} is no TCP address`);
-  return address;
-}
-
-async function close(server: Server): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  server.close(() => resolve());
-  server.closeAllConnections();
-  await promise;
 }
