@@ -168,7 +168,7 @@ describe('the repository', () => {
   it('names no path of the machine on which it was made', () => {
     const example = ['', 'root', 'project'].join('/');
     expect(`see ${example}`).toMatch(MACHINE_PATH);
-    expect('ssh://host/root/stacks.git and ../../work/x').not.toMatch(MACHINE_PATH);
+    expect(`ssh://host${example}.git and ../..${['', 'work', 'x'].join('/')}`).not.toMatch(MACHINE_PATH);
     const named = files.flatMap((path) => {
       const text = textOf(path);
       const lines = text.includes('\0') ? [] : text.split('\n');

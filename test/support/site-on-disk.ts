@@ -1,0 +1,61 @@
+// Everything on disk that a controller needs: certificates, a stacks repository, treeline.yaml. Nothing in it needs a test
+// to be running, so that benchmarks use it too; site.ts is the one of the tests.
+import { X509Certificate } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ensureCredentials } from '../../src/cli/demo/credentials.ts';
+import { createGitRepository, type FileChanges, type GitRepository } from './git-repository.ts';
+import type { Identity } from './https-client.ts';
+
+export interface Site {
+  readonly folder: string;
+  /** The path of treeline.yaml. */
+  readonly config: string;
+  /** The store's directory, still empty. */
+  readonly state: string;
+  /** The file in which the simulated provider keeps what exists. */
+  readonly servers: string;
+  readonly repository: GitRepository;
+  /** PEM. */
+  readonly ca: string;
+  /** A registered administrator. */
+  readonly administrator: Identity;
+}
+
+export interface SiteOptions {
+  readonly files: FileChanges;
+  /** More keys of `repository:`, in flow style. */
+  readonly repository?: string;
+  /** The keys of `execution:`, indented by two. */
+  readonly execution: string;
+  /** The name of its one provider entry. */
+  readonly provider: string;
+}
+
+/** Returns a site in a folder; its repository has one commit: `files`, and the administrator's registration. */
+export async function createSiteIn(folder: string, options: SiteOptions): Promise<Site> {
+  mkdirSync(folder, { recursive: true });
+  const { ca, clients } = await ensureCredentials(join(folder, 'pki'), Date.now());
+  const { key, cert } = clients.administrator;
+  const administrator = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
+  const config = join(folder, 'treeline.yaml');
+  writeFileSync(config, settingsOf(options));
+  const repository = await createGitRepository(join(folder, 'stacks.git'));
+  const { serialNumber } = new X509Certificate(administrator.cert);
+  const client = `role: administrator\nserial: "${serialNumber}"\n`;
+  await repository.commit({ [`clients/${serialNumber}.yaml`]: client, ...options.files });
+  const state = join(folder, 'state');
+  mkdirSync(state, { mode: 0o700 });
+  const servers = join(state, `simulated-${options.provider}.json`);
+  return { folder, config, state, servers, repository, ca: readFileSync(ca, 'utf8'), administrator };
+}
+
+function settingsOf({ repository = '', execution }: SiteOptions): string {
+  return `api: { host: 127.0.0.1, port: 0, tls: { key: pki/server.key, cert: pki/server.crt, clientCa: pki/ca.crt } }
+management: { host: 127.0.0.1, port: 0 }
+repository: { url: stacks.git, branch: main${repository} }
+store: { kind: lowdb, directory: state }
+execution:
+${execution}
+`;
+}
