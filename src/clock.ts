@@ -6,6 +6,11 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
   now(): number;
+  /**
+   * Milliseconds since some moment, which nobody can set: only differences mean anything, within one process. Waits of
+   * {@link after} are measured by it.
+   */
+  monotonic(): number;
   /** Calls `wake` once after `ms`. The returned function cancels that. A pending call keeps no process alive. */
   after(ms: number, wake: () => void): () => void;
 }
@@ -13,6 +18,7 @@ export interface Clock {
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after(ms, wake) {
     const timer = setTimeout(wake, Math.min(Math.max(ms, 0), TIMER_MS_MAX));
     timer.unref();

@@ -126,6 +126,11 @@ export interface ServerRow {
   readonly adopting: boolean;
   /** A check has told whether it is there. Until then nothing else is done to it. */
   readonly seen: boolean;
+  /**
+   * A create of this building began, and nothing has shown since that it left nothing: what a check finds may be
+   * Treeline's own. Means something only where `applied` is null.
+   */
+  readonly mayExist: boolean;
   /** The running action; in the state `unknown`, the one whose outcome was lost. */
   readonly action: RunningAction | null;
   /** An update or delete began after `applied` was recorded and has not succeeded: what is there may be neither. */

@@ -1,9 +1,11 @@
 // What happens to one server next. Pure: a row and what surrounds it go in, the next row and what to wait for come out.
 import { momentOf } from '../clock.ts';
 import { advance } from '../machine/advance.ts';
+import { mayBeThere } from '../machine/existence.ts';
 import type { RunningAction, ServerRow } from '../model/recorded.ts';
-import type { Operation } from '../model/state.ts';
+import type { Operation, State } from '../model/state.ts';
 import { isApplied } from '../plan/difference.ts';
+import type { CheckEnd } from './fresh-checks.ts';
 import { isBlockedFor, reasonOf } from './reasons.ts';
 
 /** What a pass leads to, after the row is written. */
@@ -54,6 +56,10 @@ export interface World {
    * that it is replaced, so that others do not count it.
    */
   readonly mayReplace: () => boolean | undefined;
+  /** How its last check ended, if that is at most 30 s ago and no action on it has begun since. */
+  readonly lastCheck: CheckEnd | undefined;
+  /** A server whose name differs from its own in case only and that has to be gone before this one begins. */
+  readonly otherSpelling: (row: ServerRow) => string | undefined;
   /** The first server that has to be done before this one, if any is not. */
   readonly unmetDependency: (row: ServerRow) => string | undefined;
   /** The first server that still needs this one, if any does. */
@@ -69,15 +75,32 @@ export type ResponsibleProvider =
 const REST: Next = { kind: 'rest' };
 const PROTECTED = reasonOf('protected', 'it can only be changed by building it anew, and its instance is protected');
 
-/** Returns the next step of a server. An action is only started out of a row that says so: intent comes first. */
+/**
+ * Returns the next step of a server. An action is only started out of a row that says so: intent comes first. Every row
+ * has a next step, whatever its state: a pass that throws would be tried again for ever.
+ */
 export function decide(row: ServerRow, world: World): Step {
   if (world.isLive) return { row, next: REST };
   if (row.action !== null && row.state !== 'unknown') return decideLost(row, row.action, world);
   if (row.due !== null) return decideDue(row, Date.parse(row.due), world);
-  if (row.wanted === null && row.provider === null) return { row: null, next: REST };
+  if (row.state === 'unknown') return decideCheck(row, world);
+  // What is there under its name, if anything is, belongs to somebody else.
+  if (row.wanted === null && !mayBeThere(row)) return { row: null, next: REST };
   if (row.state === 'blocked') return decideBlocked(row, world);
-  if (row.state === 'unknown' || !row.seen) return decideCheck(row, world);
-  return row.wanted === null ? decideUnwanted(row, world) : decideWanted(row, world);
+  if (row.wanted === null) return decideUnwanted(row, world);
+  const other = world.otherSpelling(row);
+  if (other !== undefined) return { row, next: { kind: 'after', server: other } };
+  if (row.state !== 'pending' && !(row.seen && isSettled(row.state))) return decideQueued(row, world);
+  return row.seen ? decideWanted(row, world) : decideCheck(row, world);
+}
+
+function isSettled(state: State): boolean {
+  return state === 'done' || state === 'drifted';
+}
+
+/** Puts a row whose wait is over back into the queue, and decides again. */
+function decideQueued(row: ServerRow, world: World): Step {
+  return decide(advance(row, wish(row), { now: momentOf(world.now), due: null }), world);
 }
 
 /** Nobody here carries the action out, so its outcome is lost; but it may still be running somewhere. */
@@ -89,16 +112,25 @@ function decideLost(row: ServerRow, action: RunningAction, world: World): Step {
 }
 
 function decideDue(row: ServerRow, due: number, world: World): Step {
-  if (due > world.now) return { row, next: { kind: 'at', time: due } };
-  if (row.state === 'unknown') return decide({ ...row, due: null }, world);
-  return decide(advance(row, wish(row), { now: momentOf(world.now), due: null }), world);
+  if (due > world.now) return checkAfterCreate(row, world) ?? { row, next: { kind: 'at', time: due } };
+  return row.state === 'unknown' ? decide({ ...row, due: null }, world) : decideQueued(row, world);
+}
+
+/**
+ * A create that failed may have made the server. It is checked at once, so that what somebody else builds during the wait
+ * is not taken for it. Undefined where nothing is to be learned now.
+ */
+function checkAfterCreate(row: ServerRow, world: World): Step | undefined {
+  const isUnsure = row.applied === null && row.mayExist && row.state !== 'unknown';
+  if (!isUnsure || world.lastCheck !== undefined || world.providerFor(row).name === null) return undefined;
+  return decideCheck(row, world);
 }
 
 /** What is blocked for want of a provider goes on when the settings name one; the rest waits for a person. */
 function decideBlocked(row: ServerRow, world: World): Step {
   const provider = world.providerFor(row);
   if (provider.name === null || !isBlockedFor(row, 'no_provider', 'provider_changed')) return { row, next: REST };
-  return decide(advance(row, wish(row), { now: momentOf(world.now) }), world);
+  return decideQueued(row, world);
 }
 
 function decideCheck(row: ServerRow, world: World): Step {
@@ -109,7 +141,7 @@ function decideCheck(row: ServerRow, world: World): Step {
 }
 
 function decideUnwanted(row: ServerRow, world: World): Step {
-  if (row.state !== 'marked for delete') return decide(advance(row, 'unwant', { now: momentOf(world.now) }), world);
+  if (row.state !== 'marked for delete') return decideQueued(row, world);
   if (row.policy.deletion === 'retain') return { row: null, next: REST };
   const holder = world.holdingUp(row);
   if (holder !== undefined) return { row, next: { kind: 'after', server: holder } };
@@ -121,6 +153,7 @@ function decideWanted(row: ServerRow, world: World): Step {
   const { wanted, applied } = row;
   const isCertain = !row.touched && !row.replacing;
   if (wanted !== null && applied !== null && isCertain && isApplied(wanted, applied)) return settle(row, world);
+  if (row.state !== 'pending') return decideQueued(row, world);
   const unmet = world.unmetDependency(row);
   if (unmet !== undefined) return { row, next: { kind: 'after', server: unmet } };
   if (applied === null) return start(row, 'create', world);
@@ -144,7 +177,7 @@ function waitsForBudget(row: ServerRow, world: World): Next | undefined {
 }
 
 function settle(row: ServerRow, world: World): Step {
-  if (row.state === 'done' || row.state === 'drifted') return { row, next: REST };
+  if (isSettled(row.state)) return { row, next: REST };
   const settled = advance(row, 'settle', { now: momentOf(world.now), applied: row.wanted, attempt: 0, gaveUp: false });
   return { row: settled, next: REST };
 }
@@ -154,6 +187,8 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, world: Wo
   const provider = world.providerFor(row);
   if (provider.name === null) return hold(row, provider.reason, world);
   if (!world.hasRoom(provider.name)) return { row, next: { kind: 'room', provider: provider.name } };
+  // Somebody else may have built it while it waited for its turn.
+  if (operation === 'create' && world.lastCheck !== 'answered') return decideCheck(row, world);
   // Where a delete began, what is created is another server, whatever became of that delete.
   const incarnation = row.incarnation + (operation === 'create' && row.touched ? 1 : 0);
   const action: RunningAction = {
@@ -164,7 +199,8 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, world: Wo
     started: momentOf(world.now),
     deadline: momentOf(world.now + provider.timeoutMs),
   };
-  const facts = { action, incarnation, provider: provider.name, touched: operation !== 'create' };
+  const begun = operation === 'create' ? { mayExist: true, touched: false } : { touched: true };
+  const facts = { action, incarnation, provider: provider.name, ...begun };
   return {
     row: advance(row, `start ${operation}`, { now: action.started, ...facts }),
     next: { kind: 'run', provider: provider.name },

@@ -6,12 +6,14 @@ import type { Logger } from '../log.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/recorded.ts';
 import { ServiceError } from '../model/service-error.ts';
+import type { Answer } from '../providers/provider.ts';
 import type { Registry } from '../providers/registry.ts';
 import type { DeleteBudget } from '../settings.ts';
 import type { Change } from '../store/store.ts';
 import type { CommitGate } from './commit-gate.ts';
 import { conclude } from './conclude.ts';
 import { decide, type Next, type Step } from './decide.ts';
+import { FreshChecks } from './fresh-checks.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
 import { removalsMax } from './removals.ts';
@@ -49,6 +51,7 @@ export class Reconciler {
   readonly #queue: KeyedQueue;
   readonly #executor: Executor;
   readonly #waiting = new Waiting();
+  readonly #checks: FreshChecks;
   /** Answers that no row has taken in yet. */
   readonly #ended = new Map<string, Ended>();
   /** Why each server is being looked at, for the log: the operation that changed its row last. */
@@ -59,6 +62,7 @@ export class Reconciler {
     const { clock, registry } = options;
     this.#options = options;
     this.#errors = new RepeatedErrors(clock);
+    this.#checks = new FreshChecks(clock);
     this.#queue = new KeyedQueue({ clock, concurrency: PASSES_MAX, handle: (name) => this.#handle(name) });
     this.#executor = new Executor({
       ...options,
@@ -87,6 +91,7 @@ export class Reconciler {
 
   #onEnded(server: string, ended: Ended | undefined): void {
     if (ended !== undefined) this.#ended.set(server, ended);
+    if (ended?.kind === 'check') this.#checks.note(server, isAnswer(ended.answer) ? 'answered' : 'failed');
     this.#queue.add(server);
     this.#wakeForRoom();
   }
@@ -148,6 +153,7 @@ export class Reconciler {
         removalsMax: () => removalsMax(deleteBudget, ledger.list('server').size),
         isLive,
         hasRoom,
+        lastCheckOf: (server) => this.#checks.of(server),
       }),
     );
   }
@@ -162,10 +168,15 @@ export class Reconciler {
 
   #carryOut(name: string, row: ServerRow, next: Next): void {
     if (next.kind === 'check') this.#executor.check(name, row, next.provider);
-    else if (next.kind === 'run') this.#executor.run(name, row);
+    else if (next.kind === 'run') this.#run(name, row);
     else if (next.kind === 'again') this.#queue.add(name);
     else if (next.kind === 'review') this.#review(name);
     else if (next.kind === 'at') this.#queue.addAfter(name, next.time - this.#options.clock.now());
+  }
+
+  #run(name: string, row: ServerRow): void {
+    this.#checks.forget(name);
+    this.#executor.run(name, row);
   }
 
   #review(name: string): void {
@@ -208,4 +219,9 @@ export class Reconciler {
     const next = this.#waiting.onRoom((provider) => this.#executor.hasRoom(provider));
     if (next !== undefined) this.#queue.add(next);
   }
+}
+
+/** Whether a check told if the server is there. */
+function isAnswer({ outcome }: Answer): boolean {
+  return outcome === 'done' || outcome === 'absent';
 }

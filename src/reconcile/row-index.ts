@@ -11,6 +11,8 @@ export class RowIndex {
   readonly #dependents = new NameSets();
   readonly #groups = new NameSets();
   readonly #instances = new NameSets();
+  /** By lower-case name, the names of the rows so spelled: more than one only while one of them is on its way out. */
+  readonly #spellings = new NameSets();
   /** By followed commit, the names of those whose update it wanted and that gave up. */
   readonly #failedUpdates = new NameSets();
   /** Names of those that are to be deleted or replaced and that nobody approved, by instance. */
@@ -18,6 +20,10 @@ export class RowIndex {
 
   /** Follows one row from what it was to what it is; undefined where there is none. */
   follow(name: string, before: Row, after: Row): void {
+    if (before === undefined || after === undefined) {
+      const folded = [name.toLowerCase()];
+      this.#spellings.move(name, before === undefined ? [] : folded, after === undefined ? [] : folded);
+    }
     this.#failedUpdates.move(name, keysOf(before, failedUpdateOf), keysOf(after, failedUpdateOf));
     this.#removals.move(name, keysOf(before, removalOf), keysOf(after, removalOf));
     if (before?.applied !== after?.applied || before?.action !== after?.action) {
@@ -36,6 +42,11 @@ export class RowIndex {
   /** Names of the servers that depend on `server`, or list it: as last applied, or as an action is bringing about. */
   dependentsOf(server: string): Iterable<string> {
     return this.#dependents.of(server);
+  }
+
+  /** Names of the recorded servers whose name equals this one without regard to case, itself included. */
+  spellingsOf(server: string): ReadonlySet<string> {
+    return this.#spellings.of(server.toLowerCase());
   }
 
   /** Names of the recorded servers of the row's group, itself included. */

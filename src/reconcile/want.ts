@@ -21,6 +21,11 @@ export interface Taking {
 /** States in which a server waits for something that a new commit may have changed. */
 const WAITING: ReadonlySet<State> = new Set(['failed', 'retrying', 'blocked']);
 
+/** Where its outcome is unknown and a check of it failed, it waits for the next check. */
+function isWaiting({ state, due }: ServerRow): boolean {
+  return WAITING.has(state) || (state === 'unknown' && due !== null);
+}
+
 /** Returns the first row of a server. It is looked at before anything else, whatever it waits for. */
 export function firstRow(server: WantedServer, { commit, time, now }: Taking): ServerRow {
   return {
@@ -36,6 +41,7 @@ export function firstRow(server: WantedServer, { commit, time, now }: Taking): S
     approved: false,
     adopting: false,
     seen: false,
+    mayExist: false,
     action: null,
     touched: false,
     replacing: false,
@@ -52,7 +58,7 @@ export function firstRow(server: WantedServer, { commit, time, now }: Taking): S
 /** Returns the row after a commit that wants the server; the same object where the commit changes nothing about it. */
 export function wantRow(row: ServerRow, server: WantedServer, { commit, time, now }: Taking): ServerRow {
   const isOld = row.wanted !== null && isSameSpec(row.wanted, server.spec) && isSamePlace(row, server);
-  if (isOld && !WAITING.has(row.state)) return row;
+  if (isOld && !isWaiting(row)) return row;
   const changesServer = row.wanted === null || !isApplied(server.spec, row.wanted);
   const next: ServerRow = {
     ...row,
@@ -66,7 +72,7 @@ export function wantRow(row: ServerRow, server: WantedServer, { commit, time, no
     gaveUp: row.gaveUp && !changesServer,
     farewell: null,
   };
-  if (changesServer || WAITING.has(row.state)) {
+  if (changesServer || isWaiting(row)) {
     return advance(next, 'want', { now: momentOf(now), due: null, attempt: 0 });
   }
   return isSettledAs(next) ? { ...next, applied: next.wanted } : next;

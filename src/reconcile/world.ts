@@ -1,9 +1,12 @@
 // What surrounds one server at the moment of a decision: rows of others, providers, room. Reads, and changes nothing.
+
+import { mayBeThere } from '../machine/existence.ts';
 import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { RunningAction, ServerRow } from '../model/recorded.ts';
 import type { Registry } from '../providers/registry.ts';
 import type { ResponsibleProvider, World } from './decide.ts';
+import type { CheckEnd } from './fresh-checks.ts';
 import { firstHolder } from './holding-up.ts';
 import type { Ledger } from './ledger.ts';
 import { reasonOf } from './reasons.ts';
@@ -21,6 +24,8 @@ export interface Surroundings {
   readonly removalsMax: () => number;
   readonly isLive: (server: string) => boolean;
   readonly hasRoom: (provider: string) => boolean;
+  /** How a server's last check ended; see FreshChecks. */
+  readonly lastCheckOf: (server: string) => CheckEnd | undefined;
 }
 
 /** Returns the world as the server `name` sees it. */
@@ -30,10 +35,12 @@ export function worldOf(name: string, around: Surroundings): World {
     now,
     isLive: around.isLive(name),
     hasRoom: around.hasRoom,
+    lastCheck: around.lastCheckOf(name),
+    otherSpelling: (row) => otherSpelling(name, row, ledger),
     providerFor: (row) => responsibleProvider(registry, row),
     lostActionEnds: (action) => lostActionEnds(action, around),
     unmetDependency: (row) => row.wanted?.dependsOn.find((server) => !isUp(ledger.server(server))),
-    holdingUp: () => firstHolder(name, ledger.index.dependentsOf(name), (server) => ledger.server(server)),
+    holdingUp: () => firstHolder(name, holders(name, ledger), (server) => ledger.server(server)),
     stoppedUntil: stoppedUntil(name, around),
     failedBefore: (row) => failedBefore(row, ledger),
     mayReplace: () => mayReplace(name, around),
@@ -65,6 +72,37 @@ function failedBefore(row: ServerRow, ledger: Surroundings['ledger']): string | 
   if (ledger.read('approval', failuresDigest(row.commit)) !== undefined) return undefined;
   const [first] = failed;
   return first;
+}
+
+/**
+ * A site may take names that differ in case only for one. So a server that is not there yet waits for another spelling of
+ * its name that may be there, or that nobody wants; admission lets no two of them be wanted for long.
+ */
+function otherSpelling(name: string, row: ServerRow, ledger: Surroundings['ledger']): string | undefined {
+  if (mayBeThere(row)) return undefined;
+  return otherSpellings(name, ledger).find((other) => isInTheWay(ledger.server(other)));
+}
+
+function isInTheWay(row: ServerRow | undefined): boolean {
+  return row !== undefined && (row.wanted === null || mayBeThere(row));
+}
+
+/**
+ * Those that may hold up a delete. Where another spelling of the name waits for it, what is wanted does not: it may be
+ * waiting for that other spelling itself.
+ */
+function holders(name: string, ledger: Surroundings['ledger']): Iterable<string> {
+  const dependents = ledger.index.dependentsOf(name);
+  const isAwaited = otherSpellings(name, ledger).some((other) => {
+    const row = ledger.server(other);
+    return row !== undefined && row.wanted !== null && !mayBeThere(row);
+  });
+  return isAwaited ? [...dependents].filter((dependent) => ledger.server(dependent)?.wanted === null) : dependents;
+}
+
+function otherSpellings(name: string, ledger: Surroundings['ledger']): readonly string[] {
+  const spellings = ledger.index.spellingsOf(name);
+  return spellings.size < 2 ? [] : [...spellings].filter((other) => other !== name);
 }
 
 function isUp(row: ServerRow | undefined): boolean {

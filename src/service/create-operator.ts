@@ -2,7 +2,7 @@
 // reads them; what follows is decided where everything is decided.
 import type { Estate } from '../estate/estate.ts';
 import type { RefusedCommit } from '../estate/refused-commit.ts';
-import { advance } from '../machine/advance.ts';
+import { adoptedRow, retriedRow } from '../machine/requests.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { ServerRow } from '../model/recorded.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -125,20 +125,14 @@ function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resu
 function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'adopt'> {
   const { rows, write, look, moment } = options;
 
-  /** Queues the servers that `isMeant` picks, with `facts` laid over their rows; returns how many. */
-  async function requeue(
-    target: Target,
-    isMeant: (row: ServerRow) => boolean,
-    facts: Partial<ServerRow> = {},
-  ): Promise<number> {
+  /** Writes the rows that `ask` answers for servers of the target; returns how many there are. */
+  async function askOf(target: Target, ask: (row: ServerRow, now: string) => ServerRow | undefined): Promise<number> {
     const names = serversOf(viewOf(options), target);
     const written = await write(() =>
       names.flatMap((name): Change[] => {
         const row = rows.server(name);
-        if (row === undefined || !isMeant(row)) return [];
-        const event = row.wanted === null ? 'unwant' : 'want';
-        const value = advance(row, event, { now: moment(), due: null, attempt: 0, ...facts });
-        return [{ kind: 'server', name, value, expected: row }];
+        const value = row === undefined ? undefined : ask(row, moment());
+        return value === undefined ? [] : [{ kind: 'server', name, value, expected: row }];
       }),
     );
     look(written.map(({ name }) => name));
@@ -147,13 +141,12 @@ function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'a
 
   return {
     async retry(_order, target) {
-      const count = await requeue(target, ({ state }) => state === 'failed' || state === 'retrying');
+      const count = await askOf(target, retriedRow);
       if (count > 0) return `Tried again: ${count}`;
       throw new ServiceError('conflict', 'No server there has failed, so there is nothing to try again');
     },
     async adopt(_order, target) {
-      const isThere = (row: ServerRow): boolean => row.state === 'blocked' && row.reason.startsWith('exists_already:');
-      const count = await requeue(target, isThere, { adopting: true });
+      const count = await askOf(target, adoptedRow);
       if (count > 0) return `Adopted: ${count}`;
       throw new ServiceError('conflict', 'No server there is blocked because it exists already');
     },

@@ -56,6 +56,8 @@ export function openWorld(fields: Partial<World> = {}): World {
     lostActionEnds: () => 0,
     isLive: false,
     hasRoom: () => true,
+    lastCheck: 'answered',
+    otherSpelling: () => undefined,
     stoppedUntil: undefined,
     failedBefore: () => undefined,
     mayReplace: () => true,

@@ -5,7 +5,8 @@ import { conclude } from '../../src/reconcile/conclude.ts';
 import { answerOf, at, LARGE, NOW, RETRY, rowIn, running, SMALL, specOf } from './build.ts';
 
 const CIRCUMSTANCES = { now: NOW, retry: RETRY, random: () => 0.5 };
-/** The waits after the second and the last failed try. */
+/** The waits after the first, the second and the last failed try. */
+const FIRST_WAIT = { attempt: 1, due: at(NOW + 1_000) };
 const SECOND_WAIT = { attempt: 2, due: at(NOW + 2_000) };
 const LONG_WAIT = { attempt: 0, gaveUp: true, due: at(NOW + 3_600_000) };
 const SINCE_NOW = { since: at(NOW) };
@@ -14,6 +15,11 @@ const UNWANTED = { wanted: null };
 const CHANGED = { wanted: LARGE };
 const full = answerOf('retryable', { message: 'full' });
 const wrong = answerOf('failed', { message: 'no such image' });
+
+/** The wait for the next try after the first one was lost. */
+function lostWait(operation: string): Partial<ServerRow> {
+  return { reason: `outcome_lost: nobody knows how the last ${operation} ended`, ...FIRST_WAIT };
+}
 
 interface Case {
   readonly row: ServerRow;
@@ -66,9 +72,10 @@ describe('the first check of a server', () => {
     });
   });
 
-  it('adopts nothing that nobody wants', () => {
+  it('leaves alone what nobody wants by then', () => {
     const row: ServerRow = { ...adopting, state: 'marked for delete', wanted: null };
-    expect(endCheck(row, there)).toMatchObject({ state: 'blocked', applied: null, provider: null });
+    expect(endCheck(row, there)).toMatchObject({ state: 'marked for delete', applied: null, mayExist: false });
+    expect(endCheck(row, full)).toBe(row);
   });
 
   it.each([
@@ -81,6 +88,40 @@ describe('the first check of a server', () => {
     ],
   ] as const)('does not succeed: %s', (_case, answer, changes) => {
     expect(endCheck(unseen, answer)).toEqual({ ...unseen, ...SINCE_NOW, ...changes });
+  });
+});
+
+describe('the check before a create', () => {
+  const waiting = rowIn('pending', { attempt: 2 });
+  const there = answerOf('done', { observed: { size: 'small' } });
+
+  it('finds nothing: failed creates count on', () => {
+    expect(endCheck({ ...waiting, mayExist: true }, answerOf('absent'))).toEqual({ ...waiting, mayExist: false });
+  });
+
+  it('finds what somebody else built meanwhile: a person has to decide, and then it is checked anew', () => {
+    expect(endCheck(waiting, there)).toMatchObject({ state: 'blocked', seen: false, applied: null });
+  });
+
+  it('finds what a create of its own may have left: that goes on', () => {
+    const own = { ...waiting, mayExist: true };
+    expect(endCheck(own, there)).toBe(own);
+  });
+
+  it('fails: that is a failed try too', () => {
+    expect(endCheck(waiting, full)).toMatchObject({ state: 'failed', attempt: 0, gaveUp: true });
+  });
+});
+
+describe('the check after a failed create', () => {
+  const failed = rowIn('failed', { mayExist: true, due: at(NOW + 3_600_000), reason: 'action_failed: create: full' });
+
+  it.each([
+    ['finds nothing', answerOf('absent'), { mayExist: false }],
+    ['finds the server', answerOf('done'), {}],
+    ['fails', full, {}],
+  ] as const)('%s: the wait goes on', (_case, answer, changes) => {
+    expect(endCheck(failed, answer)).toEqual({ ...failed, ...changes });
   });
 });
 
@@ -97,7 +138,7 @@ describe('the check after a lost outcome', () => {
     'create: it is not there': {
       row: lostCreate,
       answer: answerOf('absent'),
-      changes: { state: 'pending', action: null },
+      changes: { state: 'retrying', ...lostWait('create'), action: null },
     },
     'create: it is not there, and nobody wants it': {
       row: { ...lostCreate, ...UNWANTED },
@@ -112,12 +153,12 @@ describe('the check after a lost outcome', () => {
     'create: it is there, and differs': {
       row: lostCreate,
       answer: answerOf('done', { observed: { name: 'web-1', size: 'tiny' } }),
-      changes: { state: 'pending', action: null, applied: specOf('tiny') },
+      changes: { state: 'retrying', ...lostWait('create'), action: null, applied: specOf('tiny') },
     },
     'create: it is there, and little is seen of it': {
       row: lostCreate,
       answer: answerOf('done', { observed: { size: 'small' } }),
-      changes: { state: 'pending', action: null, applied: SMALL, touched: true },
+      changes: { state: 'retrying', ...lostWait('create'), action: null, applied: SMALL, touched: true },
     },
     'create: it is there, and nobody wants it': {
       row: { ...lostCreate, ...UNWANTED },
@@ -137,27 +178,27 @@ describe('the check after a lost outcome', () => {
     'update: the change is not seen': {
       row: lostUpdate,
       answer: answerOf('done', { observed: { size: 'large' } }),
-      changes: { state: 'pending', action: null },
+      changes: { state: 'retrying', ...lostWait('update'), action: null },
     },
     'update: nothing tells whether it changed': {
       row: lostUpdate,
       answer: answerOf('done', { observed: { name: 'web-1' } }),
-      changes: { state: 'pending', action: null },
+      changes: { state: 'retrying', ...lostWait('update'), action: null },
     },
     'update: the change is seen, and something else differs': {
       row: lostUpdate,
       answer: answerOf('done', { observed: { size: 'small', name: 'web-2' } }),
-      changes: { state: 'pending', action: null },
+      changes: { state: 'retrying', ...lostWait('update'), action: null },
     },
     'update: it is not there': {
       row: lostUpdate,
       answer: answerOf('absent'),
-      changes: { state: 'pending', action: null, ...GONE, replacing: true },
+      changes: { state: 'retrying', ...lostWait('update'), action: null, ...GONE, replacing: true },
     },
     'delete: it is there': {
       row: lostDelete,
       answer: there,
-      changes: { state: 'marked for delete', action: null },
+      changes: { state: 'retrying', ...lostWait('delete'), action: null },
     },
     'delete: it is not there': { row: lostDelete, answer: answerOf('absent'), changes: null },
     'delete: it is not there, and wanted again': {

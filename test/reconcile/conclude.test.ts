@@ -68,7 +68,15 @@ const CASES: Readonly<Record<string, Case>> = {
   'create: done, and shows what an earlier try has left': {
     row: creating,
     answer: { ...made, observed: { size: 'tiny', extra: 'x' } },
-    changes: { state: 'pending', ...MADE, applied: specOf('tiny') },
+    changes: { state: 'pending', ...MADE, applied: specOf('tiny'), attempt: 2 },
+  },
+  'create: done, and shows what an earlier try has left, each time': {
+    row: { ...creating, attempt: 3 },
+    answer: { ...made, observed: { size: 'tiny' } },
+    changes: {
+      ...{ state: 'failed', ...MADE, applied: specOf('tiny'), ...LONG_WAIT },
+      reason: 'action_failed: create: it is made otherwise than asked, each time',
+    },
   },
   'create: retryable': {
     row: creating,
@@ -125,12 +133,12 @@ const CASES: Readonly<Record<string, Case>> = {
   'update: absent': {
     row: updating,
     answer: answerOf('absent'),
-    changes: { state: 'pending', ...GONE, replacing: true, attempt: 0 },
+    changes: { state: 'pending', ...GONE, replacing: true },
   },
   'update: absent, unwanted meanwhile': {
     row: { ...updating, ...UNWANTED },
     answer: answerOf('absent'),
-    changes: { state: 'marked for delete', ...GONE, attempt: 0 },
+    changes: { state: 'marked for delete', ...GONE },
   },
   'update: replace': {
     row: updating,

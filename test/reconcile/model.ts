@@ -9,6 +9,7 @@ import type { Answer } from '../../src/providers/provider.ts';
 import { createRegistry } from '../../src/providers/registry.ts';
 import { conclude } from '../../src/reconcile/conclude.ts';
 import { decide, type Step } from '../../src/reconcile/decide.ts';
+import { FreshChecks } from '../../src/reconcile/fresh-checks.ts';
 import { awayMax } from '../../src/reconcile/rollout.ts';
 import { groupOf, RowIndex } from '../../src/reconcile/row-index.ts';
 import { firstRow, unwantRow, wantRow } from '../../src/reconcile/want.ts';
@@ -51,6 +52,7 @@ export class Model {
   readonly reality = new Map<string, Spec>();
   readonly live = new Map<string, LiveCall>();
   readonly #index = new RowIndex();
+  readonly #checks = new FreshChecks({ monotonic: () => this.#now });
   /** Members that went away for a change and are not back. */
   readonly #away = new Set<string>();
   /** The last create of each server that may have had an effect, since it was last known to be absent. */
@@ -83,6 +85,8 @@ export class Model {
     this.live.delete(name);
     this.#now += 1;
     const answer = this.#answer(name, call, ending);
+    const isTold = answer?.outcome === 'done' || answer?.outcome === 'absent';
+    if (call.kind === 'check') this.#checks.note(name, isTold ? 'answered' : 'failed');
     if (answer === undefined) this.#pass(name);
     else this.#pass(name, { kind: call.kind, provider: 'lab', answer });
     this.settle();
@@ -140,6 +144,7 @@ export class Model {
         ...{ ledger, registry: REGISTRY, now: this.#now, graceMs: 0, removalsMax: () => Number.POSITIVE_INFINITY },
         isLive: (server) => this.live.has(server),
         hasRoom: () => this.live.size < CALLS_MAX,
+        lastCheckOf: (server) => this.#checks.of(server),
       }),
     );
   }
@@ -154,6 +159,7 @@ export class Model {
   #begin(name: string, row: ServerRow, kind: LiveCall['kind']): void {
     const operation = kind === 'check' ? 'check' : (row.action?.operation ?? 'check');
     this.live.set(name, { kind, operation, row });
+    if (kind === 'action') this.#checks.forget(name);
     if (operation === 'create') this.#watchCreate(name, row);
     if (operation === 'delete') this.#spend(name);
     if (operation === 'delete' && row.wanted === null) this.#watchDelete(name);

@@ -44,8 +44,12 @@ describe('a commit that wants a server', () => {
   it.each(STATES)('in the state %s, as it is: touches it only where it waits', (state) => {
     const row = rowIn(state, { applied: SMALL, due: at(SOON), attempt: 2, reason: 'why' });
     const after = wantRow(row, wantedAs(row), TAKING);
+    const queued = { ...row, reason: '', due: null, attempt: 0 };
     if (['failed', 'retrying', 'blocked'].includes(state)) {
-      expect(after).toEqual({ ...row, state: 'pending', since: at(NOW), reason: '', due: null, attempt: 0 });
+      expect(after).toEqual({ ...queued, state: 'pending', since: at(NOW) });
+    } else if (state === 'unknown') {
+      expect(after, 'its next check waits for no time any more').toEqual(queued);
+      expect(wantRow(queued, wantedAs(queued), TAKING)).toBe(queued);
     } else {
       expect(after).toBe(row);
     }

@@ -49,6 +49,7 @@ async function worldIn(rows: Readonly<Record<string, ServerRow>>, live: readonly
     removalsMax: () => 5,
     isLive,
     hasRoom: (name) => name === 'lab',
+    lastCheckOf: () => undefined,
   });
 }
 

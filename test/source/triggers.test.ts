@@ -15,6 +15,7 @@ describe('the poll timer', () => {
     let pending: { at: number; wake: () => void }[] = [];
     return {
       now: () => now,
+      monotonic: () => now,
       after(ms, wake) {
         const call = { at: now + ms, wake };
         pending.push(call);

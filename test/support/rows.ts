@@ -36,6 +36,7 @@ export function serverRow(fields: Partial<ServerRow> = {}): ServerRow {
     approved: false,
     adopting: false,
     seen: false,
+    mayExist: false,
     action: null,
     touched: false,
     replacing: false,

@@ -1,0 +1,22 @@
+// What a person asks of one server: try again, take over. Pure; src/service/create-operator.ts writes the rows.
+import type { ServerRow } from '../model/recorded.ts';
+import { advance } from './advance.ts';
+
+/**
+ * Returns the row of a server that is tried again at once, or undefined where it waits for no try. In the state `unknown`
+ * the next try is a check.
+ */
+export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
+  const waits = row.state === 'failed' || row.state === 'retrying' || (row.state === 'unknown' && row.due !== null);
+  return waits ? requeued(row, now) : undefined;
+}
+
+/** Returns the row of a server that is to be taken over, or undefined where it is not blocked because it exists already. */
+export function adoptedRow(row: ServerRow, now: string): ServerRow | undefined {
+  const isThere = row.state === 'blocked' && row.reason.startsWith('exists_already:');
+  return isThere && row.wanted !== null ? { ...requeued(row, now), adopting: true } : undefined;
+}
+
+function requeued(row: ServerRow, now: string): ServerRow {
+  return advance(row, row.wanted === null ? 'unwant' : 'want', { now, due: null, attempt: 0 });
+}

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { adoptedRow, retriedRow } from '../../src/machine/requests.ts';
+import { STATES } from '../../src/model/state.ts';
+import { at, NOW, rowIn, SMALL, SOON } from '../reconcile/build.ts';
+
+const EXISTS = 'exists_already: it is there';
+
+describe('trying again', () => {
+  it.each(STATES)('in the state %s ends a wait for the next try, and nothing else', (state) => {
+    const after = retriedRow(rowIn(state, { due: at(SOON), attempt: 2 }), at(NOW));
+    const next = { failed: 'pending', retrying: 'pending', unknown: 'unknown' }[state as string];
+    if (next === undefined) expect(after).toBeUndefined();
+    else expect(after).toMatchObject({ state: next, due: null, attempt: 0 });
+  });
+
+  it('leaves a check alone that is about to be made', () => {
+    expect(retriedRow(rowIn('unknown'), at(NOW))).toBeUndefined();
+  });
+
+  it('goes on with a delete', () => {
+    const row = rowIn('failed', { wanted: null, applied: SMALL, due: at(SOON) });
+    expect(retriedRow(row, at(NOW))?.state).toBe('marked for delete');
+  });
+});
+
+describe('adopting', () => {
+  it.each(STATES)('in the state %s is for what is blocked because it exists already', (state) => {
+    const after = adoptedRow(rowIn(state, { reason: EXISTS, replacing: true, seen: false }), at(NOW));
+    if (state === 'blocked') expect(after).toMatchObject({ state: 'pending', adopting: true, reason: '' });
+    else expect(after).toBeUndefined();
+  });
+
+  it.each([
+    ['blocked for another reason', { reason: 'no_provider: nobody' }],
+    ['not wanted any more', { reason: EXISTS, wanted: null }],
+  ])('is not for what is %s', (_case, fields) => {
+    expect(adoptedRow(rowIn('blocked', fields), at(NOW))).toBeUndefined();
+  });
+});

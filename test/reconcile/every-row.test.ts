@@ -1,0 +1,111 @@
+// Whatever a row says, there is a next step, and every answer can be taken in: a pass that throws is tried again for ever.
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { adoptedRow, retriedRow } from '../../src/machine/requests.ts';
+import type { ServerRow } from '../../src/model/recorded.ts';
+import { STATES, type State } from '../../src/model/state.ts';
+import type { AnswerOutcome } from '../../src/providers/provider.ts';
+import { conclude } from '../../src/reconcile/conclude.ts';
+import { decide, type World } from '../../src/reconcile/decide.ts';
+import { unwantRow, wantRow } from '../../src/reconcile/want.ts';
+import { answerOf, at, LARGE, NOW, openWorld, RETRY, rowIn, running, SMALL, SOON } from './build.ts';
+
+const RUNNING: Readonly<Partial<Record<State, 'create' | 'update' | 'delete'>>> = {
+  ...{ creating: 'create', updating: 'update', deleting: 'delete' },
+};
+const OUTCOMES: readonly AnswerOutcome[] = ['done', 'absent', 'replace', 'retryable', 'failed'];
+const PAST = NOW - 60_000;
+const anySpec = fc.constantFrom(null, SMALL, LARGE);
+
+/** Rows of every state with any facts. Those in the middle of an action hold it, as no others do. */
+const anyRow: fc.Arbitrary<ServerRow> = fc
+  .record({
+    state: fc.constantFrom(...STATES),
+    lost: fc.constantFrom('create' as const, 'update' as const, 'delete' as const, null),
+    spec: fc.constantFrom(SMALL, LARGE),
+    deletion: fc.constantFrom('delete' as const, 'retain' as const),
+    ...{ protected: fc.boolean(), adopt: fc.boolean() },
+    facts: fc.record({
+      ...{ wanted: anySpec, applied: anySpec, reason: fc.constantFrom('', 'exists_already: x', 'no_provider: x') },
+      ...{ approved: fc.boolean(), adopting: fc.boolean(), seen: fc.boolean(), mayExist: fc.boolean() },
+      ...{ touched: fc.boolean(), replacing: fc.boolean(), gaveUp: fc.boolean(), attempt: fc.nat({ max: 5 }) },
+      ...{ due: fc.constantFrom(null, at(PAST), at(SOON)), provider: fc.constantFrom(null, 'lab') },
+    }),
+  })
+  .map(({ state, lost, spec, deletion, protected: isProtected, adopt, facts }) => {
+    const operation = state === 'unknown' ? lost : (RUNNING[state] ?? null);
+    const row = rowIn(state, facts);
+    const policy = { ...row.policy, deletion, protected: isProtected, adopt };
+    if (operation === null) return { ...row, policy };
+    return { ...row, policy, action: running(operation, operation === 'delete' ? null : spec) };
+  });
+
+const anyWorld: fc.Arbitrary<World> = fc
+  .record({
+    isLive: fc.boolean(),
+    hasRoom: fc.boolean().map((has) => () => has),
+    lastCheck: fc.constantFrom(undefined, 'answered' as const, 'failed' as const),
+    otherSpelling: fc.constantFrom(undefined, 'WEB-1').map((name) => () => name),
+    unmetDependency: fc.constantFrom(undefined, 'db').map((name) => () => name),
+    holdingUp: fc.constantFrom(undefined, 'db').map((name) => () => name),
+    stoppedUntil: fc.constantFrom(undefined, SOON, Number.POSITIVE_INFINITY),
+    lostActionEnds: fc.constantFrom(0, SOON).map((time) => () => time),
+    mayReplace: fc.constantFrom(undefined, true, false).map((may) => () => may),
+    hasTurn: fc.constantFrom(true, false, SOON).map((turn) => () => turn),
+    providerFor: fc.boolean().map((has) => () => {
+      return has ? { name: 'lab', timeoutMs: 60_000 } : { name: null, reason: 'no_provider: nobody' };
+    }),
+  })
+  .map((fields) => openWorld(fields));
+
+const anyAnswer = fc.record({
+  outcome: fc.constantFrom(...OUTCOMES),
+  kind: fc.constantFrom('check' as const, 'action' as const),
+  observed: fc.constantFrom({}, { size: 'small' }, { name: 'web-1', size: 'large' }),
+});
+
+/** What may happen to a row beside the end of a call. */
+const EVENTS: Readonly<Record<string, (row: ServerRow) => ServerRow>> = {
+  retry: (row) => retriedRow(row, at(NOW)) ?? row,
+  adopt: (row) => adoptedRow(row, at(NOW)) ?? row,
+  unwant: (row) => unwantRow(row, { commit: 'c', now: NOW, farewell: null }),
+  ...{ small: (row) => wantAgain(row, SMALL), large: (row) => wantAgain(row, LARGE) },
+};
+
+function wantAgain(row: ServerRow, spec: typeof SMALL): ServerRow {
+  const { instance, key, index, policy } = row;
+  const server = { name: 'web-1', instance, key, index, policy, spec };
+  return wantRow(row, server, { commit: 'c', time: at(NOW), now: NOW });
+}
+
+it('every row has a next step, whatever happens to it and whatever surrounds it', () => {
+  const history = fc.array(fc.tuple(anyAnswer, anyWorld, fc.constantFrom(...Object.keys(EVENTS))), {
+    ...{ minLength: 1, maxLength: 6 },
+  });
+  fc.assert(
+    fc.property(anyRow, history, (first, events) => {
+      let row: ServerRow | null = first;
+      for (const [{ outcome, kind, observed }, world, event] of events) {
+        const ended = { kind, provider: 'lab', answer: answerOf(outcome, { observed }) };
+        const { row: decided } = decide(row, world);
+        if (decided === null) return;
+        row = conclude(decided, ended, { now: NOW, retry: RETRY, random: () => 0.5 });
+        if (row === null) return;
+        row = EVENTS[event]?.(row) ?? row;
+      }
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+it('a server that rests does so as it is wanted, or for a reason that a person can read', () => {
+  fc.assert(
+    fc.property(anyRow, (row) => {
+      const { row: after, next } = decide(row, openWorld());
+      if (next.kind !== 'rest' || after === null) return;
+      const isSettled = after.state === 'done' || after.state === 'drifted';
+      expect(isSettled || after.state === 'blocked', `${after.state}`).toBe(true);
+    }),
+    { numRuns: 5_000 },
+  );
+});

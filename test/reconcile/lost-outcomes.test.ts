@@ -1,0 +1,117 @@
+// Calls that end without an answer: each such try counts, waits longer than the one before, and at some time is given up.
+import { describe, expect, it } from 'vitest';
+import type { Operation } from '../../src/model/state.ts';
+import { answerOf } from './build.ts';
+import { Core } from './core.ts';
+import { SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
+
+const RETRY = { attempts: 4, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 };
+const CALLS_MAX = 300;
+const FILES = shopFiles({ web: 'name: web, size: small' });
+
+async function up(): Promise<Core> {
+  const core = new Core({ retry: RETRY });
+  core.source.commit(FILES);
+  await core.look();
+  expect(core.states()).toEqual({ web: 'done' });
+  return core;
+}
+
+/** From now on no call of that operation is answered. */
+function lose(core: Core, ...operations: readonly Operation[]): void {
+  core.provider.script = ({ operation }) => {
+    // A storm of calls has to come to an end too, or nobody could count it.
+    if (core.provider.calls.length > CALLS_MAX) return new Promise<never>(() => undefined);
+    return operations.includes(operation) ? Promise.reject(new Error('connection reset')) : undefined;
+  };
+}
+
+/** Lets an hour pass, a second at a time; returns how many calls were made. */
+async function hour(core: Core): Promise<number> {
+  const before = core.provider.calls.length;
+  for (let second = 0; second < 3600; second += 1) {
+    core.clock.advance(1_000);
+    for (let turn = 0; turn < 6; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+  await core.settle();
+  return core.provider.calls.length - before;
+}
+
+/** What makes each operation be called for, and lost. */
+const LOSSES: Readonly<Record<string, (core: Core) => void>> = {
+  create: (core) => core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web', new: 'name: new' }) }),
+  update: (core) => core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) }),
+  delete: (core) => core.source.commit({ [SHOP]: null }),
+};
+
+describe.each(Object.keys(LOSSES) as Exclude<Operation, 'check'>[])('a lost %s', (operation) => {
+  it('is tried no more often than a failed one, and given up', async () => {
+    const core = await up();
+    lose(core, operation);
+    LOSSES[operation]?.(core);
+    await core.look();
+    expect(core.calls(operation).length, 'tries at once').toBeLessThanOrEqual(operation === 'create' ? 2 : 1);
+    const calls = await hour(core);
+    expect(calls).toBeLessThanOrEqual(RETRY.attempts * 3);
+    const name = operation === 'create' ? 'new' : 'web';
+    expect(core.states()[name]).toBe('failed');
+    expect(core.ledger.server(name)?.reason).toMatch(/^outcome_lost:/);
+  });
+
+  it('is tried again once the long wait is over, and may succeed', async () => {
+    const core = await up();
+    lose(core, operation);
+    LOSSES[operation]?.(core);
+    await core.look();
+    await hour(core);
+    core.provider.script = () => undefined;
+    await core.pass(3_600_000);
+    expect(Object.values(core.states()).every((state) => state === 'done')).toBe(true);
+  });
+
+  it('gives way at once to a commit that wants something else', async () => {
+    const core = await up();
+    lose(core, operation);
+    LOSSES[operation]?.(core);
+    await core.look();
+    core.provider.script = () => undefined;
+    core.source.commit({ ...FILES, [TEMPLATE]: templateText({ web: 'name: web, size: huge' }) });
+    await core.look();
+    expect(core.states()).toEqual({ web: 'done' });
+    expect(core.ledger.server('web')?.applied?.properties.size).toBe('huge');
+  });
+
+  it('whose check fails too is checked no more often than the settings say', async () => {
+    const core = await up();
+    lose(core, operation);
+    LOSSES[operation]?.(core);
+    lose(core, operation, 'check');
+    await core.look();
+    expect(await hour(core)).toBeLessThanOrEqual(RETRY.attempts * 3);
+    expect(core.states()[operation === 'create' ? 'new' : 'web']).toBe(operation === 'create' ? 'failed' : 'unknown');
+  });
+});
+
+it('does not grow the journal while nothing changes', async () => {
+  const core = await up();
+  lose(core, 'delete');
+  core.source.commit({ [SHOP]: null });
+  await core.look();
+  await hour(core);
+  const before = core.store.journalBytes;
+  await core.pass(3_000_000);
+  expect(core.store.journalBytes - before).toBeLessThan(20_000);
+});
+
+it('counts creates that a provider says to have made otherwise than asked, and loses at once', async () => {
+  const core = new Core({ retry: RETRY });
+  core.provider.script = async ({ operation }) => {
+    if (core.provider.calls.length > CALLS_MAX) return new Promise<never>(() => undefined);
+    if (operation === 'create') return answerOf('done', { observed: { size: 'other' } });
+    return answerOf('absent');
+  };
+  core.source.commit(FILES);
+  await core.look();
+  expect(await hour(core)).toBeLessThanOrEqual(RETRY.attempts * 4);
+  expect(core.states()).toEqual({ web: 'failed' });
+});

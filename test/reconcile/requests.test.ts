@@ -1,0 +1,130 @@
+// What people ask of servers that are in the middle of something: it works, or it is refused with a reason.
+import { describe, expect, it } from 'vitest';
+import { answerOf } from './build.ts';
+import { Core } from './core.ts';
+import { answering, buildByHand, SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
+
+async function up(): Promise<Core> {
+  const core = new Core();
+  core.source.commit(shopFiles({ web: 'name: web, size: small' }));
+  await core.look();
+  expect(core.states()).toEqual({ web: 'done' });
+  return core;
+}
+
+function expectNoThrow(core: Core): void {
+  expect(core.lines.filter(({ msg }) => msg === 'pass failed; it is tried again')).toEqual([]);
+}
+
+describe('a server that is being replaced', () => {
+  /** Its delete has answered `done`, and somebody has built it anew before the check. */
+  async function found(): Promise<Core> {
+    const core = await up();
+    core.provider.script = async (call) => {
+      if (call.operation === 'update') return answerOf('replace');
+      if (call.operation !== 'delete') return core.provider.act(call);
+      core.provider.act(call);
+      buildByHand(core, 'web', { name: 'web', size: 'large' });
+      return answerOf('done');
+    };
+    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
+    await core.look();
+    expect(core.ledger.server('web')).toMatchObject({ state: 'blocked', replacing: true });
+    return core;
+  }
+
+  it('is adopted where it is blocked because something is there', async () => {
+    const core = await found();
+    await core.operator.adopt(core.order, { resource: 'web' });
+    await core.pass(5_000);
+    expect(core.states()).toEqual({ web: 'done' });
+    expect(core.ledger.server('web')).toMatchObject({ replacing: false, adopting: false });
+    expect(core.calls('delete')).toHaveLength(1);
+    expectNoThrow(core);
+  });
+
+  it('is forgotten where nobody wants it by then, and what is there is left alone', async () => {
+    const core = await found();
+    core.source.commit({ [SHOP]: null });
+    await core.look();
+    expect(core.states()).toEqual({});
+    expect(core.calls('delete')).toHaveLength(1);
+    expectNoThrow(core);
+  });
+
+  it('is not adopted while its delete runs', async () => {
+    const core = await up();
+    core.provider.script = ({ operation }) => {
+      if (operation === 'update') return Promise.resolve(answerOf('replace'));
+      return operation === 'delete' ? new Promise(() => undefined) : undefined;
+    };
+    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
+    await core.look();
+    expect(core.states()).toEqual({ web: 'deleting' });
+    await expect(core.operator.adopt(core.order, { resource: 'web' })).rejects.toMatchObject({ code: 'conflict' });
+    expectNoThrow(core);
+  });
+});
+
+describe('a server whose outcome is unknown and whose check has failed', () => {
+  async function unknown(): Promise<Core> {
+    const core = await up();
+    core.provider.script = async ({ operation }) => {
+      if (operation === 'check') return answerOf('failed', { message: 'no right to look' });
+      throw new Error('connection reset');
+    };
+    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
+    await core.look();
+    expect(core.states()).toEqual({ web: 'unknown' });
+    core.provider.script = () => undefined;
+    return core;
+  }
+
+  it('is checked at once when a person asks for another try', async () => {
+    const core = await unknown();
+    await core.operator.retry(core.order, { resource: 'web' });
+    await core.settle();
+    await core.pass(5_000);
+    expect(core.states()).toEqual({ web: 'done' });
+  });
+
+  it.each([
+    ['changes the server', 'name: web, size: huge'],
+    ['takes the change back', 'name: web, size: small'],
+  ])('is checked at once when a commit %s', async (_case, properties) => {
+    const core = await unknown();
+    core.source.commit({ [TEMPLATE]: templateText({ web: properties }) });
+    await core.pass(0);
+    await core.look();
+    expect(core.states()).toEqual({ web: 'done' });
+  });
+
+  it('is checked at once when a commit changes anything that its instance draws on', async () => {
+    const core = await unknown();
+    core.source.commit({ [SHOP]: 'stackTemplate: t\ndescription: the shop\n' });
+    await core.look();
+    await core.pass(5_000);
+    expect(core.states()).toEqual({ web: 'done' });
+  });
+
+  it('goes when nobody wants it any more', async () => {
+    const core = await unknown();
+    core.source.commit({ [SHOP]: null });
+    await core.look();
+    expect(core.states()).toEqual({});
+  });
+
+  it('cannot be adopted, which is said', async () => {
+    const core = await unknown();
+    await expect(core.operator.adopt(core.order, { all: true })).rejects.toMatchObject({ code: 'conflict' });
+  });
+});
+
+it('a server whose first create fails is not asked about again and again while it waits', async () => {
+  const core = new Core();
+  answering(core, 'create', async () => answerOf('failed'));
+  core.source.commit(shopFiles({ web: 'name: web' }));
+  await core.look();
+  await core.pass(1_000_000);
+  expect(core.provider.calls.map(({ operation }) => operation)).toEqual(['check', 'create', 'check']);
+});

@@ -1,0 +1,6 @@
+/** A mend taken back: textual edits that bring one defect back. */
+export interface PlantedDefect {
+  readonly id: string;
+  readonly title: string;
+  readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[];
+}
