@@ -12,6 +12,7 @@ import { Follower } from '../reconcile/follower.ts';
 import { Ledger } from '../reconcile/ledger.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
 import type { Taker } from '../reconcile/take.ts';
+import { watchClock } from '../reconcile/watch-clock.ts';
 import { createOperator } from '../service/create-operator.ts';
 import { createReader } from '../service/create-reader.ts';
 import { createWriter } from '../service/create-writer.ts';
@@ -74,6 +75,9 @@ export async function composeCore(settings: Settings, { log, clock, files, opene
     recordOf: (server) => reader.record(server),
     review: () => follower.review(),
   });
+  const { watch, corrected } = watchClock({ ...shared, reconciler, waitMsMax: waitMsMaxOf(settings) });
+  opened.add(watch, async (it) => it.stop());
+  await corrected;
   const follower: Follower = new Follower({ ...shared, source, triggers, current, reconciler });
   opened.add(reconciler, (it) => it.stop(settings.shutdownSeconds * 1000));
   opened.add(follower, (it) => it.stop());
@@ -87,6 +91,12 @@ export async function composeCore(settings: Settings, { log, clock, files, opene
   });
   const operator = operatorOf({ current, ledger, gate, reconciler, follower, clock });
   return { reader, operator, writer, follower, stopWriting: () => queue.stop(STOP_WRITING_MS) };
+}
+
+/** The longest that a server waits for its next try. */
+function waitMsMaxOf({ execution }: Settings): number {
+  const policies = [execution.retry, ...execution.providers.map(({ retry }) => retry)];
+  return Math.max(...policies.flatMap(({ failedSeconds, maxSeconds }) => [failedSeconds, maxSeconds])) * 1000;
 }
 
 interface WritingParts extends Pick<Core, 'follower'>, Pick<Taker, 'clock'> {

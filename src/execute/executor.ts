@@ -4,7 +4,7 @@ import { type Clock, momentOf } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { invariant } from '../model/invariant.ts';
 import type { NodeRecord } from '../model/record.ts';
-import type { ServerRow } from '../model/recorded.ts';
+import type { RunningAction, ServerRow } from '../model/recorded.ts';
 import type { Operation } from '../model/state.ts';
 import type { Answer, Call, Provider } from '../providers/provider.ts';
 import { Slots } from './slots.ts';
@@ -44,6 +44,8 @@ export class Executor {
   readonly #live = new Map<string, string>();
   /** How many of them there are by provider. */
   readonly #busy = new Map<string, number>();
+  /** The last action that was begun for a server and has not answered, and until when it may run, by the monotonic clock. */
+  readonly #unanswered = new Map<string, { readonly action: string; readonly ends: number }>();
   readonly #stopping = new AbortController();
   #isStopped = false;
 
@@ -64,6 +66,16 @@ export class Executor {
     return (this.#busy.get(provider) ?? 0) < concurrency;
   }
 
+  /**
+   * Returns for how many more milliseconds an action that ended without an answer may be running: 0 where it cannot any
+   * more, undefined where this process did not begin it.
+   */
+  lostMsLeft(server: string, { id }: RunningAction): number | undefined {
+    const unanswered = this.#unanswered.get(server);
+    if (unanswered?.action !== id) return undefined;
+    return Math.max(0, unanswered.ends - this.#options.clock.monotonic());
+  }
+
   /** Takes room for a call that follows once its intent is durable. Nobody else may call for this server meanwhile. */
   claim(server: string, provider: string): void {
     invariant(!this.#live.has(server), `two calls at once for ${server}`);
@@ -81,6 +93,7 @@ export class Executor {
 
   /** Asks the provider whether a claimed server is there. */
   check(server: string, row: ServerRow, provider: string): void {
+    this.#unanswered.delete(server);
     this.#start(server, { row, provider, kind: 'check', operation: 'check' });
   }
 
@@ -105,6 +118,7 @@ export class Executor {
     invariant(this.#live.has(server), `a call for ${server} was not claimed`);
     this.#slots.run(async () => {
       const answer = await this.#call(server, job);
+      if (answer !== undefined) this.#unanswered.delete(server);
       this.unclaim(server);
       const { kind, provider } = job;
       this.#options.onEnded(server, answer === undefined ? undefined : { kind, provider, answer });
@@ -117,11 +131,16 @@ export class Executor {
     const { clock, log, graceMs } = this.#options;
     const deadline =
       job.row.action === null ? clock.now() + entry.timeoutSeconds * 1000 : Date.parse(job.row.action.deadline);
+    // Measured from here by the monotonic clock: setting the wall clock neither ends a call nor lets it run on.
+    const leftMs = Math.min(deadline - clock.now(), entry.timeoutSeconds * 1000);
+    if (job.row.action !== null) {
+      this.#unanswered.set(server, { action: job.row.action.id, ends: clock.monotonic() + leftMs + graceMs });
+    }
     const late = new AbortController();
     const overdue = Promise.withResolvers<never>();
     const timers = [
-      clock.after(deadline - clock.now(), () => late.abort(new Error('its deadline has passed'))),
-      clock.after(deadline - clock.now() + graceMs, () => overdue.reject(new Error('it did not end at its deadline'))),
+      clock.after(leftMs, () => late.abort(new Error('its deadline has passed'))),
+      clock.after(leftMs + graceMs, () => overdue.reject(new Error('it did not end at its deadline'))),
     ];
     try {
       const call = callOf(server, job, { record: this.#options.recordOf(server), deadline });

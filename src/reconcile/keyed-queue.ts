@@ -55,6 +55,11 @@ export class KeyedQueue {
     );
   }
 
+  /** Asks for a look at every name that waits for its time. */
+  wakeTimed(): void {
+    for (const name of [...this.#timers.keys()]) this.add(name);
+  }
+
   /** Takes no more names, and resolves when those being handled are through. */
   stop(): Promise<void> {
     this.#isStopped = true;

@@ -83,6 +83,11 @@ export class Reconciler {
     }
   }
 
+  /** Looks at every server that waits for a time: the clock was set, so that time may have come. */
+  wakeTimed(): void {
+    this.#queue.wakeTimed();
+  }
+
   /** Starts nothing more, waits up to `ms` for calls that run, and records how they ended. */
   async stop(ms: number): Promise<void> {
     await this.#executor.stop(ms);
@@ -154,6 +159,7 @@ export class Reconciler {
         isLive,
         hasRoom,
         lastCheckOf: (server) => this.#checks.of(server),
+        lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
       }),
     );
   }

@@ -29,10 +29,9 @@ export class RepeatedErrors {
   /** Returns what to log with an error, or undefined where it had a line within the last minute. */
   tell(error: unknown): Told | undefined {
     const words = error instanceof Error ? error.message : String(error);
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     const known = this.#known.get(words);
-    // A clock that was set back must not keep an error quiet for longer.
-    if (known !== undefined && now >= known.toldAt && now - known.toldAt < QUIET_MS) {
+    if (known !== undefined && now - known.toldAt < QUIET_MS) {
       known.repeated += 1;
       return undefined;
     }

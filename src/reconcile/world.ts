@@ -26,6 +26,8 @@ export interface Surroundings {
   readonly hasRoom: (provider: string) => boolean;
   /** How a server's last check ended; see FreshChecks. */
   readonly lastCheckOf: (server: string) => CheckEnd | undefined;
+  /** For how many more milliseconds a lost action may be running; undefined where this process did not begin it. */
+  readonly lostMsLeft: (server: string, action: RunningAction) => number | undefined;
 }
 
 /** Returns the world as the server `name` sees it. */
@@ -38,7 +40,7 @@ export function worldOf(name: string, around: Surroundings): World {
     lastCheck: around.lastCheckOf(name),
     otherSpelling: (row) => otherSpelling(name, row, ledger),
     providerFor: (row) => responsibleProvider(registry, row),
-    lostActionEnds: (action) => lostActionEnds(action, around),
+    lostActionEnds: (action) => lostActionEnds(name, action, around),
     unmetDependency: (row) => row.wanted?.dependsOn.find((server) => !isUp(ledger.server(server))),
     holdingUp: () => firstHolder(name, holders(name, ledger), (server) => ledger.server(server)),
     stoppedUntil: stoppedUntil(name, around),
@@ -116,10 +118,15 @@ function* otherMembers(name: string, row: ServerRow, { ledger, isLive }: Surroun
   }
 }
 
-/** An action of a provider that ends with the controller is over as soon as nobody here carries it out. */
-function lostActionEnds(action: RunningAction, { registry, graceMs }: Surroundings): number {
-  const provider = registry.byName(action.provider)?.provider;
-  return provider?.lostActionEnds === 'with the controller' ? 0 : Date.parse(action.deadline) + graceMs;
+/**
+ * An action of a provider that ends with the controller is over as soon as nobody here carries it out. Of others, this
+ * process knows how long those may run that it began, whatever the wall clock says; else there is only the recorded time.
+ */
+function lostActionEnds(name: string, action: RunningAction, around: Surroundings): number {
+  const provider = around.registry.byName(action.provider)?.provider;
+  if (provider?.lostActionEnds === 'with the controller') return 0;
+  const leftMs = around.lostMsLeft(name, action);
+  return leftMs === undefined ? Date.parse(action.deadline) + around.graceMs : around.now + leftMs;
 }
 
 /** The entry that made a server looks after it; one that nobody made yet goes to the first entry that matches. */

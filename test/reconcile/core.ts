@@ -7,11 +7,13 @@ import type { JsonMap } from '../../src/model/json.ts';
 import type { Client, Properties } from '../../src/model/objects.ts';
 import type { Operation } from '../../src/model/state.ts';
 import { createRegistry } from '../../src/providers/registry.ts';
+import type { ClockWatch } from '../../src/reconcile/clock-watch.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { CurrentEstate } from '../../src/reconcile/current-estate.ts';
 import { Follower } from '../../src/reconcile/follower.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
+import { watchClock } from '../../src/reconcile/watch-clock.ts';
 import { createOperator } from '../../src/service/create-operator.ts';
 import { createReader } from '../../src/service/create-reader.ts';
 import type { HeldItem, Operator, Order } from '../../src/service/operator.ts';
@@ -68,6 +70,7 @@ export class Core {
   readonly lines: JsonMap[] = [];
   readonly #follower: Follower;
   readonly #reconciler: Reconciler;
+  readonly #watch: ClockWatch;
   readonly #options: Required<CoreOptions>;
   readonly #outside: Outside;
 
@@ -95,6 +98,7 @@ export class Core {
       review: () => this.#follower.review(),
     });
     const reconciler = this.#reconciler;
+    this.#watch = watchClock({ ...shared, reconciler, waitMsMax: 3_600_000 }).watch;
     this.#follower = new Follower({ ...shared, source, triggers: [], current, reconciler });
     this.operator = createOperator({
       ...{ estate: () => current.get(), refused: () => current.refused, rows: ledger },
@@ -134,6 +138,7 @@ export class Core {
 
   /** Stops, and returns another one that goes on from the same rows with the same servers and script. */
   async restart(options: CoreOptions = {}): Promise<Core> {
+    this.#watch.stop();
     await Promise.all([this.#reconciler.stop(0), this.#follower.stop()]);
     const next = new Core({ ...this.#options, ...options }, this.#outside);
     next.provider.script = this.provider.script;

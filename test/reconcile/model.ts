@@ -145,6 +145,7 @@ export class Model {
         isLive: (server) => this.live.has(server),
         hasRoom: () => this.live.size < CALLS_MAX,
         lastCheckOf: (server) => this.#checks.of(server),
+        lostMsLeft: () => undefined,
       }),
     );
   }

@@ -29,7 +29,8 @@ it('tells errors of other words at once, whatever they are', () => {
 it('is not kept quiet by a clock that was set back', () => {
   const { clock, errors } = open();
   errors.tell('disk full');
-  clock.advance(-3_600_000);
+  clock.setWall(clock.now() - 3_600_000);
+  clock.advance(60_000);
   expect(errors.tell('disk full')).toBeDefined();
 });
 

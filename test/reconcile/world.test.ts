@@ -50,6 +50,7 @@ async function worldIn(rows: Readonly<Record<string, ServerRow>>, live: readonly
     isLive,
     hasRoom: (name) => name === 'lab',
     lastCheckOf: () => undefined,
+    lostMsLeft: () => undefined,
   });
 }
 

@@ -7,7 +7,7 @@ import type { Answer, Call, Provider } from '../../src/providers/provider.ts';
 export type Script = (call: Call, signal: AbortSignal) => Promise<Answer> | undefined;
 
 export class ScriptedProvider implements Provider {
-  readonly lostActionEnds = 'with the controller';
+  lostActionEnds: Provider['lostActionEnds'] = 'with the controller';
   /** Every call, oldest first. */
   readonly calls: Call[] = [];
   script: Script = () => undefined;

@@ -106,11 +106,11 @@ async function follow(
   { base, commits }: PreparedCommits,
 ): Promise<string | undefined> {
   const head = commits.at(-1) ?? base;
-  const until = clock.now() + GIVE_UP_MS;
+  const until = clock.monotonic() + GIVE_UP_MS;
   let reason = 'it takes too long';
-  while (clock.now() < until) {
+  while (clock.monotonic() < until) {
     try {
-      const estate = await within(clock, until - clock.now(), branch.estateAt(head));
+      const estate = await within(clock, until - clock.monotonic(), branch.estateAt(head));
       if (estate !== undefined) return undefined;
     } catch (error) {
       reason = reasonOf(error);

@@ -31,8 +31,8 @@ export async function pushUntilKnown(
     return await publisher.push(prepared, branch);
   } catch (error) {
     if (!isOutcomeUnknown(error)) throw error;
-    const until = clock.now() + GIVE_UP_MS;
-    while (clock.now() < until) {
+    const until = clock.monotonic() + GIVE_UP_MS;
+    while (clock.monotonic() < until) {
       const known = proposal === null ? await ask(parts, prepared) : undefined;
       if (known !== undefined) return known;
       // A no that comes now says nothing of what was sent before: only a yes does.

@@ -1,0 +1,81 @@
+// Notices when the wall clock jumps: somebody set it, or the machine slept. Waits are measured by the monotonic clock, but
+// rows hold wall-clock time. After a step back these are corrected; after a step forward what is due is looked at.
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import { RepeatedErrors } from './repeated-errors.ts';
+
+/** How often the two clocks are compared. */
+const COMPARE_MS = 1_000;
+/** What a clock may be corrected by without being noticed; NTP slews by less. */
+const STEP_MS = 1_000;
+
+export interface ClockWatchOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Corrects recorded moments after a step back by so many milliseconds, and has everything looked at that waits. */
+  readonly correct: (backMs: number) => Promise<void>;
+  /** Has everything looked at that waits for a time. */
+  readonly wake: () => void;
+}
+
+export class ClockWatch {
+  readonly #options: ClockWatchOptions;
+  readonly #errors: RepeatedErrors;
+  #wall: number;
+  #monotonic: number;
+  /** Steps back that rows do not know of yet. */
+  #backMs = 0;
+  #cancel: () => void = () => undefined;
+  #isStopped = false;
+
+  constructor(options: ClockWatchOptions) {
+    const { clock } = options;
+    this.#options = options;
+    this.#errors = new RepeatedErrors(clock);
+    this.#wall = clock.now();
+    this.#monotonic = clock.monotonic();
+    this.#compareLater();
+  }
+
+  /** Compares the clocks no more. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel();
+  }
+
+  #compareLater(): void {
+    if (!this.#isStopped) this.#cancel = this.#options.clock.after(COMPARE_MS, () => void this.#compare());
+  }
+
+  /** Never throws. Correcting is tried again at the next comparison where it fails. */
+  async #compare(): Promise<void> {
+    const { log, wake } = this.#options;
+    const stepMs = this.#takeStep();
+    if (Math.abs(stepMs) > STEP_MS) log.warn({ stepMs }, 'the clock was set; what waits is looked at again');
+    if (stepMs > STEP_MS) wake();
+    if (stepMs < -STEP_MS) this.#backMs -= stepMs;
+    try {
+      if (this.#backMs > 0) await this.#correct(this.#backMs);
+    } catch (error) {
+      const told = this.#errors.tell(error);
+      if (told) log.error({ err: error, ...told }, 'recorded times could not be corrected; it is tried again');
+    }
+    this.#compareLater();
+  }
+
+  async #correct(backMs: number): Promise<void> {
+    await this.#options.correct(backMs);
+    this.#backMs -= backMs;
+  }
+
+  /** Returns by how much the wall clock has moved beyond the time that has passed since the last comparison. */
+  #takeStep(): number {
+    const { clock } = this.#options;
+    const wall = clock.now();
+    const monotonic = clock.monotonic();
+    const stepMs = wall - this.#wall - (monotonic - this.#monotonic);
+    this.#wall = wall;
+    this.#monotonic = monotonic;
+    return stepMs;
+  }
+}

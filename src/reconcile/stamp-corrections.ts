@@ -1,0 +1,71 @@
+// Recorded moments after the clock was set back. Rows keep wall-clock time, since people and programs read it; but nobody
+// may wait for a moment only because the clock was ahead when it was written down. Pure.
+import { momentOf } from '../clock.ts';
+import type { RowKind, Rows, RunningAction, ServerRow } from '../model/recorded.ts';
+import type { Change, Store } from '../store/store.ts';
+
+export interface Correction {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** By how much the clock was just set back; 0 where nobody knows, as at a start. */
+  readonly backMs: number;
+  /** The longest that a server waits for its next try. */
+  readonly waitMsMax: number;
+}
+
+type Read = Pick<Store, 'list'>;
+
+/**
+ * Returns the changes after which no row tells of a moment that is still to come, but for waits: those last as long as
+ * they had left, and no longer than the longest wait. When a suspension ends is left as it is: a person named that moment.
+ */
+export function stampCorrections(store: Read, correction: Correction): readonly Change[] {
+  const { now } = correction;
+  return [
+    ...changesOf(store, 'server', (row) => correctedServer(row, correction)),
+    ...changesOf(store, 'held', (row) => ({ ...row, since: notAfter(row.since, now) })),
+    ...changesOf(store, 'approval', (row) => ({ ...row, time: notAfter(row.time, now) })),
+    ...changesOf(store, 'removal', (row) => ({ ...row, time: notAfter(row.time, now) })),
+    ...changesOf(store, 'suspension', (row) => ({ ...row, since: notAfter(row.since, now) })),
+  ];
+}
+
+function correctedServer(row: ServerRow, correction: Correction): ServerRow {
+  const { since, due, action } = row;
+  return {
+    ...row,
+    since: notAfter(since, correction.now),
+    due: due === null ? null : correctedDue(due, correction),
+    action: action === null ? null : correctedAction(action, correction),
+  };
+}
+
+function correctedDue(due: string, { now, backMs, waitMsMax }: Correction): string {
+  const time = Date.parse(due);
+  return time <= now ? due : momentOf(Math.min(time - backMs, now + waitMsMax));
+}
+
+/** An action may run for as long as it had left. */
+function correctedAction(action: RunningAction, { now, backMs }: Correction): RunningAction {
+  const started = Date.parse(action.started);
+  const deadline = Date.parse(action.deadline);
+  const shiftMs = Math.max(backMs, started - now);
+  if (shiftMs <= 0 || deadline <= now) return action;
+  return { ...action, started: momentOf(started - shiftMs), deadline: momentOf(deadline - shiftMs) };
+}
+
+function notAfter(moment: string, now: number): string {
+  return Date.parse(moment) > now ? momentOf(now) : moment;
+}
+
+function changesOf<Kind extends Exclude<RowKind, 'head'>>(
+  store: Read,
+  kind: Kind,
+  correct: (row: Rows[Kind]) => Rows[Kind],
+): Change[] {
+  return [...store.list(kind)].flatMap(([name, expected]) => {
+    const value = correct(expected);
+    const isSame = JSON.stringify(value) === JSON.stringify(expected);
+    return isSame ? [] : [{ kind, name, value, expected } as Change];
+  });
+}

@@ -1,0 +1,42 @@
+// Keeps recorded moments right: at a start, and whenever the clock is set. See clock-watch.ts and stamp-corrections.ts.
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import { ClockWatch } from './clock-watch.ts';
+import type { CommitGate } from './commit-gate.ts';
+import type { Ledger } from './ledger.ts';
+import type { Reconciler } from './reconciler.ts';
+import { stampCorrections } from './stamp-corrections.ts';
+
+export interface WatchedParts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ledger: Ledger;
+  readonly gate: CommitGate;
+  readonly reconciler: Pick<Reconciler, 'look' | 'wakeTimed'>;
+  /** The longest that a server waits for its next try. */
+  readonly waitMsMax: number;
+}
+
+/**
+ * Corrects the recorded moments that lie in the future, and returns a watch that does so whenever the clock is set back.
+ * `corrected` resolves once the first is durable; exclusive turns that are asked for later come after it.
+ */
+export function watchClock(parts: WatchedParts): { readonly watch: ClockWatch; readonly corrected: Promise<void> } {
+  const { clock, log, ledger, reconciler } = parts;
+  const watch = new ClockWatch({
+    ...{ clock, log },
+    correct: async (backMs) => {
+      await correctStamps(parts, backMs);
+      reconciler.look(ledger.list('server').keys(), 'clock');
+    },
+    wake: () => reconciler.wakeTimed(),
+  });
+  return { watch, corrected: correctStamps(parts, 0) };
+}
+
+function correctStamps({ ledger, gate, clock, waitMsMax }: WatchedParts, backMs: number): Promise<void> {
+  return gate.exclusive(async () => {
+    const changes = stampCorrections(ledger, { now: clock.now(), backMs, waitMsMax });
+    if (changes.length > 0) await ledger.commit(changes);
+  });
+}

@@ -1,0 +1,154 @@
+// Defects in the life of one server: checks before creates, spellings, lost outcomes, requests, clocks.
+import type { PlantedDefect } from '../planted-defect.ts';
+
+export const LIFE_DEFECTS: readonly PlantedDefect[] = [
+  {
+    id: '4',
+    title: 'a server that waited is created without another check, over what somebody else built',
+    edits: [
+      {
+        file: 'src/reconcile/decide.ts',
+        find: "  if (operation === 'create' && world.lastCheck !== 'answered') return decideCheck(row, world);\n",
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: '4-failed-create',
+    title: 'what somebody else builds after a failed create is taken for what that create has made',
+    edits: [
+      {
+        file: 'src/reconcile/decide.ts',
+        find: '  if (!isUnsure || world.lastCheck',
+        replace: '  if (isUnsure || world.lastCheck',
+      },
+    ],
+  },
+  {
+    id: '4-never-made',
+    title: 'a server that was never made is deleted where a provider was told to make it once',
+    edits: [
+      {
+        file: 'src/reconcile/decide.ts',
+        find: 'if (row.wanted === null && !mayBeThere(row)) return',
+        replace: 'if (row.wanted === null && row.provider === null) return',
+      },
+    ],
+  },
+  {
+    id: '5',
+    title: 'a name that changes in case only is adopted or created while the old spelling is still there',
+    edits: [
+      {
+        file: 'src/reconcile/world.ts',
+        find: '  if (mayBeThere(row)) return undefined;\n',
+        replace: '  if (row !== undefined) return undefined;\n',
+      },
+    ],
+  },
+  {
+    id: '5-circle',
+    title: 'the old spelling waits for those that wait for the new one',
+    edits: [
+      { file: 'src/reconcile/world.ts', find: '  return isAwaited ? [', replace: '  return isAwaited && false ? [' },
+    ],
+  },
+  {
+    id: '7',
+    title: 'lost tries are repeated at once, for ever',
+    edits: [
+      {
+        file: 'src/reconcile/conclude-check.ts',
+        find: '  if (!needsAction(row) || action === null',
+        replace: '  if (needsAction(row) || action === null',
+      },
+    ],
+  },
+  {
+    id: '7-otherwise',
+    title: 'a provider that makes a server otherwise than asked, and loses it, is asked for ever',
+    edits: [
+      {
+        file: 'src/reconcile/conclude.ts',
+        find: '  const attempt = applied === action.spec ? 0 : row.attempt + 1;\n',
+        replace: '  const attempt = 0;\n',
+      },
+    ],
+  },
+  {
+    id: '12-adopt',
+    title: 'adopting a server that was being replaced leaves a row that no pass can handle',
+    edits: [
+      {
+        file: 'src/reconcile/conclude-check.ts',
+        find: 'gaveUp: false, replacing: false, touched: false },\n  };\n  if (differing',
+        replace: 'gaveUp: false },\n  };\n  if (differing',
+      },
+      {
+        file: 'src/reconcile/decide.ts',
+        find: "  if (row.state !== 'pending') return decideQueued(row, world);\n  const unmet",
+        replace: '  const unmet',
+      },
+    ],
+  },
+  {
+    id: '12-retry',
+    title: 'a server whose outcome is unknown and whose check failed is not checked again on request',
+    edits: [
+      {
+        file: 'src/machine/requests.ts',
+        find: " || (row.state === 'unknown' && row.due !== null)",
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: '12-commit',
+    title: 'a server whose outcome is unknown and whose check failed is not checked again with a commit',
+    edits: [
+      {
+        file: 'src/reconcile/want.ts',
+        find: " || (state === 'unknown' && due !== null)",
+        replace: ' || (due === undefined)',
+      },
+    ],
+  },
+  {
+    id: '13-back',
+    title: 'after the clock was set back, waits last until the moment that the wrong clock wrote down',
+    edits: [
+      {
+        file: 'src/reconcile/clock-watch.ts',
+        find: '    if (stepMs < -STEP_MS) this.#backMs -= stepMs;\n',
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: '13-forward',
+    title: 'after the clock has jumped forward, nothing is looked at that is due by then',
+    edits: [{ file: 'src/reconcile/clock-watch.ts', find: '    if (stepMs > STEP_MS) wake();\n', replace: '' }],
+  },
+  {
+    id: '13-start',
+    title: 'a start after the clock was set back leaves recorded times in the future',
+    edits: [
+      {
+        file: 'src/reconcile/watch-clock.ts',
+        find: 'corrected: correctStamps(parts, 0) };',
+        replace: 'corrected: Promise.resolve() };',
+      },
+    ],
+  },
+  {
+    id: '13-lost',
+    title: 'a lost action counts as ended as soon as the wall clock has jumped beyond its deadline',
+    edits: [
+      {
+        file: 'src/reconcile/world.ts',
+        find: '  return leftMs === undefined ? Date',
+        replace: '  return leftMs !== -1 ? Date',
+      },
+    ],
+  },
+];
