@@ -305,3 +305,39 @@ describe('stop', () => {
     await open().executor.stop(10_000);
   });
 });
+
+describe('an action that ended without an answer', () => {
+  it('may run until its deadline and the grace, whatever the wall clock does', async () => {
+    const { executor, provider, run, acting, clock, pass } = open();
+    provider.script = () => Promise.reject(new Error('connection reset'));
+    const row = acting();
+    await run('web-1', row);
+    const action = row.action ?? running('create', SMALL);
+    clock.setWall(clock.now() + 3_600_000);
+    expect(executor.lostMsLeft('web-1', action)).toBe(30_000 + GRACE_MS);
+    expect(executor.lostMsLeft('web-1', { ...action, id: 'another' })).toBeUndefined();
+    expect(executor.lostMsLeft('web-2', action)).toBeUndefined();
+    await pass(30_000 + GRACE_MS);
+    expect(executor.lostMsLeft('web-1', action)).toBe(0);
+  });
+
+  it('is forgotten once the server is checked', async () => {
+    const { executor, provider, run, check, acting } = open();
+    provider.script = ({ operation }) =>
+      operation === 'create' ? Promise.reject(new Error('connection reset')) : undefined;
+    const row = acting();
+    await run('web-1', row);
+    await check('web-1', { ...row, state: 'unknown' });
+    expect(executor.lostMsLeft('web-1', row.action ?? running('create', SMALL))).toBeUndefined();
+  });
+});
+
+it('ends a call after the time of its provider entry at the latest, where the clock was set back meanwhile', async () => {
+  const { run, acting, provider, clock, pass, ended } = open();
+  provider.script = (_call, signal) => untilAborted(signal);
+  const row = acting();
+  clock.setWall(clock.now() - 3_600_000);
+  await run('web-1', row);
+  await pass(60_000);
+  expect(ended).toEqual([['web-1', undefined]]);
+});

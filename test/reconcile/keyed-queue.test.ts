@@ -180,3 +180,11 @@ it('handles every name after it was asked for last, whatever the order of things
     { numRuns: 60 },
   );
 });
+
+it('looks at once at every name that waits for its time, when it is told to', () => {
+  const { queue, clock, started } = openQueue(5);
+  queue.addAfter('a', 10_000);
+  queue.addAfter('b', 20_000);
+  queue.wakeTimed();
+  expect([started, clock.pending]).toEqual([['a', 'b'], 0]);
+});

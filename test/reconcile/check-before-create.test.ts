@@ -1,0 +1,123 @@
+// A server is created only where a check has just found nothing there: what somebody else built meanwhile is not taken over.
+import { describe, expect, it } from 'vitest';
+import { answerOf } from './build.ts';
+import { Core } from './core.ts';
+import { answering, buildByHand, SHOP, shopFiles } from './shop.ts';
+
+const MINUTE = 60_000;
+
+/** A shop whose `web` waits for `db`, which fails for about an hour. */
+async function waiting(instance = ''): Promise<Core> {
+  const core = new Core({ retry: { attempts: 1, failedSeconds: 3600 } });
+  core.source.commit(shopFiles({ db: 'name: db', web: 'name: web, depends_on: db, size: small' }, instance));
+  answering(core, 'create', async () => answerOf('failed', { message: 'no disk' }));
+  await core.look();
+  expect(core.states()).toEqual({ db: 'failed', web: 'pending' });
+  core.provider.script = () => undefined;
+  return core;
+}
+
+describe('a server that waited for its dependency', () => {
+  it('is not created over what somebody built meanwhile, and nothing of that is deleted', async () => {
+    const core = await waiting();
+    buildByHand(core, 'web');
+    await core.pass(60 * MINUTE);
+    expect(core.states()).toEqual({ db: 'done', web: 'blocked' });
+    expect(core.ledger.server('web')?.reason).toMatch(/^exists_already:/);
+    core.source.commit({ [SHOP]: null });
+    await core.look();
+    expect(core.states()).toEqual({});
+    expect(core.calls('create')).not.toContain('web');
+    expect(core.calls('delete')).toEqual(['db']);
+  });
+
+  it('takes over what is there by then where it may', async () => {
+    const core = await waiting('adopt: true\n');
+    buildByHand(core, 'web', { name: 'web', size: 'small' });
+    await core.pass(60 * MINUTE);
+    expect(core.states()).toEqual({ db: 'done', web: 'done' });
+    expect(core.calls('create')).not.toContain('web');
+  });
+
+  it('that is blocked by a stranger is adopted when a person says so', async () => {
+    const core = await waiting();
+    buildByHand(core, 'web');
+    await core.pass(60 * MINUTE);
+    await core.operator.adopt(core.order, { resource: 'web' });
+    await core.settle();
+    expect(core.states()).toEqual({ db: 'done', web: 'drifted' });
+  });
+
+  it('is checked again when its turn comes, once, and then created', async () => {
+    const core = await waiting();
+    await core.pass(59 * MINUTE);
+    expect(core.calls('check').filter((name) => name === 'web')).toHaveLength(1);
+    await core.pass(MINUTE);
+    expect(core.states()).toEqual({ db: 'done', web: 'done' });
+    expect(core.calls('check').filter((name) => name === 'web')).toHaveLength(2);
+  });
+
+  it('is checked again after a restart', async () => {
+    const core = await waiting();
+    const next = await core.restart();
+    expect(next.states()).toEqual({ db: 'done', web: 'done' });
+    const calls = next.provider.calls.filter(({ resource }) => resource === 'web');
+    expect(calls.map(({ operation }) => operation)).toEqual(['check', 'create']);
+  });
+});
+
+it('does not check a server twice that is created at once', async () => {
+  const core = new Core();
+  core.source.commit(shopFiles({ web: 'name: web' }));
+  await core.look();
+  expect(core.provider.calls.map(({ operation }) => operation)).toEqual(['check', 'create']);
+});
+
+describe('a create that failed', () => {
+  /** A shop whose `web` could not be created; `hasEffect`: it is there all the same. */
+  async function failed(hasEffect: boolean): Promise<Core> {
+    const core = new Core({ retry: { attempts: 1, failedSeconds: 3600 } });
+    core.source.commit(shopFiles({ web: 'name: web, size: small' }));
+    answering(core, 'create', async (call) => {
+      if (hasEffect) core.provider.act(call);
+      return answerOf('failed', { message: 'half made' });
+    });
+    await core.look();
+    expect(core.states()).toEqual({ web: 'failed' });
+    core.provider.script = () => undefined;
+    return core;
+  }
+
+  it('and has made the server is tried again, under the same id: that is no stranger’s', async () => {
+    const core = await failed(true);
+    await core.pass(60 * MINUTE);
+    expect(core.states()).toEqual({ web: 'done' });
+    const [first, second] = core.provider.calls.filter(({ operation }) => operation === 'create');
+    expect(second?.action).toBe(first?.action);
+  });
+
+  it('and has made nothing leaves alone what somebody builds while it waits', async () => {
+    const core = await failed(false);
+    buildByHand(core, 'web');
+    await core.pass(60 * MINUTE);
+    expect(core.states()).toEqual({ web: 'blocked' });
+    expect(core.calls('create')).toHaveLength(1);
+  });
+
+  it('and has made nothing deletes nothing where the server is not wanted any more', async () => {
+    const core = await failed(false);
+    buildByHand(core, 'web');
+    core.source.commit({ [SHOP]: null });
+    await core.look();
+    expect(core.states()).toEqual({});
+    expect(core.calls('delete')).toEqual([]);
+  });
+
+  it('and has made the server is deleted where that is not wanted any more', async () => {
+    const core = await failed(true);
+    core.source.commit({ [SHOP]: null });
+    await core.look();
+    expect(core.states()).toEqual({});
+    expect(core.calls('delete')).toEqual(['web']);
+  });
+});

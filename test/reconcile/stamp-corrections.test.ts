@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import type { ServerRow } from '../../src/model/recorded.ts';
+import { stampCorrections } from '../../src/reconcile/stamp-corrections.ts';
+import type { Change } from '../../src/store/store.ts';
+import { MemoryStore } from '../support/memory-store.ts';
+import { at, NOW, rowIn, running, SMALL } from './build.ts';
+
+const HOUR = 3_600_000;
+const AHEAD = { now: NOW, backMs: 10 * HOUR, waitMsMax: HOUR };
+const START = { ...AHEAD, backMs: 0 };
+
+async function storeWith(changes: readonly Omit<Change, 'expected'>[]): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  await store.commit(changes.map((change) => ({ ...change, expected: undefined }) as Change));
+  return store;
+}
+
+async function corrected(row: ServerRow, correction = AHEAD): Promise<Partial<ServerRow> | undefined> {
+  const store = await storeWith([{ kind: 'server', name: 'web', value: row }]);
+  const [change] = stampCorrections(store, correction);
+  return change === undefined ? undefined : (change.value as ServerRow);
+}
+
+it.each([
+  ['keeps what it had left', NOW + 10 * HOUR + 1_000, AHEAD, NOW + 1_000],
+  ['ends where it was over by then', NOW + 9 * HOUR, AHEAD, NOW - HOUR],
+  ['is at most the longest, where nobody knows how long it had left', NOW + 10 * HOUR, START, NOW + HOUR],
+])('a wait %s', async (_case, due, correction, expected) => {
+  expect(await corrected(rowIn('failed', { due: at(due) }), correction)).toMatchObject({ due: at(expected) });
+});
+
+it.each([
+  ['set back', AHEAD],
+  ['found wrong at a start', START],
+])('a running action keeps what it had left, the clock being %s', async (_case, correction) => {
+  const action = { ...running('create', SMALL), started: at(NOW + 10 * HOUR), deadline: at(NOW + 10 * HOUR + 60_000) };
+  const after = await corrected(rowIn('creating', { action, since: at(NOW + 10 * HOUR) }), correction);
+  expect(after).toMatchObject({ action: { started: at(NOW), deadline: at(NOW + 60_000) }, since: at(NOW) });
+});
+
+it('what lies in the past stays', async () => {
+  const row = rowIn('failed', { since: at(NOW - 1), due: at(NOW) });
+  expect(await corrected(row)).toBeUndefined();
+  expect(await corrected(rowIn('creating', { action: running('create', SMALL) }), START)).toBeUndefined();
+});
+
+it('holds, approvals, deletes and suspensions happened now at the latest; a suspension ends when it was to end', async () => {
+  const time = at(NOW + HOUR);
+  const store = await storeWith([
+    { kind: 'held', name: 'shop', value: { digest: 'd', servers: [], reason: '', since: time } },
+    { kind: 'approval', name: 'd', value: { what: 'deletes', by: null, reason: '', time } },
+    { kind: 'removal', name: 'web/1', value: { time } },
+    { kind: 'suspension', name: '*', value: { by: null, reason: '', since: time, until: time } },
+  ] as readonly Omit<Change, 'expected'>[]);
+  await store.commit(stampCorrections(store, START));
+  expect(store.read('held', 'shop')?.since).toBe(at(NOW));
+  expect(store.read('approval', 'd')?.time).toBe(at(NOW));
+  expect(store.read('removal', 'web/1')?.time).toBe(at(NOW));
+  expect(store.read('suspension', '*')).toMatchObject({ since: at(NOW), until: time });
+  expect(stampCorrections(store, START)).toEqual([]);
+});
