@@ -23,17 +23,15 @@ export function stampCorrections(store: Read, correction: Correction): readonly 
   const { now } = correction;
   return [
     ...changesOf(store, 'server', (row) => correctedServer(row, correction)),
-    ...changesOf(store, 'held', (row) => ({ ...row, since: notAfter(row.since, now) })),
-    ...changesOf(store, 'approval', (row) => ({ ...row, time: notAfter(row.time, now) })),
-    ...changesOf(store, 'removal', (row) => ({ ...row, time: notAfter(row.time, now) })),
-    ...changesOf(store, 'suspension', (row) => ({ ...row, since: notAfter(row.since, now) })),
+    ...changesOf(store, 'held', (row) => ({ since: notAfter(row.since, now) })),
+    ...changesOf(store, 'approval', (row) => ({ time: notAfter(row.time, now) })),
+    ...changesOf(store, 'removal', (row) => ({ time: notAfter(row.time, now) })),
+    ...changesOf(store, 'suspension', (row) => ({ since: notAfter(row.since, now) })),
   ];
 }
 
-function correctedServer(row: ServerRow, correction: Correction): ServerRow {
-  const { since, due, action } = row;
+function correctedServer({ since, due, action }: ServerRow, correction: Correction): Partial<ServerRow> {
   return {
-    ...row,
     since: notAfter(since, correction.now),
     due: due === null ? null : correctedDue(due, correction),
     action: action === null ? null : correctedAction(action, correction),
@@ -61,11 +59,12 @@ function notAfter(moment: string, now: number): string {
 function changesOf<Kind extends Exclude<RowKind, 'head'>>(
   store: Read,
   kind: Kind,
-  correct: (row: Rows[Kind]) => Rows[Kind],
+  correct: (row: Rows[Kind]) => Partial<Rows[Kind]>,
 ): Change[] {
   return [...store.list(kind)].flatMap(([name, expected]) => {
-    const value = correct(expected);
-    const isSame = JSON.stringify(value) === JSON.stringify(expected);
-    return isSame ? [] : [{ kind, name, value, expected } as Change];
+    const corrected = correct(expected);
+    const fields = Object.keys(corrected) as (keyof Rows[Kind])[];
+    if (fields.every((field) => corrected[field] === expected[field])) return [];
+    return [{ kind, name, value: { ...expected, ...corrected }, expected } as Change];
   });
 }

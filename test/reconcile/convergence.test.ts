@@ -21,7 +21,10 @@ type Happening =
   /** The end of one of the calls that are under way: of the first one, or of the last. */
   | { readonly kind: 'end'; readonly isFirst: boolean; readonly ending: Ending }
   | { readonly kind: 'crash'; readonly affected: readonly string[] }
-  | { readonly kind: 'wait'; readonly seconds: number };
+  | { readonly kind: 'wait'; readonly seconds: number }
+  | { readonly kind: 'ask'; readonly what: 'retry' | 'adopt'; readonly name: string }
+  /** Somebody else builds a server of that name. */
+  | { readonly kind: 'intrude'; readonly name: string };
 
 const anyName = fc.constantFrom(...NAMES);
 const someNames = fc.uniqueArray(anyName, { maxLength: 2 });
@@ -60,6 +63,15 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant('wait' as const), seconds: fc.constantFrom(1, 5, 60) }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('ask' as const),
+      what: fc.constantFrom('retry' as const, 'adopt' as const),
+      name: anyName,
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('intrude' as const), name: anyName }) },
 );
 
 /** Dependencies on servers that are wanted too and come earlier, as admission sees to it. */
@@ -89,6 +101,8 @@ function groupOf(name: string): string {
 function happen(model: Model, event: Exclude<Happening, { kind: 'commit' }>): void {
   if (event.kind === 'end') model.end([...model.live.keys()].at(event.isFirst ? 0 : -1) ?? '', event.ending);
   else if (event.kind === 'wait') model.wait(event.seconds);
+  else if (event.kind === 'ask') model.ask(event.what, event.name);
+  else if (event.kind === 'intrude') model.intrude(event.name, specOf('large', { properties: { name: event.name } }));
   else model.crash((name) => event.affected.includes(name));
 }
 
@@ -116,6 +130,7 @@ it('ends with everything as wanted, on whatever way', () => {
         else happen(model, event);
       }
       const wanted = wantedBy(last);
+      model.takeBack();
       model.commit(wanted);
       calm(model);
       expect(shortcomings(model, wanted)).toEqual([]);

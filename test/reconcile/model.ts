@@ -1,5 +1,6 @@
 // Reconciling without its loop: rows in a map, a provider that answers what it is told to, and a world outside that
 // remembers what really happened. It watches the promises that must hold at every moment; the end is the test's to judge.
+import { adoptedRow, retriedRow } from '../../src/machine/requests.ts';
 import { invariant } from '../../src/model/invariant.ts';
 import { isSame } from '../../src/model/json.ts';
 import type { ServerRow } from '../../src/model/recorded.ts';
@@ -59,6 +60,10 @@ export class Model {
   readonly #created = new Map<string, string>();
   /** Creates of servers that were deleted since: nobody may mistake a later one for them. */
   readonly #spent = new Set<string>();
+  /** What somebody else has built and nobody has adopted. */
+  readonly #strangers = new Set<string>();
+  /** Servers that a person asked to adopt: what no check saw of them may be otherwise than recorded. */
+  readonly asked = new Set<string>();
   #now = NOW;
 
   /** A commit that wants exactly these servers. Returns how many rows it changed. */
@@ -104,6 +109,31 @@ export class Model {
   wait(seconds: number): void {
     this.#now += seconds * 1000;
     this.settle();
+  }
+
+  /** A person asks for another try of a server, or to take over what is there. */
+  ask(what: 'retry' | 'adopt', name: string): void {
+    const row = this.rows.get(name);
+    const ask = what === 'retry' ? retriedRow : adoptedRow;
+    const asked = row === undefined ? undefined : ask(row, new Date(this.#now).toISOString());
+    if (asked !== undefined) this.#write(name, asked);
+    if (asked !== undefined && what === 'adopt') this.asked.add(name);
+    this.settle();
+  }
+
+  /** Somebody else builds a server of that name, where there is none and nobody has just looked. */
+  intrude(name: string, spec: Spec): void {
+    const row = this.rows.get(name);
+    const mayBeOurs = row !== undefined && (row.applied !== null || row.mayExist || row.action !== null);
+    if (this.reality.has(name) || this.live.has(name) || mayBeOurs || this.#checks.of(name) !== undefined) return;
+    this.reality.set(name, spec);
+    this.#strangers.add(name);
+  }
+
+  /** Whoever has built a server that nobody has adopted takes it away again. */
+  takeBack(): void {
+    for (const name of this.#strangers) this.reality.delete(name);
+    this.#strangers.clear();
   }
 
   /** Looks at every server until no look changes anything. */
@@ -155,6 +185,13 @@ export class Model {
     if (row === null) this.rows.delete(name);
     else this.rows.set(name, row);
     if (row === null || isBack(row)) this.#away.delete(name);
+    if (row !== null && row.applied !== null) this.#adopt(name);
+  }
+
+  /** A stranger's server becomes Treeline's own where a person said so. */
+  #adopt(name: string): void {
+    if (!this.#strangers.delete(name)) return;
+    invariant(this.asked.has(name), `${name} is somebody else's, and nobody said that it may be taken over`);
   }
 
   #begin(name: string, row: ServerRow, kind: LiveCall['kind']): void {
@@ -164,6 +201,7 @@ export class Model {
     if (operation === 'create') this.#watchCreate(name, row);
     if (operation === 'delete') this.#spend(name);
     if (operation === 'delete' && row.wanted === null) this.#watchDelete(name);
+    invariant(operation !== 'delete' || !this.#strangers.has(name), `${name} is somebody else's, and is deleted`);
     if (row.applied !== null && operation !== 'check') this.#watchGroup(name, row);
   }
 
@@ -249,9 +287,12 @@ export function shortcomings(model: Model, wanted: ReadonlyMap<string, WantedSer
   const found: string[] = [];
   for (const [name, { spec }] of wanted) {
     const row = model.rows.get(name);
+    // What was adopted and differs rests until a commit changes it.
+    if (row?.state === 'drifted') continue;
     if (row?.state !== 'done') found.push(`${name} is ${row?.state}: ${row?.reason}`);
     if (!isSame({ ...row?.applied }, { ...spec })) found.push(`${name} is not applied as wanted`);
-    if (!isSame(model.reality.get(name)?.properties, spec.properties)) found.push(`${name} is not as wanted`);
+    const isMade = !model.asked.has(name);
+    if (isMade && !isSame(model.reality.get(name)?.properties, spec.properties)) found.push(`${name} is not as wanted`);
   }
   for (const name of new Set([...model.rows.keys(), ...model.reality.keys()])) {
     if (!wanted.has(name)) found.push(`${name} is still there`);
