@@ -1,6 +1,7 @@
 // Carries out what a pass decided: calls the provider, minds the deadline, and hands the answer back. Decides nothing
 // and writes nothing; an action whose call ends without an answer is simply no longer live, and its row still says so.
 import { type Clock, momentOf } from '../clock.ts';
+import { plainRecord } from '../hiera/explain.ts';
 import type { Logger } from '../log.ts';
 import { invariant } from '../model/invariant.ts';
 import type { NodeRecord } from '../model/record.ts';
@@ -143,7 +144,7 @@ export class Executor {
       clock.after(leftMs + graceMs, () => overdue.reject(new Error('it did not end at its deadline'))),
     ];
     try {
-      const call = callOf(server, job, { record: this.#options.recordOf(server), deadline });
+      const call = callOf(server, job, { record: this.#recordFor(server, job), deadline });
       const signal = AbortSignal.any([late.signal, this.#stopping.signal]);
       return await Promise.race([entry.provider.perform(call, signal), overdue.promise]);
     } catch (error) {
@@ -154,6 +155,16 @@ export class Executor {
       return job.kind === 'check' ? noAnswer(error) : undefined;
     } finally {
       for (const cancel of timers) cancel();
+    }
+  }
+
+  /** Returns the record, or the last one that was recorded: a lost record is no reason not to call. */
+  #recordFor(server: string, { row, operation }: Job): NodeRecord {
+    try {
+      return this.#options.recordOf(server);
+    } catch (error) {
+      this.#options.log.warn({ server, operation, err: error }, 'the record is not known; the call goes without it');
+      return plainRecord(row.farewell ?? {});
     }
   }
 }

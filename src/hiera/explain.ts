@@ -1,6 +1,6 @@
 // Tells where each value of a record comes from, and what it hides: what `?info=true` answers. See docs/rest.md, hiera.
 import { emptyMap } from '../model/json.ts';
-import type { ExplainedRecord, ExplainedValue, ValueSource } from '../model/record.ts';
+import type { ExplainedRecord, ExplainedValue, NodeRecord, RecordValue, ValueSource } from '../model/record.ts';
 import type { Sourced } from './merge.ts';
 import type { Layer } from './node.ts';
 import type { MergedRecord } from './record.ts';
@@ -21,6 +21,13 @@ export function explainValue({ key, value, merge, layer, others }: Sourced): Exp
     return { ...sourceOf(other, key), value: other.values[key] ?? null };
   });
   return { value, ...sourceOf(layer, key), merge, overrides };
+}
+
+/** Returns a record without the sources of its values. */
+export function plainRecord(explained: ExplainedRecord): NodeRecord {
+  const record = emptyMap<RecordValue>();
+  for (const [key, { value }] of Object.entries(explained)) record[key] = value;
+  return record;
 }
 
 function sourceOf(layer: Layer, key: string): ValueSource {

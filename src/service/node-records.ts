@@ -2,11 +2,10 @@
 // more, as it was recorded last.
 import type { Estate } from '../estate/estate.ts';
 import { nodeNames, nodeOf } from '../estate/node-of.ts';
-import { explainRecord, explainValue } from '../hiera/explain.ts';
+import { explainRecord, explainValue, plainRecord } from '../hiera/explain.ts';
 import { buildRecord, lookUp, type NodeFacts, recordOf } from '../hiera/record.ts';
-import { emptyMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
-import type { ExplainedRecord, ExplainedValue, NodeRecord, RecordValue } from '../model/record.ts';
+import type { ExplainedRecord, ExplainedValue, NodeRecord } from '../model/record.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
 
 /** Returns the names of all nodes that have a record, sorted. */
@@ -20,7 +19,7 @@ export function recordOfNode({ estate, rows }: View<Estate>, name: string): Node
   const node = nodeOf(estate, name);
   if (node !== undefined) return recordOf(buildRecord(node, factsOf(name, rows)));
   const farewell = rows.server(name)?.farewell;
-  return farewell == null ? undefined : plainOf(farewell);
+  return farewell == null ? undefined : plainRecord(farewell);
 }
 
 /** Returns a node's record with the source of each value, or undefined where there is no such node. */
@@ -44,10 +43,4 @@ export function explainedValueOfNode(view: View<Estate>, name: string, key: stri
 function factsOf(name: string, rows: RecordedRows): NodeFacts {
   const server = rows.server(name);
   return { outputs: server?.outputs ?? {}, updated: server?.updated ?? rows.read('node', name)?.updated ?? '' };
-}
-
-function plainOf(explained: ExplainedRecord): NodeRecord {
-  const record = emptyMap<RecordValue>();
-  for (const [key, { value }] of Object.entries(explained)) record[key] = value;
-  return record;
 }

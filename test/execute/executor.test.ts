@@ -26,7 +26,10 @@ function open() {
     clock,
     log: createLog('warn', { write: (line) => lines.push(line) }),
     entryOf: (name) => entries.find((entry) => entry.name === name),
-    recordOf: (server) => ({ name: server, packages: ['nginx'] }),
+    recordOf(server) {
+      if (server.startsWith('lost')) throw new Error('there is no such node');
+      return { name: server, packages: ['nginx'] };
+    },
     onEnded: (server, end) => ended.push([server, end]),
   });
 
@@ -61,6 +64,17 @@ async function settle(): Promise<void> {
 }
 
 describe('a call', () => {
+  it('of a server whose record is not known has the last one that was recorded, or an empty one', async () => {
+    const { run, check, acting, provider, lines, ended } = open();
+    const value = { value: 'nginx', type: 'role', name: 'web', file: null, line: null, merge: 'first', overrides: [] };
+    await run('lost-1', acting({ farewell: { package: value } as ServerRow['farewell'] }));
+    await check('lost-2');
+    expect(provider.calls.map(({ record }) => record)).toEqual([{ package: 'nginx' }, {}]);
+    expect(ended.map(([, end]) => end?.answer.outcome)).toEqual(['done', 'absent']);
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toContain('the record is not known; the call goes without it');
+  });
+
   it('of an action tells the provider everything about it', async () => {
     const { run, provider, acting, clock } = open();
     const row = acting({ applied: LARGE, outputs: { address: '10.0.0.1' }, wanted: LARGE });
