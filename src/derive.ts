@@ -1,7 +1,7 @@
 // The pure way from a commit to the estate in force. Reconciling, the service and the command line all take it.
 import type { Catalog } from './catalog/catalog.ts';
 import { loadCatalog } from './catalog/load-catalog.ts';
-import { admitInstances, type Safety } from './estate/admit.ts';
+import { type Admission, admitInstances, type Safety } from './estate/admit.ts';
 import { buildCandidates } from './estate/candidates.ts';
 import { EMPTY_STANDING, type Estate, type Standing } from './estate/estate.ts';
 import { nothingLeft } from './estate/nothing-left.ts';
@@ -13,7 +13,12 @@ import type { Snapshot } from './model/snapshot.ts';
 
 /** A commit that is followed, or one that is not taken and why; then everything stays as it is. */
 export type Derivation =
-  | { readonly isTaken: true; readonly estate: Estate }
+  | {
+      readonly isTaken: true;
+      readonly estate: Estate;
+      /** Returns the estate as other facts judge it, without reading anything again: the same one where it makes no difference. */
+      readonly judge: (safety: Safety) => Estate;
+    }
   | { readonly isTaken: false; readonly catalog: Catalog; readonly problems: readonly Problem[] };
 
 export interface Before {
@@ -37,11 +42,26 @@ export function derive(snapshot: Snapshot, before: Before = { standing: EMPTY_ST
   const refused = [...(isAccepted ? [] : nothingLeft(catalog, standing)), ...catalog.fatal];
   if (refused.length > 0) return { isTaken: false, catalog, problems: sortProblems([...catalog.problems, ...refused]) };
 
-  const { units: candidates, templateProblems, ...work } = buildCandidates(catalog, earlier);
-  const instances = admitInstances(candidates, standing, safety);
+  const built = { catalog, standing, blobsRead: snapshot.blobs.size, ...buildCandidates(catalog, earlier) };
+  const admission = admitInstances(built.units, standing, safety);
+  const estate = estateOf(built, admission);
+  const judge = (now: Safety): Estate =>
+    admission.holdsFor(now) ? estate : estateOf(built, admitInstances(built.units, standing, now));
+  return { isTaken: true, estate, judge };
+}
+
+interface Built extends ReturnType<typeof buildCandidates> {
+  readonly catalog: Catalog;
+  readonly standing: Standing;
+  readonly blobsRead: number;
+}
+
+/** What is in force once it is known which versions are admitted. */
+function estateOf({ catalog, standing, blobsRead, ...work }: Built, instances: Admission): Estate {
+  const { units: candidates, templateProblems } = work;
   const registry = registerClients(catalog, standing.clients);
   const units = new Map([...instances.units, ...clientcertsInForce({ candidates, catalog, standing, ...instances })]);
-  const estate: Estate = {
+  return {
     commit: catalog.commit,
     time: catalog.time,
     catalog,
@@ -54,6 +74,7 @@ export function derive(snapshot: Snapshot, before: Before = { standing: EMPTY_ST
     invalid: new Set([...instances.refused].map((key) => key.slice('instance/'.length))),
     held: instances.held,
     approved: instances.approved,
+    spent: instances.spent,
     problems: sortProblems([
       ...catalog.problems,
       ...[...templateProblems.values()].flat(),
@@ -62,13 +83,12 @@ export function derive(snapshot: Snapshot, before: Before = { standing: EMPTY_ST
       ...registry.problems,
     ]),
     counts: {
-      blobsRead: snapshot.blobs.size,
+      blobsRead,
       filesParsed: catalog.parsed,
       instancesExpanded: work.instancesExpanded,
       recordsMerged: work.recordsMerged,
     },
   };
-  return { isTaken: true, estate };
 }
 
 /** Hand-written clientcerts whose name no stack's server bears; a wrong one stays at the version before. */

@@ -1,7 +1,7 @@
 // Which version of each unit comes into force: the newest sound one, as long as it gets along with all the others.
 // A unit that does not stays whole at its older version, or out; nothing is ever computed from files of two commits.
 import type { Problem } from '../model/problem.ts';
-import { type DeletionFacts, type Judgement, judgeDeletions } from './deletions.ts';
+import { type DeletionFacts, type HeldDeletes, isSameJudgement, type Judgement, judgeDeletions } from './deletions.ts';
 import type { Standing } from './estate.ts';
 import { type Alliance, type Refusal, Round } from './round.ts';
 import type { Unit } from './unit.ts';
@@ -10,12 +10,15 @@ export interface Admission extends Alliance {
   readonly problems: readonly Problem[];
   readonly held: Judgement['held'];
   readonly approved: Judgement['approved'];
+  readonly spent: Judgement['spent'];
+  /** Tells whether other facts judge the deletes in the same way. It takes no longer than these are many. */
+  readonly holdsFor: (safety: Safety) => boolean;
 }
 
 /** What has a say in which deletes may happen; without it, all may. */
 export interface Safety {
   readonly deletions: DeletionFacts;
-  /** Keys of units whose protection an earlier commit has lifted. */
+  /** Keys of units whose protection a commit between the one in force and this one has lifted. */
   readonly unprotected: ReadonlySet<string>;
 }
 
@@ -24,13 +27,25 @@ export function admitInstances(candidates: ReadonlyMap<string, Unit>, standing: 
   const round = new Round(candidates, standing);
   const refusals = (): readonly Refusal[] => [...round.refusals(), ...round.strandedHandOvers(candidates)];
   const problems = narrow(round, refusals);
-  if (safety === undefined) return { ...round.result(), problems, held: new Map(), approved: new Set() };
+  if (safety === undefined) return { ...round.result(), problems, ...UNJUDGED };
   problems.push(...narrow(round, () => [...refusals(), ...round.protectedLosses(safety.unprotected)]));
-  const { held, approved } = judgeDeletions(round.consequences(), safety.deletions);
-  for (const instance of held.keys()) round.hold(`instance/${instance}`);
+  const consequences = round.consequences();
+  const judgement = judgeDeletions(consequences, safety.deletions);
+  for (const instance of judgement.held.keys()) round.hold(`instance/${instance}`);
   // What is held keeps its server names, so others may have to wait for them.
   problems.push(...narrow(round, refusals));
-  return { ...round.result(), problems, held, approved };
+  const held = new Map([...judgement.held].map(([instance, item]) => [instance, withLift(instance, item, safety)]));
+  const holdsFor = ({ deletions, unprotected }: Safety): boolean =>
+    unprotected.symmetricDifference(safety.unprotected).size === 0 &&
+    isSameJudgement(judgement, judgeDeletions(consequences, deletions));
+  return { ...round.result(), problems, ...judgement, held, holdsFor };
+}
+
+const UNJUDGED = { held: new Map(), approved: new Set<string>(), spent: new Set<string>(), holdsFor: () => false };
+
+/** A lift is remembered for as long as what it allows is held. */
+function withLift(instance: string, item: HeldDeletes, { unprotected }: Safety): HeldDeletes {
+  return unprotected.has(`instance/${instance}`) ? { ...item, isLifted: true } : item;
 }
 
 /** Sends units back until nothing is refused any more; returns why. */

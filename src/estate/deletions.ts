@@ -14,13 +14,15 @@ export interface Removal {
 export interface DeletionFacts {
   /** How many that nobody approved may be under way or have happened within the last hour. */
   readonly limit: number;
-  /** Those of the last hour. */
+  /** Those that have begun within the last hour, or are not over. */
   readonly recent: number;
+  /** Whether one is among these. */
+  readonly isRecent: (removal: Removal) => boolean;
   /** Those that are wanted and not done, by instance. */
   readonly underWay: ReadonlyMap<string, readonly Removal[]>;
   /** Whether one of these goes on where that is wanted of the server; undefined: nobody wants it. */
   readonly goesOn: (server: string, spec: Spec | undefined) => boolean;
-  /** The building of a recorded server; undefined where no row tells of it, so that nothing can be deleted. */
+  /** The building of a server; undefined where none was made, so that nothing can be deleted. */
   readonly incarnationOf: (server: string) => number | undefined;
   /** Whether a person approved a held set with this digest. */
   readonly isApproved: (digest: string) => boolean;
@@ -35,6 +37,8 @@ export interface HeldDeletes {
   /** Sorted by name. */
   readonly removals: readonly Removal[];
   readonly reason: string;
+  /** The instance was protected, and a commit has lifted that: it need not be lifted again before the deletes happen. */
+  readonly isLifted?: boolean;
 }
 
 export interface Judgement {
@@ -42,6 +46,8 @@ export interface Judgement {
   readonly held: ReadonlyMap<string, HeldDeletes>;
   /** Instances whose deletes a person or a trailer approved, by name. They do not count. */
   readonly approved: ReadonlySet<string>;
+  /** The digests of what goes with approval: each is used up by that. */
+  readonly spent: ReadonlySet<string>;
 }
 
 /** What a commit means for servers, if all of it comes into force. */
@@ -50,6 +56,8 @@ export interface Consequences {
   readonly leaving: ReadonlyMap<string, readonly string[]>;
   /** What it wants of a server; undefined: nobody wants it. */
   readonly specOf: (server: string) => Spec | undefined;
+  /** Whether an instance leaves what it does not want any more as it is. */
+  readonly retains: (instance: string) => boolean;
 }
 
 /** Returns what is held of what would go. */
@@ -58,15 +66,35 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
   const open = new Map([...all].filter(([, removals]) => !facts.isApproved(digestOf(removals))));
   const isApproved = (instance: string): boolean => all.has(instance) && !open.has(instance);
   const count = sum(open);
-  if (count > 0 && count <= facts.approvedCount) return { held: new Map(), approved: new Set(all.keys()) };
-  const isOver = facts.recent + count > facts.limit;
-  const reason = `${count} servers would be deleted or replaced without approval and ${facts.recent} were within the last hour; the limit is ${facts.limit}`;
+  if (count > 0 && count <= facts.approvedCount) return approvalOf(all);
+  // Some of what would go has begun: it counts once, and not at all where it is approved by now.
+  const begun = [...all.values()].flat().filter(facts.isRecent).length;
+  const recent = facts.recent - begun;
+  const isOver = recent + count > facts.limit;
+  const reason = `${count} servers would be deleted or replaced without approval and ${recent} were within the last hour; the limit is ${facts.limit}`;
   const held = new Map<string, HeldDeletes>();
   for (const [instance, removals] of open) {
     const digest = digestOf(removals);
     if (isOver || facts.heldBefore.get(instance) === digest) held.set(instance, { digest, removals, reason });
   }
-  return { held, approved: new Set([...all.keys()].filter(isApproved)) };
+  return { ...approvalOf(new Map([...all].filter(([instance]) => isApproved(instance)))), held };
+}
+
+/** Returns whether two judgements of the same commit say the same. */
+export function isSameJudgement(a: Judgement, b: Judgement): boolean {
+  return textOf(a) === textOf(b);
+}
+
+function textOf({ held, approved, spent }: Judgement): string {
+  return JSON.stringify([
+    [...held].map(([instance, { digest, reason }]) => [instance, digest, reason]),
+    [...approved],
+    [...spent],
+  ]);
+}
+
+function approvalOf(removals: ReadonlyMap<string, readonly Removal[]>): Judgement {
+  return { held: new Map(), approved: new Set(removals.keys()), spent: new Set([...removals.values()].map(digestOf)) };
 }
 
 /** Returns SHA-256 over the sorted servers and their buildings, in hexadecimal. */
@@ -76,12 +104,15 @@ export function digestOf(removals: readonly Removal[]): string {
 }
 
 function removalsByInstance(
-  { leaving, specOf }: Consequences,
+  { leaving, specOf, retains }: Consequences,
   { underWay, goesOn, incarnationOf }: DeletionFacts,
 ): ReadonlyMap<string, readonly Removal[]> {
   const all = new Map<string, Removal[]>();
   for (const [instance, removals] of underWay) {
-    const going = removals.filter(({ server }) => goesOn(server, specOf(server)));
+    const going = removals.filter(({ server }) => {
+      const spec = specOf(server);
+      return goesOn(server, spec) && !(spec === undefined && retains(instance));
+    });
     if (going.length > 0) all.set(instance, going);
   }
   for (const [instance, servers] of leaving) {

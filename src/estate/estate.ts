@@ -52,6 +52,8 @@ export interface Estate extends Standing {
   readonly held: ReadonlyMap<string, HeldDeletes>;
   /** Instances whose deletes were approved with this commit. */
   readonly approved: ReadonlySet<string>;
+  /** The digests of these deletes: an approval of one is used up. */
+  readonly spent: ReadonlySet<string>;
   readonly problems: readonly Problem[];
   readonly counts: Counts;
 }

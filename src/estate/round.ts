@@ -7,7 +7,7 @@ import { didYouMean } from '../model/suggest.ts';
 import type { Consequences } from './deletions.ts';
 import type { Standing } from './estate.ts';
 import { findCycle } from './find-cycle.ts';
-import { isSameVersion, isSound, type Unit, unitKey } from './unit.ts';
+import { isProtected, isRetaining, isSameVersion, isSound, type Unit, unitKey } from './unit.ts';
 
 /** Names for which the nearest one is looked for in one round. */
 const SUGGESTIONS_MAX = 20;
@@ -63,16 +63,26 @@ export class Round {
     return { units, owners, refused: this.#sentBack.difference(this.#held) };
   }
 
-  /** What this round means for servers. */
+  /** What this round means for servers, as it is now: it may be narrowed later. */
   consequences(): Consequences {
-    return { leaving: this.losses(), specOf: (server) => this.#unitOf(server)?.servers.get(server)?.spec };
+    const claims = this.#claims;
+    const units = new Map([...this.#staying, ...this.#moving]);
+    return {
+      leaving: this.losses(),
+      specOf(server) {
+        const claim = claims.get(server.toLowerCase());
+        return claim?.name === server ? units.get(claim.key)?.servers.get(server)?.spec : undefined;
+      },
+      retains: (instance) => isRetaining(units.get(`instance/${instance}`)),
+    };
   }
 
   /** Servers that are in force until now and that no unit of this round makes, by instance. */
-  losses(): ReadonlyMap<string, readonly string[]> {
+  losses({ withRetained = false } = {}): ReadonlyMap<string, readonly string[]> {
     const losses = new Map<string, string[]>();
     for (const [server, key] of this.#standing.owners) {
-      if (this.#ownerOf(server) !== undefined || this.#isUnreadable(key) || this.#isRetained(key, server)) continue;
+      if (this.#ownerOf(server) !== undefined || this.#isUnreadable(key)) continue;
+      if (!withRetained && this.#isRetained(key, server)) continue;
       const instance = nameOfUnit(key);
       losses.set(instance, [...(losses.get(instance) ?? []), server]);
     }
@@ -100,9 +110,9 @@ export class Round {
     });
   }
 
-  /** Units that would lose servers although they are protected until now. */
+  /** Units that would lose servers although they are protected until now, retained ones too. */
   protectedLosses(unprotected: ReadonlySet<string>): readonly Refusal[] {
-    return [...this.losses()].flatMap(([instance, servers]) => {
+    return [...this.losses({ withRetained: true })].flatMap(([instance, servers]) => {
       const key = `instance/${instance}`;
       const unit = this.#standing.units.get(key);
       if (unit === undefined || !isProtected(unit) || unprotected.has(key) || this.#staying.has(key)) return [];
@@ -116,8 +126,10 @@ export class Round {
     return this.#sentBack.has(key) && !this.#staying.has(key);
   }
 
+  /** By the version that is in force until now, or by the one that comes into force. */
   #isRetained(key: string, server: string): boolean {
-    return this.#standing.units.get(key)?.servers.get(server)?.policy.deletion === 'retain';
+    if (this.#standing.units.get(key)?.servers.get(server)?.policy.deletion === 'retain') return true;
+    return isRetaining(this.#moving.get(key) ?? this.#staying.get(key));
   }
 
   /** Lets a unit wait for a person, at the version that is in force. */
@@ -235,11 +247,6 @@ export class Round {
     if (unit === undefined) return [];
     return [{ key, problem: problemAt(unit.entry, '/parameters', { ...text, instances: [unit.name] }) }];
   }
-}
-
-function isProtected(unit: Unit): boolean {
-  const { object } = unit.entry;
-  return object !== null && 'protected' in object && object.protected === true;
 }
 
 function handOverText(server: string, taker: string) {

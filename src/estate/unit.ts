@@ -47,3 +47,14 @@ export function isSameVersion(a: Unit, b: Unit): boolean {
     addresses.every((address) => b.inputs.has(address) && a.inputs.get(address)?.oid === b.inputs.get(address)?.oid)
   );
 }
+
+/** Returns true where no commit may take a server of the instance away, nor may one be replaced. */
+export function isProtected({ entry: { object } }: Unit): boolean {
+  return object !== null && 'protected' in object && object.protected === true;
+}
+
+/** Returns true where the instance leaves servers that it does not want any more as they are. */
+export function isRetaining(unit: Unit | undefined): boolean {
+  const object = unit?.entry.object ?? null;
+  return object !== null && 'deletion' in object && object.deletion === 'retain';
+}

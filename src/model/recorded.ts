@@ -43,6 +43,8 @@ export interface HeldRow {
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
   readonly since: string;
+  /** It was protected until a commit lifted that; left out where it was not. */
+  readonly isLifted?: boolean;
 }
 
 /** A person said yes to something that is held, named after its digest. Gone once it has been made use of. */
@@ -55,9 +57,12 @@ export interface ApprovalRow {
   readonly time: string;
 }
 
-/** A server that was deleted or replaced without approval, under `<server>/<incarnation>`. Kept for an hour. */
+/**
+ * A delete, or the delete of a replacement, that began without approval, under `<server>/<incarnation>`. Kept while it
+ * runs and for an hour.
+ */
 export interface RemovalRow {
-  /** RFC 3339, with milliseconds. */
+  /** When it ended, or began last; RFC 3339, with milliseconds. */
   readonly time: string;
 }
 
@@ -94,6 +99,8 @@ export interface RunningAction {
   /** RFC 3339, with milliseconds. */
   readonly started: string;
   readonly deadline: string;
+  /** A delete that a person has approved: it never counts, whatever is wanted by now. Left out where nobody has. */
+  readonly isApproved?: boolean;
 }
 
 /** One server: its record is also its job. Named after the server. */

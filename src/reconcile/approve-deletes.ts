@@ -2,6 +2,7 @@
 // held. It is for the servers that are there now, and for no others.
 import { momentOf } from '../clock.ts';
 import { digestOf } from '../estate/deletions.ts';
+import { isMade } from './is-made.ts';
 import type { Ledger } from './ledger.ts';
 
 /** Notes the approval; it holds for a while, for the commit to come. No pass and no other commit runs meanwhile. */
@@ -12,7 +13,7 @@ export async function approveDeletes(
   const underWay = ledger.index.openRemovals().get(instance);
   const removals = ledger.index.serversOf(instance).flatMap((server) => {
     const row = ledger.server(server);
-    const goes = row !== undefined && row.wanted !== null && row.policy.deletion === 'delete';
+    const goes = row !== undefined && row.wanted !== null && row.policy.deletion === 'delete' && isMade(row);
     return row !== undefined && (goes || underWay?.has(server)) ? [{ server, incarnation: row.incarnation }] : [];
   });
   if (removals.length === 0) return;

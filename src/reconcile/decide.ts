@@ -198,6 +198,7 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, world: Wo
     provider: provider.name,
     started: momentOf(world.now),
     deadline: momentOf(world.now + provider.timeoutMs),
+    ...(row.approved ? { isApproved: true } : {}),
   };
   const begun = operation === 'create' ? { mayExist: true, touched: false } : { touched: true };
   const facts = { action, incarnation, provider: provider.name, ...begun };

@@ -63,7 +63,7 @@ export function leavingRows(
   for (const name of remaining) {
     const key = unitKey({ kind: 'instance', name });
     if (estate.units.has(key)) continue;
-    const entry = before?.units.get(key)?.entry;
+    const entry = before?.units.get(key)?.entry ?? store.read('behind', `stack-instance/${name}`);
     const row = store.read('leaving', name) ?? (entry === undefined ? undefined : documentOf(entry));
     if (row !== undefined) rows.set(name, row);
   }
@@ -75,6 +75,6 @@ function addressOf({ kind, name }: Unit): string {
   return kind === 'instance' ? `stack-instance/${name}` : `clientcert/${name}`;
 }
 
-function documentOf({ path, oid, object }: Entry<unknown>): Document {
+function documentOf({ path, oid, object }: Pick<Entry<unknown>, 'path' | 'oid' | 'object'>): Document {
   return { path, oid, object: isMap(object) ? object : {} };
 }

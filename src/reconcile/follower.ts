@@ -2,7 +2,6 @@
 // read changes nothing. docs/concepts.md, wrong commits.
 import { randomUUID } from 'node:crypto';
 import { momentOf } from '../clock.ts';
-import type { Derivation } from '../derive.ts';
 import type { Safety } from '../estate/admit.ts';
 import { EMPTY_STANDING, type Estate } from '../estate/estate.ts';
 import type { RefusedCommit } from '../estate/refused-commit.ts';
@@ -12,6 +11,7 @@ import type { DeleteBudget } from '../settings.ts';
 import type { Commit, Source, Trigger } from '../source/source.ts';
 import { Arrivals } from './arrivals.ts';
 import { HEAD } from './estate-rows.ts';
+import { historyDigest, nothingLeftDigest } from './hold-rows.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import { logProblems, textOf } from './log-problems.ts';
 import { RepeatedErrors } from './repeated-errors.ts';
@@ -38,7 +38,7 @@ export class Follower {
   /** The head that was looked at last, followed or not. */
   #looked: string | undefined;
   /** How many reviews were asked for, and how many of them are through: one that failed is tried again. */
-  #reviews = 0;
+  #reviews: number;
   #reviewed = 0;
   #trouble = 'the repository was not read yet';
   #isStopping = false;
@@ -49,6 +49,8 @@ export class Follower {
 
   constructor(options: FollowerOptions) {
     this.#options = options;
+    // What was approved before a restart may not have been judged.
+    this.#reviews = options.ledger.list('approval').size === 0 ? 0 : 1;
     this.#errors = new RepeatedErrors(options.clock);
     this.#arrivals = new Arrivals(options.current, (ancestor, descendant) =>
       options.source.isAncestor(ancestor, descendant),
@@ -128,7 +130,7 @@ export class Follower {
     if (head.commit === this.#looked && !isReview) return;
     this.#looked = undefined;
     if (recorded === undefined) await this.#begin(head.commit, look);
-    else if (current.get() === undefined) await this.#take(await this.#restored(), look);
+    else if (current.get() === undefined) await this.#restore(look);
     await this.#judge(head.commit, { isReview, look });
     this.#looked = head.commit;
     this.#reviewed = reviews;
@@ -136,29 +138,32 @@ export class Follower {
 
   async #judge(commit: string, { isReview, look }: { readonly isReview: boolean; readonly look: Look }): Promise<void> {
     const { current } = this.#options;
-    if (isReview || current.get()?.commit !== commit) await this.#follow(commit, look);
+    if (isReview || current.get()?.commit !== commit) await this.#follow(commit, { ...look, newest: commit });
     const followed = current.get()?.commit;
     if (followed === commit) {
       current.catchUp();
       this.#trouble = '';
     } else if (isReview && followed !== undefined) {
       // What is approved of the followed commit happens, although the newest one is not followed.
-      await this.#follow(followed, look);
+      await this.#follow(followed, { ...look, newest: commit });
     }
   }
 
   /** Serves what was in force before, without the remote; where the local copy is gone, the fetch that follows mends it. */
   async #resume(look: Look): Promise<void> {
     try {
-      await this.#take(await this.#restored(), look);
+      await this.#restore(look);
     } catch (error) {
       look.log.warn({ err: error }, 'the followed commit is not in the local copy; fetching it');
     }
   }
 
-  #restored(): Promise<Estate> {
+  /** Takes what was in force before. What was approved since is judged after that, when it is known what would go. */
+  async #restore(look: Look): Promise<void> {
     const { source, ledger } = this.#options;
-    return restoreEstate(source, ledger, this.#safety());
+    const safety = (): Safety => withoutApprovals(this.#safety());
+    const { estate, judge, standing } = await restoreEstate(source, ledger, safety());
+    await takeEstate(this.#options, estate, { ...look, last: standing, judge: () => judge(safety()) });
   }
 
   /** The first commit ever, or after the store was lost: what is wrong in it is looked for in its history. */
@@ -167,40 +172,47 @@ export class Follower {
     const { standing, head } = await searchHistory(source, commit);
     if (head === null) return;
     const derivation = await deriveAt(source, head, { standing });
-    if (derivation.isTaken) await this.#take(derivation.estate, look);
+    if (derivation.isTaken) await takeEstate(this.#options, derivation.estate, look);
   }
 
-  async #follow(commit: string, look: Look): Promise<void> {
+  async #follow(commit: string, look: Look & { readonly newest: string }): Promise<void> {
     const { source, current } = this.#options;
     const estate = current.get();
     if (estate !== undefined && !(await this.#isNext(estate, commit))) {
       const reason = `the history was rewritten: ${commit} does not come after the followed commit ${estate.commit}`;
-      this.#refuse({ commit, reason, problems: [], hold: { kind: 'history', digest: `history-${commit}` } }, look.log);
+      this.#refuse(
+        { commit, reason, problems: [], hold: { kind: 'history', digest: historyDigest(commit) } },
+        look.log,
+      );
       return;
     }
     const commits = estate === undefined ? [] : await this.#newCommits(estate, commit);
-    const before = {
+    const approvedCount = approvedCountOf(commits);
+    const derivation = await deriveAt(source, commit, {
       standing: estate ?? EMPTY_STANDING,
       earlier: estate,
       // What is followed was accepted once.
-      isAccepted: commit === estate?.commit || this.#isApproved(`nothing-left-${commit}`),
-    };
-    const safety = this.#safety(approvedCountOf(commits));
-    const first = await deriveAt(source, commit, { ...before, safety });
-    const derivation =
-      isHeldByProtection(first) && estate !== undefined
-        ? await deriveAt(source, commit, {
-            ...before,
-            safety: { ...safety, unprotected: await liftedProtection(source, estate, commits) },
-          })
-        : first;
-    if (derivation.isTaken) await this.#take(derivation.estate, { ...look, before: estate });
-    else this.#refuse(refusalOf(commit, derivation.problems), look.log);
+      isAccepted: commit === estate?.commit || this.#isApproved(nothingLeftDigest(commit)),
+      safety: { ...this.#safety(approvedCount), unprotected: NOTHING },
+    });
+    if (!derivation.isTaken) {
+      this.#refuse(refusalOf(commit, derivation.problems), look.log);
+      return;
+    }
+    const unprotected = isHeldByProtection(derivation.estate) ? await this.#lifted(estate, commits) : NOTHING;
+    const judge = (): Estate => derivation.judge({ ...this.#safety(approvedCount), unprotected });
+    await takeEstate(this.#options, derivation.estate, { ...look, before: estate, judge });
+  }
+
+  /** Keys of the protected units that may lose servers. */
+  async #lifted(estate: Estate | undefined, commits: readonly Commit[]): Promise<ReadonlySet<string>> {
+    if (estate === undefined) return NOTHING;
+    return await liftedProtection(this.#options.source, { estate, commits, lifted: this.#safety().unprotected });
   }
 
   /** A rewritten history is followed only when a person has accepted that very commit. */
   async #isNext(estate: Estate, commit: string): Promise<boolean> {
-    return (await this.#options.source.isAncestor(estate.commit, commit)) || this.#isApproved(`history-${commit}`);
+    return (await this.#options.source.isAncestor(estate.commit, commit)) || this.#isApproved(historyDigest(commit));
   }
 
   async #newCommits(estate: Estate, commit: string): Promise<readonly Commit[]> {
@@ -218,10 +230,6 @@ export class Follower {
     return safetyOf(ledger, { budget: deleteBudget, now: clock.now(), approvedCount });
   }
 
-  async #take(estate: Estate, look: Look & { readonly before?: Estate | undefined }): Promise<void> {
-    await takeEstate(this.#options, estate, look);
-  }
-
   #refuse(refused: Omit<RefusedCommit, 'since'>, log: Logger): void {
     const { current, clock } = this.#options;
     current.refuse({ ...refused, since: momentOf(clock.now()) });
@@ -234,8 +242,14 @@ export class Follower {
   }
 }
 
-function isHeldByProtection(derivation: Derivation): boolean {
-  return derivation.isTaken && derivation.estate.problems.some(({ code }) => code === 'protected_instance');
+const NOTHING: ReadonlySet<string> = new Set();
+
+function isHeldByProtection({ problems }: Estate): boolean {
+  return problems.some(({ code }) => code === 'protected_instance');
+}
+
+function withoutApprovals({ deletions, unprotected }: Safety): Safety {
+  return { deletions: { ...deletions, isApproved: () => false }, unprotected };
 }
 
 function refusalOf(commit: string, problems: readonly Problem[]): Omit<RefusedCommit, 'since'> {
@@ -243,6 +257,7 @@ function refusalOf(commit: string, problems: readonly Problem[]): Omit<RefusedCo
   const nothingLeft = errors.find(({ code }) => code === 'nothing_left');
   const first = nothingLeft ?? errors[0];
   const reason = first === undefined ? 'it is wrong' : textOf(first);
-  const hold = nothingLeft === undefined ? null : ({ kind: 'nothing left', digest: `nothing-left-${commit}` } as const);
+  const hold =
+    nothingLeft === undefined ? null : ({ kind: 'nothing left', digest: nothingLeftDigest(commit) } as const);
   return { commit, reason, problems, hold };
 }

@@ -1,5 +1,6 @@
 // The rows that remember what is held and what was approved. Pure; what is held is judged in estate/deletions.ts.
 import { momentOf } from '../clock.ts';
+import type { Removal } from '../estate/deletions.ts';
 import type { Estate } from '../estate/estate.ts';
 import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
 import type { ApprovalRow, HeldRow, RemovalRow, RolloutRow, ServerRow } from '../model/recorded.ts';
@@ -15,10 +16,12 @@ export function heldRows(
   now: number,
 ): ReadonlyMap<string, HeldRow> {
   const rows = new Map<string, HeldRow>();
-  for (const [instance, { digest, removals, reason }] of held) {
+  for (const [instance, { digest, removals, reason, isLifted = false }] of held) {
     const known = recorded.get(instance);
     const servers = removals.map(({ server }) => server);
-    rows.set(instance, known?.digest === digest ? known : { digest, servers, reason, since: momentOf(now) });
+    const isSame = known?.digest === digest && (known.isLifted ?? false) === isLifted;
+    const row = { digest, servers, reason, since: momentOf(now), ...(isLifted ? { isLifted } : {}) };
+    rows.set(instance, isSame ? known : row);
   }
   return rows;
 }
@@ -26,25 +29,76 @@ export function heldRows(
 /** How long an administrator's request to delete waits for the commit that it becomes. */
 const REQUEST_MS = 15 * 60 * 1000;
 
+interface Taken {
+  readonly estate: Pick<Estate, 'commit' | 'held' | 'spent'>;
+  /** The newest commit of the branch, taken or not; undefined where nobody has looked yet. */
+  readonly newest: string | undefined;
+  readonly rollouts: ReadonlyMap<string, RolloutRow>;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
 /**
- * Returns the approvals that go on after a commit was taken: those of failing updates, as long as these are. Approved
- * deletes are marked in the servers' own rows, and an approved commit is taken by now or was followed by another.
+ * Returns the approvals that go on after a commit was taken: those that this commit made no use of and that may be used
+ * yet. Approved deletes are marked in the servers' own rows. A commit may need two approvals, one after the other.
  */
 export function keptApprovals(
   recorded: ReadonlyMap<string, ApprovalRow>,
-  { rollouts, now }: { readonly rollouts: ReadonlyMap<string, RolloutRow>; readonly now: number },
+  { estate: { commit, held, spent }, newest, rollouts, now }: Taken,
 ): ReadonlyMap<string, ApprovalRow> {
-  const digests = new Set([...rollouts.keys()].map(failuresDigest));
+  const failures = new Set([...rollouts.keys()].map(failuresDigest));
+  const deletes = new Set([...held.values()].map(({ digest }) => digest));
+  const isOpen = (digest: string): boolean =>
+    newest === undefined || (newest !== commit && commitDigests(newest).includes(digest));
   const isKept = (digest: string, { what, time }: ApprovalRow): boolean => {
-    if (what === 'requested delete') return Date.parse(time) > now - REQUEST_MS;
-    return what === 'failures' && digests.has(digest);
+    if (what === 'requested delete') return Date.parse(time) > now - REQUEST_MS && !spent.has(digest);
+    if (what === 'history' || what === 'nothing left') return isOpen(digest);
+    return what === 'deletes' ? deletes.has(digest) : failures.has(digest);
   };
   return new Map([...recorded].filter(([digest, approval]) => isKept(digest, approval)));
 }
 
-/** Returns the deletes of the last hour. */
-export function keptRemovals(recorded: ReadonlyMap<string, RemovalRow>, now: number): ReadonlyMap<string, RemovalRow> {
-  return new Map([...recorded].filter(([, { time }]) => Date.parse(time) > now - REMOVAL_MS));
+/** Returns the digest under which a commit is held that does not come after the followed one. */
+export function historyDigest(commit: string): string {
+  return `history-${commit}`;
+}
+
+/** Returns the digest under which a commit is held after which nothing is left. */
+export function nothingLeftDigest(commit: string): string {
+  return `nothing-left-${commit}`;
+}
+
+function commitDigests(commit: string): readonly string[] {
+  return [historyDigest(commit), nothingLeftDigest(commit)];
+}
+
+interface Deletes {
+  readonly rowOf: (server: string) => ServerRow | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Returns the deletes that count against the budget; one that a person has approved meanwhile does not. */
+export function keptRemovals(
+  recorded: ReadonlyMap<string, RemovalRow>,
+  deletes: Deletes,
+): ReadonlyMap<string, RemovalRow> {
+  return new Map([...recorded].filter((removal) => isRemovalKept(removal, deletes)));
+}
+
+/** Returns true where a delete is of the last hour, or still runs, and nobody has approved it since it began. */
+export function isRemovalKept([name, { time }]: readonly [string, RemovalRow], { rowOf, now }: Deletes): boolean {
+  const server = name.slice(0, name.lastIndexOf('/'));
+  const row = rowOf(server);
+  const isBuilding = row !== undefined && name === removalName({ server, incarnation: row.incarnation });
+  if (isBuilding && row.approved) return false;
+  if (isBuilding && row.action?.operation === 'delete') return true;
+  return Date.parse(time) > now - REMOVAL_MS;
+}
+
+/** Returns the name of the row of a delete. */
+export function removalName({ server, incarnation }: Removal): string {
+  return `${server}/${incarnation}`;
 }
 
 /** Returns how many updates each commit wanted, for the commits that are not through with them. `rows` are as they will be. */

@@ -1,6 +1,6 @@
 // The loop that drives every server to what is wanted of it. One pass looks at one server: read its row, take in how its
 // last call ended, decide, write the row, carry the decision out. What a pass may decide is decide.ts, not here.
-import { type Clock, momentOf } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { type Ended, Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
 import type { NodeRecord } from '../model/record.ts';
@@ -16,7 +16,7 @@ import { decide, type Next, type Step } from './decide.ts';
 import { FreshChecks } from './fresh-checks.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
-import { removalsMax } from './removals.ts';
+import { removalChanges, removalsMax } from './removals.ts';
 import { RepeatedErrors } from './repeated-errors.ts';
 import { groupOf } from './row-index.ts';
 import { Waiting } from './waiting.ts';
@@ -190,14 +190,11 @@ export class Reconciler {
     this.#queue.addAfter(name, REVIEW_MS);
   }
 
-  /** A delete that succeeded without approval counts against the budget for an hour. */
+  /** A delete that begins without approval counts against the budget; that is recorded with the intent. */
   #changes(name: string, row: ServerRow, after: ServerRow | null): Change[] {
     const change: Change = { kind: 'server', name, value: after, expected: row };
-    const isRemoved = row.action?.operation === 'delete' && after?.incarnation !== row.incarnation;
-    if (!isRemoved || row.approved) return [change];
-    const value = { time: momentOf(this.#options.clock.now()) };
-    const removal = `${name}/${row.incarnation}`;
-    return [change, { kind: 'removal', name: removal, value, expected: this.#options.ledger.read('removal', removal) }];
+    const { ledger, clock } = this.#options;
+    return [change, ...removalChanges(ledger, { server: name, row, after, now: clock.now() })];
   }
 
   /** The last server of an instance that no commit wants takes the instance with it. */

@@ -1,20 +1,24 @@
 // How many servers went, or are to go, without anybody's approval: what the delete budget counts.
+import { momentOf } from '../clock.ts';
 import type { Removal } from '../estate/deletions.ts';
+import type { ServerRow } from '../model/recorded.ts';
 import type { DeleteBudget } from '../settings.ts';
-import { REMOVAL_MS } from './hold-rows.ts';
+import type { Change } from '../store/store.ts';
+import { isRemovalKept, removalName } from './hold-rows.ts';
 import type { Ledger } from './ledger.ts';
 
-type Rows = Pick<Ledger, 'server' | 'index' | 'list'>;
+type Rows = Pick<Ledger, 'server' | 'index' | 'list' | 'read'>;
 
 /** Returns how many deletes and replacements need no approval in an estate of so many servers. */
 export function removalsMax({ percent, least, most }: DeleteBudget, servers: number): number {
   return Math.min(most, Math.max(least, Math.floor((servers * percent) / 100)));
 }
 
-/** Returns those of the last hour. */
-export function recentRemovals(ledger: Rows, now: number): number {
-  const times = [...ledger.list('removal').values()].map(({ time }) => Date.parse(time));
-  return times.filter((time) => time > now - REMOVAL_MS).length;
+/** Returns the names of the removal rows that count: of the last hour, or of deletes that still run. */
+export function recentRemovals(ledger: Rows, now: number): ReadonlySet<string> {
+  const rowOf = (server: string): ServerRow | undefined => ledger.server(server);
+  const kept = [...ledger.list('removal')].filter((removal) => isRemovalKept(removal, { rowOf, now }));
+  return new Set(kept.map(([name]) => name));
 }
 
 /** Returns those that are wanted and not done, by instance. */
@@ -27,8 +31,34 @@ export function removalsUnderWay(ledger: Rows): ReadonlyMap<string, readonly Rem
   return underWay;
 }
 
-/** Returns how many count now. */
+/** Returns how many count now; one that has begun and is not over counts once. */
 export function openRemovals(ledger: Rows, now: number): number {
-  const underWay = [...ledger.index.openRemovals().values()].reduce((sum, { size }) => sum + size, 0);
-  return underWay + recentRemovals(ledger, now);
+  const counted = new Set(recentRemovals(ledger, now));
+  for (const removal of [...removalsUnderWay(ledger).values()].flat()) counted.add(removalName(removal));
+  return counted.size;
+}
+
+interface Passed {
+  readonly server: string;
+  /** Null: it is forgotten. */
+  readonly after: ServerRow | null;
+  readonly row: ServerRow;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * Returns what a pass that leads from `row` to `after` changes about what counts: a delete that nobody approved counts from
+ * when it begins, whatever is wanted later, and for an hour from when it ends.
+ */
+export function removalChanges(ledger: Rows, { server, row, after, now }: Passed): Change[] {
+  const isBegun =
+    after?.action?.operation === 'delete' && after.action !== row.action && after.applied !== null && !after.approved;
+  const isOver = row.action?.operation === 'delete' && after?.incarnation !== row.incarnation;
+  if (!isBegun && !isOver) return [];
+  const name = removalName({ server, incarnation: row.incarnation });
+  const expected = ledger.read('removal', name);
+  // Without a row it was approved when it began, or there was nothing to delete.
+  if (!isBegun && expected === undefined) return [];
+  return [{ kind: 'removal', name, value: { time: momentOf(now) }, expected }];
 }

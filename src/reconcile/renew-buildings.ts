@@ -6,6 +6,7 @@
 import { digestOf } from '../estate/deletions.ts';
 import type { HeldRow, ServerRow } from '../model/recorded.ts';
 import type { Change, Store } from '../store/store.ts';
+import { removalName } from './hold-rows.ts';
 
 type Read = Pick<Store, 'list'>;
 
@@ -28,7 +29,21 @@ export function renewBuildings(store: Read, now: number): readonly Change[] {
     changes.push({ kind: 'approval', name: held.digest, value: null, expected: approval });
     changes.push({ kind: 'approval', name: digest, value: approval, expected: undefined });
   }
-  return changes;
+  return [...changes, ...renewedRemovals(store, servers)];
+}
+
+/** A delete that has begun counts as that of the building which it is of by now. */
+function renewedRemovals(store: Read, servers: ReadonlyMap<string, ServerRow>): readonly Change[] {
+  return [...store.list('server')].flatMap(([server, { incarnation }]): Change[] => {
+    const name = removalName({ server, incarnation });
+    const removal = store.list('removal').get(name);
+    if (removal === undefined) return [];
+    const renewed = removalName({ server, incarnation: servers.get(server)?.incarnation ?? incarnation });
+    return [
+      { kind: 'removal', name, value: null, expected: removal },
+      { kind: 'removal', name: renewed, value: removal, expected: undefined },
+    ];
+  });
 }
 
 function digestOver(held: HeldRow, rows: ReadonlyMap<string, ServerRow>): string {

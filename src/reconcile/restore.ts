@@ -22,8 +22,17 @@ export async function deriveAt(source: Source, commit: string, before: Before): 
   return derive(await source.snapshot(commit, wantsBlob(before.earlier?.catalog)), before);
 }
 
+/** What was in force when the process before this one ended. */
+export interface Restored {
+  readonly estate: Estate;
+  /** See Derivation. */
+  readonly judge: (safety: Safety) => Estate;
+  /** The versions that the rows tell of, among them what is not wanted any more if the estate is judged in another way. */
+  readonly standing: Standing;
+}
+
 /** Returns the estate as it was when the recorded head was taken. Throws where that commit is not here any more. */
-export async function restoreEstate(source: Source, ledger: Ledger, safety: Safety): Promise<Estate> {
+export async function restoreEstate(source: Source, ledger: Ledger, safety: Safety): Promise<Restored> {
   const head = ledger.read('head', HEAD);
   invariant(head !== undefined, 'there is a recorded head to restore');
   const alone = await deriveAt(source, head.commit, { standing: EMPTY_STANDING });
@@ -36,7 +45,7 @@ export async function restoreEstate(source: Source, ledger: Ledger, safety: Safe
   const standing: Standing = { units, owners: recordedOwners(ledger), ...keptObjects(behind) };
   const restored = await deriveAt(source, head.commit, { standing, earlier: alone.estate, safety, isAccepted: true });
   invariant(restored.isTaken, `the recorded head ${head.commit} was taken once, so it is right`);
-  return restored.estate;
+  return { ...restored, standing };
 }
 
 /**

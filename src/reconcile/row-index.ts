@@ -3,6 +3,7 @@
 import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/recorded.ts';
 import { specsInUse } from './holding-up.ts';
+import { isMade } from './is-made.ts';
 
 type Row = ServerRow | undefined;
 
@@ -108,10 +109,11 @@ function failedUpdateOf({ gaveUp, wanted, applied, commit }: ServerRow): string 
   return gaveUp && wanted !== null && applied !== null ? commit : undefined;
 }
 
-/** Only what was ever handed to a provider can be deleted, and what is retained is not. */
+/** Only what was made can be deleted, and what is retained is not. */
 function removalOf(row: ServerRow): string | undefined {
   const isGoing = row.wanted === null ? row.policy.deletion === 'delete' : isReplaced(row);
-  return isGoing && !row.approved && row.provider !== null ? row.instance : undefined;
+  const isApproved = row.approved || row.action?.isApproved === true;
+  return isGoing && !isApproved && isMade(row) ? row.instance : undefined;
 }
 
 /** A protected server is blocked instead. */

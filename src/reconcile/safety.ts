@@ -1,23 +1,29 @@
 // What has a say in which deletes a commit may bring: budget, approvals, trailers, and protection that was lifted before.
 import type { Safety } from '../estate/admit.ts';
 import type { Estate } from '../estate/estate.ts';
-import { isSound } from '../estate/unit.ts';
+import { isProtected, isSound, type Unit } from '../estate/unit.ts';
 import type { ServerRow } from '../model/recorded.ts';
 import type { Spec } from '../model/spec.ts';
 import { isApplied } from '../plan/difference.ts';
 import type { DeleteBudget } from '../settings.ts';
 import type { Commit, Source } from '../source/source.ts';
+import { removalName } from './hold-rows.ts';
+import { isMade } from './is-made.ts';
 import type { Ledger } from './ledger.ts';
 import { recentRemovals, removalsMax, removalsUnderWay } from './removals.ts';
 import { deriveAt } from './restore.ts';
 
 /** How many of the commits that come at once are looked at. */
 export const COMMITS_MAX = 1_000;
+/** How many of them are read to find out whether one lifts a protection; a lift before these does not count. */
 const PROTECTION_COMMITS_MAX = 100;
 
 const TRAILER = /^Treeline-Approve-Deletes:[ \t]*(\d{1,6})[ \t]*$/gim;
 
-/** Returns the facts as the rows tell them. `approvedCount` comes from the commits that are being taken. */
+/**
+ * Returns the facts as the rows tell them. `approvedCount` comes from the commits that are being taken. Protection is
+ * lifted where that is remembered with what is held.
+ */
 export function safetyOf(
   ledger: Ledger,
   {
@@ -26,19 +32,27 @@ export function safetyOf(
     approvedCount = 0,
   }: { readonly budget: DeleteBudget; readonly now: number; readonly approvedCount?: number },
 ): Safety {
+  const recent = recentRemovals(ledger, now);
+  const held = [...ledger.list('held')];
   return {
-    unprotected: new Set(),
+    unprotected: new Set(held.flatMap(([instance, { isLifted }]) => (isLifted ? [`instance/${instance}`] : []))),
     deletions: {
       limit: removalsMax(budget, ledger.list('server').size),
-      recent: recentRemovals(ledger, now),
+      recent: recent.size,
+      isRecent: (removal) => recent.has(removalName(removal)),
       underWay: removalsUnderWay(ledger),
       goesOn: (server, spec) => goesOn(ledger.server(server), spec),
-      incarnationOf: (server) => ledger.server(server)?.incarnation,
+      incarnationOf: (server) => madeIncarnation(ledger.server(server)),
       isApproved: (digest) => ledger.read('approval', digest) !== undefined,
-      heldBefore: new Map([...ledger.list('held')].map(([instance, { digest }]) => [instance, digest])),
+      heldBefore: new Map(held.map(([instance, { digest }]) => [instance, digest])),
       approvedCount,
     },
   };
+}
+
+/** What is being deleted with approval already is no further loss. */
+function madeIncarnation(row: ServerRow | undefined): number | undefined {
+  return row !== undefined && isMade(row) && row.action?.isApproved !== true ? row.incarnation : undefined;
 }
 
 /** A delete ends where the server is wanted again, a replacement where something else is wanted. */
@@ -55,27 +69,64 @@ export function approvedCountOf(commits: readonly Commit[]): number {
   return Math.max(0, ...numbers);
 }
 
+interface Lifting {
+  /** What is in force. */
+  readonly estate: Estate;
+  /** Those that come with the newest commit, that one first. */
+  readonly commits: readonly Commit[];
+  /** Keys of units whose protection was lifted before. */
+  readonly lifted: ReadonlySet<string>;
+}
+
 /**
- * Returns the keys of protected units that one of the commits, before the last, sets free: several commits may come at
- * once, and an earlier one of them counts.
+ * Returns the keys of protected units whose protection is lifted before the newest commit. Several commits may come at
+ * once; those of the branch itself count as if they had come one by one, and what a merge brings from elsewhere does not.
  */
 export async function liftedProtection(
   source: Source,
-  estate: Estate,
-  commits: readonly Commit[],
+  { estate, commits, lifted: before }: Lifting,
 ): Promise<ReadonlySet<string>> {
-  const lifted = new Set<string>();
+  const lifted = new Set(before);
   let earlier = estate;
-  for (const { commit } of commits.slice(1, PROTECTION_COMMITS_MAX).reverse()) {
+  const line = firstParentLine(commits, estate.commit).slice(1, PROTECTION_COMMITS_MAX);
+  for (const { commit } of line.reverse()) {
     const derivation = await deriveAt(source, commit, { standing: estate, earlier, isAccepted: true });
     if (!derivation.isTaken) continue;
     earlier = derivation.estate;
     for (const [key, unit] of derivation.estate.candidates) {
-      const { object } = unit.entry;
-      if (isSound(unit) && unit.kind === 'instance' && object !== null && object.protected !== true) lifted.add(key);
+      if (!isSound(unit) || !isWhole(unit, estate.units.get(key))) continue;
+      if (isProtected(unit)) lifted.delete(key);
+      else lifted.add(key);
     }
   }
   return lifted;
+}
+
+/** Returns whether a version of an instance makes every server that is in force of it. */
+function isWhole({ kind, servers }: Unit, inForce: Unit | undefined): boolean {
+  return kind === 'instance' && inForce !== undefined && [...inForce.servers.keys()].every((name) => servers.has(name));
+}
+
+/**
+ * Returns the commits of the branch itself, newest first: the first parents of the newest one, as long as they come after
+ * the followed one. The others are those that merges bring.
+ */
+function firstParentLine(commits: readonly Commit[], followed: string): readonly Commit[] {
+  const children = new Map<string, string[]>();
+  for (const { commit, parents } of commits) {
+    for (const parent of parents) children.set(parent, [...(children.get(parent) ?? []), commit]);
+  }
+  const after = new Set(children.get(followed));
+  // Grows while it is walked: a Set hands out members in the order in which they joined.
+  for (const commit of after) for (const child of children.get(commit) ?? []) after.add(child);
+  const byId = new Map(commits.map((commit) => [commit.commit, commit]));
+  const line: Commit[] = [];
+  let next = commits[0];
+  while (next !== undefined && after.has(next.commit)) {
+    line.push(next);
+    next = byId.get(next.parents[0] ?? '');
+  }
+  return line;
 }
 
 /** The last paragraph of a message, where git keeps trailers; a message of one paragraph has none. Web pages send `\r\n`. */

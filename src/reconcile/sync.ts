@@ -1,7 +1,7 @@
 // A new estate against the rows: which rows have to change so that they say what is wanted now. Pure.
 // Everything it returns is committed together with the new head, so no crash leaves half a commit behind.
 import type { Estate, Standing } from '../estate/estate.ts';
-import { unitKey } from '../estate/unit.ts';
+import { isRetaining, type Unit, unitKey } from '../estate/unit.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { RowKind, Rows, ServerRow } from '../model/recorded.ts';
 import type { Change, Store } from '../store/store.ts';
@@ -13,6 +13,10 @@ export interface Sync {
   readonly estate: Estate;
   /** What was in force before; undefined: look at every row and every unit. */
   readonly before: Standing | undefined;
+  /** The same, also where every row is looked at: what leaves keeps its file from there. */
+  readonly last?: Standing | undefined;
+  /** The newest commit of the branch, taken or not; undefined where nobody has looked yet. */
+  readonly newest?: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
   /** The last record of a server that is not wanted any more. */
@@ -27,19 +31,21 @@ export function syncChanges(store: Read, sync: Sync): readonly Change[] {
   const changed = new Map(servers.map(({ name, value }) => [name, value]));
   const after = [...new Map([...store.list('server'), ...changed]).values()];
   const rollouts = rolloutRows(store.list('rollout'), after, sync.estate.commit);
+  const { estate, before, last = before, newest, now } = sync;
+  const rowOf = (name: string): ServerRow | undefined => changed.get(name) ?? store.read('server', name);
   return [
     ...servers,
-    ...tableChanges(store, 'head', headRow(sync.estate)),
-    ...tableChanges(store, 'behind', behindRows(sync.estate)),
-    ...tableChanges(store, 'node', nodeRows(sync.estate, store.list('node'))),
-    ...tableChanges(store, 'held', heldRows(sync.estate, store.list('held'), sync.now)),
-    ...tableChanges(store, 'approval', keptApprovals(store.list('approval'), { rollouts, now: sync.now })),
-    ...tableChanges(store, 'removal', keptRemovals(store.list('removal'), sync.now)),
+    ...tableChanges(store, 'head', headRow(estate)),
+    ...tableChanges(store, 'behind', behindRows(estate)),
+    ...tableChanges(store, 'node', nodeRows(estate, store.list('node'))),
+    ...tableChanges(store, 'held', heldRows(estate, store.list('held'), now)),
+    ...tableChanges(store, 'approval', keptApprovals(store.list('approval'), { estate, newest, rollouts, now })),
+    ...tableChanges(store, 'removal', keptRemovals(store.list('removal'), { rowOf, now })),
     ...tableChanges(store, 'rollout', rollouts),
     ...tableChanges(
       store,
       'leaving',
-      leavingRows(store, sync, (name) => changed.get(name)),
+      leavingRows(store, { estate, before: last }, (name) => changed.get(name)),
     ),
   ];
 }
@@ -62,11 +68,13 @@ function wantedChanges(store: Read, { estate, before, now }: Sync): ServerChange
 
 function unwantedChanges(store: Read, { estate, before, now, farewell }: Sync): ServerChange[] {
   const changes: ServerChange[] = [];
-  for (const name of before === undefined ? store.list('server').keys() : formerServers(estate, before)) {
+  const former = before === undefined ? store.list('server').keys() : formerServers(estate, before);
+  for (const name of new Set([...former, ...unwantedServers(store)])) {
     const row = estate.owners.has(name) ? undefined : store.read('server', name);
     if (row === undefined || isUnreadable(row.instance, estate)) continue;
     const last = row.farewell ?? farewell(name, row);
-    const value = unwantRow(row, { farewell: last, commit: estate.commit, now });
+    const unwanted = unwantRow(row, { farewell: last, commit: estate.commit, now });
+    const value = withRetention(unwanted, estate.units.get(unitKey({ kind: 'instance', name: row.instance })));
     if (value !== row) changes.push({ kind: 'server', name, value, expected: row });
   }
   return changes;
@@ -80,9 +88,20 @@ function withApprovals(changes: readonly ServerChange[], store: Read, { approved
     const value = byName.get(name)?.value ?? row;
     const isGoing = value.wanted === null || value.replacing;
     if (!isGoing || value.approved || !approved.has(value.instance)) continue;
-    byName.set(name, { kind: 'server', name, value: { ...value, approved: true }, expected: row });
+    const action = value.action === null ? null : { ...value.action, isApproved: true };
+    byName.set(name, { kind: 'server', name, value: { ...value, action, approved: true }, expected: row });
   }
   return [...byName.values()];
+}
+
+/** A delete that has not begun is not carried out where the version in force says by now that servers are retained. */
+function withRetention(row: ServerRow, unit: Unit | undefined): ServerRow {
+  if (row.policy.deletion === 'retain' || !isRetaining(unit)) return row;
+  return { ...row, policy: { ...row.policy, deletion: 'retain' } };
+}
+
+function* unwantedServers(store: Read): Generator<string> {
+  for (const [name, { wanted }] of store.list('server')) if (wanted === null) yield name;
 }
 
 /** The file is there, but no right version of it was found: nobody knows that its servers are not wanted. */

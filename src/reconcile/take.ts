@@ -28,19 +28,31 @@ export interface Taker {
   readonly clock: Clock;
 }
 
-/** Takes an estate. `before` is what was in force until now; undefined: every row is looked at. */
+interface Taking extends Look {
+  /** What was in force until now; undefined: every row is looked at. */
+  readonly before?: Estate | undefined;
+  /** The same, also where every row is looked at; left out: `before`. */
+  readonly last?: Standing | undefined;
+  /** The newest commit of the branch, taken or not; undefined where nobody has looked yet. */
+  readonly newest?: string | undefined;
+  /** Judges the estate by the rows as they are when nobody else writes. Left out: it is taken as it is. */
+  readonly judge?: () => Estate;
+}
+
+/** Takes an estate: what it takes away is judged in the same exclusive turn in which its rows are written. */
 export async function takeEstate(
   { ledger, gate, current, reconciler, clock }: Taker,
-  estate: Estate,
-  { operation, log, before }: Look & { readonly before?: Estate | undefined },
+  derived: Estate,
+  { operation, log, before, last = before, newest, judge = () => derived }: Taking,
 ): Promise<void> {
   const journalBytes = ledger.journalBytes;
-  const changes = await gate.exclusive(async () => {
-    const farewell = (name: string, row: ServerRow): ExplainedRecord | null => farewellOf(before, name, row);
-    const wanted = syncChanges(ledger, { estate, before, now: clock.now(), farewell });
+  const { estate, changes } = await gate.exclusive(async () => {
+    const judged = judge();
+    const farewell = (name: string, row: ServerRow): ExplainedRecord | null => farewellOf(last, name, row);
+    const wanted = syncChanges(ledger, { estate: judged, before, last, newest, now: clock.now(), farewell });
     await ledger.commit(wanted);
-    current.set(estate);
-    return wanted;
+    current.set(judged);
+    return { estate: judged, changes: wanted };
   });
   const servers = changes.filter(({ kind }) => kind === 'server').map(({ name }) => name);
   // What was held and is not any more has rows that did not change.

@@ -87,7 +87,9 @@ export interface Parting extends Pick<Taking, 'commit' | 'now'> {
 export function unwantRow(row: ServerRow, { farewell, commit, now }: Parting): ServerRow {
   if (row.wanted === null) return row;
   const requeued = { due: null, attempt: 0, gaveUp: false, replacing: false, generation: row.generation + 1 };
-  const facts = { ...requeued, wanted: null, farewell, commit };
+  // A delete of it that runs was approved for this building of it.
+  const approved = row.approved || row.action?.isApproved === true;
+  const facts = { ...requeued, wanted: null, approved, farewell, commit };
   return advance(row, 'unwant', { now: momentOf(now), ...facts });
 }
 

@@ -4,6 +4,7 @@ import type { Estate } from '../estate/estate.ts';
 import type { RefusedCommit } from '../estate/refused-commit.ts';
 import { adoptedRow, retriedRow } from '../machine/requests.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
+import { invariant } from '../model/invariant.ts';
 import type { ServerRow } from '../model/recorded.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { didYouMean } from '../model/suggest.ts';
@@ -61,31 +62,39 @@ function problemsIn(options: OperatorOptions): ReturnType<Operator['problems']> 
 function approvals(options: OperatorOptions): Pick<Operator, 'approve' | 'acceptHistory'> {
   const { rows, write, look, review, moment } = options;
 
-  async function accept({ by, reason }: Order, { digest: name, kind: what }: HeldItem): Promise<void> {
+  /** What `find` returns is looked for when nobody else writes: a yes is for what is held at that moment. */
+  async function accept({ by, reason }: Order, find: () => HeldItem): Promise<HeldItem> {
+    const found: HeldItem[] = [];
     await write(() => {
+      const item = find();
+      found.push(item);
+      const { digest: name, kind: what } = item;
       const value = { what, by: by.serial, reason, time: moment() };
       return [{ kind: 'approval', name, value, expected: rows.read('approval', name) }];
     });
+    const [item] = found;
+    invariant(item !== undefined, 'what is written was looked for');
     review();
-    if (what === 'failures') look(rows.list('server').keys());
+    if (item.kind === 'failures') look(rows.list('server').keys());
+    return item;
   }
 
   return {
     async approve(order, digest) {
-      const item = heldIn(options).find((one) => one.digest === digest);
-      if (item === undefined) {
+      const item = await accept(order, () => {
+        const held = heldIn(options).find((one) => one.digest === digest);
+        if (held !== undefined) return held;
         const message = `Nothing is held under the digest "${digest}"; what is held may have changed: look at it again`;
         throw new ServiceError('not_found', message);
-      }
-      await accept(order, item);
+      });
       return item.instance === null ? `Approved: ${item.kind}` : `The deletes of ${item.instance} are approved`;
     },
     async acceptHistory(order, commit) {
-      const item = heldIn(options).find(({ kind, digest }) => kind === 'history' && digest === `history-${commit}`);
-      if (item === undefined) {
+      await accept(order, () => {
+        const held = heldIn(options).find(({ kind, digest }) => kind === 'history' && digest === `history-${commit}`);
+        if (held !== undefined) return held;
         throw new ServiceError('not_found', `No rewritten history is held at the commit "${commit}"; give its full id`);
-      }
-      await accept(order, item);
+      });
       return `The history is accepted at ${commit}`;
     },
   };

@@ -148,10 +148,12 @@ describe('what does not count as deleted', () => {
     expect([...admission.refused]).toEqual(['instance/a']);
   });
 
-  it('except one that is to be retained from now on', () => {
+  it('nor does one that is retained by the version that comes into force, unless that is not admitted', () => {
     const repository = started({ a: two('x', 'y') });
     const estate = commit(repository, { a: `${one('z')}deletion: retain\n` }, safety({ limit: 1 }));
-    expect(summaryOf(estate)).toMatchObject({ owners: ['x: a', 'y: a'], held: ['a'] });
+    expect(summaryOf(estate)).toMatchObject({ owners: ['z: a'], held: [] });
+    const wrong = commit(started({ a: two('x', 'y') }), { a: `${WRONG}deletion: retain\n` }, safety({ limit: 1 }));
+    expect(summaryOf(wrong)).toMatchObject({ owners: ['x: a', 'y: a'], invalid: ['a'] });
   });
 });
 
@@ -271,9 +273,13 @@ describe('a protected instance', () => {
     expect(summaryOf(estate)).toEqual({ ...QUIET, owners: SHOP_3.slice(0, 1) });
   });
 
-  it('may lose servers that are retained: nobody deletes them', () => {
+  it.each<[name: string, change: Instances]>([
+    ['its file is removed', { shop: null }],
+    ['its group shrinks', { shop: many(2, `${PROTECTED}deletion: retain\n`) }],
+  ])('stays whole also with deletion: retain, where %s', (_name, change) => {
     const repository = started({ shop: many(3, `${PROTECTED}deletion: retain\n`), other: one('o') });
-    expect(summaryOf(commit(repository, { shop: null }, all))).toEqual({ ...QUIET, owners: ['o: other'] });
+    const estate = commit(repository, change, all);
+    expect(summaryOf(estate)).toMatchObject({ owners: ['o: other', ...SHOP_3], codes: ['protected_instance'] });
   });
 
   it('is protected from its first commit on, and not by a version that is wrong', () => {

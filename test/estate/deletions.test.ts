@@ -7,7 +7,10 @@ import { deletionFacts, removalsOf } from './facts.ts';
 type Leaving = Readonly<Record<string, readonly string[]>>;
 
 function judge(leaving: Leaving, facts: Partial<DeletionFacts> = {}): Judgement {
-  return judgeDeletions({ leaving: new Map(Object.entries(leaving)), specOf: () => undefined }, deletionFacts(facts));
+  return judgeDeletions(
+    { leaving: new Map(Object.entries(leaving)), specOf: () => undefined, retains: (instance) => instance === 'kept' },
+    deletionFacts(facts),
+  );
 }
 
 function underWay(removals: Leaving): DeletionFacts['underWay'] {
@@ -63,6 +66,30 @@ const CASES: Readonly<Record<string, Case>> = {
     leaving: { shop: ['a', 'b', 'c'] },
     facts: { underWay: underWay({ shop: ['d'], office: ['x', 'y'] }), goesOn: (server) => server === 'y' },
     held: ['office', 'shop'],
+  },
+  'some that have begun and are not over: these count once': {
+    leaving: { shop: ['a'] },
+    facts: { underWay: underWay({ office: ['x'] }), recent: 1, isRecent: ({ server }) => server === 'x' },
+  },
+  'some that have begun, and end with this commit: these count': {
+    leaving: { shop: ['a'] },
+    facts: {
+      ...{ underWay: underWay({ office: ['x', 'y'] }), recent: 2, isRecent: ({ server }) => server !== 'a' },
+      goesOn: () => false,
+    },
+    held: ['shop'],
+  },
+  'some that have begun, and are approved by now: these do not count': {
+    leaving: { shop: ['a', 'b'] },
+    facts: {
+      ...{ underWay: underWay({ office: ['x'] }), recent: 1, isRecent: ({ server }) => server === 'x' },
+      isApproved: (one) => one === digest('x'),
+    },
+    approved: ['office'],
+  },
+  'some under way of an instance that retains its servers by now': {
+    leaving: { shop: ['a', 'b'] },
+    facts: { underWay: underWay({ kept: ['x', 'y'] }) },
   },
   'servers of which no row tells: there is nothing to delete': {
     leaving: { shop: ['a', 'b', 'c'] },

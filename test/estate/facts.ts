@@ -6,6 +6,7 @@ export function deletionFacts(fields: Partial<DeletionFacts> = {}): DeletionFact
   return {
     limit: 2,
     recent: 0,
+    isRecent: () => false,
     underWay: new Map(),
     goesOn: () => true,
     incarnationOf: () => 1,

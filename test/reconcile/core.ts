@@ -139,7 +139,10 @@ export class Core {
   /** Stops, and returns another one that goes on from the same rows with the same servers and script. */
   async restart(options: CoreOptions = {}): Promise<Core> {
     this.#watch.stop();
-    await Promise.all([this.#reconciler.stop(0), this.#follower.stop()]);
+    const stopped = Promise.all([this.#reconciler.stop(0), this.#follower.stop()]);
+    // Calls that run are not waited for.
+    this.clock.advance(0);
+    await stopped;
     const next = new Core({ ...this.#options, ...options }, this.#outside);
     next.provider.script = this.provider.script;
     await next.settle();

@@ -298,7 +298,7 @@ const CASES: Readonly<Record<string, Case>> = {
     changes: {
       state: 'deleting',
       touched: true,
-      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION, isApproved: true },
       ...SINCE_NOW,
     },
   },

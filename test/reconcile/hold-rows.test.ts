@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { digestOf, type HeldDeletes } from '../../src/estate/deletions.ts';
+import type { Estate } from '../../src/estate/estate.ts';
 import { failuresDigest } from '../../src/machine/failure-limit.ts';
 import type { ApprovalRow, HeldRow, ServerRow } from '../../src/model/recorded.ts';
 import { heldRows, keptApprovals, keptRemovals, REMOVAL_MS, rolloutRows } from '../../src/reconcile/hold-rows.ts';
 import { removalsOf } from '../estate/facts.ts';
-import { at, LARGE, NOW, rowIn, SMALL } from './build.ts';
+import { at, LARGE, NOW, rowIn, running, SMALL } from './build.ts';
 
 function held(...servers: readonly string[]): HeldDeletes {
   const removals = removalsOf(...servers);
@@ -46,21 +47,37 @@ describe('an approval', () => {
     [failuresDigest('c2'), approval('failures')],
   ]);
 
+  const taken = (commit: string, held: Estate['held'] = new Map(), spent = new Set<string>()) => ({
+    ...{ estate: { commit, held, spent }, newest: commit as string | undefined, rollouts: new Map(), now: NOW },
+  });
+
   it('is used up when a commit is taken, but for failing updates that go on', () => {
     const rollouts = new Map([['c1', { updates: 9 }]]);
-    expect([...keptApprovals(recorded, { rollouts, now: NOW }).keys()]).toEqual([failuresDigest('c1')]);
-    expect(keptApprovals(recorded, { rollouts: new Map(), now: NOW }).size).toBe(0);
+    expect([...keptApprovals(recorded, { ...taken('c1'), rollouts }).keys()]).toEqual([failuresDigest('c1')]);
+    expect(keptApprovals(recorded, taken('c1')).size).toBe(0);
+  });
+
+  it('of the newest commit stays while that is not taken, and while nobody has looked', () => {
+    const both = ['history-c1', 'nothing-left-c1'];
+    const kept = (newest: string | undefined) => [...keptApprovals(recorded, { ...taken('c0'), newest }).keys()];
+    expect([kept('c1'), kept(undefined), kept('c0'), kept('c2')]).toEqual([both, both, [], []]);
+  });
+
+  it('of deletes stays while these are held', () => {
+    const kept = keptApprovals(recorded, taken('c1', new Map([['shop', held('a')]])));
+    expect([...kept.keys()]).toEqual([held('a').digest]);
   });
 
   it('of a delete that was asked for waits a quarter of an hour for its commit', () => {
     const asked = new Map([[held('a').digest, approval('requested delete')]]);
-    const kept = (now: number) => keptApprovals(asked, { rollouts: new Map(), now }).size;
+    const kept = (now: number) => keptApprovals(asked, { ...taken('c1'), now }).size;
     expect([kept(NOW), kept(NOW + 15 * 60_000 - 1), kept(NOW + 15 * 60_000)]).toEqual([1, 1, 0]);
+    expect(keptApprovals(asked, taken('c1', new Map(), new Set([held('a').digest]))).size).toBe(0);
   });
 
   it('of something else does not stay for its name', () => {
     const odd = new Map([[failuresDigest('c1'), approval('deletes')]]);
-    expect(keptApprovals(odd, { rollouts: new Map([['c1', { updates: 9 }]]), now: NOW }).size).toBe(0);
+    expect(keptApprovals(odd, { ...taken('c1'), rollouts: new Map([['c1', { updates: 9 }]]) }).size).toBe(0);
   });
 });
 
@@ -70,7 +87,28 @@ it('a delete is remembered for an hour', () => {
     ['b/1', { time: at(NOW - REMOVAL_MS + 1) }],
     ['c/1', { time: at(NOW - REMOVAL_MS) }],
   ]);
-  expect([...keptRemovals(recorded, NOW).keys()]).toEqual(['a/1', 'b/1']);
+  expect([...keptRemovals(recorded, { rowOf: () => undefined, now: NOW }).keys()]).toEqual(['a/1', 'b/1']);
+});
+
+describe('a delete whose server is there', () => {
+  const action = running('delete', null);
+  it.each<[name: string, row: ServerRow, isKept: boolean]>([
+    ['counts for as long as it runs', rowIn('deleting', { action }), true],
+    [
+      'counts for as long as it runs, also where the server is wanted',
+      rowIn('unknown', { action, wanted: LARGE }),
+      true,
+    ],
+    ['counts no more once a person has approved it', rowIn('deleting', { action, approved: true }), false],
+    [
+      'counts for its hour where another building of it is deleted',
+      rowIn('deleting', { action, incarnation: 8 }),
+      false,
+    ],
+  ])('%s', (_name, row, isKept) => {
+    const recorded = new Map([['web-1/7', { time: at(NOW - REMOVAL_MS) }]]);
+    expect(keptRemovals(recorded, { rowOf: () => row, now: NOW }).size).toBe(isKept ? 1 : 0);
+  });
 });
 
 describe('a roll-out', () => {

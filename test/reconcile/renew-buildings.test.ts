@@ -40,6 +40,16 @@ describe('every server', () => {
   });
 });
 
+it('a delete that has begun is that of the new number, and one that is over stays as it is', async () => {
+  const time = '2026-11-20T10:13:56.000Z';
+  const store = await renewed([
+    { kind: 'server', name: 'a', value: building(7), expected: undefined },
+    { kind: 'removal', name: 'a/7', value: { time }, expected: undefined },
+    { kind: 'removal', name: 'a/6', value: { time }, expected: undefined },
+  ]);
+  expect(Object.fromEntries(store.list('removal'))).toEqual({ 'a/6': { time }, [`a/${NOW}`]: { time } });
+});
+
 describe('what is held', () => {
   const servers: readonly Change[] = [
     { kind: 'server', name: 'a', value: building(1), expected: undefined },

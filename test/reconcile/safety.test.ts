@@ -7,7 +7,7 @@ import { approvedCountOf, liftedProtection, safetyOf } from '../../src/reconcile
 import type { Commit, Source } from '../../src/source/source.ts';
 import type { Change } from '../../src/store/store.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
-import { one, stacksRepository, TEMPLATES, WRONG } from '../estate/stacks.ts';
+import { one, stacksRepository, TEMPLATES, two, WRONG } from '../estate/stacks.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { at, LARGE, NOW, rowIn, SMALL, specOf } from './build.ts';
 
@@ -80,7 +80,12 @@ describe('the facts', () => {
   it('come from the rows', async () => {
     const leaving = rowIn('marked for delete', { wanted: null, applied: SMALL });
     const servers = Array.from({ length: 30 }, (_, index): Change => {
-      return { kind: 'server', name: `s-${index}`, value: index === 0 ? leaving : rowIn('done'), expected: undefined };
+      return {
+        kind: 'server',
+        name: `s-${index}`,
+        value: index === 0 ? leaving : rowIn('done', { applied: SMALL }),
+        expected: undefined,
+      };
     });
     const held = { digest: 'd1', servers: ['s-9'], reason: '', since: at(NOW) };
     const approval = { what: 'deletes', by: 'A1', reason: '', time: at(NOW) } as const;
@@ -92,6 +97,8 @@ describe('the facts', () => {
       { kind: 'approval', name: 'd2', value: approval, expected: undefined },
     );
     const { deletions, unprotected } = safetyOf(ledger, { budget, now: NOW, approvedCount: 4 });
+    expect(deletions.isRecent({ server: 's-31', incarnation: 1 })).toBe(true);
+    expect(deletions.isRecent({ server: 's-32', incarnation: 1 })).toBe(false);
     expect(deletions).toMatchObject({ limit: 3, recent: 1, approvedCount: 4, heldBefore: new Map([['shop', 'd1']]) });
     expect([...deletions.underWay]).toEqual([['shop', [{ server: 's-0', incarnation: 7 }]]]);
     expect([deletions.incarnationOf('s-1'), deletions.incarnationOf('nobody')]).toEqual([7, undefined]);
@@ -137,6 +144,16 @@ describe('protection that one of several commits lifts', () => {
     return stacksRepository().commit({ 'stacks/instances/shop.yaml': protectedShop });
   }
 
+  /** What is lifted by these commits upon the protected estate. */
+  function liftedBy(
+    texts: Readonly<Record<string, Readonly<Record<string, string>>>>,
+    commits: readonly Commit[],
+    lifted: ReadonlySet<string> = new Set(),
+  ): Promise<ReadonlySet<string>> {
+    const estate: Estate = { ...protectedEstate(), commit: 'followed' };
+    return liftedProtection(sourceOf(texts), { estate, commits, lifted });
+  }
+
   const shop = (text: string) => ({ 'stacks/instances/shop.yaml': text });
 
   it.each<
@@ -144,22 +161,66 @@ describe('protection that one of several commits lifts', () => {
   >([
     ['before the last', { last: {}, first: shop(one('web')) }, ['instance/shop']],
     ['before others', { last: {}, middle: {}, first: shop(one('web')) }, ['instance/shop']],
-    ['and sets again', { last: {}, middle: shop(protectedShop), first: shop(one('web')) }, ['instance/shop']],
     ['by setting false', { last: {}, first: shop(`${one('web')}protected: false\n`) }, ['instance/shop']],
+    ['with more servers than before', { last: {}, first: shop(two('web', 'db')) }, ['instance/shop']],
+    ['and sets again', { last: {}, middle: shop(protectedShop), first: shop(one('web')) }, []],
+    ['with other servers than before', { last: {}, first: shop(one('db')) }, []],
     ['as the last one', { last: shop(one('web')), first: shop(protectedShop) }, []],
     ['as the only one', { last: shop(one('web')) }, []],
     ['in a version that is wrong', { last: {}, first: shop(WRONG) }, []],
     ['in a file that cannot be read', { last: {}, first: shop('a: b: c\n') }, []],
     ['in a commit that is not taken', { last: {}, first: { ...shop(one('web')), 'tree.yaml': 'name: [\n' } }, []],
     ['by removing the file', { last: {}, first: {} }, []],
-  ])('%s', async (_name, commits, lifted) => {
-    const list = Object.keys(commits).map((name) => commit('S', name));
-    expect([...(await liftedProtection(sourceOf(commits), protectedEstate(), list))]).toEqual(lifted);
+  ])('%s', async (_name, texts, lifted) => {
+    expect([...(await liftedBy(texts, straight(Object.keys(texts))))]).toEqual(lifted);
   });
 
   it('is not looked for in a clientcert', async () => {
-    const commits = { last: {}, first: { 'types/clientcert/printer.yaml': 'paper: a4\n' } };
-    const list = Object.keys(commits).map((name) => commit('S', name));
-    expect([...(await liftedProtection(sourceOf(commits), protectedEstate(), list))]).toEqual([]);
+    const texts = { last: {}, first: { 'types/clientcert/printer.yaml': 'paper: a4\n' } };
+    expect([...(await liftedBy(texts, straight(['last', 'first'])))]).toEqual([]);
+  });
+
+  it('stays lifted where that is remembered, until a commit of the branch sets it again', async () => {
+    const remembered = new Set(['instance/shop']);
+    expect([...(await liftedBy({ last: {} }, straight(['last']), remembered))]).toEqual(['instance/shop']);
+    const texts = { last: {}, first: shop(protectedShop) };
+    expect([...(await liftedBy(texts, straight(['last', 'first']), remembered))]).toEqual([]);
+  });
+
+  const unprotected = shop(one('web'));
+
+  it.each<[name: string, commits: readonly Commit[], lifted: readonly string[]]>([
+    ['brings', [child('last', 'followed', 'side'), child('side', 'older')], []],
+    [
+      'begins with, where the followed one comes in from the side',
+      [child('last', 'side', 'followed'), child('side', 'older')],
+      [],
+    ],
+    [
+      'is',
+      [child('last', 'side'), child('side', 'followed', 'elsewhere'), child('elsewhere', 'older')],
+      ['instance/shop'],
+    ],
+  ])('counts only where the branch itself has it: what a merge %s', async (_name, commits, lifted) => {
+    const texts = { last: {}, side: unprotected, elsewhere: unprotected, older: unprotected };
+    expect([...(await liftedBy(texts, commits))]).toEqual(lifted);
+  });
+
+  it('is looked for in a hundred commits, and not before these', async () => {
+    const names = Array.from({ length: 150 }, (_, index) => `c${index}`);
+    const none = Object.fromEntries(names.map((name) => [name, {}]));
+    const line = straight(names);
+    expect([...(await liftedBy({ ...none, c99: unprotected }, line))]).toEqual(['instance/shop']);
+    expect([...(await liftedBy({ ...none, c100: unprotected }, line))]).toEqual([]);
   });
 });
+
+/** A commit with these parents. */
+function child(name: string, ...parents: readonly string[]): Commit {
+  return { ...commit('S', name), parents };
+}
+
+/** Commits one after the other, newest first, the oldest on top of the followed one. */
+function straight(names: readonly string[]): readonly Commit[] {
+  return names.map((name, index) => child(name, names[index + 1] ?? 'followed'));
+}

@@ -71,12 +71,13 @@ export class TextSource implements Source {
     return this.#head === undefined ? [] : [this.#head];
   }
 
-  /** The commit and its first parents, newest first. */
+  /** The commit and all that it comes after, newest first. */
   #ancestry(commit: string): string[] {
-    const names: string[] = [];
-    for (let next: string | undefined = commit; next !== undefined; next = this.#find(next).parents[0])
-      names.push(next);
-    return names;
+    const names = new Set([commit]);
+    // Grows while it is walked: a Set hands out members in the order in which they joined.
+    for (const name of names) for (const parent of this.#find(name).parents) names.add(parent);
+    const order = [...this.#commits.keys()];
+    return [...names].sort((a, b) => order.indexOf(b) - order.indexOf(a));
   }
 
   #find(commit: string): TextCommit {

@@ -33,10 +33,11 @@ function safetyAt({ held, owners }: Estate): Safety {
   const removals = [...held.values()].flatMap((one) => one.removals);
   const incarnations = new Map(removals.map(({ server, incarnation }) => [server, incarnation]));
   return {
-    unprotected: new Set(),
+    unprotected: new Set([...held].flatMap(([instance, { isLifted }]) => (isLifted ? [`instance/${instance}`] : []))),
     deletions: {
       limit: Number.POSITIVE_INFINITY,
       recent: 0,
+      isRecent: () => false,
       underWay: mapValues(held, (one) => one.removals.filter(({ server }) => !owners.has(server))),
       goesOn: () => true,
       incarnationOf: (server) => incarnations.get(server),

@@ -273,6 +273,16 @@ describe('an instance that is going', () => {
     expect(after.owners).toEqual(held.owners);
     expect(remove('orders').edits(held)).toEqual([]);
   });
+
+  it('and was protected until a commit lifted that, stops nobody else either', () => {
+    const text = 'stackTemplate: web\nparameters: { zone: dmz }\nprotected: true\n';
+    const repository = open({ 'stacks/instances/orders.yaml': text });
+    const safety = { unprotected: new Set(['instance/orders']), deletions: deletionFacts({ limit: 0 }) };
+    const held = repository.commit({ 'stacks/instances/orders.yaml': null }, { safety });
+    expect(held.held.get('orders')).toMatchObject({ isLifted: true });
+    const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
+    expect(estateAfter(held, draft.edits(held), draft).held.get('orders')).toMatchObject({ isLifted: true });
+  });
 });
 
 describe('what was wrong before', () => {

@@ -1,0 +1,240 @@
+// Approvals and what may come between them and their use: a restart, another commit, another approval.
+import { describe, expect, it } from 'vitest';
+import { digestOf } from '../../src/estate/deletions.ts';
+import { approveDeletes } from '../../src/reconcile/approve-deletes.ts';
+import { Core } from './core.ts';
+
+const TEMPLATE = `parameters: { count: "1" }
+resources:
+  s: { type: Platform::ResourceGroup, properties: { count: "<<count>>", resource_def: { properties: {} } } }
+`;
+
+const SHOP = 'stacks/instances/shop.yaml';
+const OTHER = 'stacks/instances/other.yaml';
+
+function instance(count: number): string {
+  return `stackTemplate: t\nparameters: { count: "${count}" }\n`;
+}
+
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'clients/A1.yaml': 'role: administrator\n',
+  'stacks/templates/t.yaml': TEMPLATE,
+  [SHOP]: instance(3),
+  [OTHER]: instance(1),
+};
+
+/** An estate of which the removal of `shop` is held. */
+async function held(): Promise<Core> {
+  const core = new Core();
+  core.source.commit(FILES);
+  await core.look();
+  core.source.commit({ [SHOP]: null });
+  await core.look();
+  expect(core.held('shop')?.resources).toHaveLength(3);
+  return core;
+}
+
+/** Lets no file be read until the returned function is called. */
+function slowReads(core: Core): () => Promise<void> {
+  const snapshot = core.source.snapshot.bind(core.source);
+  const read = Promise.withResolvers<void>();
+  core.source.snapshot = async (...args) => {
+    await read.promise;
+    return await snapshot(...args);
+  };
+  return async () => {
+    read.resolve();
+    await core.settle();
+  };
+}
+
+describe('an approval that was recorded before a restart and not judged', () => {
+  it('is judged after it: the servers go, with their last records and their file', async () => {
+    const core = await held();
+    const record = core.reader.record('shop-s-1');
+    core.source.isGone = true;
+    await core.approve(core.held('shop')?.digest ?? '');
+    const calls: unknown[] = [];
+    const end = Promise.withResolvers<void>();
+    core.provider.script = (call) => {
+      if (call.operation !== 'delete') return undefined;
+      calls.push(call.record);
+      return end.promise.then(() => again.provider.act(call));
+    };
+    const again = await core.restart();
+    expect(again.held('shop')).toBeDefined();
+    core.source.isGone = false;
+    await again.look();
+    expect(again.reader.status('shop')).toBe('Marked for delete');
+    expect(again.reader.instance('shop').body.stackTemplate).toBe('t');
+    expect(calls).toHaveLength(3);
+    expect(calls).toContainEqual(record);
+    end.resolve();
+    await again.settle();
+    expect(Object.keys(again.states())).toEqual(['other-s-1']);
+    expect(again.reader.instances().map(({ name }) => name)).toEqual(['other']);
+    expect(again.ledger.list('approval').size).toBe(0);
+    expect(again.ledger.list('removal').size).toBe(0);
+  });
+
+  it('of a rewritten history is for that commit still', async () => {
+    const core = new Core();
+    core.source.commit(FILES);
+    await core.look();
+    const rewritten = core.source.commit({ ...FILES, [SHOP]: instance(2) }, { parents: [] });
+    await core.look();
+    core.source.isGone = true;
+    await core.operator.acceptHistory(core.order, rewritten);
+    await core.settle();
+    const again = await core.restart();
+    core.source.isGone = false;
+    await again.look();
+    expect(again.reader.commit()).toBe(rewritten);
+  });
+});
+
+describe('an approval that comes while a commit is read', () => {
+  it('counts for that commit, where the same would go', async () => {
+    const core = await held();
+    const read = slowReads(core);
+    core.source.commit({ 'types/role/web.yaml': 'port: "443"\n' });
+    await core.look();
+    await core.approve(core.held('shop')?.digest ?? '');
+    await read();
+    expect(Object.keys(core.states())).toEqual(['other-s-1']);
+    expect(core.operator.held()).toEqual([]);
+    expect(core.ledger.list('approval').size).toBe(0);
+  });
+
+  it('counts where that commit is read by then, and waits to be taken', async () => {
+    const core = await held();
+    const digest = core.held('shop')?.digest ?? '';
+    const write = blockWrites(core);
+    core.source.commit({ 'types/role/web.yaml': 'port: "443"\n', [OTHER]: instance(2) });
+    await core.look();
+    expect(write.isWaiting()).toBe(true);
+    const approved = core.operator.approve(core.order, digest);
+    core.source.commit({ 'types/role/db.yaml': 'port: "5432"\n' });
+    await core.look();
+    await write.go();
+    await approved;
+    await core.settle();
+    expect(Object.keys(core.states())).toEqual(['other-s-1', 'other-s-2']);
+    expect(core.ledger.list('approval').size).toBe(0);
+  });
+
+  it('is void where something else would go after that commit, also later', async () => {
+    const core = await held();
+    const read = slowReads(core);
+    core.source.commit({ [SHOP]: instance(3) });
+    await core.look();
+    await core.approve(core.held('shop')?.digest ?? '');
+    await read();
+    expect(core.operator.held()).toEqual([]);
+    core.source.commit({ [SHOP]: null });
+    await core.look();
+    expect(core.held('shop')?.resources).toHaveLength(3);
+    expect(core.calls('delete')).toEqual([]);
+  });
+
+  it('is refused where what it names is not held any more by the time it is written', async () => {
+    const core = await held();
+    const digest = core.held('shop')?.digest ?? '';
+    const write = blockWrites(core);
+    core.source.commit({ [OTHER]: instance(2) });
+    await core.look();
+    core.source.commit({ [SHOP]: instance(3) });
+    await core.look();
+    const refused = expect(core.operator.approve(core.order, digest)).rejects.toThrow('Nothing is held');
+    await write.go();
+    await refused;
+    expect(core.ledger.list('approval').size).toBe(0);
+  });
+});
+
+describe('a rewritten history after which nothing is left', () => {
+  it('is followed once both are accepted', async () => {
+    const core = new Core();
+    core.source.commit(FILES);
+    await core.look();
+    const rewritten = core.source.commit({ ...FILES, [SHOP]: null, [OTHER]: null }, { parents: [] });
+    await core.look();
+    expect(core.held(null)).toMatchObject({ kind: 'history' });
+    await core.operator.acceptHistory(core.order, rewritten);
+    await core.settle();
+    expect(core.held(null)).toMatchObject({ kind: 'nothing left' });
+    await core.approve(core.held(null)?.digest ?? '');
+    expect(core.held(null)).toBeUndefined();
+    expect(core.reader.commit()).toBe(rewritten);
+    expect(core.held('shop')?.resources).toHaveLength(3);
+    expect(core.ledger.list('approval').size).toBe(0);
+  });
+
+  it('is followed after a restart between the two', async () => {
+    const core = new Core();
+    core.source.commit(FILES);
+    await core.look();
+    const rewritten = core.source.commit({ [SHOP]: null, [OTHER]: null, ...only() }, { parents: [] });
+    await core.look();
+    await core.operator.acceptHistory(core.order, rewritten);
+    await core.settle();
+    const again = await core.restart();
+    await again.look();
+    await again.approve(again.held(null)?.digest ?? '');
+    expect(again.reader.commit()).toBe(rewritten);
+  });
+});
+
+describe('an approval of a delete that was asked for', () => {
+  it('is used up by the commit that makes use of it', async () => {
+    const core = new Core();
+    core.source.commit(FILES);
+    await core.look();
+    await core.operator.suspend(core.order, { instance: 'shop', until: null });
+    await approveDeletes(core.ledger, { instance: 'shop', by: 'A1', now: core.clock.now() });
+    core.source.commit({ [SHOP]: null });
+    await core.look();
+    expect(core.reader.status('shop')).toBe('Marked for delete');
+    expect(core.ledger.list('approval').size).toBe(0);
+    core.source.commit({ [SHOP]: instance(3) });
+    await core.look();
+    core.source.commit({ [SHOP]: null });
+    await core.look();
+    expect(core.held('shop')?.digest).toBe(
+      digestOf(
+        core.ledger.index
+          .serversOf('shop')
+          .map((server) => ({ server, incarnation: core.ledger.server(server)?.incarnation ?? 0 })),
+      ),
+    );
+  });
+});
+
+/** Lets the next row of a pass wait until it is told to go on: nobody else writes meanwhile. */
+function blockWrites(core: Core) {
+  const commit = core.store.commit.bind(core.store);
+  const go = Promise.withResolvers<void>();
+  let isWaiting = false;
+  core.store.commit = async (changes) => {
+    // A commit that is taken writes the head.
+    if (changes.length > 0 && !changes.some(({ kind }) => kind === 'head')) {
+      isWaiting = true;
+      await go.promise;
+    }
+    await commit(changes);
+  };
+  return {
+    isWaiting: () => isWaiting,
+    async go(): Promise<void> {
+      go.resolve();
+      await core.settle();
+    },
+  };
+}
+
+/** The files of an estate without instances. */
+function only(): Readonly<Record<string, string>> {
+  const { 'tree.yaml': tree, 'clients/A1.yaml': client, 'stacks/templates/t.yaml': template } = FILES;
+  return { 'tree.yaml': tree, 'clients/A1.yaml': client, 'stacks/templates/t.yaml': template };
+}

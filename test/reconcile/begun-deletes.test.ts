@@ -1,0 +1,238 @@
+// What counts against the delete budget, and since when: deletes that have begun, that are wanted again, that begin while a
+// commit is read, and servers that were never made.
+import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../src/providers/provider.ts';
+import { answerOf } from './build.ts';
+import { Core, type CoreOptions } from './core.ts';
+
+const TEMPLATE = `parameters: { count: "1", size: "small" }
+resources:
+  s:
+    type: Platform::ResourceGroup
+    properties: { count: "<<count>>", max_unavailable: "100%", resource_def: { properties: { size: "<<size>>" } } }
+`;
+
+function stack(name: string, count: number, more = ''): Readonly<Record<string, string>> {
+  return { [`stacks/instances/${name}.yaml`]: `stackTemplate: t\nparameters: { count: "${count}" }\n${more}` };
+}
+
+function enlarged(name: string, count: number): Readonly<Record<string, string>> {
+  return { [`stacks/instances/${name}.yaml`]: `stackTemplate: t\nparameters: { count: "${count}", size: large }\n` };
+}
+
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'clients/A1.yaml': 'role: administrator\n',
+  'stacks/templates/t.yaml': TEMPLATE,
+};
+
+/** An estate of four instances with three servers each; two servers may go without a yes. */
+async function up(options: CoreOptions = {}): Promise<Core> {
+  const core = new Core(options);
+  core.source.commit({ ...FILES, ...stack('a', 3), ...stack('b', 3), ...stack('c', 3), ...stack('d', 3) });
+  await core.look();
+  expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
+  return core;
+}
+
+/** Lets no delete end until the returned function is called; each is carried out then. */
+function slowDeletes(core: Core): () => Promise<void> {
+  const end = Promise.withResolvers<void>();
+  core.provider.script = (call) =>
+    call.operation === 'delete' ? end.promise.then((): Answer => core.provider.act(call)) : undefined;
+  return async () => {
+    end.resolve();
+    await core.settle();
+  };
+}
+
+async function commit(core: Core, ...files: readonly Readonly<Record<string, string | null>>[]): Promise<void> {
+  core.source.commit(Object.assign({}, ...files));
+  await core.look();
+}
+
+describe('a delete that has begun', () => {
+  it('counts for its hour, although its server is wanted again', async () => {
+    const core = await up();
+    const end = slowDeletes(core);
+    await commit(core, stack('a', 1));
+    expect(core.calls('delete')).toEqual(['a-s-2', 'a-s-3']);
+    await commit(core, stack('a', 3), stack('b', 1));
+    await commit(core, stack('b', 3), stack('c', 1));
+    expect(core.calls('delete')).toEqual(['a-s-2', 'a-s-3']);
+    expect(core.held('c')).toMatchObject({
+      resources: ['c-s-2', 'c-s-3'],
+      reason: expect.stringContaining('2 were within the last hour'),
+    });
+    const again = await core.restart();
+    await again.look();
+    expect(again.held('c')?.resources).toEqual(['c-s-2', 'c-s-3']);
+    await end();
+  });
+
+  it('counts once, while it runs, while it is tried again and when it is over', async () => {
+    const core = await up({ retry: { attempts: 1, failedSeconds: 60 } });
+    core.provider.script = ({ operation }) =>
+      operation === 'delete' ? Promise.resolve(answerOf('failed', { message: 'busy' })) : undefined;
+    await commit(core, stack('a', 2));
+    expect(core.states()['a-s-3']).toBe('failed');
+    await commit(core, stack('b', 2));
+    expect(core.operator.held()).toEqual([]);
+    core.provider.script = () => undefined;
+    await core.pass(120_000);
+    expect(Object.keys(core.states())).toHaveLength(10);
+    expect(core.ledger.list('removal').size).toBe(2);
+    await core.pass(3_600_000);
+    await commit(core, stack('c', 1));
+    expect(core.operator.held()).toEqual([]);
+  });
+
+  it('counts for an hour from its end, once its server is wanted again', async () => {
+    const core = await up();
+    const end = slowDeletes(core);
+    await commit(core, stack('a', 1));
+    await commit(core, stack('a', 3));
+    await core.pass(50_000);
+    await end();
+    await core.pass(3_590_000);
+    await commit(core, stack('b', 1));
+    expect(core.held('b')).toBeDefined();
+    await core.pass(20_000);
+    await commit(core, stack('b', 3), stack('c', 1));
+    expect(core.operator.held()).toEqual([]);
+    expect(Object.keys(core.states())).toHaveLength(10);
+  });
+
+  it('with approval does not count, also where its server is wanted again while it runs', async () => {
+    const core = await up();
+    const end = slowDeletes(core);
+    core.source.commit(stack('a', 0), { message: 'Close\n\nTreeline-Approve-Deletes: 3\n' });
+    await core.look();
+    expect(core.calls('delete')).toHaveLength(3);
+    await commit(core, stack('a', 3));
+    await end();
+    expect(core.states()).toMatchObject({ 'a-s-1': 'done', 'a-s-2': 'done', 'a-s-3': 'done' });
+    expect(core.ledger.list('removal').size).toBe(0);
+    await commit(core, stack('b', 1));
+    expect(core.operator.held()).toEqual([]);
+  });
+
+  it('with approval does not count, also where its server is wanted and given up again while it runs', async () => {
+    const core = await up();
+    slowDeletes(core);
+    core.source.commit(stack('a', 1), { message: 'Fewer\n\nTreeline-Approve-Deletes: 2\n' });
+    await core.look();
+    await commit(core, stack('a', 3));
+    await commit(core, stack('a', 1), stack('b', 1));
+    expect(core.operator.held()).toEqual([]);
+    expect(core.calls('delete')).toEqual(['a-s-2', 'a-s-3', 'b-s-2', 'b-s-3']);
+  });
+
+  it('counts no more once it is approved while it runs', async () => {
+    const core = await up();
+    slowDeletes(core);
+    await commit(core, stack('a', 1));
+    await commit(core, stack('b', 2));
+    await core.approve(core.held('a')?.digest ?? '');
+    expect(core.ledger.list('removal').size).toBe(0);
+    await commit(core, stack('a', 3), stack('c', 2));
+    expect(core.operator.held().map(({ instance }) => instance)).toEqual(['b']);
+    expect(core.calls('delete')).toEqual(['a-s-2', 'a-s-3', 'c-s-3']);
+  });
+
+  it('of a replacement with approval does not count where something else is wanted meanwhile', async () => {
+    const core = await up();
+    core.provider.script = ({ operation }) =>
+      operation === 'update' ? Promise.resolve(answerOf('replace')) : undefined;
+    await commit(core, enlarged('a', 3));
+    slowDeletes(core);
+    await core.approve(core.held('a')?.digest ?? '');
+    expect(core.calls('delete')).toHaveLength(3);
+    await commit(core, stack('a', 3));
+    await commit(core, stack('b', 1));
+    expect(core.operator.held()).toEqual([]);
+  });
+});
+
+describe('what begins while a commit is read', () => {
+  it('counts when the commit is taken', async () => {
+    const core = await up();
+    const asked = Promise.withResolvers<Answer>();
+    core.provider.script = ({ operation }) => (operation === 'update' ? asked.promise : undefined);
+    core.source.commit({ ...enlarged('a', 2), ...enlarged('d', 3) }, { message: 'x\n\nTreeline-Approve-Deletes: 1\n' });
+    await core.look();
+    const snapshot = core.source.snapshot.bind(core.source);
+    const read = Promise.withResolvers<void>();
+    core.source.snapshot = async (...args) => {
+      const answer = await snapshot(...args);
+      await read.promise;
+      return answer;
+    };
+    await commit(core, stack('b', 2), stack('c', 2));
+    asked.resolve(answerOf('replace'));
+    await core.settle();
+    read.resolve();
+    await core.settle();
+    expect(core.calls('delete').filter((name) => !name.startsWith('a-'))).toEqual([]);
+    expect(core.operator.held().map(({ instance }) => instance)).toEqual(expect.arrayContaining(['b', 'c']));
+  });
+});
+
+describe('a server that was never made', () => {
+  it('neither counts nor is held: its first check has not answered', async () => {
+    const core = await up();
+    core.provider.script = ({ operation }) => (operation === 'check' ? new Promise(() => undefined) : undefined);
+    await commit(core, stack('e', 5));
+    expect(core.states()['e-s-1']).toBe('pending');
+    await commit(core, { 'stacks/instances/e.yaml': null });
+    expect(core.operator.held()).toEqual([]);
+    expect(core.ledger.index.openRemovals().size).toBe(0);
+  });
+
+  it('neither counts nor is held: its create failed', async () => {
+    const core = await up();
+    core.provider.script = ({ operation }) =>
+      operation === 'create' ? Promise.resolve(answerOf('failed', { message: 'no such image' })) : undefined;
+    await commit(core, stack('e', 5));
+    expect(core.states()['e-s-1']).toBe('failed');
+    await commit(core, { 'stacks/instances/e.yaml': null }, stack('a', 1));
+    expect(core.operator.held()).toEqual([]);
+    await core.settle();
+    expect(Object.keys(core.states())).toHaveLength(10);
+    expect([...core.ledger.list('removal').keys()].map((name) => name.split('/')[0])).toEqual(['a-s-2', 'a-s-3']);
+  });
+
+  it('counts where a create of it runs, or its outcome is lost', async () => {
+    const core = await up();
+    core.provider.script = ({ operation }) => (operation === 'create' ? new Promise(() => undefined) : undefined);
+    await commit(core, stack('e', 5));
+    expect(core.states()['e-s-1']).toBe('creating');
+    await commit(core, { 'stacks/instances/e.yaml': null });
+    expect(core.held('e')?.resources).toHaveLength(5);
+  });
+});
+
+describe('deletion: retain', () => {
+  it('and fewer servers in one commit: none is deleted', async () => {
+    const core = await up();
+    await commit(core, stack('a', 1, 'deletion: retain\n'));
+    expect(core.calls('delete')).toEqual([]);
+    expect(Object.keys(core.states())).not.toContain('a-s-3');
+    expect(core.ledger.list('removal').size).toBe(0);
+    await commit(core, stack('b', 0, 'deletion: retain\n'));
+    expect(core.operator.held()).toEqual([]);
+    expect(core.calls('delete')).toEqual([]);
+  });
+
+  it('keeps what an earlier commit took away and whose delete has not begun', async () => {
+    const core = await up();
+    await core.operator.suspend(core.order, { instance: 'a', until: null });
+    await commit(core, stack('a', 1));
+    expect(core.states()['a-s-3']).toBe('marked for delete');
+    await commit(core, stack('a', 1, 'deletion: retain\n'));
+    await core.operator.resume(core.order, 'a');
+    await core.settle();
+    expect(core.calls('delete')).toEqual([]);
+    expect(Object.keys(core.states())).not.toContain('a-s-3');
+  });
+});

@@ -1,0 +1,142 @@
+// What lifts the protection of an instance, and what does not: commits that come one by one, several at once, and merges.
+import { describe, expect, it } from 'vitest';
+import { Core } from './core.ts';
+
+const TEMPLATE = `parameters: { count: "1" }
+resources:
+  s: { type: Platform::ResourceGroup, properties: { count: "<<count>>", resource_def: { properties: {} } } }
+`;
+
+const SHOP = 'stacks/instances/shop.yaml';
+
+function shop(count: number, more = ''): Readonly<Record<string, string>> {
+  return { [SHOP]: `stackTemplate: t\nparameters: { count: "${count}" }\n${more}` };
+}
+
+const PROTECTED = 'protected: true\n';
+const LIFTED = 'protected: false\n';
+const ON_TOP = { 'types/role/web.yaml': 'port: "443"\n' };
+const NAMES = ['shop-s-1', 'shop-s-2', 'shop-s-3'];
+
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'clients/A1.yaml': 'role: administrator\n',
+  'stacks/templates/t.yaml': TEMPLATE,
+  'stacks/instances/other.yaml': 'stackTemplate: t\n',
+};
+
+/** An estate whose `shop` has three servers and is protected from the second commit on; two servers may go without a yes. */
+async function up(
+  more = PROTECTED,
+): Promise<{ readonly core: Core; readonly unprotected: string; readonly head: string }> {
+  const core = new Core();
+  const unprotected = core.source.commit({ ...FILES, ...shop(3) });
+  await core.look();
+  const head = core.source.commit(shop(3, more));
+  await core.look();
+  expect(Object.values(core.states())).toEqual(['done', 'done', 'done', 'done']);
+  return { core, unprotected, head };
+}
+
+function expectRefused(core: Core): void {
+  expect(core.calls('delete')).toEqual([]);
+  expect(Object.keys(core.states())).toEqual(['other-s-1', ...NAMES]);
+  expect(core.operator.problems().problems.map(({ code }) => code)).toEqual(['protected_instance']);
+  expect(core.reader.status('shop')).toBe('Invalid');
+}
+
+describe('protection is not lifted', () => {
+  it('by a merge of a branch that began before it was set', async () => {
+    const { core, unprotected, head } = await up();
+    const side = core.source.commit(ON_TOP, { parents: [unprotected] });
+    const smaller = core.source.commit(shop(2), { parents: [side] });
+    core.source.commit(shop(2, PROTECTED), { parents: [head, smaller] });
+    await core.look();
+    expectRefused(core);
+  });
+
+  it('by such a branch that took the protected one in and became the branch that is followed', async () => {
+    const { core, unprotected, head } = await up();
+    const side = core.source.commit(ON_TOP, { parents: [unprotected] });
+    core.source.commit(shop(2, PROTECTED), { parents: [side, head] });
+    await core.look();
+    expectRefused(core);
+  });
+
+  it('by a commit that lifts it and takes servers away, whatever comes on top in the same push', async () => {
+    const { core } = await up();
+    core.source.commit(shop(2, LIFTED));
+    core.source.commit(ON_TOP);
+    await core.look();
+    expectRefused(core);
+  });
+
+  it('by a commit after which another set it again', async () => {
+    const { core } = await up();
+    core.source.commit(shop(3, LIFTED));
+    core.source.commit(shop(3, PROTECTED));
+    core.source.commit({ [SHOP]: null });
+    await core.look();
+    expectRefused(core);
+  });
+
+  it('by deletion: retain: no commit takes a server away from it', async () => {
+    const { core } = await up(`${PROTECTED}deletion: retain\n`);
+    core.source.commit({ [SHOP]: null });
+    await core.look();
+    expectRefused(core);
+    const again = await core.restart();
+    await again.look();
+    expect(Object.keys(again.states())).toEqual(['other-s-1', ...NAMES]);
+    expect(again.reader.status('shop')).toBe('Invalid');
+  });
+});
+
+describe('protection is lifted', () => {
+  it('by a commit of the branch itself that takes nothing away, also where the next comes at once', async () => {
+    const { core } = await up();
+    core.source.commit(shop(3, LIFTED));
+    core.source.commit(shop(2, LIFTED));
+    core.source.commit(shop(2, PROTECTED));
+    await core.look();
+    expect(core.calls('delete')).toEqual(['shop-s-3']);
+    expect(core.reader.status('shop')).toBe('Done');
+  });
+
+  it('by a merge whose own version is not protected and makes all of its servers', async () => {
+    const { core, unprotected, head } = await up();
+    const side = core.source.commit(shop(3, LIFTED), { parents: [unprotected] });
+    core.source.commit(shop(3, LIFTED), { parents: [head, side] });
+    core.source.commit(shop(2, LIFTED));
+    await core.look();
+    expect(core.calls('delete')).toEqual(['shop-s-3']);
+  });
+
+  it('for good, although what goes is held then, over a restart and other commits', async () => {
+    const { core } = await up();
+    core.source.commit(shop(3, LIFTED));
+    core.source.commit({ [SHOP]: null });
+    await core.look();
+    expect(core.held('shop')?.resources).toEqual(NAMES);
+    const again = await core.restart();
+    expect(again.held('shop')?.resources).toEqual(NAMES);
+    again.source.commit(ON_TOP);
+    await again.look();
+    expect(again.reader.status('shop')).toBe('Awaiting approval');
+    await again.approve(again.held('shop')?.digest ?? '');
+    expect(Object.keys(again.states())).toEqual(['other-s-1']);
+  });
+
+  it('until a commit sets it again, also where what goes is held', async () => {
+    const { core } = await up();
+    core.source.commit(shop(3, LIFTED));
+    core.source.commit({ [SHOP]: null });
+    await core.look();
+    expect(core.held('shop')?.resources).toEqual(NAMES);
+    core.source.commit(shop(3, PROTECTED));
+    core.source.commit({ [SHOP]: null });
+    await core.look();
+    expectRefused(core);
+    expect(core.held('shop')).toBeUndefined();
+  });
+});
