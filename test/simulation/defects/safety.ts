@@ -1,0 +1,196 @@
+// Defects of what keeps deletes from happening: protection, the delete budget, approvals, and what a restart makes of them.
+import type { PlantedDefect } from '../planted-defect.ts';
+
+export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
+  {
+    id: '2-merge',
+    title: 'a commit of a side branch that a merge brings lifts the protection',
+    edits: [
+      {
+        file: 'src/reconcile/safety.ts',
+        find: 'const line = firstParentLine(commits, estate.commit).slice(1, PROTECTION_COMMITS_MAX);',
+        replace: 'const line = commits.slice(1, PROTECTION_COMMITS_MAX);',
+      },
+    ],
+  },
+  {
+    id: '2-followed-from-the-side',
+    title: 'first parents lift the protection although the followed commit comes in from the side',
+    edits: [
+      {
+        file: 'src/reconcile/safety.ts',
+        find: 'while (next !== undefined && after.has(next.commit)) {',
+        replace: 'while (next !== undefined) {',
+      },
+    ],
+  },
+  {
+    id: '2-scale-in',
+    title: 'a commit that lifts the protection and takes servers away lifts it for the commit on top',
+    edits: [
+      {
+        file: 'src/reconcile/safety.ts',
+        find: "return kind === 'instance' && inForce !== undefined && [...inForce.servers.keys()].every((name) => servers.has(name));",
+        replace: "return kind === 'instance' && (inForce === undefined || servers.size >= 0);",
+      },
+    ],
+  },
+  {
+    id: '2-retain',
+    title: 'deletion: retain beside protected: true cancels the protection',
+    edits: [
+      {
+        file: 'src/estate/round.ts',
+        find: 'return [...this.losses({ withRetained: true })].flatMap(',
+        replace: 'return [...this.losses()].flatMap(',
+      },
+    ],
+  },
+  {
+    id: '2-held-lift',
+    title: 'a lift is forgotten while what it allows is held, so that the approval is refused',
+    edits: [
+      {
+        file: 'src/estate/admit.ts',
+        find: '? { ...item, isLifted: true } : item;',
+        replace: '? { ...item } : item;',
+      },
+    ],
+  },
+  {
+    id: '3a',
+    title: 'a delete that has begun stops to count when its server is wanted again',
+    edits: [
+      {
+        file: 'src/reconcile/removals.ts',
+        find: 'if (!isBegun && !isOver) return [];',
+        replace: 'if (!isOver) return [];',
+      },
+    ],
+  },
+  {
+    id: '3b',
+    title: 'what was counted before the files were read decides when the commit is taken',
+    edits: [
+      {
+        file: 'src/reconcile/take.ts',
+        find: 'const judged = judge();',
+        replace: 'const judged = before === undefined ? judge() : derived;',
+      },
+    ],
+  },
+  {
+    id: '3c',
+    title: 'an approved delete whose server is wanted again while it runs counts as unapproved',
+    edits: [
+      {
+        file: 'src/reconcile/removals.ts',
+        find: 'if (!isBegun && expected === undefined) return [];',
+        replace: 'if (row.approved) return [];',
+      },
+    ],
+  },
+  {
+    id: '3d',
+    title: 'servers that were never made count, and are held',
+    edits: [
+      {
+        file: 'src/reconcile/safety.ts',
+        find: 'return row !== undefined && isMade(row) && row.action?.isApproved !== true ? row.incarnation : undefined;',
+        replace: 'return row?.incarnation;',
+      },
+    ],
+  },
+  {
+    id: '3e',
+    title: 'deletion: retain and fewer servers in one commit deletes',
+    edits: [
+      {
+        file: 'src/reconcile/sync.ts',
+        find: "if (row.policy.deletion === 'retain' || !isRetaining(unit)) return row;",
+        replace: 'if (unit !== undefined || !isRetaining(unit)) return row;',
+      },
+      {
+        file: 'src/estate/round.ts',
+        find: 'return isRetaining(this.#moving.get(key) ?? this.#staying.get(key));',
+        replace: 'return false;',
+      },
+    ],
+  },
+  {
+    id: '6',
+    title: 'an approval that was not judged before a restart takes away servers whose record and file nobody knows',
+    edits: [
+      {
+        file: 'src/reconcile/follower.ts',
+        find: 'const safety = (): Safety => withoutApprovals(this.#safety());',
+        replace: 'const safety = (): Safety => this.#safety();',
+      },
+      {
+        file: 'src/reconcile/follower.ts',
+        find: 'await takeEstate(this.#options, estate, { ...look, last: standing, judge: () => judge(safety()) });',
+        replace: 'await takeEstate(this.#options, estate, { ...look, judge: () => judge(safety()) });',
+      },
+      {
+        file: 'src/reconcile/estate-rows.ts',
+        find: "const entry = before?.units.get(key)?.entry ?? store.read('behind',",
+        replace: "const entry = before?.units.get(key)?.entry ?? store.read('leaving',",
+      },
+      {
+        file: 'src/execute/executor.ts',
+        find: 'record: this.#recordFor(server, job), deadline',
+        replace: 'record: this.#options.recordOf(server), deadline',
+      },
+    ],
+  },
+  {
+    id: '6-review',
+    title: 'an approval that was not judged before a restart is judged with the next commit only',
+    edits: [
+      {
+        file: 'src/reconcile/follower.ts',
+        find: "this.#reviews = options.ledger.list('approval').size === 0 ? 0 : 1;",
+        replace: 'this.#reviews = 0;',
+      },
+    ],
+  },
+  {
+    id: '11-lost',
+    title: 'an approval that comes while a commit waits to be taken is dropped by it',
+    edits: [
+      {
+        file: 'src/reconcile/take.ts',
+        find: 'const judged = judge();',
+        replace: 'const judged = before === undefined ? judge() : derived;',
+      },
+      {
+        file: 'src/reconcile/hold-rows.ts',
+        find: "return what === 'deletes' ? deletes.has(digest) : failures.has(digest);",
+        replace: "return what !== 'deletes' && failures.has(digest);",
+      },
+    ],
+  },
+  {
+    id: '11-both',
+    title: 'of rewritten history and nothing left, the approval of one drops that of the other',
+    edits: [
+      {
+        file: 'src/reconcile/hold-rows.ts',
+        find: "if (what === 'history' || what === 'nothing left') return isOpen(digest);",
+        replace: "if (what === 'history' || what === 'nothing left') return isOpen('');",
+      },
+    ],
+  },
+  {
+    id: '11-stale',
+    title: 'an approval of what is not held any more is recorded, and lies about for the next accident',
+    edits: [
+      {
+        file: 'src/service/create-operator.ts',
+        find: 'const found: HeldItem[] = [];\n',
+        replace: 'const found: HeldItem[] = [];\n    const first = find();\n',
+      },
+      { file: 'src/service/create-operator.ts', find: 'const item = find();', replace: 'const item = first;' },
+    ],
+  },
+];
