@@ -16,7 +16,14 @@ import { KeyedQueue } from './keyed-queue.ts';
 import { logProblems, textOf } from './log-problems.ts';
 import { RepeatedErrors } from './repeated-errors.ts';
 import { deriveAt, restoreEstate, searchHistory } from './restore.ts';
-import { approvedCountOf, COMMITS_MAX, liftedProtection, safetyOf } from './safety.ts';
+import {
+  approvedCountOf,
+  COMMITS_MAX,
+  isHeldByProtection,
+  liftedProtection,
+  safetyOf,
+  withoutApprovals,
+} from './safety.ts';
 import { type Look, type Taker, takeEstate } from './take.ts';
 
 /** How soon a look that failed is tried again, unless something asks earlier; twice as long each time. */
@@ -243,14 +250,6 @@ export class Follower {
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
-
-function isHeldByProtection({ problems }: Estate): boolean {
-  return problems.some(({ code }) => code === 'protected_instance');
-}
-
-function withoutApprovals({ deletions, unprotected }: Safety): Safety {
-  return { deletions: { ...deletions, isApproved: () => false }, unprotected };
-}
 
 function refusalOf(commit: string, problems: readonly Problem[]): Omit<RefusedCommit, 'since'> {
   const errors = problems.filter(({ severity }) => severity === 'error');

@@ -50,6 +50,11 @@ export function safetyOf(
   };
 }
 
+/** Returns the facts as if nobody had approved anything. */
+export function withoutApprovals({ deletions, unprotected }: Safety): Safety {
+  return { deletions: { ...deletions, isApproved: () => false }, unprotected };
+}
+
 /** What is being deleted with approval already is no further loss. */
 function madeIncarnation(row: ServerRow | undefined): number | undefined {
   return row !== undefined && isMade(row) && row.action?.isApproved !== true ? row.incarnation : undefined;
@@ -67,6 +72,11 @@ export function approvedCountOf(commits: readonly Commit[]): number {
     [...trailersOf(message).matchAll(TRAILER)].map(([, number]) => Number(number)),
   );
   return Math.max(0, ...numbers);
+}
+
+/** Returns true where protection keeps some instance from coming into force. */
+export function isHeldByProtection({ problems }: Estate): boolean {
+  return problems.some(({ code }) => code === 'protected_instance');
 }
 
 interface Lifting {

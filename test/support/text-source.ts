@@ -76,8 +76,7 @@ export class TextSource implements Source {
     const names = new Set([commit]);
     // Grows while it is walked: a Set hands out members in the order in which they joined.
     for (const name of names) for (const parent of this.#find(name).parents) names.add(parent);
-    const order = [...this.#commits.keys()];
-    return [...names].sort((a, b) => order.indexOf(b) - order.indexOf(a));
+    return [...this.#commits.keys()].filter((name) => names.has(name)).reverse();
   }
 
   #find(commit: string): TextCommit {
