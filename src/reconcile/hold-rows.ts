@@ -88,12 +88,17 @@ export function keptRemovals(
 
 /** Returns true where a delete is of the last hour, or still runs, and nobody has approved it since it began. */
 export function isRemovalKept([name, { time }]: readonly [string, RemovalRow], { rowOf, now }: Deletes): boolean {
-  const server = name.slice(0, name.lastIndexOf('/'));
+  const server = serverOf(name);
   const row = rowOf(server);
   const isBuilding = row !== undefined && name === removalName({ server, incarnation: row.incarnation });
   if (isBuilding && row.approved) return false;
   if (isBuilding && row.action?.operation === 'delete') return true;
   return Date.parse(time) > now - REMOVAL_MS;
+}
+
+/** Returns the server of the row of a delete. */
+export function serverOf(removal: string): string {
+  return removal.slice(0, removal.lastIndexOf('/'));
 }
 
 /** Returns the name of the row of a delete. */

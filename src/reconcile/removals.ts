@@ -4,7 +4,7 @@ import type { Removal } from '../estate/deletions.ts';
 import type { ServerRow } from '../model/recorded.ts';
 import type { DeleteBudget } from '../settings.ts';
 import type { Change } from '../store/store.ts';
-import { isRemovalKept, removalName } from './hold-rows.ts';
+import { isRemovalKept, removalName, serverOf } from './hold-rows.ts';
 import type { Ledger } from './ledger.ts';
 
 type Rows = Pick<Ledger, 'server' | 'index' | 'list' | 'read'>;
@@ -33,9 +33,15 @@ export function removalsUnderWay(ledger: Rows): ReadonlyMap<string, readonly Rem
 
 /** Returns how many count now; one that has begun and is not over counts once. */
 export function openRemovals(ledger: Rows, now: number): number {
-  const counted = new Set(recentRemovals(ledger, now));
-  for (const removal of [...removalsUnderWay(ledger).values()].flat()) counted.add(removalName(removal));
-  return counted.size;
+  const underWay = ledger.index.openRemovals();
+  const isUnderWay = (name: string): boolean => {
+    const server = serverOf(name);
+    const row = ledger.server(server);
+    if (row === undefined || underWay.get(row.instance)?.has(server) !== true) return false;
+    return name === removalName({ server, incarnation: row.incarnation });
+  };
+  const others = [...recentRemovals(ledger, now)].filter((name) => !isUnderWay(name));
+  return [...underWay.values()].reduce((sum, { size }) => sum + size, others.length);
 }
 
 interface Passed {

@@ -79,3 +79,11 @@ it('an hour counts to the millisecond, and with what is under way', async () => 
   expect(openRemovals(ledger, NOW)).toBe(4);
   expect(openRemovals(ledger, NOW + REMOVAL_MS)).toBe(2);
 });
+
+it('one that is under way and has begun counts once, and so does one of an earlier building', async () => {
+  const ledger = await ledgerOf({ a: leaving, b: replaced });
+  const names = ['a/7', 'b/8', 'b/9', 'c/1'];
+  const value = { time: at(NOW) };
+  await ledger.commit(names.map((name) => ({ kind: 'removal', name, value, expected: undefined })));
+  expect(openRemovals(ledger, NOW)).toBe(4);
+});
