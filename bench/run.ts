@@ -1,4 +1,5 @@
 // Runs a benchmark by its name: `npm run bench -- line`. What each of them measures is in docs/benchmarks.md.
+import { benchCliffs } from './cliffs.ts';
 import { benchLine } from './line.ts';
 import { benchWrites } from './writes.ts';
 
@@ -6,6 +7,7 @@ const EXIT_FAILED = 3;
 
 /** Each gets the rest of the arguments, and tells whether everything that must hold did. */
 const BENCHES: ReadonlyMap<string, (args: readonly string[]) => Promise<boolean>> = new Map([
+  ['cliffs', benchCliffs],
   ['line', benchLine],
   ['writes', benchWrites],
 ]);

@@ -1,0 +1,84 @@
+// What the benchmark `cliffs` has measured, as Markdown: each step at a size and at its double, how it grew, and whether
+// that is linear.
+import { markdownTable } from './markdown-table.ts';
+
+/** How much more processor time twice the size may take: linear is 2, and collecting garbage adds some. */
+export const GROWTH_MAX = 2.6;
+/** Below this, growth says more about the machine than about the work. */
+const CPU_SECONDS_MIN = 0.5;
+
+/** What one step cost at one size; undefined where it did not get through within the limit. */
+export interface Cost {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  /** The longest time in which nothing else had a turn. */
+  readonly stallSeconds: number;
+}
+
+export interface MeasuredStep {
+  readonly step: string;
+  /** At the first size, and at its double. */
+  readonly costs: readonly [Cost | undefined, Cost | undefined];
+}
+
+export interface MeasuredCase {
+  readonly name: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly sizes: readonly [number, number];
+  readonly steps: readonly MeasuredStep[];
+  /** What went wrong besides taking too long. */
+  readonly failures: readonly string[];
+}
+
+export interface CliffReport {
+  readonly text: string;
+  readonly isLinear: boolean;
+}
+
+/** Returns the report on all cases. `limitSeconds` is how long a case might take at one size. */
+export function cliffReport(
+  cases: readonly MeasuredCase[],
+  { machine, limitSeconds }: { readonly machine: string; readonly limitSeconds: number },
+): CliffReport {
+  const head = ['case', 'step', 'size', 's', 'CPU, s', 'longest stall, s', 'CPU growth', 'verdict'];
+  const rows = cases.flatMap((each) => each.steps.flatMap((step) => rowsOf(each, step, limitSeconds)));
+  const failures = cases.flatMap(({ name, failures }) => failures.map((failure) => `**${name}: ${failure}**`));
+  const titles = cases.map(({ name, title, unit }) => `- ${name}: ${title}. The size counts ${unit}.`);
+  const isLinear = failures.length === 0 && cases.every(({ steps }) => steps.every((step) => isFine(verdictOf(step))));
+  const text = [`${machine}. A case might take ${limitSeconds} s.`, titles.join('\n'), markdownTable(head, rows)];
+  return { text: [...text, ...failures].join('\n\n'), isLinear };
+}
+
+/** Returns how the processor time grew, or NaN where one of the two is missing. */
+export function growthOf({ costs: [first, second] }: MeasuredStep): number {
+  return (second?.cpuSeconds ?? Number.NaN) / Math.max(first?.cpuSeconds ?? Number.NaN, 0.001);
+}
+
+export type Verdict = 'linear' | 'small' | 'NOT LINEAR' | 'TOO LONG';
+
+/** Returns whether a step grows in line with its size. */
+export function verdictOf(step: MeasuredStep): Verdict {
+  const [first, second] = step.costs;
+  if (first === undefined || second === undefined) return 'TOO LONG';
+  if (second.cpuSeconds < CPU_SECONDS_MIN) return 'small';
+  return growthOf(step) <= GROWTH_MAX ? 'linear' : 'NOT LINEAR';
+}
+
+function isFine(verdict: Verdict): boolean {
+  return verdict === 'linear' || verdict === 'small';
+}
+
+function rowsOf({ name, sizes }: MeasuredCase, step: MeasuredStep, limitSeconds: number): string[][] {
+  const growth = growthOf(step);
+  const said = [Number.isNaN(growth) ? '–' : `× ${growth.toFixed(2)}`, verdictOf(step)];
+  return step.costs.map((cost, at) => {
+    const size = (sizes[at] ?? 0).toLocaleString('en');
+    const numbers = cost === undefined ? [`over ${limitSeconds}`, '–', '–'] : cellsOf(cost);
+    return [name, step.step, size, ...numbers, ...(at === 1 ? said : ['', ''])];
+  });
+}
+
+function cellsOf({ seconds, cpuSeconds, stallSeconds }: Cost): string[] {
+  return [seconds, cpuSeconds, stallSeconds].map((value) => value.toFixed(2));
+}
