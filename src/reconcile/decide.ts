@@ -60,7 +60,7 @@ export interface World {
   readonly lastCheck: CheckEnd | undefined;
   /** A server whose name differs from its own in case only and that has to be gone before this one begins. */
   readonly otherSpelling: (row: ServerRow) => string | undefined;
-  /** The first server that has to be done before this one, if any is not. */
+  /** A server that has to be done before this one, if any is not. */
   readonly unmetDependency: (row: ServerRow) => string | undefined;
   /** The first server that still needs this one, if any does. */
   readonly holdingUp: (row: ServerRow) => string | undefined;

@@ -1,4 +1,5 @@
 // Deleting in reverse order: who still needs a server that nobody wants. docs/concepts.md, dependencies.
+import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/recorded.ts';
 import type { Spec } from '../model/spec.ts';
 
@@ -15,7 +16,7 @@ export function firstHolder(
     const row = dependent === name ? undefined : rowOf(dependent);
     const specs = row === undefined ? [] : specsInUse(row);
     if (specs.length === 0) continue;
-    if (row?.wanted !== null || specs.some(({ dependsOn }) => dependsOn.includes(name))) return dependent;
+    if (row?.wanted !== null || specs.some(({ dependsOn }) => includesSorted(dependsOn, name))) return dependent;
   }
   return undefined;
 }
@@ -23,4 +24,16 @@ export function firstHolder(
 /** Returns what is applied to a server, and what an action that runs is bringing about. */
 export function specsInUse({ applied, action }: ServerRow): readonly Spec[] {
   return [applied, action?.spec].filter((spec) => spec != null);
+}
+
+/** Whether sorted names hold one, in as many looks as their number has binary digits: they may be thousands. */
+function includesSorted(names: readonly string[], name: string): boolean {
+  let first = 0;
+  let end = names.length;
+  while (first < end) {
+    const middle = (first + end) >>> 1;
+    if (compareNames(names[middle] ?? '', name) < 0) first = middle + 1;
+    else end = middle;
+  }
+  return names[first] === name;
 }

@@ -54,6 +54,8 @@ export class Reconciler {
   readonly #checks: FreshChecks;
   /** Answers that no row has taken in yet. */
   readonly #ended = new Map<string, Ended>();
+  /** Instances of which a server was forgotten: the last one takes the instance with it. */
+  readonly #thinned = new Set<string>();
   /** Why each server is being looked at, for the log: the operation that changed its row last. */
   readonly #operations = new Map<string, string>();
   readonly #errors: RepeatedErrors;
@@ -135,8 +137,10 @@ export class Reconciler {
     if (after === row) return;
     this.#logStep(name, row, after);
     this.#wakeAround(name, [row, after ?? undefined]);
+    if (after !== null) return;
+    this.#thinned.add(row.instance);
     // Where this fails, the next pass finds no row and tries it again.
-    if (after === null) await this.#forgetEmptied();
+    await this.#forgetEmptied();
   }
 
   #step(name: string, row: ServerRow): Step {
@@ -200,8 +204,14 @@ export class Reconciler {
   /** The last server of an instance that no commit wants takes the instance with it. */
   async #forgetEmptied(): Promise<void> {
     const { ledger } = this.#options;
-    const emptied = [...ledger.list('leaving')].filter(([name]) => ledger.index.serversOf(name).length === 0);
-    await ledger.commit(emptied.map(([name, expected]) => ({ kind: 'leaving', name, value: null, expected })));
+    for (const name of this.#thinned) if (ledger.index.hasServers(name)) this.#thinned.delete(name);
+    const emptied = [...this.#thinned];
+    const changes = emptied.flatMap((name): Change[] => {
+      const expected = ledger.read('leaving', name);
+      return expected === undefined ? [] : [{ kind: 'leaving', name, value: null, expected }];
+    });
+    await ledger.commit(changes);
+    for (const name of emptied) this.#thinned.delete(name);
   }
 
   #logStep(server: string, { state: from }: ServerRow, after: ServerRow | null): void {

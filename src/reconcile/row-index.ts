@@ -65,7 +65,12 @@ export class RowIndex {
     return this.#removals.all();
   }
 
-  /** Names of the recorded servers of an instance, sorted. */
+  /** Whether a recorded server belongs to an instance. */
+  hasServers(instance: string): boolean {
+    return this.#instances.of(instance).size > 0;
+  }
+
+  /** Names of the recorded servers of an instance, sorted: a walk over all of them. */
   serversOf(instance: string): readonly string[] {
     return [...this.#instances.of(instance)].sort(compareNames);
   }

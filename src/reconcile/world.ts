@@ -41,7 +41,8 @@ export function worldOf(name: string, around: Surroundings): World {
     otherSpelling: (row) => otherSpelling(name, row, ledger),
     providerFor: (row) => responsibleProvider(registry, row),
     lostActionEnds: (action) => lostActionEnds(name, action, around),
-    unmetDependency: (row) => row.wanted?.dependsOn.find((server) => !isUp(ledger.server(server))),
+    // The last one: servers come up in order, so whoever waited for the first would be woken once for each of them.
+    unmetDependency: (row) => row.wanted?.dependsOn.findLast((server) => !isUp(ledger.server(server))),
     holdingUp: () => firstHolder(name, holders(name, ledger), (server) => ledger.server(server)),
     stoppedUntil: stoppedUntil(name, around),
     failedBefore: (row) => failedBefore(row, ledger),

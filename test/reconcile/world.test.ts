@@ -128,7 +128,8 @@ describe('what is around a server', () => {
     const b = rowIn('drifted');
     expect((await worldIn({ a, b, c: rowIn('done') })).unmetDependency(needy)).toBeUndefined();
     expect((await worldIn({ a, b })).unmetDependency(needy)).toBe('c');
-    expect((await worldIn({ a, b: rowIn('updating'), c: rowIn('failed') })).unmetDependency(needy)).toBe('b');
+    expect((await worldIn({ a, b: rowIn('updating'), c: rowIn('failed') })).unmetDependency(needy)).toBe('c');
+    expect((await worldIn({ a, b: rowIn('updating'), c: rowIn('done') })).unmetDependency(needy)).toBe('b');
     expect((await worldIn({})).unmetDependency(rowIn('marked for delete', { wanted: null }))).toBeUndefined();
   });
 
