@@ -21,6 +21,11 @@ export class Ledger {
     return this.#store.journalBytes;
   }
 
+  /** What all rows take in the store. */
+  get rowBytes(): number {
+    return this.#store.rowBytes;
+  }
+
   server(name: string): ServerRow | undefined {
     return this.#store.read('server', name);
   }

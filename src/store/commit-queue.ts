@@ -7,9 +7,9 @@ import { encodeRow, type Tables } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 
 const WAITING_MAX = 10_000;
-/** Characters of JSON. One commit may be larger than a group should be. */
+/** Characters of JSON. One commit may be larger than a group should be: it may touch every row. */
 const GROUP_LENGTH_MAX = 16 * 1024 * 1024;
-const COMMIT_LENGTH_MAX = 256 * 1024 * 1024;
+const COMMIT_LENGTH_MAX = 1536 * 1024 * 1024;
 
 /** A commit, with the words in which it will be written. */
 export interface WaitingCommit {

@@ -7,7 +7,7 @@ import type { Logger } from '../log.ts';
 import type { Files } from './files.ts';
 import { Journal } from './journal.ts';
 import { journalPath, readStoreFiles, snapshotPath } from './read-store-files.ts';
-import { encodeGroup } from './replay.ts';
+import { encodeParts } from './replay.ts';
 import { writeSnapshot } from './snapshot-file.ts';
 import type { StoreDocument } from './store-document.ts';
 import { StoreError } from './store-error.ts';
@@ -16,19 +16,23 @@ export interface AdapterOptions {
   readonly files: Files;
   readonly directory: string;
   readonly log: Logger | undefined;
+  /** About how many characters of JSON a record of the journal has at most. */
+  readonly recordLength: number;
 }
 
 export class JournalAdapter {
   readonly #files: Files;
   readonly #log: Logger | undefined;
   readonly #directory: string;
+  readonly #recordLength: number;
   #journal: Journal | undefined;
   #snapshotBytes = 0;
 
-  constructor({ files, directory, log }: AdapterOptions) {
+  constructor({ files, directory, log, recordLength }: AdapterOptions) {
     this.#files = files;
     this.#log = log;
     this.#directory = directory;
+    this.#recordLength = recordLength;
   }
 
   /** Returns the document as of the last durable commit. Throws StoreError where the files are damaged or do not fit. */
@@ -53,7 +57,7 @@ export class JournalAdapter {
 
   /** Adds one group of commits and resolves with the bytes it took, once they are durable. */
   append(sequence: number, rows: readonly string[]): Promise<number> {
-    return this.#opened().append(encodeGroup(sequence, rows));
+    return this.#opened().append(encodeParts(sequence, rows, this.#recordLength));
   }
 
   get journalLength(): number {

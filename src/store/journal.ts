@@ -7,8 +7,8 @@ import { StoreError } from './store-error.ts';
 
 export const JOURNAL_FORMAT = 'treeline-journal';
 export const JOURNAL_VERSION = 1;
-/** Only reached where compaction keeps failing. */
-export const JOURNAL_BYTES_MAX = 2 ** 30;
+/** What Node reads of a file at once. Only reached where compaction keeps failing. */
+export const JOURNAL_BYTES_MAX = 2 ** 31 - 1;
 
 export class Journal {
   readonly #files: Files;
@@ -55,26 +55,32 @@ export class Journal {
   }
 
   /**
-   * Adds one record and resolves with its length once it is durable. Where it throws, the record is not there, now or
-   * after a restart, unless cutting it off failed too and the machine stops before the next call.
+   * Adds the records of one group and resolves with their length once all are durable. Where it throws, none of them is
+   * there, now or after a restart, unless cutting them off failed too and the machine stops before the next call.
    */
-  async append(json: string): Promise<number> {
-    const frame = encodeFrame(json);
-    if (this.#length + frame.length > JOURNAL_BYTES_MAX) {
-      throw new StoreError(
-        `the journal would grow beyond ${JOURNAL_BYTES_MAX} bytes, for no snapshot could be written`,
-      );
-    }
+  async append(records: Iterable<string>): Promise<number> {
     await this.#mend();
     this.#hasLeftovers = true;
+    let bytes = 0;
     try {
-      await this.#file.append(frame);
-      await this.#file.sync();
+      for (const json of records) bytes += await this.#appendRecord(encodeFrame(json), bytes);
     } catch (error) {
       await this.#cutOff(error);
     }
     this.#hasLeftovers = false;
-    this.#length += frame.length;
+    this.#length += bytes;
+    return bytes;
+  }
+
+  /** Each is durable before the next one begins: after a crash a bad record is the last one. */
+  async #appendRecord(frame: Buffer, before: number): Promise<number> {
+    if (this.#length + before + frame.length > JOURNAL_BYTES_MAX) {
+      throw new StoreError(
+        `the journal would grow beyond ${JOURNAL_BYTES_MAX} bytes, for no snapshot could be written`,
+      );
+    }
+    await this.#file.append(frame);
+    await this.#file.sync();
     return frame.length;
   }
 

@@ -7,14 +7,19 @@ import { invariant } from '../model/invariant.ts';
 import type { RowKind, Rows } from '../model/recorded.ts';
 import { CommitQueue, decide, keyOf, type WaitingCommit } from './commit-queue.ts';
 import { diskFiles, type Files, makeDirectory } from './files.ts';
+import { JOURNAL_BYTES_MAX } from './journal.ts';
 import { JournalAdapter } from './journal-adapter.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
+import { RowBytes } from './row-bytes.ts';
 import type { Change, Store } from './store.ts';
 import { emptyStoreDocument, type StoreDocument, setRow } from './store-document.ts';
 import { reasonOf, StoreError } from './store-error.ts';
 
 /** A journal below this is never worth a snapshot. */
 const COMPACTION_BYTES = 4 * 1024 * 1024;
+/** Beyond this a snapshot is written however large it is, so that the journal never comes near its limit. */
+const JOURNAL_BYTES_LARGE = JOURNAL_BYTES_MAX / 4;
+const RECORD_LENGTH = 16 * 1024 * 1024;
 
 export interface LowdbStoreOptions {
   readonly log?: Logger;
@@ -22,6 +27,10 @@ export interface LowdbStoreOptions {
   readonly files?: Files;
   /** How long the journal may become before a snapshot is considered. */
   readonly compactionBytes?: number;
+  /** From which length on it is written anew, however large the snapshot. */
+  readonly journalBytesLarge?: number;
+  /** About how many characters of JSON a record of the journal has at most; a larger group of commits takes several. */
+  readonly recordLength?: number;
 }
 
 /**
@@ -30,10 +39,11 @@ export interface LowdbStoreOptions {
  */
 export async function createLowdbStore(directory: string, options: LowdbStoreOptions = {}): Promise<Store> {
   const { files = diskFiles, log, compactionBytes = COMPACTION_BYTES } = options;
+  const { journalBytesLarge = JOURNAL_BYTES_LARGE, recordLength = RECORD_LENGTH } = options;
   const path = resolve(directory);
   await makeDirectory(path);
   const lock = await lockDirectory(path);
-  const adapter = new JournalAdapter({ files, directory: path, log });
+  const adapter = new JournalAdapter({ files, directory: path, log, recordLength });
   const database = new Low<StoreDocument>(adapter, emptyStoreDocument());
   try {
     await database.read();
@@ -42,7 +52,7 @@ export async function createLowdbStore(directory: string, options: LowdbStoreOpt
     await lock.release();
     throw error;
   }
-  return new LowdbStore({ path, adapter, database, lock, log, compactionBytes });
+  return new LowdbStore({ path, adapter, database, lock, log, compactionBytes, journalBytesLarge });
 }
 
 interface Parts {
@@ -52,11 +62,13 @@ interface Parts {
   readonly lock: DirectoryLock;
   readonly log: Logger | undefined;
   readonly compactionBytes: number;
+  readonly journalBytesLarge: number;
 }
 
 class LowdbStore implements Store {
   readonly #parts: Parts;
   readonly #queue = new CommitQueue();
+  readonly #rowBytes: RowBytes;
   #journalBytes = 0;
   /** Raised when a snapshot failed, so that not every commit tries again. */
   #compactionBytes: number;
@@ -68,10 +80,15 @@ class LowdbStore implements Store {
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#compactionBytes = parts.compactionBytes;
+    this.#rowBytes = new RowBytes(parts.database.data.tables);
   }
 
   get journalBytes(): number {
     return this.#journalBytes;
+  }
+
+  get rowBytes(): number {
+    return this.#rowBytes.total;
   }
 
   read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined {
@@ -147,16 +164,20 @@ class LowdbStore implements Store {
       sequence,
       accepted.flatMap(({ rows }) => rows),
     );
-    for (const { changes } of accepted) {
-      for (const change of changes) setRow(this.#document.tables, change);
+    for (const { changes, rows } of accepted) {
+      for (const [index, change] of changes.entries()) {
+        setRow(this.#document.tables, change);
+        this.#rowBytes.set(change.kind, change.name, change.value === null ? null : (rows[index] ?? null));
+      }
     }
     this.#document.sequence = sequence;
   }
 
   async #compactIfDue(): Promise<void> {
-    const { adapter, database, compactionBytes, log, path } = this.#parts;
+    const { adapter, database, compactionBytes, journalBytesLarge, log, path } = this.#parts;
     const { journalLength, snapshotLength } = adapter;
-    if (journalLength <= this.#compactionBytes || journalLength <= 2 * snapshotLength) return;
+    if (journalLength <= this.#compactionBytes) return;
+    if (journalLength <= Math.min(2 * snapshotLength, journalBytesLarge)) return;
     try {
       await database.write();
       this.#compactionBytes = compactionBytes;

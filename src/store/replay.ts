@@ -30,9 +30,11 @@ export function replayJournal(journal: JournalFile, document: StoreDocument): Re
         'the two is from another time. If a restore was interrupted, run it again; else restore a backup.',
     );
   }
-  let at = end;
+  let length = end;
   let last = after;
-  for (; at < journal.bytes.length; last++) {
+  /** The first records of a group whose last one was not met yet. A crash may have come before that: then none counts. */
+  let parts: Group[] = [];
+  for (let at = end; at < journal.bytes.length; ) {
     const frame = frameAt(journal.bytes, at);
     if (frame === undefined) {
       if (isFollowedByFrame(journal.bytes, at)) throw damaged(journal, at);
@@ -41,10 +43,16 @@ export function replayJournal(journal: JournalFile, document: StoreDocument): Re
     const group = decodeGroup(document, frame.value);
     if (group === undefined) throw newer(journal, `a record it does not know, at byte ${at}`);
     if (group.sequence !== last + 1) throw damaged(journal, at);
-    applyGroup(document, group);
     at = frame.end;
+    parts.push(group);
+    if (group.continues) continue;
+    for (const part of parts) applyRows(document, part);
+    parts = [];
+    document.sequence = Math.max(document.sequence, group.sequence);
+    last = group.sequence;
+    length = at;
   }
-  return { length: at, last };
+  return { length, last };
 }
 
 /** Returns the JSON of one record: the number of a group of commits, and its rows as {@link encodeRow} wrote them. */
@@ -52,8 +60,28 @@ export function encodeGroup(sequence: number, rows: readonly string[]): string {
   return `{"sequence":${sequence},"rows":[${rows.join(',')}]}`;
 }
 
+/**
+ * Returns the JSON of the records that hold a group together, each of about `lengthMax` characters or of one row: no
+ * text can hold a whole large estate. All but the last say that another follows.
+ */
+export function* encodeParts(sequence: number, rows: readonly string[], lengthMax: number): Generator<string> {
+  let start = 0;
+  let length = 0;
+  for (const [index, row] of rows.entries()) {
+    if (index > start && length + row.length > lengthMax) {
+      yield `{"sequence":${sequence},"continues":true,"rows":[${rows.slice(start, index).join(',')}]}`;
+      start = index;
+      length = 0;
+    }
+    length += row.length;
+  }
+  yield encodeGroup(sequence, start === 0 ? rows : rows.slice(start));
+}
+
 interface Group {
   readonly sequence: number;
+  /** The next record goes on with the same group. */
+  readonly continues: boolean;
   readonly rows: readonly Row[];
 }
 
@@ -65,13 +93,12 @@ function decodeGroup({ tables }: StoreDocument, value: unknown): Group | undefin
     if (row === undefined) return undefined;
     rows.push(row);
   }
-  return { sequence: value.sequence, rows };
+  return { sequence: value.sequence, continues: value.continues === true, rows };
 }
 
-function applyGroup(document: StoreDocument, { sequence, rows }: Group): void {
+function applyRows(document: StoreDocument, { sequence, rows }: Group): void {
   if (sequence <= document.sequence) return;
   for (const row of rows) setRow(document.tables, row);
-  document.sequence = sequence;
 }
 
 function readHead(journal: JournalFile): { after: number; end: number } {

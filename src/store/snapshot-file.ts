@@ -18,7 +18,8 @@ import { StoreError } from './store-error.ts';
 const FORMAT = 'treeline-snapshot';
 const VERSION = 1;
 const SLICE_BYTES = 256 * 1024;
-export const SNAPSHOT_BYTES_MAX = 2 ** 30;
+/** What Node reads of a file at once: twice of what src/estate/room.ts lets an estate grow to. */
+export const SNAPSHOT_BYTES_MAX = 2 ** 31 - 1;
 
 export interface LoadedSnapshot {
   readonly document: StoreDocument;

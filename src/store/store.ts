@@ -33,6 +33,9 @@ export interface Store {
   /** Bytes that commits have made durable since this process opened the store; for metrics. */
   readonly journalBytes: number;
 
+  /** Bytes that all rows take at present, in a snapshot of them; see src/estate/room.ts. */
+  readonly rowBytes: number;
+
   /** Waits for commits under way and lets go of the store. Later commits are refused. */
   close(): Promise<void>;
 }

@@ -184,6 +184,20 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect(store.journalBytes).toBeGreaterThan(1000);
     });
 
+    it('counts the bytes of its rows, whatever they were before', async () => {
+      await store.commit([writeText('a', 'x'.repeat(1000)), writeText('b', 'y'.repeat(1000))]);
+      const both = store.rowBytes;
+      expect(both).toBeGreaterThan(2000);
+      await store.commit([writeText('b', 'y', store.read('node', 'b'))]);
+      const [expected, after] = [store.read('node', 'a'), store.rowBytes];
+      expect(after).toBe(both - 999);
+      await store.commit([{ kind: 'node', name: 'a', value: null, expected }]);
+      expect(store.rowBytes).toBeLessThan(after - 1000);
+      const left = store.rowBytes;
+      await reopen();
+      expect(store.rowBytes).toBe(left);
+    });
+
     it('waits for commits under way when it is closed, and refuses later ones', async () => {
       const commit = store.commit([writeText('a', 'one')]);
       await Promise.all([store.close(), store.close()]);

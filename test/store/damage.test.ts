@@ -79,6 +79,22 @@ describe('a torn tail', () => {
     }
   });
 
+  it('is cut off with all records of its commit, at every byte of each', async () => {
+    await commitTexts(['a', 'b']);
+    const store = await createLowdbStore(directory, { recordLength: 1 });
+    await store.commit(['c', 'd', 'e'].map((text) => writeText(text, text)));
+    await store.close();
+    const whole = readFileSync(journal);
+    const [, , , start = 0, ...others] = bordersOf(journal);
+    expect(others).toHaveLength(3);
+    for (let length = start; length < whole.length; length++) {
+      writeFileSync(journal, whole.subarray(0, length));
+      expect(await namesFound()).toEqual(['a', 'b']);
+    }
+    writeFileSync(journal, whole);
+    expect(await namesFound()).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
   it.each([
     ['zeros', Buffer.alloc(5000)],
     ['noise', Buffer.from(Array.from({ length: 3000 }, (_, index) => (index * 7919) % 256))],

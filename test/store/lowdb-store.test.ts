@@ -13,15 +13,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { createLowdbStore } from '../../src/store/lowdb-store.ts';
+import { createLowdbStore, type LowdbStoreOptions } from '../../src/store/lowdb-store.ts';
 import { describeStore } from '../contract/store.ts';
 import { textRow, writeText } from '../support/rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 describeStore('lowdb', async () => placeOf({}));
 describeStore('lowdb, with a snapshot after almost every commit', async () => placeOf({ compactionBytes: 100 }));
+describeStore('lowdb, with a record for every row', async () => placeOf({ recordLength: 1 }));
 
-function placeOf(options: { compactionBytes?: number }) {
+function placeOf(options: LowdbStoreOptions) {
   const directory = mkdtempSync(join(tmpdir(), 'treeline-'));
   return {
     open: () => createLowdbStore(join(directory, 'state'), options),
@@ -68,6 +69,19 @@ describe('files', () => {
 });
 
 describe('compaction', () => {
+  it('comes in time also where the snapshot is larger than the journal may become', async () => {
+    const directory = temporaryDirectory();
+    const options = { compactionBytes: 1_000, journalBytesLarge: 5_000 };
+    const store = await createLowdbStore(directory, options);
+    await store.commit([writeText('large', 'x'.repeat(20_000))]);
+    for (let round = 0; round < 60; round++) {
+      await store.commit([writeText('a', String(round).padStart(500, '0'), store.read('node', 'a'))]);
+    }
+    await store.close();
+    expect(statSync(join(directory, 'snapshot')).size).toBeGreaterThan(20_000);
+    expect(statSync(join(directory, 'journal')).size).toBeLessThan(6_000);
+  });
+
   it('keeps the journal in proportion to the rows', async () => {
     const directory = temporaryDirectory();
     const store = await createLowdbStore(directory, { compactionBytes: 10_000 });

@@ -8,16 +8,25 @@ export type MemoryRows = Map<RowKind, Map<string, Rows[RowKind]>>;
 
 export class MemoryStore implements Store {
   readonly #rows: MemoryRows;
+  /** By kind and name. */
+  readonly #bytes = new Map<string, number>();
   #journalBytes = 0;
+  #rowBytes = 0;
   #isClosed = false;
   #last: Promise<void> = Promise.resolve();
 
   constructor(rows: MemoryRows = new Map()) {
     this.#rows = rows;
+    for (const [kind, named] of rows) for (const [name, value] of named) this.#count(kind, name, value);
+    this.#journalBytes = 0;
   }
 
   get journalBytes(): number {
     return this.#journalBytes;
+  }
+
+  get rowBytes(): number {
+    return this.#rowBytes;
   }
 
   read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined {
@@ -48,13 +57,23 @@ export class MemoryStore implements Store {
       throw new ServiceError('conflict', `the row "${name}" was changed meanwhile`);
     }
     for (const { kind, name, value } of changes) this.#put(kind, name, value);
-    this.#journalBytes += JSON.stringify(changes).length;
   }
 
   #put(kind: RowKind, name: string, value: Rows[RowKind] | null): void {
     const rows = this.#rows.get(kind) ?? new Map<string, Rows[RowKind]>();
+    this.#count(kind, name, value);
     this.#rows.set(kind, rows);
     if (value === null) rows.delete(name);
     else rows.set(name, value);
+  }
+
+  /** As a journal would write it. */
+  #count(kind: RowKind, name: string, value: Rows[RowKind] | null): void {
+    const key = `${kind}/${name}`;
+    const written = JSON.stringify([kind, name, value]).length;
+    const bytes = value === null ? 0 : written;
+    this.#journalBytes += written;
+    this.#rowBytes += bytes - (this.#bytes.get(key) ?? 0);
+    this.#bytes.set(key, bytes);
   }
 }
