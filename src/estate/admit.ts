@@ -3,6 +3,7 @@
 import type { Problem } from '../model/problem.ts';
 import { type DeletionFacts, type HeldDeletes, isSameJudgement, type Judgement, judgeDeletions } from './deletions.ts';
 import type { Standing } from './estate.ts';
+import { roomRefusals } from './room.ts';
 import { type Alliance, type Refusal, Round } from './round.ts';
 import type { Unit } from './unit.ts';
 
@@ -20,12 +21,19 @@ export interface Safety {
   readonly deletions: DeletionFacts;
   /** Keys of units whose protection a commit between the one in force and this one has lifted. */
   readonly unprotected: ReadonlySet<string>;
+  /** What all rows take in the store; 0 if left out. */
+  readonly recordedBytes?: number;
 }
 
 /** Returns which instances are in force after this commit. `candidates` are all of them, sound or not. */
 export function admitInstances(candidates: ReadonlyMap<string, Unit>, standing: Standing, safety?: Safety): Admission {
   const round = new Round(candidates, standing);
-  const refusals = (): readonly Refusal[] => [...round.refusals(), ...round.strandedHandOvers(candidates)];
+  const recorded = { standing, bytes: safety?.recordedBytes ?? 0 };
+  const refusals = (): readonly Refusal[] => {
+    const refused = [...round.refusals(), ...round.strandedHandOvers(candidates)];
+    // Only when the rest is settled: who is refused for something else needs no room.
+    return refused.length > 0 ? refused : roomRefusals(round.result().units, recorded);
+  };
   const problems = narrow(round, refusals);
   if (safety === undefined) return { ...round.result(), problems, ...UNJUDGED };
   problems.push(...narrow(round, () => [...refusals(), ...round.protectedLosses(safety.unprotected)]));

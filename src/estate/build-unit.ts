@@ -12,6 +12,7 @@ import { affecting, isError, type Problem } from '../model/problem.ts';
 import type { WantedServer } from '../model/spec.ts';
 import { didYouMean } from '../model/suggest.ts';
 import { Draw } from './draw.ts';
+import { tooLarge } from './room.ts';
 import type { Unit } from './unit.ts';
 
 /** An object's name, which its path gives, and its file. */
@@ -70,7 +71,9 @@ function withServers(unit: Unit, expanded: readonly ExpandedServer[], { draw, ca
     problems.push(...resolved.problems);
   }
   const outside = expanded.flatMap((server) => server.outside.map((one) => ({ ...one, of: server.name })));
-  return { ...unit, servers, nodes, outside, problems };
+  const whole = { ...unit, servers, nodes, outside, problems };
+  const large = tooLarge(whole);
+  return large === undefined ? whole : { ...unit, problems: [...problems, large] };
 }
 
 function wantedServer(

@@ -36,6 +36,7 @@ export function safetyOf(
   const held = [...ledger.list('held')];
   return {
     unprotected: new Set(held.flatMap(([instance, { isLifted }]) => (isLifted ? [`instance/${instance}`] : []))),
+    recordedBytes: ledger.rowBytes,
     deletions: {
       limit: removalsMax(budget, ledger.list('server').size),
       recent: recent.size,
