@@ -47,6 +47,8 @@ export class Follower {
   /** How many reviews were asked for, and how many of them are through: one that failed is tried again. */
   #reviews: number;
   #reviewed = 0;
+  /** What all rows took when the newest commit was judged last. */
+  #judgedBytes = 0;
   #trouble = 'the repository was not read yet';
   #isStopping = false;
   /** Looks that failed, one after the other. */
@@ -133,7 +135,7 @@ export class Follower {
     if (recorded !== undefined && current.get() === undefined) await this.#resume(look);
     const head = await source.fetch(recorded?.commit ?? null);
     const reviews = this.#reviews;
-    const isReview = reviews !== this.#reviewed;
+    const isReview = reviews !== this.#reviewed || this.#hasMoreRoom();
     if (head.commit === this.#looked && !isReview) return;
     this.#looked = undefined;
     if (recorded === undefined) await this.#begin(head.commit, look);
@@ -141,6 +143,14 @@ export class Follower {
     await this.#judge(head.commit, { isReview, look });
     this.#looked = head.commit;
     this.#reviewed = reviews;
+    this.#judgedBytes = ledger.rowBytes;
+  }
+
+  /** An instance was refused for want of room, and since then rows went. */
+  #hasMoreRoom(): boolean {
+    const { ledger, current } = this.#options;
+    if (ledger.rowBytes >= this.#judgedBytes) return false;
+    return current.get()?.problems.some(({ code }) => code === 'no_room') ?? false;
   }
 
   async #judge(commit: string, { isReview, look }: { readonly isReview: boolean; readonly look: Look }): Promise<void> {

@@ -1,18 +1,15 @@
 // Takes an estate into force: everything that follows from it goes into one commit of the store; only then it is seen.
 import type { Clock } from '../clock.ts';
 import type { Estate, Standing } from '../estate/estate.ts';
-import { nodeOf } from '../estate/node-of.ts';
-import { explainRecord } from '../hiera/explain.ts';
-import { buildRecord } from '../hiera/record.ts';
 import type { Logger } from '../log.ts';
-import type { ExplainedRecord } from '../model/record.ts';
-import type { ServerRow } from '../model/recorded.ts';
 import type { CommitGate } from './commit-gate.ts';
 import type { CurrentEstate } from './current-estate.ts';
+import { farewellsOf } from './farewells.ts';
 import type { Ledger } from './ledger.ts';
 import { logProblems } from './log-problems.ts';
 import type { Reconciler } from './reconciler.ts';
 import { syncChanges } from './sync.ts';
+import { warnOfRoom } from './warn-of-room.ts';
 
 /** One look at the branch; its operation id goes through the log of everything that follows from it. */
 export interface Look {
@@ -45,10 +42,10 @@ export async function takeEstate(
   derived: Estate,
   { operation, log, before, last = before, newest, judge = () => derived }: Taking,
 ): Promise<void> {
-  const journalBytes = ledger.journalBytes;
+  const { journalBytes, rowBytes } = ledger;
   const { estate, changes } = await gate.exclusive(async () => {
     const judged = judge();
-    const farewell = (name: string, row: ServerRow): ExplainedRecord | null => farewellOf(last, name, row);
+    const farewell = farewellsOf(last);
     const wanted = syncChanges(ledger, { estate: judged, before, last, newest, now: clock.now(), farewell });
     await ledger.commit(wanted);
     current.set(judged);
@@ -62,12 +59,6 @@ export async function takeEstate(
   const counts = { ...estate.counts, servers: servers.length, journalBytes: ledger.journalBytes - journalBytes };
   log.info({ commit: estate.commit, ...counts, problems: estate.problems.length }, 'commit followed');
   logProblems(estate.problems, log);
+  warnOfRoom(estate, { before, bytesBefore: rowBytes }, log);
   for (const [instance, { reason, digest }] of estate.held) log.warn({ instance, digest, reason }, 'deletes are held');
-}
-
-/** The record of a server as the estate before had it, kept for as long as the server is still there. */
-function farewellOf(before: Standing | undefined, name: string, row: ServerRow): ExplainedRecord | null {
-  const node = before === undefined ? undefined : nodeOf(before, name);
-  if (node === undefined) return null;
-  return explainRecord(buildRecord(node, { outputs: row.outputs, updated: row.updated }));
 }

@@ -1,0 +1,92 @@
+// The store's room for servers: what does not fit is refused alone, comes in once it fits, and is announced before.
+import { describe, expect, it, test } from 'vitest';
+import type { Estate } from '../../src/estate/estate.ts';
+import { reservedBytes } from '../../src/estate/room.ts';
+import { createLog } from '../../src/log.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import { farewellsOf } from '../../src/reconcile/farewells.ts';
+import { warnOfRoom } from '../../src/reconcile/warn-of-room.ts';
+import { instanceFile, one, stacksRepository, TEMPLATES } from '../estate/stacks.ts';
+import { rowIn } from './build.ts';
+import { Core } from './core.ts';
+
+const FILES = { ...TEMPLATES, 'clients/A1.yaml': 'role: administrator\n' };
+
+/** Lets the store say that its rows take so much. */
+function pretendBytes(core: Core, bytes: number): void {
+  Object.defineProperty(core.store, 'rowBytes', { get: () => bytes, configurable: true });
+}
+
+test('what does not fit is Invalid, the others go on, and it comes in once rows are gone', async () => {
+  const core = new Core();
+  core.source.commit({ ...FILES, [instanceFile('a')]: one('web') });
+  await core.look();
+  pretendBytes(core, 2 ** 30);
+  core.source.commit({
+    [instanceFile('a')]: one('web').replace('needs: ""', 'needs: "", unused: x'),
+    [instanceFile('b')]: one('db'),
+  });
+  await core.look();
+  expect(core.reader.status('b')).toBe('Invalid');
+  expect(core.states()).toEqual({ web: 'done' });
+  expect(core.lines.map(({ code }) => code)).toContain('no_room');
+  await core.look();
+  expect(core.reader.status('b')).toBe('Invalid');
+  pretendBytes(core, 2 ** 20);
+  await core.look();
+  expect(core.reader.status('b')).toBe('Done');
+  expect(core.states()).toEqual({ db: 'done', web: 'done' });
+});
+
+test('without room servers are deleted all the same', async () => {
+  const core = new Core();
+  core.source.commit({ ...FILES, [instanceFile('a')]: one('web'), [instanceFile('b')]: one('db') });
+  await core.look();
+  pretendBytes(core, 2 ** 31);
+  core.source.commit({ [instanceFile('b')]: null });
+  await core.look();
+  expect(core.states()).toEqual({ web: 'done' });
+});
+
+describe('a warning', () => {
+  const repository = stacksRepository();
+  const names = Array.from({ length: 10 }, (_, each) => `i${each}`);
+  const estates = names.map((name) => repository.commit({ [instanceFile(name)]: one(`${name}-web`) }));
+  const largest = estates.at(-1) as Estate;
+  const taken = [...largest.units.values()].reduce((sum, unit) => sum + reservedBytes(unit), 0);
+
+  function warnings(limit: number): JsonMap[] {
+    const lines: JsonMap[] = [];
+    const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+    for (const [index, estate] of estates.entries()) {
+      warnOfRoom(estate, { before: estates[index - 1], bytesBefore: 0, limit }, log);
+    }
+    return lines;
+  }
+
+  it('comes at 75 % and at 90 %, once each', () => {
+    expect(warnings(taken * 2)).toEqual([]);
+    expect(warnings(taken * 1.01).map(({ percent }) => percent)).toEqual([79, 99]);
+    expect(warnings(taken * 1.2).map(({ percent, msg }) => [percent, msg])).toEqual([
+      [75, 'the room for servers becomes short; beyond the limit instances are refused'],
+    ]);
+  });
+});
+
+describe('the last records of one commit', () => {
+  it('are limited together; beyond, only what Treeline computes is kept', () => {
+    const repository = stacksRepository();
+    const before = repository.commit({
+      'types/common/global.yaml': `motd: ${'x'.repeat(1_000)}\n`,
+      [instanceFile('a')]: one('web'),
+      [instanceFile('b')]: one('db'),
+    });
+    const farewell = farewellsOf(before, 2_500);
+    const row = rowIn('done', { updated: '2026-11-20T10:00:00Z' });
+    expect(farewell('web', row)).toMatchObject({ name: { value: 'web' }, motd: { value: 'x'.repeat(1_000) } });
+    const second = farewell('db', row);
+    expect(Object.keys(second ?? {})).toEqual(['name', 'description', 'type', 'stackInstance', 'last_stack_update']);
+    expect(second).toMatchObject({ name: { value: 'db' }, stackInstance: { value: 'b' } });
+    expect(farewell('nobody', row)).toBeNull();
+  });
+});
