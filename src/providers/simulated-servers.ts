@@ -1,22 +1,20 @@
 // The servers that the simulated provider made, in a file of JSON lines: one line a change, so that a killed controller
-// loses none. At every start the file is written anew with one line a server.
-import {
-  closeSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+// loses none. At every start, and whenever it has doubled, the file is written anew with one line a server.
+import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isMap } from '../model/json.ts';
 import type { Properties } from '../model/objects.ts';
 
-/** Actions remembered for each server. */
-const ACTIONS_MAX = 100;
-const FILE_BYTES_MAX = 256 * 1024 * 1024;
+/** Actions remembered for each server. A call that is repeated is one of the last. */
+const ACTIONS_MAX = 20;
+/** Servers that are gone and whose actions are remembered all the same; the oldest are forgotten first. */
+const GONE_MAX = 10_000;
+/** What Node reads of a file at once. */
+const FILE_BYTES_MAX = 2 ** 31 - 1;
+/** A file below this is never worth writing anew. */
+const COMPACTION_BYTES = 4 * 1024 * 1024;
+const SLICE_LENGTH = 1024 * 1024;
+const NEWLINE = 10;
 
 interface Server {
   /** Null: it is gone, and only its actions are remembered. */
@@ -24,23 +22,33 @@ interface Server {
   readonly actions: readonly string[];
 }
 
+/** How much is remembered, for tests. */
+export interface MemoryLimits {
+  readonly goneMax?: number;
+  readonly compactionBytes?: number;
+}
+
 export class SimulatedServers {
   readonly #file: string;
-  readonly #servers: Map<string, Server>;
+  readonly #servers = new Map<string, Server>();
+  /** Those that are gone, the last one at the end. */
+  readonly #gone = new Map<string, Server>();
+  readonly #goneMax: number;
+  readonly #compactionBytes: number;
   #descriptor: number | undefined;
-  #length: number;
+  #length = 0;
+  /** From which length on the file is written anew. */
+  #compactAt = 0;
 
   /** Reads the file, or starts with none. Throws where a line other than the last one is damaged. */
-  constructor(file: string) {
+  constructor(file: string, { goneMax = GONE_MAX, compactionBytes = COMPACTION_BYTES }: MemoryLimits = {}) {
     this.#file = file;
+    this.#goneMax = goneMax;
+    this.#compactionBytes = compactionBytes;
     mkdirSync(dirname(file), { recursive: true });
-    this.#servers = replay(file);
-    for (const [name, { properties }] of this.#servers) if (properties === null) this.#servers.delete(name);
-    const text = [...this.#servers].map(([name, server]) => lineOf(name, server)).join('');
-    writeFileSync(`${file}.new`, text, { mode: 0o600 });
-    renameSync(`${file}.new`, file);
-    this.#descriptor = openSync(file, 'a');
-    this.#length = Buffer.byteLength(text);
+    for (const { name, server } of linesOf(file)) this.#keep(name, server);
+    this.#gone.clear();
+    this.#writeAnew();
   }
 
   /** Returns what a server has, or undefined where there is none. */
@@ -50,13 +58,14 @@ export class SimulatedServers {
 
   /** Tells whether an action has changed this server before. */
   hasSeen(name: string, action: string): boolean {
-    return this.#servers.get(name)?.actions.includes(action) ?? false;
+    return (this.#servers.get(name) ?? this.#gone.get(name))?.actions.includes(action) ?? false;
   }
 
   /** Makes, changes or (with null) removes a server. Where it throws, nothing has changed. */
   change(name: string, { action, properties }: { action: string; properties: Properties | null }): void {
     this.#append(Buffer.from(lineOf(name, { properties, actions: [action] })));
-    this.#servers.set(name, joined(this.#servers.get(name), { properties, actions: [action] }));
+    this.#keep(name, { properties, actions: [action] });
+    if (this.#length > this.#compactAt) this.#compact();
   }
 
   close(): void {
@@ -64,13 +73,53 @@ export class SimulatedServers {
     this.#descriptor = undefined;
   }
 
+  #keep(name: string, change: Server): void {
+    const server = joined(this.#servers.get(name) ?? this.#gone.get(name), change);
+    this.#gone.delete(name);
+    if (server.properties !== null) {
+      this.#servers.set(name, server);
+      return;
+    }
+    this.#servers.delete(name);
+    this.#gone.set(name, server);
+    const [oldest] = this.#gone.keys();
+    if (this.#gone.size > this.#goneMax && oldest !== undefined) this.#gone.delete(oldest);
+  }
+
+  /** The change that asked for it is in the old file already, so a failure costs room and nothing else. */
+  #compact(): void {
+    try {
+      this.#writeAnew();
+    } catch {
+      this.#compactAt = this.#length + this.#compactionBytes;
+    }
+  }
+
+  /** Writes the servers that are there to a file that takes the old one's place. Where it throws, the old one goes on. */
+  #writeAnew(): void {
+    const aside = `${this.#file}.new`;
+    const descriptor = openSync(aside, 'w', 0o600);
+    let length = 0;
+    try {
+      for (const slice of slicesOf(this.#servers)) length += writeAll(descriptor, slice);
+      renameSync(aside, this.#file);
+    } catch (error) {
+      closeSync(descriptor);
+      throw error;
+    }
+    this.close();
+    this.#descriptor = descriptor;
+    this.#length = length;
+    this.#compactAt = Math.max(2 * length, this.#compactionBytes);
+  }
+
   #append(line: Buffer): void {
     if (this.#descriptor === undefined) throw new Error(`the simulated provider of ${this.#file} is closed`);
     if (this.#length + line.length > FILE_BYTES_MAX) {
-      throw new Error(`${this.#file} has reached ${FILE_BYTES_MAX} bytes; a restart makes it smaller`);
+      throw new Error(`${this.#file} would grow beyond ${FILE_BYTES_MAX} bytes; delete some of its servers`);
     }
     try {
-      for (let written = 0; written < line.length; ) written += writeSync(this.#descriptor, line, written);
+      writeAll(this.#descriptor, line, this.#length);
     } catch (error) {
       // Half a line would spoil the next one.
       ftruncateSync(this.#descriptor, this.#length);
@@ -80,22 +129,44 @@ export class SimulatedServers {
   }
 }
 
-function replay(file: string): Map<string, Server> {
-  const servers = new Map<string, Server>();
-  const lines = readText(file).split('\n');
-  // What follows the last line break was never finished.
-  for (const [index, line] of lines.slice(0, -1).entries()) {
-    const { name, server } = parseLine(line) ?? refuse(file, { line: index + 1, text: line });
-    servers.set(name, joined(servers.get(name), server));
+/** Writes all of `bytes`, from `position` on or where the last write ended, and returns their number. */
+function writeAll(descriptor: number, bytes: Buffer, position?: number): number {
+  for (let written = 0; written < bytes.length; ) {
+    const at = position === undefined ? undefined : position + written;
+    written += writeSync(descriptor, bytes, written, bytes.length - written, at);
   }
-  return servers;
+  return bytes.length;
 }
 
-function readText(file: string): string {
+function* slicesOf(servers: ReadonlyMap<string, Server>): Generator<Buffer> {
+  let slice = '';
+  for (const [name, server] of servers) {
+    slice += lineOf(name, server);
+    if (slice.length < SLICE_LENGTH) continue;
+    yield Buffer.from(slice);
+    slice = '';
+  }
+  yield Buffer.from(slice);
+}
+
+/** What follows the last line break was never finished. */
+function* linesOf(file: string): Generator<{ name: string; server: Server }> {
+  const bytes = readBytes(file);
+  let start = 0;
+  for (let line = 1; ; line += 1) {
+    const end = bytes.indexOf(NEWLINE, start);
+    if (end === -1) return;
+    const text = bytes.toString('utf8', start, end);
+    yield parseLine(text) ?? refuse(file, { line, text });
+    start = end + 1;
+  }
+}
+
+function readBytes(file: string): Buffer {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return Buffer.alloc(0);
     throw error;
   }
 }

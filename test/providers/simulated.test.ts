@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import {
   type SimulatedOptions,
   type SimulatedProvider,
 } from '../../src/providers/simulated.ts';
+import { SimulatedServers } from '../../src/providers/simulated-servers.ts';
 import { describeProvider } from '../contract/provider.ts';
 import { callOf } from '../support/calls.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -232,6 +233,40 @@ describe('the file', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(await perform(reopened, { operation: 'check' })).toMatchObject({ observed: { round: '149' } });
     await reopened.close();
+  });
+
+  it('is written anew while the provider works, and forgets who is gone', () => {
+    const file = join(temporaryDirectory(), 'simulated.json');
+    const servers = new SimulatedServers(file, { goneMax: 5, compactionBytes: 2_000 });
+    servers.change('stays', { action: 'c-stays', properties: { size: 'small' } });
+    for (let round = 0; round < 500; round++) {
+      servers.change(`web-${round}`, { action: `c-${round}`, properties: { size: 'x'.repeat(50) } });
+      servers.change(`web-${round}`, { action: `d-${round}`, properties: null });
+      expect(statSync(file).size).toBeLessThan(2_500);
+    }
+    expect(servers.hasSeen('web-499', 'c-499') && servers.hasSeen('web-495', 'd-495')).toBe(true);
+    expect(servers.hasSeen('web-494', 'd-494')).toBe(false);
+    expect(servers.find('stays')).toEqual({ size: 'small' });
+    servers.close();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const reopened = new SimulatedServers(file);
+    expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(1);
+    expect(reopened.hasSeen('stays', 'c-stays')).toBe(true);
+    reopened.close();
+  });
+
+  it('stays as it is where it cannot be written anew, and the change counts', () => {
+    const file = join(temporaryDirectory(), 'simulated.json');
+    const servers = new SimulatedServers(file, { compactionBytes: 500 });
+    mkdirSync(`${file}.new`);
+    for (let round = 0; round < 50; round++) {
+      servers.change('web', { action: `u-${round}`, properties: { round: `${round}` } });
+    }
+    servers.close();
+    rmdirSync(`${file}.new`);
+    const reopened = new SimulatedServers(file);
+    expect(reopened.find('web')).toEqual({ round: '49' });
+    reopened.close();
   });
 
   it('is written no more after close', async () => {

@@ -86,7 +86,7 @@ describe('the last records of one commit', () => {
     expect(farewell('web', row)).toMatchObject({ name: { value: 'web' }, motd: { value: 'x'.repeat(1_000) } });
     const second = farewell('db', row);
     expect(Object.keys(second ?? {})).toEqual(['name', 'description', 'type', 'stackInstance', 'last_stack_update']);
-    expect(second).toMatchObject({ name: { value: 'db' }, stackInstance: { value: 'b' } });
+    expect(second).toMatchObject({ name: { value: 'db' }, stackInstance: { value: ['b'] } });
     expect(farewell('nobody', row)).toBeNull();
   });
 });
