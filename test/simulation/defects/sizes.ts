@@ -29,4 +29,89 @@ export const SIZES_DEFECTS: readonly PlantedDefect[] = [
       },
     ],
   },
+  {
+    id: '16-instance',
+    title: 'An instance may be larger than can be recorded',
+    edits: [
+      {
+        file: 'src/estate/room.ts',
+        find: 'if (total <= INSTANCE_BYTES_MAX) return undefined;',
+        replace: 'if (total <= Number.POSITIVE_INFINITY) return undefined;',
+      },
+    ],
+  },
+  {
+    id: '16-commit',
+    title: 'A commit of the store is one text, however large',
+    edits: [
+      {
+        file: 'src/store/journal-adapter.ts',
+        find: 'encodeParts(sequence, rows, this.#recordLength)',
+        replace: 'encodeParts(sequence, rows, Number.POSITIVE_INFINITY)',
+      },
+    ],
+  },
+  {
+    id: '16-farewells',
+    title: 'The last records of a commit may take any room',
+    edits: [
+      { file: 'src/reconcile/farewells.ts', find: 'return left < 0 ? computed : whole;', replace: 'return whole;' },
+    ],
+  },
+  {
+    id: '18-room',
+    title: 'All instances together may be larger than can be recorded',
+    edits: [
+      {
+        file: 'src/estate/admit.ts',
+        find: 'refused.length > 0 ? refused : roomRefusals(round.result().units, recorded)',
+        replace: 'refused',
+      },
+    ],
+  },
+  {
+    id: '18-review',
+    title: 'An instance that was refused for want of room does not come in when there is more',
+    edits: [{ file: 'src/reconcile/follower.ts', find: ' || this.#hasMoreRoom()', replace: '' }],
+  },
+  {
+    id: '18-warning',
+    title: 'Nobody says that the room becomes short',
+    edits: [
+      { file: 'src/reconcile/warn-of-room.ts', find: 'const WARNINGS = [90, 75];', replace: 'const WARNINGS = [];' },
+    ],
+  },
+  {
+    id: '18-journal',
+    title: 'With a large snapshot the journal is never written anew',
+    edits: [
+      {
+        file: 'src/store/lowdb-store.ts',
+        find: 'Math.min(2 * snapshotLength, journalBytesLarge)',
+        replace: '2 * snapshotLength',
+      },
+    ],
+  },
+  {
+    id: '18-simulated',
+    title: 'The simulated provider remembers all servers that are gone',
+    edits: [
+      {
+        file: 'src/providers/simulated-servers.ts',
+        find: 'if (this.#gone.size > this.#goneMax && oldest !== undefined)',
+        replace: 'if (this.#gone.size < 0 && oldest !== undefined)',
+      },
+    ],
+  },
+  {
+    id: '18-simulated-file',
+    title: 'The file of the simulated provider grows until a restart',
+    edits: [
+      {
+        file: 'src/providers/simulated-servers.ts',
+        find: 'if (this.#length > this.#compactAt) this.#compact();',
+        replace: 'this.#compactAt += 0;',
+      },
+    ],
+  },
 ];
