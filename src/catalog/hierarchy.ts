@@ -7,7 +7,7 @@ import type { Hierarchy, HierarchyLevel, MergeRule } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
-import { patternFault } from './pattern-fault.ts';
+import { patternFault, patternFaults } from './pattern-fault.ts';
 
 const LEVEL_TYPES = ['common', 'environment', 'location', 'zone', 'shape', 'role', 'configuration'] as const;
 
@@ -57,7 +57,9 @@ export function checkHierarchy(entry: Entry<Hierarchy> & { readonly object: Hier
       const fault = isRepeated ? repeatFault(`"${type}"`) : isLevel ? undefined : noLevel(type);
       return at(entry, `/provisioning/${index}`, fault);
     }),
-    ...(secrets?.keys ?? []).flatMap((key, index) => at(entry, `/secrets/keys/${index}`, patternFault(key))),
+    ...patternFaults(secrets?.keys ?? []).flatMap(([index, fault]) =>
+      at(entry, index === null ? '/secrets/keys' : `/secrets/keys/${index}`, fault),
+    ),
     ...at(entry, '/secrets/reference', secrets === undefined ? undefined : patternFault(secrets.reference)),
   ];
 }

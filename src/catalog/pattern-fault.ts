@@ -1,45 +1,21 @@
-// Whether a regular expression from a file may be run on values of other files: it compiles, and cannot take for ever.
-
+// Whether regular expressions from a file may be run on values of other files.
 import { quote } from '../model/quote.ts';
+import { type PatternRefusal, patternRefusal, patternRefusals } from '../pattern.ts';
 import type { Fault } from './fault.ts';
 
-/** Returns what is wrong with a pattern, or undefined. Patterns are run with the flag `u`; the schema caps their length. */
+/** Returns what is wrong with a pattern, or undefined. The schema limits its length. */
 export function patternFault(pattern: string): Fault | undefined {
-  try {
-    new RegExp(pattern, 'u');
-  } catch (error) {
-    const reason = String(error).replace(/^.*\/u: /s, '');
-    const message = `${quote(pattern)} is no regular expression: ${reason}`;
-    return { code: 'bad_pattern', message, hint: 'in single quotes YAML leaves backslashes as they are' };
-  }
-  const slow = slowPart(pattern);
-  if (slow === undefined) return undefined;
-  return {
-    code: 'bad_pattern',
-    message: `${quote(pattern)} can take for ever: ${slow}`,
-    hint: 'repeat a character class instead, such as [a-z/]+ for (/[a-z]+)+',
-  };
+  const refusal = patternRefusal(pattern);
+  return refusal === undefined ? undefined : faultOf(quote(pattern), refusal);
 }
 
-/**
- * Finds what makes a backtracking matcher exponential: a repeated group that itself repeats or chooses, and
- * back-references. Some harmless patterns are refused with them; each can be written another way.
- */
-function slowPart(pattern: string): string | undefined {
-  const plain = pattern.replace(/\\[^1-9k]/g, 'x').replace(/\[(?:[^\]\\]|\\.)*\]/g, 'x');
-  if (plain.includes('\\')) return 'it refers back to a group';
-  const open: boolean[] = [];
-  for (const { 0: token, groups } of plain.matchAll(
-    /\((?:\?(?:<?[=!]|:|<\w+>))?|\)(?<repeats>[*+]|\{\d+,?\d*\})?|[*+?|{]/g,
-  )) {
-    if (token.startsWith('(')) {
-      open.push(false);
-      continue;
-    }
-    const isVaried = token.startsWith(')') ? open.pop() === true : true;
-    if (groups?.repeats !== undefined && isVaried) return 'a group that repeats or chooses is itself repeated';
-    // Whatever holds this repetition repeats it too, should it be repeated.
-    if ((isVaried || groups?.repeats !== undefined) && open.length > 0) open[open.length - 1] = true;
-  }
-  return undefined;
+/** Returns what is wrong with patterns that are searched for together, by index; at index null with all of them. */
+export function patternFaults(patterns: readonly string[]): readonly (readonly [index: number | null, fault: Fault])[] {
+  return [...patternRefusals(patterns)].map(([index, refusal]) => {
+    return [index, faultOf(index === null ? 'the list' : quote(patterns[index] ?? ''), refusal)];
+  });
+}
+
+function faultOf(what: string, { reason, hint }: PatternRefusal): Fault {
+  return { code: 'bad_pattern', message: `${what} ${reason}`, hint };
 }

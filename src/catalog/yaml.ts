@@ -17,6 +17,7 @@ import {
 import { below } from '../model/entry.ts';
 import { invariant } from '../model/invariant.ts';
 import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
+import { keyLengthFault } from '../model/keys.ts';
 import type { Place, Problem } from '../model/problem.ts';
 import { decodeText } from './decode-text.ts';
 import { type Fault, problemFrom } from './fault.ts';
@@ -213,7 +214,8 @@ function readKey(reader: Reader, pointer: string, known: Map<string, number>): {
       ? keyFault(key, event.style === SCALAR_STYLE.PLAIN)
       : duplicateKeyFault(key, reader.placeOf(first).line);
   if (fault === undefined) known.set(key, at);
-  else reader.report(at, below(pointer, key), fault);
+  // A key that is too long is not repeated in the pointer.
+  else reader.report(at, keyLengthFault(key) === undefined ? below(pointer, key) : pointer, fault);
   return { key: fault === undefined ? key : undefined, at };
 }
 

@@ -37,9 +37,11 @@ function listAt(list: Layer | undefined, key: string): string {
   return `; it is a list at ${origin.entry.path}:${origin.entry.locate(origin.pointer, 'key').line}`;
 }
 
-function* checkSecrets(layers: readonly Layer[], { exposedIn, reference }: Secrets): Generator<Problem> {
+function* checkSecrets(layers: readonly Layer[], { check, reference }: Secrets): Generator<Problem> {
   for (const layer of layers) {
-    for (const key of exposedIn(layer)) {
+    const { exposed, stoppedAt } = check(layer);
+    if (stoppedAt !== null) yield tooMuch(layer, stoppedAt);
+    for (const key of exposed) {
       yield problemIn(layer, key, {
         code: 'secret_not_reference',
         message: `"${key}" holds something else than a reference to a secret`,
@@ -47,4 +49,13 @@ function* checkSecrets(layers: readonly Layer[], { exposedIn, reference }: Secre
       });
     }
   }
+}
+
+function tooMuch(layer: Layer, key: string): Problem {
+  return problemIn(layer, key, {
+    code: 'too_much_to_match',
+    part: 'key',
+    message: `from here on, the keys and references are too long to be compared with the patterns under "secrets"`,
+    hint: 'divide the object, or make the patterns of hierarchy.yaml simpler: each character costs what they compile to',
+  });
 }

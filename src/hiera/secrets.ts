@@ -1,15 +1,35 @@
 // Which keys are for secrets, and what their values may be. See docs/concepts.md, hierarchy.
 import type { Hierarchy } from '../model/objects.ts';
 import type { RecordValue } from '../model/record.ts';
+import { compilePatterns, type PatternList } from '../pattern.ts';
 import type { Layer } from './node.ts';
 
 export interface Secrets {
   readonly isSecret: (key: string) => boolean;
-  /** Returns the keys of a layer that are for secrets and hold something else than a reference. */
-  readonly exposedIn: (layer: Layer) => readonly string[];
+  readonly check: (layer: Layer) => SecretsCheck;
   /** The pattern of a reference, for hints. */
   readonly reference: string;
 }
+
+/** What a layer holds of keys that are for secrets. */
+export interface SecretsCheck {
+  /** The keys whose value is something else than a reference. */
+  readonly exposed: readonly string[];
+  /** The key at which checking stopped, as it would have taken too long; null where every key was checked. */
+  readonly stoppedAt: string | null;
+}
+
+/** The longest text that can be a reference, in characters. */
+export const REFERENCE_LENGTH_MAX = 1_000;
+
+/**
+ * The most that is spent on one layer: characters of its keys and references, times the instructions of the patterns. At
+ * worst that takes a quarter of a second; with ten patterns of ten characters it is enough for 50,000 characters.
+ */
+const STEPS_MAX = 5_000_000;
+
+/** How many keys are remembered: few are different, however many servers there are. */
+const KNOWN_KEYS_MAX = 10_000;
 
 const compiled = new WeakMap<Hierarchy, Secrets>();
 
@@ -26,25 +46,58 @@ export function secretsOf(hierarchy: Hierarchy): Secrets {
 }
 
 function compile({ keys, reference }: NonNullable<Hierarchy['secrets']>): Secrets {
-  const keyPatterns = keys.map((key) => new RegExp(key, 'u'));
-  const referencePattern = new RegExp(reference, 'u');
+  const keyPatterns = compilePatterns(keys);
+  const referencePattern = compilePatterns(keys.length === 0 ? [] : [reference]);
+  const knownKeys = new Map<string, boolean>();
   // Thousands of nodes share a layer; its keys are matched once.
-  const exposed = new WeakMap<Layer, readonly string[]>();
+  const checked = new WeakMap<Layer, SecretsCheck>();
   function isSecret(key: string): boolean {
-    return keyPatterns.some((pattern) => pattern.test(key));
-  }
-  function isReference(value: RecordValue): boolean {
-    const references = typeof value === 'object' ? value : [value];
-    return references.every((one) => typeof one === 'string' && referencePattern.test(one));
-  }
-  function exposedIn(layer: Layer): readonly string[] {
-    const known = exposed.get(layer);
+    const known = knownKeys.get(key);
     if (known !== undefined) return known;
-    const entries = Object.entries(layer.values);
-    const found = entries.filter(([key, value]) => value !== null && isSecret(key) && !isReference(value));
-    const foundKeys = found.map(([key]) => key);
-    exposed.set(layer, foundKeys);
-    return foundKeys;
+    const found = keyPatterns.isFoundIn(key);
+    if (knownKeys.size < KNOWN_KEYS_MAX) knownKeys.set(key, found);
+    return found;
   }
-  return { isSecret, exposedIn, reference };
+  function check(layer: Layer): SecretsCheck {
+    const known = checked.get(layer);
+    if (known !== undefined) return known;
+    const result = checkLayer(layer, { isSecret, keySize: keyPatterns.size, referencePattern });
+    checked.set(layer, result);
+    return result;
+  }
+  return { isSecret, check, reference };
+}
+
+interface Matching {
+  readonly isSecret: (key: string) => boolean;
+  /** See PatternList. */
+  readonly keySize: number;
+  readonly referencePattern: PatternList;
+}
+
+/** The result does not depend on which keys are remembered: a remembered one counts in full. */
+function checkLayer({ values }: Layer, { isSecret, keySize, referencePattern }: Matching): SecretsCheck {
+  const exposed: string[] = [];
+  let steps = 0;
+  for (const [key, value] of keySize === 0 ? [] : Object.entries(values)) {
+    steps += key.length * keySize;
+    if (steps > STEPS_MAX) return { exposed, stoppedAt: key };
+    if (value === null || !isSecret(key)) continue;
+    const texts = textsOf(value);
+    if (texts === undefined) {
+      exposed.push(key);
+      continue;
+    }
+    steps += texts.reduce((sum, text) => sum + text.length, 0) * referencePattern.size;
+    if (steps > STEPS_MAX) return { exposed, stoppedAt: key };
+    if (!texts.every((text) => referencePattern.isFoundIn(text))) exposed.push(key);
+  }
+  return { exposed, stoppedAt: null };
+}
+
+/** Returns the texts of a value that may be references; undefined where one of them cannot be. */
+function textsOf(value: RecordValue): readonly string[] | undefined {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const texts = items.filter((item) => typeof item === 'string').filter((item) => item.length <= REFERENCE_LENGTH_MAX);
+  return texts.length === items.length ? texts : undefined;
 }

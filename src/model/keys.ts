@@ -1,5 +1,8 @@
 // Which words may be configuration keys, and which of them select layers. See docs/concepts.md, hierarchy and records.
-import { type PlainTypeName, RESERVED_KEYS } from './names.ts';
+import { NAME_LENGTH_MAX, type PlainTypeName, RESERVED_KEYS } from './names.ts';
+
+/** The longest text that a value may be, or an item of a list, in characters: UTF-16 code units. */
+export const TEXT_LENGTH_MAX = 64 * 1024;
 
 /** Fields that every object may have: they describe it, and are never configuration keys. */
 export const DESCRIBING_FIELDS: ReadonlySet<string> = new Set(['name', 'type', 'description', 'tenant']);
@@ -14,9 +17,22 @@ export const SELECTORS: ReadonlySet<string> = new Set<PlainTypeName>([
   'configuration',
 ]);
 
+/** Returns why no map may hold a key, as the end of a sentence that begins with the key, or undefined. */
+export function keyLengthFault(key: string): string | undefined {
+  if (key.length <= NAME_LENGTH_MAX) return undefined;
+  return `has ${key.length} characters, and a key may have ${NAME_LENGTH_MAX}`;
+}
+
+/** Returns why nothing may hold a text, as the end of a sentence that begins with the text, or undefined. */
+export function textLengthFault(text: string): string | undefined {
+  if (text.length <= TEXT_LENGTH_MAX) return undefined;
+  return `has ${text.length} characters, and a text may have ${TEXT_LENGTH_MAX}`;
+}
+
 /** Returns why a word cannot be a key of a record, as the end of a sentence that begins with the key, or undefined. */
 export function keyFault(key: string): string | undefined {
   if (RESERVED_KEYS.has(key)) return 'is a reserved word';
+  if (key.length > NAME_LENGTH_MAX) return keyLengthFault(key);
   if (/[/.]/.test(key)) return 'holds "/" or "."';
   if ([...key].some((character) => character < ' ' || character === '\u007f')) return 'holds a control character';
   return undefined;
