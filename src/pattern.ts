@@ -20,7 +20,7 @@ export interface PatternRefusal {
 const UNKNOWN: readonly (readonly [fragment: RegExp, name: string, hint: string])[] = [
   [/^\(\?(?:=|!)/, 'look-ahead', 'write what may follow as a part of the pattern, or as a second pattern'],
   [/^\(\?<(?:=|!)/, 'look-behind', 'write what may come before as a part of the pattern'],
-  [/^(?:\\[1-9k]|\(\?P=)/, 'a back-reference', 'repeat the part itself'],
+  [/^(?:\\[1-9k]|\(\?P)/, 'a back-reference', 'repeat the part itself'],
   [/^\(\?>/, 'an atomic group', 'write (?:…): matching takes linear time anyway'],
   [/^[*+?}]+\+$/, 'a possessive quantifier', 'leave the second "+" out: matching takes linear time anyway'],
   [/^\\u/, 'the escape \\u', 'write \\x{…} with the hexadecimal code point'],

@@ -6,7 +6,7 @@ import type { Reader } from '../service/reader.ts';
 import type { Writer } from '../service/writer.ts';
 import { createApp } from './app.ts';
 import { type Listener, startListener } from './listener.ts';
-import { certificateBlocks } from './tls/pem.ts';
+import { judgeClients } from './tls/judge-clients.ts';
 import type { TlsMaterial } from './tls/tls-material.ts';
 
 export interface ApiOptions {
@@ -32,14 +32,14 @@ export async function startApi({
   clock,
   log,
 }: ApiOptions): Promise<Listener> {
-  let authorities = certificateBlocks(tls.ca).length;
-  const app = createApp({ reader, operator, writer, clock, log, needsFingerprint: () => authorities > 1 });
-  const listener = await startListener({ host, port, tls, handler: app, log });
+  const clients = judgeClients(tls);
+  const app = createApp({ reader, operator, writer, clock, log, judge: clients.judge });
+  const listener = await startListener({ host, port, tls, handler: app, log, clock });
   return {
     ...listener,
     reload(next) {
       listener.reload(next);
-      authorities = certificateBlocks(next.ca).length;
+      clients.reload(next);
     },
   };
 }

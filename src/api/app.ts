@@ -1,4 +1,5 @@
 // The REST interface as one Express application: what every request passes, in order. It listens nowhere; see api.ts.
+import type { RequestListener } from 'node:http';
 import compression from 'compression';
 import express, { type Express, type Request } from 'express';
 import type { Logger } from '../log.ts';
@@ -10,6 +11,7 @@ import { type AuthenticateOptions, authenticate } from './authenticate.ts';
 import { checkRequest } from './check-request.ts';
 import { answerErrors } from './errors.ts';
 import { assignRequestId } from './request-id.ts';
+import { originForm } from './request-target.ts';
 import { clientRoutes } from './routes/clients.ts';
 import { hieraRoutes } from './routes/hiera.ts';
 import { operationRoutes } from './routes/operations.ts';
@@ -17,6 +19,7 @@ import { stackInstanceRoutes } from './routes/stacks-instances.ts';
 import { stackTemplateRoutes } from './routes/stacks-templates.ts';
 import { treeRoutes } from './routes/tree.ts';
 import { typeRoutes } from './routes/types.ts';
+import { refuseForeignOrigin } from './same-origin.ts';
 
 export interface AppOptions extends AuthenticateOptions {
   readonly operator: Operator;
@@ -29,19 +32,46 @@ const COMPRESSED_BYTES_MIN = 4 * 1024;
 const SECTIONS = ['/stacks', '/clients', '/types', '/hiera', '/tree', '/operations'];
 
 /** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
-export function createApp(options: AppOptions): Express {
+export function createApp(options: AppOptions): RequestListener {
+  const routes = createRoutes(options);
+  const unreadable = createExpress().use(
+    assignRequestId,
+    authenticate(options),
+    refuseTarget,
+    answerErrors(options.log),
+  );
+  return (request, response) => {
+    const path = originForm(request.url ?? '');
+    request.url = path ?? '/';
+    if (path === undefined) unreadable(request, response);
+    else routes(request, response);
+  };
+}
+
+/** Returns all routes, behind what every request passes. */
+export function createRoutes(options: AppOptions): Express {
   const { reader, operator, writer, log } = options;
-  const app = express();
-  app.disable('x-powered-by');
-  // Answers carry an ETag of their own, and Express's makes a read several times as slow.
-  app.disable('etag');
-  app.set('query parser', 'simple');
-  app.use(assignRequestId, checkRequest, authenticate(options), compression({ threshold: COMPRESSED_BYTES_MIN }));
+  const app = createExpress();
+  app.use(assignRequestId, checkRequest, authenticate(options), refuseForeignOrigin);
+  app.use(compression({ threshold: COMPRESSED_BYTES_MIN }));
   app.use(stackInstanceRoutes(reader, writer), stackTemplateRoutes(reader, writer), clientRoutes(reader, writer));
   app.use(typeRoutes(reader, writer), hieraRoutes(reader), treeRoutes(reader, writer));
   app.use(operationRoutes(reader, operator));
   app.use(refuseUnknownPath, answerErrors(log));
   return app;
+}
+
+function createExpress(): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  // Answers carry an ETag of their own, and Express's makes a read several times as slow.
+  app.disable('etag');
+  app.set('query parser', 'simple');
+  return app;
+}
+
+function refuseTarget(): never {
+  throw new ServiceError('invalid_input', 'The target of this request is no path: it has to begin with "/"');
 }
 
 function refuseUnknownPath({ method, path }: Request): never {

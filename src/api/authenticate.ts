@@ -16,8 +16,19 @@ import { sendError } from './errors.ts';
 export interface AuthenticateOptions {
   readonly reader: Reader;
   readonly clock: Clock;
-  /** Tells whether a record must have a fingerprint: two authorities may give the same serial to different clients. */
-  readonly needsFingerprint: () => boolean;
+  /** What the TLS material in force says about a certificate. */
+  readonly judge: (certificate: X509Certificate) => Judgement;
+}
+
+/** What the operator's authorities and revocation lists say about a client's certificate that TLS has verified. */
+export interface Judgement {
+  /**
+   * Why its serial alone does not tell who it is, as the end of a sentence about the record of the client; undefined where
+   * it does. Two authorities may give the same serial to different clients.
+   */
+  readonly ambiguity: string | undefined;
+  /** Until when revocation lists say whether it is revoked, milliseconds since 1970. */
+  readonly listsUntil: number;
 }
 
 /** What is read from a certificate, once a connection: parsing it again at every request costs more than the answer. */
@@ -25,13 +36,14 @@ interface Peer {
   readonly serial: string;
   readonly fingerprint: string;
   readonly expires: number;
+  readonly certificate: X509Certificate;
 }
 
 const clients = new WeakMap<IncomingMessage, Client>();
 const peers = new WeakMap<Socket, Peer>();
 
 /** Returns a handler that lets requests of registered clients pass; `clientOf` then tells which. */
-export function authenticate({ reader, clock, needsFingerprint }: AuthenticateOptions): RequestHandler {
+export function authenticate({ reader, clock, judge }: AuthenticateOptions): RequestHandler {
   return (request, response, next) => {
     const peer = peerOf(request.socket);
     if (peer.expires <= clock.now()) {
@@ -40,8 +52,17 @@ export function authenticate({ reader, clock, needsFingerprint }: AuthenticateOp
       sendError(response, { code: 'certificate_expired', message });
       return;
     }
+    const { listsUntil, ambiguity } = judge(peer.certificate);
+    if (listsUntil <= clock.now()) {
+      const message =
+        'The revocation list of the authority that this certificate comes from has expired, so nobody knows whether it was ' +
+        'revoked: the operator has to renew the list';
+      response.setHeader('Connection', 'close');
+      sendError(response, { code: 'revocation_list_expired', message });
+      return;
+    }
     const client = reader.registered(peer.serial) ?? refuseUnknown(reader, peer);
-    checkFingerprint(client, peer, needsFingerprint());
+    checkFingerprint(client, peer, ambiguity);
     clients.set(request, client);
     next();
   };
@@ -65,12 +86,13 @@ function peerOf(socket: Socket): Peer {
   return peer;
 }
 
-function readPeer({ serialNumber, fingerprint256, validToDate }: X509Certificate): Peer | undefined {
+function readPeer(certificate: X509Certificate): Peer | undefined {
+  const { serialNumber, fingerprint256, validToDate } = certificate;
   // A negative serial is printed with a minus sign, which the canonical spelling would drop.
   const serial = serialNumber.startsWith('-') ? undefined : canonicalSerial(serialNumber);
   const fingerprint = canonicalFingerprint(fingerprint256);
   if (serial === undefined || fingerprint === undefined) return undefined;
-  return { serial, fingerprint, expires: validToDate.getTime() };
+  return { serial, fingerprint, expires: validToDate.getTime(), certificate };
 }
 
 function refuseUnknown(reader: Reader, { serial, fingerprint }: Peer): never {
@@ -84,11 +106,15 @@ function refuseUnknown(reader: Reader, { serial, fingerprint }: Peer): never {
   );
 }
 
-function checkFingerprint({ serial, fingerprint: registered }: Client, { fingerprint }: Peer, needed: boolean): void {
-  if (registered === '' && needed) {
+function checkFingerprint(
+  { serial, fingerprint: registered }: Client,
+  { fingerprint }: Peer,
+  ambiguity: string | undefined,
+): void {
+  if (registered === '' && ambiguity !== undefined) {
     throw new ServiceError(
       'fingerprint_mismatch',
-      `The client ${serial} is registered without a fingerprint, and more than one authority is trusted here: ` +
+      `The client ${serial} is registered without a fingerprint, and ${ambiguity}: ` +
         `an administrator has to add it; the SHA-256 fingerprint of this certificate is ${fingerprint}`,
     );
   }

@@ -1,28 +1,37 @@
 // Answers requests that Node's parser refuses, in JSON as all others: there is no request object for these, only a socket.
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Connections } from './connections.ts';
 import { errorBodyOf, type Failure } from './errors.ts';
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 
+/** What a connection is in the middle of when its next bytes cannot be read. */
+export interface Exchange {
+  /** The answers under way, oldest first; several where the client did not wait for the first. */
+  readonly answers: readonly ServerResponse[];
+  /** The last request that began on it, answered or not. */
+  readonly last: ServerResponse | undefined;
+  /** Ends the connection once the answers under way are sent; at once where there are none. */
+  retire(): void;
+}
+
 /**
- * Ends the connection of a request that could not be parsed, or did not come in time. The request is told why, unless an
- * answer is under way: what is sent then would be taken for a part of it, or for the answer to an earlier request.
+ * Ends the connection of a request that could not be parsed, or did not come in time. The request is told why at once,
+ * unless it was answered already, or an earlier answer is under way: what is sent then would be taken for a part of that
+ * answer, or for the answer to another request.
  */
-export function endBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, connections: Connections): void {
-  const answers = connections.answersOn(socket);
-  if (error.code === TIMEOUT) {
-    // The late request may be under way itself: its handler waits for the body.
-    const isFree = answers.length <= 1 && answers.every((answer) => !answer.headersSent);
-    if (isFree) refuseBrokenRequest(error, socket);
-    else socket.destroy();
-  } else if (answers.length === 0) {
-    refuseBrokenRequest(error, socket);
-  } else {
-    connections.retire(socket);
-  }
+export function endBrokenRequest(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  { answers, last, retire }: Exchange,
+): void {
+  // What is broken is the rest of the last request, where that has not arrived as a whole; else it is a new one.
+  const broken = last === undefined || last.req.complete ? undefined : last;
+  // Half an answer cannot become another one; only a broken connection tells the client.
+  if (broken?.headersSent && !broken.writableEnded) socket.destroy();
+  else if (broken?.headersSent || answers.some((answer) => answer !== broken)) retire();
+  else refuseBrokenRequest(error, socket);
 }
 
 /** Answers with what is wrong, and ends the connection. */

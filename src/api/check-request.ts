@@ -7,14 +7,26 @@ const URL_BYTES_MAX = 2 * 1024;
 /** Passes a request on, or answers what is wrong with it as HTTP. */
 export function checkRequest(request: IncomingMessage, response: ServerResponse, next: () => void): void {
   const failure = failureOf(request);
-  if (failure === undefined) next();
-  else sendError(response, failure);
+  if (failure === undefined) {
+    next();
+    return;
+  }
+  // Where the body ends is not sure with every one of these.
+  response.setHeader('Connection', 'close');
+  sendError(response, failure);
 }
 
 function failureOf(request: IncomingMessage): Failure | undefined {
   const { headers, httpVersion, url = '' } = request;
   if (headers.host === undefined && httpVersion === '1.1') {
     return { code: 'invalid_input', message: 'An HTTP/1.1 request needs a Host header' };
+  }
+  const encoding = headers['transfer-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
+    return {
+      code: 'invalid_input',
+      message: `The transfer encoding "${encoding}" is not known here, only "chunked" is`,
+    };
   }
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
     const message = `Nothing but "100-continue" can be expected here, not "${headers.expect}"`;

@@ -2,16 +2,15 @@
 // by other certificates than hold now are looked at again.
 import type { ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Exchange } from './broken-request.ts';
 
 export interface Connections {
   /** Takes a request up; false: it gets no answer, and its connection ends at once or with the answer under way. */
   begin(response: ServerResponse): boolean;
-  /** Returns the answers under way on this connection; several where the client did not wait for the first. */
-  answersOn(socket: Duplex): readonly ServerResponse[];
-  /** Ends this connection with the answer that is under way. */
-  retire(socket: Duplex): void;
+  /** Returns what goes on on this connection. */
+  exchangeOn(socket: Duplex): Exchange;
   /**
    * Lets every connection there is now, also those whose handshake is under way, have one more answer, which tells that it
    * is the last; or the one under way, where that can still tell. So no client is cut off that has a request on its way.
@@ -34,6 +33,7 @@ export function trackConnections(server: Server, mayStay: (socket: Duplex) => bo
   const generations = new WeakMap<Duplex, number>();
   const retired = new WeakSet<Duplex>();
   const answering = new Set<ServerResponse>();
+  const last = new WeakMap<Duplex, ServerResponse>();
 
   const isOld = (socket: Duplex): boolean => generations.get(socket) !== generation;
   const isRetired = (socket: Duplex): boolean => isEnding || retired.has(socket);
@@ -42,10 +42,18 @@ export function trackConnections(server: Server, mayStay: (socket: Duplex) => bo
   }
   server.on('secureConnection', (socket) => generations.set(socket, handshakes.finish(socket)));
 
+  function retire(socket: Duplex): void {
+    const answers = answersOn(socket);
+    retired.add(socket);
+    answers.forEach(announceEnd);
+    if (answers.length === 0 && socket instanceof Socket) socket.destroySoon();
+  }
+
   return {
-    answersOn,
+    exchangeOn: (socket) => ({ answers: answersOn(socket), last: last.get(socket), retire: () => retire(socket) }),
     begin(response) {
       const { socket } = response.req;
+      last.set(socket, response);
       if (isOld(socket) && !mayStay(socket)) {
         retired.add(socket);
         if (answersOn(socket).length === 0) socket.destroy();
@@ -58,10 +66,6 @@ export function trackConnections(server: Server, mayStay: (socket: Duplex) => bo
       });
       if (isOld(socket) || isRetired(socket)) announceEnd(response);
       return true;
-    },
-    retire(socket) {
-      retired.add(socket);
-      answersOn(socket).forEach(announceEnd);
     },
     renewAll() {
       generation += 1;

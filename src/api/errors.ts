@@ -9,6 +9,8 @@ import { requestIdOf } from './request-id.ts';
 /** What only HTTP and TLS can get wrong; the service behind them does not know these. */
 type ProtocolErrorCode =
   | 'certificate_expired'
+  | 'revocation_list_expired'
+  | 'foreign_origin'
   | 'request_timeout'
   | 'uri_too_long'
   | 'expectation_failed'
@@ -22,6 +24,8 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   client_not_registered: 403,
   fingerprint_mismatch: 403,
   certificate_expired: 403,
+  revocation_list_expired: 403,
+  foreign_origin: 403,
   not_allowed: 403,
   not_found: 404,
   method_not_allowed: 405,

@@ -5,11 +5,13 @@ import { type ErrorDetail, ServiceError } from '../model/service-error.ts';
 import { didYouMean } from '../model/suggest.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
+const NO_BODY = 'The body is missing: send a JSON object, {} where there is nothing to say';
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** Returns the handlers that read a JSON body into `request.body`; none at all reads as an empty object. */
+/** Returns the handlers that read a JSON body into `request.body`. Only a DELETE may come without one. */
 export function jsonBody(): RequestHandler[] {
-  return [requireJson, express.json({ limit: BODY_BYTES_MAX, strict: false, type: () => true })];
+  const options = { limit: BODY_BYTES_MAX, strict: false, type: () => true, verify: requireBytes };
+  return [requireJson, express.json(options)];
 }
 
 /** What a field may be: its type as a word for messages, and the check. */
@@ -55,8 +57,19 @@ function faultOf(name: string, value: Json, kinds: Readonly<Record<string, Field
 function requireJson(request: Request, _response: Response, next: NextFunction): void {
   const hasBody =
     request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
-  if (hasBody && request.is('application/json') === false) {
+  if (request.method === 'DELETE' && !hasBody) {
+    next();
+    return;
+  }
+  // A page of another site can make a browser send other types without asking first.
+  const [type = ''] = (request.headers['content-type'] ?? '').split(';', 1);
+  if (type.trim().toLowerCase() !== 'application/json') {
     throw new ServiceError('unsupported_media_type', 'The body has to be JSON, with Content-Type: application/json');
   }
+  if (!hasBody) throw new ServiceError('invalid_input', NO_BODY);
   next();
+}
+
+function requireBytes(_request: unknown, _response: unknown, bytes: Buffer): void {
+  if (bytes.length === 0) throw new ServiceError('invalid_input', NO_BODY);
 }

@@ -2,10 +2,14 @@
 // nothing about clients or routes. See docs/rest.md, authentication and limits.
 import type { RequestListener } from 'node:http';
 import { createServer, type Server } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
+import { type Clock, systemClock } from '../clock.ts';
+import { limitConnections } from '../connection-limit.ts';
 import { listenOn } from '../listen.ts';
 import type { Logger } from '../log.ts';
+import { throttleLog } from '../log-throttle.ts';
 import { endBrokenRequest } from './broken-request.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { secureContextOptions, type TlsMaterial } from './tls/tls-material.ts';
@@ -44,7 +48,10 @@ export interface ListenerOptions {
   readonly tls: TlsMaterial;
   readonly handler: RequestListener;
   readonly log: Logger;
+  readonly clock?: Clock;
   readonly limits?: Partial<TimeLimits>;
+  /** How many connections there are at most; see `limitConnections`. */
+  readonly connectionsMax?: number;
 }
 
 export interface Listener {
@@ -77,9 +84,10 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     // The handler refuses a request without Host itself: Node's own answer is no JSON.
     requireHostHeader: false,
   });
-  server.maxConnections = CONNECTIONS_MAX;
+  limitConnections(server, options.connectionsMax ?? CONNECTIONS_MAX);
   server.timeout = limits.stallMs;
-  logRefusals(server, options.log);
+  const refusals = logRefusals(server, options);
+  refuseAuthorities(server, refusals.refused);
   const connections = trackConnections(server, (socket) => isLetIn(socket, trust));
   // Node answers an unknown Expect by itself, and not in JSON, unless somebody listens.
   for (const event of ['request', 'checkExpectation'] as const) {
@@ -89,8 +97,9 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   }
   server.on('clientError', (error, socket) => {
     // Node reports a failed handshake here too, and leaves ending it to us: there is no HTTP to answer with yet.
-    if (socket instanceof TLSSocket && socket.authorized) endBrokenRequest(error, socket, connections);
-    else socket.destroy();
+    if (socket instanceof TLSSocket && socket.authorized) {
+      endBrokenRequest(error, socket, connections.exchangeOn(socket));
+    } else socket.destroy();
   });
   const { address, port } = await listenOn(server, options);
   return {
@@ -102,7 +111,10 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       trust = next;
       connections.renewAll();
     },
-    close: () => close(server, connections, limits.closeMs),
+    async close() {
+      refusals.stop();
+      await close(server, connections, limits.closeMs);
+    },
   };
 }
 
@@ -112,11 +124,34 @@ function isLetIn(socket: Duplex, trust: Trust): boolean {
   return certificate !== undefined && vouchesFor(trust, certificate);
 }
 
-function logRefusals(server: Server, log: Logger): void {
+interface Refusals {
+  /** Logs that a connection is refused. */
+  refused(socket: Socket, reason: string): void;
+  stop(): void;
+}
+
+/** Anybody on the network can be refused as often as they like, so the lines are throttled. */
+function logRefusals(server: Server, { log, clock = systemClock }: ListenerOptions): Refusals {
+  const throttle = throttleLog(clock, (count) => log.warn({ count }, 'more connections were refused'));
+  function refused(socket: Socket, reason: string): void {
+    throttle.log(() => log.warn({ reason, remote: socket.remoteAddress }, 'connection refused'));
+  }
   // First of all listeners, since the next one ends the connection, and then its address is gone.
   server.prependListener('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
-    const reason = socket.authorizationError ?? error.code ?? error.message;
-    log.warn({ reason: String(reason), remote: socket.remoteAddress }, 'connection refused');
+    refused(socket, String(socket.authorizationError ?? error.code ?? error.message));
+  });
+  return { refused, stop: throttle.stop };
+}
+
+/**
+ * Refuses certificates that may sign others: an authority is no client. OpenSSL lets one in that has no key usage, and
+ * whoever holds it could make itself any client that is registered without a fingerprint.
+ */
+function refuseAuthorities(server: Server, refused: Refusals['refused']): void {
+  server.prependListener('secureConnection', (socket) => {
+    if (socket.getPeerX509Certificate()?.ca !== true) return;
+    refused(socket, 'CERTIFICATE_OF_AN_AUTHORITY');
+    socket.destroy();
   });
 }
 

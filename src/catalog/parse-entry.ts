@@ -2,6 +2,7 @@
 import { isMap, type JsonMap } from '../model/json.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import type { FileEntry } from './catalog.ts';
+import { checkLengths } from './check-lengths.ts';
 import { checkObject } from './check-object.ts';
 import { tooLarge } from './decode-text.ts';
 import { type Fault, problemFrom } from './fault.ts';
@@ -29,17 +30,19 @@ export function parseEntry(path: string, oid: string, source: Uint8Array | strin
   const placed = placePath(path, '100644');
   if (!isObjectPath(placed)) return unreadEntry(path, oid, placed?.stray ?? OUTSIDE);
   const document = parseYaml(path, source);
-  const misfits = checkSchema(placed.type, path, document);
+  const lengths = checkLengths(path, document);
+  const misfits = checkSchema(placed.type, path, document).filter(({ pointer }) => !lengths.isBeyond(pointer));
   const file: FileEntry = {
     path,
     oid,
     ...placed,
     text: document.text === null ? null : markOf(source) + document.text,
     object: null,
-    problems: withoutEchoes(document.problems, misfits),
+    problems: [...withoutEchoes(document.problems, misfits), ...lengths.problems],
     locate: document.locate,
   };
-  if (misfits.length > 0 || !isMap(document.value)) return { ...file, problems: capped(file.problems) };
+  if (misfits.length > 0 || lengths.problems.length > 0 || !isMap(document.value))
+    return { ...file, problems: capped(file.problems) };
   const { object, problems } = readAndCheck(file, placed, document.value);
   return { ...file, object, problems: capped([...file.problems, ...problems]) };
 }

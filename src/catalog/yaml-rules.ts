@@ -1,5 +1,5 @@
 // The parts of YAML that Treeline refuses although a parser would take them, and what to write instead.
-import { keyLengthFault, textLengthFault } from '../model/keys.ts';
+
 import { quote } from '../model/quote.ts';
 import type { Fault } from './fault.ts';
 
@@ -65,10 +65,6 @@ export function keyFault(key: string, isPlain: boolean): Fault | undefined {
   if (key === '__proto__') {
     return { code: 'yaml_key', message: 'the key "__proto__" is reserved', hint: 'use another name', part: 'key' };
   }
-  const tooLong = keyLengthFault(key);
-  if (tooLong !== undefined) {
-    return { code: 'bad_key', message: `the key ${quote(key)} ${tooLong}`, hint: 'choose a shorter name', part: 'key' };
-  }
   return stringFault(key);
 }
 
@@ -107,13 +103,8 @@ export function numberFault(written: string, value: number): Fault | undefined {
   };
 }
 
-/** Returns what makes a text unfit to be stored and sent anywhere: its length or a character. Undefined: nothing. */
+/** Returns what makes a text unfit to be stored and sent anywhere, or undefined. */
 export function stringFault(text: string): Fault | undefined {
-  const tooLong = textLengthFault(text);
-  if (tooLong !== undefined) {
-    const hint = 'keep it elsewhere, and write here where it is';
-    return { code: 'value_too_large', message: `the text ${quote(text)} ${tooLong}`, hint };
-  }
   const isFit = text.isWellFormed() && !text.includes('\0');
   if (isFit) return undefined;
   return {

@@ -17,7 +17,6 @@ import {
 import { below } from '../model/entry.ts';
 import { invariant } from '../model/invariant.ts';
 import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
-import { keyLengthFault } from '../model/keys.ts';
 import type { Place, Problem } from '../model/problem.ts';
 import { decodeText } from './decode-text.ts';
 import { type Fault, problemFrom } from './fault.ts';
@@ -214,8 +213,7 @@ function readKey(reader: Reader, pointer: string, known: Map<string, number>): {
       ? keyFault(key, event.style === SCALAR_STYLE.PLAIN)
       : duplicateKeyFault(key, reader.placeOf(first).line);
   if (fault === undefined) known.set(key, at);
-  // A key that is too long is not repeated in the pointer.
-  else reader.report(at, keyLengthFault(key) === undefined ? below(pointer, key) : pointer, fault);
+  else reader.report(at, below(pointer, key), fault);
   return { key: fault === undefined ? key : undefined, at };
 }
 

@@ -1,5 +1,6 @@
 // What machines ask of the process itself, over plain HTTP: is it alive, and does it serve. Knows nothing about stacks.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { limitConnections } from '../connection-limit.ts';
 import { closeAtOnce, listenOn } from '../listen.ts';
 
 export interface ManagementOptions {
@@ -35,7 +36,7 @@ export async function createManagement({ host, port, ready }: ManagementOptions)
     requestTimeout: REQUEST_MS_MAX,
     connectionsCheckingInterval: CHECK_MS,
   });
-  server.maxConnections = CONNECTIONS_MAX;
+  limitConnections(server, CONNECTIONS_MAX);
   server.on('request', (request, response) => send(response, healthOf(request, ready)));
   const address = await listenOn(server, { host, port });
   return { host: address.address, port: address.port, close: () => closeAtOnce(server) };

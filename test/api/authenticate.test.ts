@@ -175,7 +175,7 @@ describe('without TLS', () => {
       writer: createSampleWriter(),
       clock: systemClock,
       log,
-      needsFingerprint: () => false,
+      judge: () => ({ ambiguity: undefined, listsUntil: Number.POSITIVE_INFINITY }),
     });
     const server = createServer(app);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -209,8 +209,6 @@ describe('fields', () => {
 
 describe('a body', () => {
   test.each<[name: string, ask: Ask]>([
-    ['without a body at all', { headers: {}, body: '' }],
-    ['of no length, of another type', { headers: { 'Content-Type': 'text/plain' }, body: '' }],
     ['of an empty object', { body: '{}' }],
     ['with a charset', { headers: { 'Content-Type': 'application/json; charset=utf-8' }, body: '{}' }],
     ['in chunks', { headers: { ...JSON_TYPE, 'Transfer-Encoding': 'chunked' }, body: '{}' }],

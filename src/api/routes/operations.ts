@@ -8,6 +8,7 @@ import { allow, type Right } from '../authorize.ts';
 import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
 import { sendEnvelope } from '../present.ts';
+import { problemsFor } from '../problems-for.ts';
 import { read } from '../read.ts';
 
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: TEXT } as const;
@@ -22,7 +23,7 @@ export function operationRoutes(reader: Reader, operator: Operator): Router {
   router
     .route('/operations/problems')
     .all(only('GET'))
-    .get(read(reader, () => ({ body: operator.problems() })));
+    .get(read(reader, (request) => ({ body: problemsFor(clientOf(request), operator.problems()) })));
 
   /** One operation: who may do it, and what it does with its body. */
   function operation(name: string, right: Right, carryOut: (order: Order, body: unknown) => Promise<string>): void {

@@ -13,6 +13,8 @@ export interface Authority {
 
 export interface Trust {
   readonly authorities: readonly Authority[];
+  /** All that there are, also of authorities that are not among these. */
+  readonly lists: readonly RevocationList[];
   /** Then an authority without a list vouches for nobody, as with OpenSSL. */
   readonly needsLists: boolean;
 }
@@ -35,6 +37,7 @@ export function combineTrust(
       certificate,
       lists: lists?.filter((list) => list.isOf(certificate)) ?? [],
     })),
+    lists: lists ?? [],
     needsLists: lists !== undefined,
   };
 }
@@ -51,6 +54,25 @@ export function vouchesFor(trust: Trust, certificate: X509Certificate, stepsMax 
     if (authority.certificate.raw.equals(certificate.raw)) return true;
     return stepsMax > 0 && vouchesFor(trust, authority.certificate, stepsMax - 1);
   });
+}
+
+/** Tells whether one of the authorities themselves signed a certificate, and not one below them that a client sent along. */
+export function issuedDirectly(trust: Trust, certificate: X509Certificate): boolean {
+  return trust.authorities.some((authority) => hasSigned(authority.certificate, certificate));
+}
+
+/**
+ * Returns until when the revocation lists say something about a certificate, in milliseconds since 1970; Infinity where no
+ * lists are needed. After that nobody knows whether it was revoked. Where an authority between is not known any more, all
+ * lists have to hold.
+ */
+export function listsUntil(trust: Trust, certificate: X509Certificate, stepsMax = STEPS_MAX): number {
+  if (!trust.needsLists) return Number.POSITIVE_INFINITY;
+  const issuer = trust.authorities.find((authority) => hasSigned(authority.certificate, certificate));
+  if (issuer === undefined || stepsMax === 0) return Math.min(...trust.lists.map(({ until }) => until));
+  const until = Math.max(...issuer.lists.map((list) => list.until));
+  if (issuer.certificate.raw.equals(certificate.raw) || hasSigned(issuer.certificate, issuer.certificate)) return until;
+  return Math.min(until, listsUntil(trust, issuer.certificate, stepsMax - 1));
 }
 
 function hasSigned(authority: X509Certificate, certificate: X509Certificate): boolean {

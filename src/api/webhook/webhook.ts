@@ -3,10 +3,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../clock.ts';
+import { limitConnections } from '../../connection-limit.ts';
 import { closeAtOnce, listenOn } from '../../listen.ts';
 import type { Logger } from '../../log.ts';
+import { type LogThrottle, throttleLog } from '../../log-throttle.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { refuseBrokenRequest } from '../broken-request.ts';
+import { endBrokenRequest } from '../broken-request.ts';
 import { sendError } from '../errors.ts';
 import { sendEnvelope } from '../present.ts';
 import { limitLooks } from './look-limit.ts';
@@ -44,6 +46,7 @@ export async function createWebhook(options: WebhookOptions): Promise<Webhook> {
   // Told at the start, and not by the first hook.
   await readSecretFile(options.secretFile);
   const looks = limitLooks(options.look, { clock: options.clock, pauseMs: LOOK_PAUSE_MS });
+  const refusals = throttleLog(options.clock, (count) => options.log.warn({ count }, 'more hooks were refused'));
   const server = createServer({
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: REQUEST_MS_MAX,
@@ -52,25 +55,31 @@ export async function createWebhook(options: WebhookOptions): Promise<Webhook> {
     // Nobody needs this header here, and Node's own answer is no JSON.
     requireHostHeader: false,
   });
-  server.maxConnections = CONNECTIONS_MAX;
-  serveHooks(server, options, () => looks.ask());
+  limitConnections(server, CONNECTIONS_MAX);
+  serveHooks(server, { ...options, refusals }, () => looks.ask());
   const { address, port } = await listenOn(server, options);
   return {
     host: address,
     port,
     async close() {
       looks.stop();
+      refusals.stop();
       await closeAtOnce(server);
     },
   };
 }
 
-function serveHooks(server: Server, options: WebhookOptions, accepted: () => void): void {
-  const answering = new Set<Duplex>();
+interface Hooks extends WebhookOptions {
+  readonly refusals: LogThrottle;
+}
+
+function serveHooks(server: Server, options: Hooks, accepted: () => void): void {
+  const answering = new Set<ServerResponse>();
+  const last = new WeakMap<Duplex, ServerResponse>();
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { socket } = request;
-    answering.add(socket);
-    response.once('close', () => answering.delete(socket));
+    answering.add(response);
+    last.set(request.socket, response);
+    response.once('close', () => answering.delete(response));
     try {
       checkRoute(request, response);
       await checkHook(request, options);
@@ -86,9 +95,9 @@ function serveHooks(server: Server, options: WebhookOptions, accepted: () => voi
   server.on('request', serve);
   server.on('checkExpectation', serve);
   server.on('clientError', (error, socket) => {
-    // What is written beside an answer would be taken for a part of it.
-    if (answering.has(socket)) socket.destroy();
-    else refuseBrokenRequest(error, socket);
+    const answers = [...answering].filter(({ req }) => req.socket === socket);
+    const retire = (): void => void socket.destroy();
+    endBrokenRequest(error, socket, { answers, last: last.get(socket), retire });
   });
 }
 
@@ -103,25 +112,29 @@ function checkRoute({ method, url = '/' }: IncomingMessage, response: ServerResp
 }
 
 /** Resolves where the hook is genuine. Throws ServiceError where it is not, and Node's error where it never arrived. */
-async function checkHook(request: IncomingMessage, { secretFile, log }: WebhookOptions): Promise<void> {
+async function checkHook(request: IncomingMessage, { secretFile, log, refusals }: Hooks): Promise<void> {
   const { remoteAddress: remote } = request.socket;
   const body = await readBody(request);
   if (body === undefined) {
-    log.warn({ remote, reason: 'too large' }, 'hook refused');
+    refusals.log(() => log.warn({ remote, reason: 'too large' }, 'hook refused'));
     throw new ServiceError('body_too_large', `The body of a hook may have ${BODY_BYTES_MAX} bytes`);
   }
-  if (isGenuine(request.headers, body, await secretIn(secretFile, log))) return;
-  log.warn({ remote, reason: 'no right signature or token' }, 'hook refused');
+  if (isGenuine(request.headers, body, await secretIn({ secretFile, log, refusals }))) return;
+  refusals.log(() => log.warn({ remote, reason: 'no right signature or token' }, 'hook refused'));
   const message = 'No signature or token of this request is right: the hook needs the secret of webhook.secretFile';
   throw new ServiceError('unauthorized', message);
 }
 
-async function secretIn(path: string, log: Logger): Promise<Buffer> {
+async function secretIn({
+  secretFile,
+  log,
+  refusals,
+}: Pick<Hooks, 'secretFile' | 'log' | 'refusals'>): Promise<Buffer> {
   try {
-    return await readSecretFile(path);
+    return await readSecretFile(secretFile);
   } catch (error) {
     if (!(error instanceof SecretFileError)) throw error;
-    log.error({ err: error }, 'no hook can be checked');
+    refusals.log(() => log.error({ err: error }, 'no hook can be checked'));
     throw new ServiceError('not_ready', 'The hook cannot be checked; the log of Treeline says why');
   }
 }

@@ -7,12 +7,14 @@ import { canonicalFingerprint, canonicalSerial } from '../../model/serial.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Draft, FileEdit } from './draft.ts';
 import { editObjectFile, fileOf, writtenIn } from './object-file.ts';
+import { requireLengths } from './require-lengths.ts';
 
 /** Fields of an instance's body that only reads have, or that say how to write. */
 const NOT_IN_FILES: ReadonlySet<string> = new Set(['resources', 'force']);
 
 /** Returns the draft that makes an instance, or replaces it where `force` allows that. */
 export function putInstanceDraft(name: string, body: JsonMap, { force }: { readonly force: boolean }): Draft {
+  requireLengths(body);
   requireName(name, 'a stack instance');
   requireAgreement(body, { name, type: 'stack-instance' });
   const address = `stack-instance/${name}`;
@@ -60,6 +62,7 @@ export function deleteInstanceDraft(name: string, isLeaving: () => boolean): Dra
 
 /** Returns the draft that makes or replaces a template or an object below `types/`. */
 export function putObjectDraft(type: PlainTypeName | 'stack-template', body: JsonMap): Draft {
+  requireLengths(body);
   const name = textField(body, 'name') ?? missing('name');
   requireName(name, `an object of the type ${type}`);
   requireAgreement(body, { name, type });
@@ -93,6 +96,7 @@ export function deleteObjectDraft(type: PlainTypeName | 'stack-template', name: 
 
 /** Returns the draft that registers a client, or changes the given fields of one. */
 export function putClientDraft(body: JsonMap): Draft {
+  requireLengths(body);
   const given = textField(body, 'serial') ?? missing('serial');
   const serial = serialOf(given);
   const name = textField(body, 'name');
@@ -129,6 +133,7 @@ export function deleteClientDraft(given: string): Draft {
 
 /** Returns the draft that replaces the tree. */
 export function putTreeDraft(body: Json): Draft {
+  requireLengths(body);
   if (!isMap(body)) throw new ServiceError('invalid_input', 'The body has to be a tree node: a JSON object');
   return {
     address: 'tree',

@@ -1,0 +1,41 @@
+// What the authorities and revocation lists in force say about certificates of clients, asked at every request.
+import type { X509Certificate } from 'node:crypto';
+import type { Judgement } from '../authenticate.ts';
+import type { TlsMaterial } from './tls-material.ts';
+import { issuedDirectly, listsUntil, type Trust, trustOf } from './trust.ts';
+
+export interface ClientJudge {
+  judge(certificate: X509Certificate): Judgement;
+  /** Judges by other material from now on. Throws where it cannot be read, and then judges as before. */
+  reload(tls: TlsMaterial): void;
+}
+
+/** Returns the judge. Throws where the material cannot be read. */
+export function judgeClients(tls: TlsMaterial): ClientJudge {
+  let trust = trustOf(tls);
+  // Signatures are verified once a connection, not once a request.
+  let judged = new WeakMap<X509Certificate, Judgement>();
+  return {
+    judge(certificate) {
+      const known = judged.get(certificate);
+      if (known !== undefined) return known;
+      const judgement = judgementOf(trust, certificate);
+      judged.set(certificate, judgement);
+      return judgement;
+    },
+    reload(next) {
+      trust = trustOf(next);
+      judged = new WeakMap();
+    },
+  };
+}
+
+function judgementOf(trust: Trust, certificate: X509Certificate): Judgement {
+  return { ambiguity: ambiguityOf(trust, certificate), listsUntil: listsUntil(trust, certificate) };
+}
+
+function ambiguityOf(trust: Trust, certificate: X509Certificate): string | undefined {
+  if (trust.authorities.length > 1) return 'more than one authority is trusted here';
+  if (issuedDirectly(trust, certificate)) return undefined;
+  return 'its certificate was issued by an authority below the one that is trusted here';
+}

@@ -1,0 +1,81 @@
+// Bounds the connections of a listener without ever locking anybody out: when they run out, an idle one makes room for the
+// new one. Knows nothing of what is asked on them. See docs/operations.md, connections.
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
+import type { Server as HttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
+
+interface Open {
+  /** Where there is TLS, the encrypted socket once its handshake is done. */
+  socket: Socket;
+  hasAsked: boolean;
+  /** The requests that are not answered yet; several where the client does not wait. */
+  readonly requests: Set<IncomingMessage>;
+}
+
+/**
+ * Keeps at most `max` connections of a server that does not listen yet. For a new one beyond them the oldest is closed that
+ * never asked anything; else the one that has been idle longest; else the oldest whose request has not arrived as a whole.
+ * Where every connection waits for an answer, the new one is closed.
+ */
+export function limitConnections(server: HttpServer | HttpsServer, max: number): void {
+  /** By the address of the other end, the longest idle first. */
+  const connections = new Map<string, Open>();
+
+  function accept(socket: Socket): void {
+    const name = nameOf(socket);
+    if (connections.size >= max && !makeRoom(connections)) {
+      socket.destroy();
+      return;
+    }
+    const open: Open = { socket, hasAsked: false, requests: new Set() };
+    connections.set(name, open);
+    socket.once('close', () => {
+      if (connections.get(name) === open) connections.delete(name);
+    });
+  }
+
+  function begin(request: IncomingMessage, response: ServerResponse): void {
+    const name = nameOf(request.socket);
+    const open = connections.get(name);
+    if (open === undefined) return;
+    open.hasAsked = true;
+    open.requests.add(request);
+    response.once('close', () => {
+      open.requests.delete(request);
+      if (open.requests.size > 0 || connections.get(name) !== open) return;
+      // Idle from now on: behind those that have been for longer.
+      connections.delete(name);
+      connections.set(name, open);
+    });
+  }
+
+  server.on('connection', accept);
+  server.on('secureConnection', (socket: Socket) => {
+    const open = connections.get(nameOf(socket));
+    if (open !== undefined) open.socket = socket;
+  });
+  server.prependListener('request', begin);
+  server.prependListener('checkExpectation', begin);
+}
+
+const LEAST_MISSED: readonly ((open: Open) => boolean)[] = [
+  ({ hasAsked }) => !hasAsked,
+  ({ requests }) => requests.size === 0,
+  ({ requests }) => [...requests].every(({ complete }) => !complete),
+];
+
+function makeRoom(connections: Map<string, Open>): boolean {
+  for (const isLeastMissed of LEAST_MISSED) {
+    for (const [name, open] of connections) {
+      if (!isLeastMissed(open)) continue;
+      connections.delete(name);
+      open.socket.destroy();
+      return true;
+    }
+  }
+  return false;
+}
+
+function nameOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
