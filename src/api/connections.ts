@@ -53,6 +53,8 @@ export function trackConnections(server: Server, mayStay: (socket: Duplex) => bo
     exchangeOn: (socket) => ({ answers: answersOn(socket), last: last.get(socket), retire: () => retire(socket) }),
     begin(response) {
       const { socket } = response.req;
+      // The connection ends with the answer before this: nobody would be told what this one came to.
+      if (last.get(socket)?.getHeader('Connection') === 'close') return false;
       last.set(socket, response);
       if (isOld(socket) && !mayStay(socket)) {
         retired.add(socket);
