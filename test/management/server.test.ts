@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createManagement, type Management } from '../../src/management/server.ts';
 
@@ -66,4 +67,23 @@ test('close ends open connections', async () => {
   const ended = once(socket, 'close');
   await management.close();
   await ended;
+});
+
+test.each([
+  ['that say nothing', ''],
+  ['that asked once', 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['that begin to ask', 'GET /livez HTTP/1.1\r\nHost: x\r\n'],
+  ['that send half a body', 'POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'],
+])('130 connections %s keep no probe out', async (_name, bytes) => {
+  const sockets = Array.from({ length: 130 }, () => connect(management.port, '127.0.0.1'));
+  for (const socket of sockets) socket.on('error', () => undefined).resume();
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  for (const socket of sockets) socket.write(bytes);
+  await pause(50);
+  for (let probe = 0; probe < 5; probe++) {
+    const before = performance.now();
+    expect((await ask('/livez')).status).toBe(200);
+    expect(performance.now() - before).toBeLessThan(500);
+  }
+  for (const socket of sockets) socket.destroy();
 });

@@ -253,6 +253,43 @@ describe('the secret', () => {
   });
 });
 
+describe('who is in the way', () => {
+  test.each([
+    ['that say nothing', ''],
+    ['that send half a hook', 'POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'],
+  ])('with 130 connections %s keeps no hook out', async (_name, bytes) => {
+    const sockets = Array.from({ length: 130 }, () => connect(webhook.port, '127.0.0.1'));
+    for (const socket of sockets) socket.on('error', () => undefined).resume();
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    for (const socket of sockets) socket.write(bytes);
+    expect((await hook('x')).status).toBe(202);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test('with thousands of wrong hooks fills no log', async () => {
+    for (let round = 0; round < 20; round++) {
+      await Promise.all(Array.from({ length: 50 }, () => hook('x', 'other')));
+    }
+    expect(lines).toHaveLength(10);
+    clock.advance(10_000);
+    expect(lines.at(-1)).toMatchObject({ level: 40, msg: 'more hooks were refused', count: 990 });
+    await rm(secretFile);
+    await Promise.all(Array.from({ length: 50 }, () => hook('x')));
+    expect(lines).toHaveLength(21);
+  });
+
+  test.each([
+    ['a broken chunk', 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'],
+    ['an encoding that is not known', 'Transfer-Encoding: miracle\r\n\r\n{}'],
+  ])('with %s is answered 400 at once', async (_name, rest) => {
+    const before = performance.now();
+    const answer = await sendRaw(`POST /webhook HTTP/1.1\r\nHost: x\r\n${rest}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*"error":"invalid_input"}$/);
+    expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(performance.now() - before).toBeLessThan(5_000);
+  });
+});
+
 describe('anything else', () => {
   test.each([
     ['GET', '/', 404],

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { problemsFor } from '../../src/api/problems-for.ts';
+import { ROLES, type Role } from '../../src/model/names.ts';
+import type { Client } from '../../src/model/objects.ts';
+import type { Problem } from '../../src/model/problem.ts';
+
+function clientOf(role: Role): Client {
+  return { name: '0A1B', type: 'client', description: '', role, fingerprint: '', serial: '0A1B', tenant: '' };
+}
+
+function problemIn(file: string): Problem {
+  return {
+    code: 'wrong_value',
+    severity: 'error',
+    file,
+    line: 2,
+    column: 3,
+    pointer: '/hunter2',
+    message: '"password" is the text "hunter2", but …',
+    hint: 'did you mean "hunter3"?',
+  };
+}
+
+const OWN = 'clients/office/0a1b.yaml';
+const OTHERS = ['clients/0A1C.yaml', 'clients/C0FFEE.yml', 'clients/lab/0A1D.yaml', 'clients/'];
+const REST = ['types/role/web.yaml', 'stacks/instances/shop.yaml', 'tree.yaml'];
+const ALL = { commit: 'c', problems: [OWN, ...OTHERS, ...REST].map(problemIn) };
+
+test.each(ROLES.filter((role) => role !== 'proxy'))('%s is shown all', (role) => {
+  expect(problemsFor(clientOf(role), ALL)).toEqual(ALL);
+});
+
+test('a proxy is shown its own record, where else something is wrong, and no value of it', () => {
+  const { commit, problems } = problemsFor(clientOf('proxy'), ALL);
+  expect(commit).toBe('c');
+  expect(problems.map(({ file }) => file)).toEqual([OWN, ...REST]);
+  expect(problems[0]).toEqual(problemIn(OWN));
+  expect(JSON.stringify(problems.slice(1))).not.toMatch(/hunter|0A1C|C0FFEE/);
+  expect(problems[1]).toEqual({
+    ...problemIn('types/role/web.yaml'),
+    pointer: '',
+    message: 'only administrators and automation endpoints are shown what is wrong here',
+    hint: null,
+  });
+});

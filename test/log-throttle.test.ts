@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { throttleLog } from '../src/log-throttle.ts';
+import { ManualClock } from './support/manual-clock.ts';
+
+test('of each interval ten lines are written, and the others are counted', () => {
+  const clock = new ManualClock();
+  const lines: string[] = [];
+  const throttle = throttleLog(clock, (count) => lines.push(`${count} more`));
+  const write = (times: number): void => {
+    for (let index = 0; index < times; index++) throttle.log(() => lines.push('line'));
+  };
+  write(1_000);
+  expect(lines).toEqual(Array.from({ length: 10 }, () => 'line'));
+  clock.advance(10_000);
+  expect(lines.slice(10)).toEqual(['990 more']);
+  write(3);
+  clock.advance(10_000);
+  expect(lines.slice(11)).toEqual(['line', 'line', 'line']);
+  expect(clock.pending).toBe(0);
+  write(20);
+  throttle.stop();
+  clock.advance(10_000);
+  expect(lines).toHaveLength(24);
+  expect(clock.pending).toBe(0);
+});
