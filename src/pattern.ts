@@ -5,8 +5,11 @@ import { RE2JS, RE2JSSyntaxException, RE2Set } from 're2js';
 /** The most instructions that the patterns of one list may compile to together: the time a character costs grows with it. */
 export const PATTERN_SIZE_MAX = 1_000;
 
-/** Memory of a list's automaton. States beyond it are computed again, which bounds memory and not the result. */
-const AUTOMATON_BYTES_MAX = 512 * 1024;
+/**
+ * Memory of a list's automaton. It is enough for patterns that people write; for those that need a new state with every
+ * character, keeping more of them only costs time. What does not fit is matched without, which changes no result.
+ */
+const AUTOMATON_BYTES_MAX = 32 * 1024;
 
 /** Why a pattern cannot be used. */
 export interface PatternRefusal {

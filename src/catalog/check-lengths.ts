@@ -59,6 +59,7 @@ function keyFault(key: string): Fault | undefined {
 function textFault(text: string): Fault | undefined {
   const fault = textLengthFault(text);
   if (fault === undefined) return undefined;
+  // Not quoted: it may be a secret.
   const hint = 'keep the text elsewhere, and write here where it is';
-  return { code: 'value_too_large', message: `the text ${quote(text)} ${fault}`, hint };
+  return { code: 'value_too_large', message: `this text ${fault}`, hint };
 }

@@ -5,14 +5,18 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createApp } from '../../src/api/app.ts';
 import { clientOf } from '../../src/api/authenticate.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
-import { createAuthority, issueClientCertificate } from '../../src/development-pki.ts';
+import { createAuthority, createCrl, issueClientCertificate } from '../../src/development-pki.ts';
 import { createLog } from '../../src/log.ts';
 import { keepAlive } from '../support/https-client.ts';
+import { createOpensslPki, type Issued, type OpensslPki } from '../support/openssl-pki.ts';
 import { createSampleOperator } from '../support/sample-operator.ts';
 import { createSampleReader } from '../support/sample-reader.ts';
 import { createSampleWriter } from '../support/sample-writer.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
+const AUTHORITY = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign,cRLSign'];
+const CLIENT = ['basicConstraints=critical,CA:FALSE', 'extendedKeyUsage=clientAuth'];
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 let now: number;
@@ -116,6 +120,67 @@ describe('a fingerprint', () => {
     const client = api.register(administrator, { role: 'administrator' });
     api.reader.registry.set(proxy.serial, { ...client, name: proxy.serial, serial: proxy.serial });
     expect((await api.request('/tree', { identity: proxy })).body).toMatchObject({ error: 'fingerprint_mismatch' });
+  });
+});
+
+describe('an authority below the trusted one', () => {
+  let directory: string;
+  let pki: OpensslPki;
+  let root: Issued;
+  beforeEach(() => {
+    directory = temporaryDirectory();
+    pki = createOpensslPki(directory);
+    root = pki.issue('root', { extensions: AUTHORITY });
+    api.api.reload({ ...api.tls, ca: root.own });
+    api.reader.registry.clear();
+  });
+
+  test('makes nobody the administrator whose serial it gives again', async () => {
+    const administrator = pki.issue('administrator', { by: root, extensions: CLIENT, serial: 'C0DE' });
+    api.register(administrator, { role: 'administrator', fingerprint: '' });
+    const sub = pki.issue('sub', { by: root, extensions: AUTHORITY });
+    const impostor = pki.issue('impostor', { by: sub, extensions: CLIENT, serial: 'C0DE', along: [sub] });
+    expect(impostor.serial).toBe(administrator.serial);
+    const write = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
+    for (const ask of [{}, write]) {
+      const { status, body } = await api.request('/tree', { ...ask, identity: impostor });
+      expect({ status, body }).toMatchObject({
+        status: 403,
+        body: {
+          error: 'fingerprint_mismatch',
+          message:
+            'The client C0DE is registered without a fingerprint, and its certificate was issued by an authority below the ' +
+            `one that is trusted here: an administrator has to add it; the SHA-256 fingerprint of this certificate is ${impostor.fingerprint}`,
+        },
+      });
+    }
+    expect(api.writer.asked).toEqual([]);
+    expect((await api.request('/tree', { ...write, identity: administrator })).status).toBe(201);
+    // Listed, it is trusted like any other, and two authorities need fingerprints of everybody.
+    api.api.reload({ ...api.tls, ca: root.own + sub.own });
+    expect((await api.request('/tree', { identity: administrator })).status).toBe(403);
+  });
+});
+
+describe('a revocation list that expires while a client is connected', () => {
+  test('lets nobody ask on, and the connection ends', async () => {
+    const agent = keepAlive();
+    const crl = await createCrl(api.authority, { now, days: 1, revoked: [] });
+    api.api.reload({ ...api.tls, crl });
+    expect((await api.request('/tree', { agent })).status).toBe(200);
+    now += DAY_MS - 2_000;
+    expect((await api.request('/tree', { agent })).status).toBe(200);
+    now += 2_000;
+    const { status, headers, body } = await api.request('/tree', { agent });
+    expect({ status, connection: headers.connection, body }).toMatchObject({
+      status: 403,
+      connection: 'close',
+      body: { return_code: 403, error: 'revocation_list_expired' },
+    });
+    // A new list counts at once.
+    api.api.reload({ ...api.tls, crl: await createCrl(api.authority, { now: Date.now(), days: 9, revoked: [] }) });
+    expect((await api.request('/tree', { agent })).status).toBe(200);
+    agent.destroy();
   });
 });
 

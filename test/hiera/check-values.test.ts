@@ -118,3 +118,71 @@ describe('secrets', () => {
     expect(check('{}', { 'types/role/db.yaml': 'db_password: hunter2' })).toEqual([]);
   });
 });
+
+describe('patterns that once took for ever', () => {
+  /** Milliseconds that checking takes, and what it finds. */
+  function timed(hierarchy: string, files: Readonly<Record<string, string>>) {
+    const before = performance.now();
+    const problems = check(hierarchy, files);
+    return { ms: performance.now() - before, codes: problems.map(({ code }) => code) };
+  }
+
+  function rule(keys: readonly string[], reference = '^secret/'): string {
+    return JSON.stringify({ secrets: { keys, reference } });
+  }
+
+  const A_KEY = 'a'.repeat(250);
+
+  test.each([
+    ['".*" forty times over', '".*"'.repeat(40)],
+    ['.* forty times over', `${'.*'.repeat(40)}b`],
+    ['two that overlap', '(a|aa)+b'],
+    ['repeats of repeats', '((a+)+)+b'],
+    ['choices of nothing', '(?:a?){100}a{100}b'],
+  ])('take milliseconds on a key: %s', (_name, pattern) => {
+    expect(timed(rule([pattern]), { 'types/role/web.yaml': `${A_KEY}: x` })).toEqual({
+      ms: expect.any(Number),
+      codes: [],
+    });
+    expect(timed(rule([pattern]), { 'types/role/web.yaml': `${A_KEY}: x` }).ms).toBeLessThan(200);
+  });
+
+  test.each([
+    ['slashes', 'kv/.*/.*/.*#', `kv${'/'.repeat(3_000)}`, 'secret_not_reference'],
+    ['slashes of a reference', 'kv/.*/.*/.*#', `kv${'/'.repeat(900)}#`, undefined],
+    ['quotes', '".*"'.repeat(40), `'${'"'.repeat(900)}'`, undefined],
+    ['a value of 64 KiB', '^[a-z/]+$', 'a'.repeat(64 * 1024), 'secret_not_reference'],
+  ])('take milliseconds on a value: %s', (_name, reference, value, code) => {
+    const { ms, codes } = timed(rule(['^token$'], reference), { 'types/role/web.yaml': `token: ${value}` });
+    expect(codes).toEqual(code === undefined ? [] : [code]);
+    expect(ms).toBeLessThan(200);
+  });
+
+  test('a hundred patterns on a thousand keys take less than a second', () => {
+    const keys = Array.from({ length: 100 }, (_, index) => `_k${index}$`);
+    const text = Array.from({ length: 1_000 }, (_, index) => `database_${index}_k${index}: x\n`).join('');
+    const { ms, codes } = timed(rule(keys), { 'types/role/web.yaml': text });
+    expect(codes).toHaveLength(100);
+    expect(ms).toBeLessThan(1_000);
+  });
+
+  test('what would take seconds all the same is not done, and said', () => {
+    // Needs more states than anybody keeps: each character costs as much as the pattern is large.
+    const explosive = `[ab]*a[ab]{900}[cd]`;
+    const keyOf = (index: number): string =>
+      index.toString(2).padStart(250, '0').replaceAll('0', 'a').replaceAll('1', 'b');
+    const text = Array.from({ length: 4_000 }, (_, index) => `${keyOf(index * 7919)}: x\n`).join('');
+    const { ms, codes } = timed(rule([explosive]), { 'types/role/web.yaml': text });
+    expect(codes).toEqual(['too_much_to_match']);
+    expect(ms).toBeLessThan(3_000);
+  });
+
+  test('what is said does not depend on what was checked before', () => {
+    const keys = Array.from({ length: 60 }, (_, index) => `${'k'.repeat(240)}${index}`);
+    const text = keys.map((key) => `${key}: x\n`).join('');
+    const { hierarchy } = scopeOf({ hierarchy: rule(['[ab]{990}$']) });
+    const first = checkValues([layerOf(objectEntry('types/role/web.yaml', text))], hierarchy);
+    expect(first).toMatchObject([{ code: 'too_much_to_match', severity: 'error', line: 41, column: 1 }]);
+    expect(checkValues([layerOf(objectEntry('types/role/web.yaml', text))], hierarchy)).toEqual(first);
+  });
+});

@@ -33,7 +33,7 @@ function faultsIn(body: Json): readonly ErrorDetail[] {
 
 function faultOf({ value }: Part): string | undefined {
   const fault = typeof value === 'string' ? textLengthFault(value) : undefined;
-  return fault === undefined ? undefined : `The text ${quote(String(value))} ${fault}`;
+  return fault === undefined ? undefined : `This text ${fault}`;
 }
 
 /** A key that is too long is reported where its map stands: a pointer with it would be as long. */

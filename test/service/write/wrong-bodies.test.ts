@@ -1,5 +1,7 @@
 // Bodies that are refused for what they say themselves, with which code and words.
 import { describe, expect, it } from 'vitest';
+import type { JsonMap } from '../../../src/model/json.ts';
+import type { Draft } from '../../../src/service/write/draft.ts';
 import {
   deleteClientDraft,
   deleteObjectDraft,
@@ -11,6 +13,19 @@ import {
 } from '../../../src/service/write/drafts.ts';
 import { DraftedRepository } from '../../support/drafted-repository.ts';
 import { FILES, put, type RefusedRow, remove } from './stacks.ts';
+
+const KEY = 'k'.repeat(60_000);
+const LONG_KEY = `The key "${'k'.repeat(80)}…" has 60000 characters, and a key may have 250`;
+const TEXT = 'x'.repeat(64 * 1024 + 1);
+const LONG_TEXT = 'This text has 65537 characters, and a text may have 65536';
+const LONG: readonly (readonly [what: string, draft: (map: JsonMap) => Draft])[] = [
+  ['in an object', (map) => putObjectDraft('role', { name: 'web', ...map })],
+  ['in a template', (map) => putObjectDraft('stack-template', { name: 'web', resources: map })],
+  ['in parameters', (map) => put('blog', { stackTemplate: 'shop', parameters: map })],
+  ['in additions', (map) => put('blog', { stackTemplate: 'shop', stackTemplateAdditions: { resources: map } })],
+  ['in a client', (map) => putClientDraft({ serial: 'b2', ...map })],
+  ['in the tree', (map) => putTreeDraft({ name: 'all', type: 'common', children: [map] })],
+];
 
 /** Seen without looking at any other file. */
 const BODIES: readonly RefusedRow[] = [
@@ -108,6 +123,12 @@ const BODIES: readonly RefusedRow[] = [
     'invalid_input',
     'the body has more than 64 objects and lists inside one another',
   ],
+  ...LONG.map(([what, draft]): RefusedRow => {
+    return [`a key of 60,000 characters ${what}`, () => draft({ [KEY]: 'x' }), 'invalid_input', LONG_KEY];
+  }),
+  ...LONG.map(([what, draft]): RefusedRow => {
+    return [`a text of 64 KiB and one ${what}`, () => draft({ a: { b: ['', TEXT] } }), 'invalid_input', LONG_TEXT];
+  }),
   ['removing an instance that is not there', () => remove('blog'), 'not_found', 'There is no stack instance "blog"'],
   [
     'removing an object that is not there',
