@@ -240,6 +240,17 @@ const ROWS: Readonly<Record<string, Row>> = {
     lists: (pki, { foreign }) => pki.revocationList(foreign, {}),
     want: 'UNABLE_TO_GET_CRL',
   },
+  'of a sub-authority that is sent along, and both have lists, one of them an old one too': {
+    client: (pki, { sub }) => pki.issue('c', { by: sub, extensions: CLIENT, along: [sub] }),
+    lists: (pki, { root, sub }) =>
+      pki.revocationList(root, {}) + pki.revocationList(sub, {}) + pki.revocationList(sub, { until: -1 }),
+    want: 'in',
+  },
+  'of a sub-authority that is sent along, and has no list': {
+    client: (pki, { sub }) => pki.issue('c', { by: sub, extensions: CLIENT, along: [sub] }),
+    lists: (pki, { root }) => pki.revocationList(root, {}),
+    want: 'UNABLE_TO_GET_CRL',
+  },
   'of a sub-authority that was revoked': {
     client: (pki, { sub }) => pki.issue('c', { by: sub, extensions: CLIENT, along: [sub] }),
     lists: (pki, { root, sub }) => pki.revocationList(root, { revoked: [sub] }) + pki.revocationList(sub, {}),

@@ -9,7 +9,8 @@ import { startListener, type TimeLimits } from '../../src/api/listener.ts';
 import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
 import { type Credential, createAuthority, createCrl, issueClientCertificate } from '../../src/development-pki.ts';
 import { createLog } from '../../src/log.ts';
-import { keepAlive, sendRaw } from '../support/https-client.ts';
+import { createHttpsClient, keepAlive, sendRaw } from '../support/https-client.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -418,6 +419,60 @@ describe('who is too slow', () => {
     const answer = await sendRaw(server, api.identities.administrator, bytes);
     expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n1\r\n\[\r\n$/);
     await listener.close();
+  });
+});
+
+describe('who fills the listener', () => {
+  test('with connections that shake no hands, or ask nothing more, keeps nobody out', async () => {
+    const handler: RequestListener = (_request, response) => response.end('{}');
+    const options = { host: '127.0.0.1', port: 0, tls: api.tls, log: createLog('silent'), connectionsMax: 5 };
+    const listener = await startListener({ ...options, handler });
+    const server = { ...api.server, port: listener.port };
+    const { request } = createHttpsClient(server, api.identities.administrator);
+    const agent = keepAlive();
+    expect((await request('/', { agent })).status).toBe(200);
+    const [kept] = Object.values(agent.freeSockets).flat();
+    const strangers = Array.from({ length: 20 }, () => connectPlain(listener.port, '127.0.0.1'));
+    for (const socket of strangers) socket.on('error', () => undefined).resume();
+    await Promise.all(strangers.map((socket) => once(socket, 'connect')));
+    expect((await request('/')).status).toBe(200);
+    // Whoever was let in and asked before goes after those who were not.
+    expect((await request('/', { agent })).status).toBe(200);
+    expect(Object.values(agent.freeSockets).flat()).toEqual([kept]);
+    const idle = Array.from({ length: 8 }, () => keepAlive());
+    for (const one of idle) expect((await request('/', { agent: one })).status).toBe(200);
+    expect((await request('/')).status).toBe(200);
+    for (const one of [agent, ...idle]) one.destroy();
+    for (const socket of strangers) socket.destroy();
+    await listener.close();
+  });
+
+  test('with refusals fills no log', async () => {
+    const lines: string[] = [];
+    const clock = new ManualClock(Date.now());
+    const log = createLog('info', { write: (line) => lines.push(line) });
+    const listener = await startListener({
+      host: '127.0.0.1',
+      port: 0,
+      tls: api.tls,
+      log,
+      clock,
+      handler: () => undefined,
+    });
+    for (let attempt = 0; attempt < 30; attempt++) {
+      const socket = connectPlain(listener.port, '127.0.0.1');
+      socket.on('error', () => undefined).resume();
+      socket.end('GET / HTTP/1.1\r\n\r\n');
+      await new Promise((resolve) => socket.once('close', resolve));
+    }
+    await vi.waitFor(() => expect(lines.length).toBeGreaterThanOrEqual(10));
+    clock.advance(10_000);
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+      ...Array.from({ length: 10 }, () => 'connection refused'),
+      'more connections were refused',
+    ]);
+    await listener.close();
+    expect(clock.pending).toBe(0);
   });
 });
 

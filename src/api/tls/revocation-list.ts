@@ -17,6 +17,8 @@ export interface RevocationList {
   readonly from: number;
   /** Infinite where the list names no end. */
   readonly until: number;
+  /** The name of its authority, DER in hexadecimal. */
+  readonly issuer: string;
   /** Tells whether the authority of that name signed it. */
   isOf(authority: X509Certificate): boolean;
   /** Tells whether it lists a certificate's serial. Only sensible for certificates of the authority whose list it is. */
@@ -69,6 +71,7 @@ export function parseRevocationList(bytes: Buffer): RevocationList {
   return {
     from,
     until,
+    issuer: issuer.toString('hex'),
     isOf: (authority) => issuer.equals(certificateFields(authority).subject) && isSignedBy(authority),
     revokes(certificate) {
       serials ??= serialsOf(revoked);

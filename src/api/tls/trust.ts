@@ -63,16 +63,23 @@ export function issuedDirectly(trust: Trust, certificate: X509Certificate): bool
 
 /**
  * Returns until when the revocation lists say something about a certificate, in milliseconds since 1970; Infinity where no
- * lists are needed. After that nobody knows whether it was revoked. Where an authority between is not known any more, all
- * lists have to hold.
+ * lists are needed. After that nobody knows whether it was revoked. Where an authority between is not known any more, a
+ * list of every authority has to hold.
  */
 export function listsUntil(trust: Trust, certificate: X509Certificate, stepsMax = STEPS_MAX): number {
   if (!trust.needsLists) return Number.POSITIVE_INFINITY;
   const issuer = trust.authorities.find((authority) => hasSigned(authority.certificate, certificate));
-  if (issuer === undefined || stepsMax === 0) return Math.min(...trust.lists.map(({ until }) => until));
+  if (issuer === undefined || stepsMax === 0) return Math.min(...latestEnds(trust.lists).values());
   const until = Math.max(...issuer.lists.map((list) => list.until));
   if (issuer.certificate.raw.equals(certificate.raw) || hasSigned(issuer.certificate, issuer.certificate)) return until;
   return Math.min(until, listsUntil(trust, issuer.certificate, stepsMax - 1));
+}
+
+/** Of several lists of one authority the newest counts. */
+function latestEnds(lists: readonly RevocationList[]): ReadonlyMap<string, number> {
+  const ends = new Map<string, number>();
+  for (const { issuer, until } of lists) ends.set(issuer, Math.max(until, ends.get(issuer) ?? 0));
+  return ends;
 }
 
 function hasSigned(authority: X509Certificate, certificate: X509Certificate): boolean {
