@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startListener } from '../../src/api/listener.ts';
+import { sendJson } from '../../src/api/present.ts';
 import { type Credential, issueClientCertificate } from '../../src/development-pki.ts';
 import { createLog } from '../../src/log.ts';
 import { sendRaw } from '../support/https-client.ts';
@@ -219,6 +220,16 @@ describe('who is slow', () => {
     }
     return await received;
   }
+
+  test('with a body that was answered before it came, gets no second answer', async () => {
+    const limits = { headersMs: 500, requestMs: 500 };
+    const options = { host: '127.0.0.1', port: 0, tls: api.tls, log: createLog('silent'), limits };
+    const listener = await startListener({ ...options, handler: (_request, response) => sendJson(response, 200, {}) });
+    const bytes = `POST / HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\nhalf`;
+    const server = { ...api.server, port: listener.port };
+    expect(answersIn(await sendRaw(server, api.identities.administrator, bytes))).toMatchObject([{ status: 200 }]);
+    await listener.close();
+  });
 
   test.each([
     ['headers', `GET /types HTTP/1.1\r\n${HOST}`],
