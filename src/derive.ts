@@ -2,7 +2,7 @@
 import type { Catalog } from './catalog/catalog.ts';
 import { loadCatalog } from './catalog/load-catalog.ts';
 import { type Admission, admitInstances, type Safety } from './estate/admit.ts';
-import { buildCandidates } from './estate/candidates.ts';
+import { buildClientcerts, buildInstances, type Candidates, checkTemplates } from './estate/candidates.ts';
 import { EMPTY_STANDING, type Estate, type Standing } from './estate/estate.ts';
 import { nothingLeft } from './estate/nothing-left.ts';
 import { objectsInForce } from './estate/objects-in-force.ts';
@@ -42,25 +42,32 @@ export function derive(snapshot: Snapshot, before: Before = { standing: EMPTY_ST
   const refused = [...(isAccepted ? [] : nothingLeft(catalog, standing)), ...catalog.fatal];
   if (refused.length > 0) return { isTaken: false, catalog, problems: sortProblems([...catalog.problems, ...refused]) };
 
-  const built = { catalog, standing, blobsRead: snapshot.blobs.size, ...buildCandidates(catalog, earlier) };
-  const admission = admitInstances(built.units, standing, safety);
+  const templateProblems = checkTemplates(catalog, earlier);
+  const stacks = buildInstances(catalog, templateProblems, earlier);
+  const built = { catalog, standing, earlier, stacks, templateProblems, blobsRead: snapshot.blobs.size };
+  const admission = admitInstances(stacks.units, standing, safety);
   const estate = estateOf(built, admission);
   const judge = (now: Safety): Estate =>
-    admission.holdsFor(now) ? estate : estateOf(built, admitInstances(built.units, standing, now));
+    admission.holdsFor(now) ? estate : estateOf(built, admitInstances(stacks.units, standing, now));
   return { isTaken: true, estate, judge };
 }
 
-interface Built extends ReturnType<typeof buildCandidates> {
-  readonly catalog: Catalog;
+interface Built extends Pick<Estate, 'catalog' | 'templateProblems'> {
   readonly standing: Standing;
+  readonly earlier: Estate | undefined;
+  readonly stacks: Candidates;
   readonly blobsRead: number;
 }
 
 /** What is in force once it is known which versions are admitted. */
-function estateOf({ catalog, standing, blobsRead, ...work }: Built, instances: Admission): Estate {
-  const { units: candidates, templateProblems } = work;
+function estateOf(
+  { catalog, standing, earlier, stacks, templateProblems, blobsRead }: Built,
+  instances: Admission,
+): Estate {
+  const clientcerts = buildClientcerts(catalog, instances.owners, earlier);
+  const candidates = new Map([...stacks.units, ...clientcerts.units]);
   const registry = registerClients(catalog, standing.clients);
-  const units = new Map([...instances.units, ...clientcertsInForce({ candidates, catalog, standing, ...instances })]);
+  const units = new Map([...instances.units, ...soundOrStanding(clientcerts.units, standing)]);
   return {
     commit: catalog.commit,
     time: catalog.time,
@@ -85,26 +92,16 @@ function estateOf({ catalog, standing, blobsRead, ...work }: Built, instances: A
     counts: {
       blobsRead,
       filesParsed: catalog.parsed,
-      instancesExpanded: work.instancesExpanded,
-      recordsMerged: work.recordsMerged,
+      instancesExpanded: stacks.built,
+      recordsMerged: stacks.recordsMerged + clientcerts.recordsMerged,
     },
   };
 }
 
-/** Hand-written clientcerts whose name no stack's server bears; a wrong one stays at the version before. */
-function clientcertsInForce(now: {
-  readonly candidates: ReadonlyMap<string, Unit>;
-  readonly catalog: Catalog;
-  readonly standing: Standing;
-  readonly owners: ReadonlyMap<string, string>;
-}): ReadonlyMap<string, Unit> {
-  const units = new Map<string, Unit>();
-  for (const address of now.catalog.objects.keys()) {
-    if (!address.startsWith('clientcert/')) continue;
-    if (now.owners.has(address.slice('clientcert/'.length))) continue;
-    const candidate = now.candidates.get(address);
-    const unit = candidate !== undefined && isSound(candidate) ? candidate : now.standing.units.get(address);
-    if (unit !== undefined) units.set(address, unit);
+/** Hand-written clientcerts; a wrong one stays at the version before. */
+function* soundOrStanding(clientcerts: ReadonlyMap<string, Unit>, { units }: Standing): Generator<[string, Unit]> {
+  for (const [key, candidate] of clientcerts) {
+    const unit = isSound(candidate) ? candidate : units.get(key);
+    if (unit !== undefined) yield [key, unit];
   }
-  return units;
 }

@@ -1,16 +1,15 @@
 // One unit out of one catalog: expansion and configuration of everything that an instance, or a clientcert, makes.
 import type { Catalog } from '../catalog/catalog.ts';
 import { expandStack } from '../expand/expand-stack.ts';
-import type { HieraNode, NodeOwner, ResolvedNode, Scope } from '../hiera/node.ts';
+import type { HieraNode, ResolvedNode, Scope } from '../hiera/node.ts';
 import { resolveNode } from '../hiera/resolve-node.ts';
+import { nearest } from '../hiera/selectable-names.ts';
 import { type Entry, isRight, problemAt } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
 import { invariant } from '../model/invariant.ts';
-import { compareNames, type PlainTypeName } from '../model/names.ts';
 import type { StackInstance, StackTemplate, TypedObject } from '../model/objects.ts';
 import { affecting, isError, type Problem } from '../model/problem.ts';
 import type { WantedServer } from '../model/spec.ts';
-import { didYouMean } from '../model/suggest.ts';
 import { Draw } from './draw.ts';
 import { tooLarge } from './room.ts';
 import type { Unit } from './unit.ts';
@@ -25,11 +24,11 @@ export type TemplateCheck = (template: Entry<StackTemplate>) => readonly Problem
 export function buildInstance([name, entry]: Named<StackInstance>, catalog: Catalog, check: TemplateCheck): Unit {
   const draw = new Draw(catalog);
   draw.use(`stack-instance/${name}`, entry);
-  const empty = unitOf('instance', name, { entry, catalog, draw });
+  const empty = blankUnit('instance', name, { entry, catalog, draw });
   const own = affecting(entry.problems, name);
   if (!isRight(entry)) return { ...empty, problems: own };
   const template = draw.template(entry.object.stackTemplate);
-  if (template === undefined) return { ...empty, problems: [...own, unknownTemplate(entry, catalog)] };
+  if (template === undefined) return { ...empty, problems: [...own, unknownTemplate(entry, draw)] };
   const templateProblems = affecting(check(template), name);
   if (!isRight(template) || templateProblems.some(isError)) {
     return { ...empty, problems: [...own, ...affecting(template.problems, name), ...templateProblems] };
@@ -37,35 +36,32 @@ export function buildInstance([name, entry]: Named<StackInstance>, catalog: Cata
   const expansion = expandStack(entry, template);
   const problems = [...own, ...expansion.problems];
   if (expansion.problems.some(isError)) return { ...empty, keys: expansion.keys, problems };
-  return withServers({ ...empty, keys: expansion.keys, problems }, expansion.servers, {
-    draw,
-    catalog,
-    instance: entry.object,
-  });
+  const unit = { ...empty, keys: expansion.keys, problems };
+  return withServers(unit, expansion.servers, { draw, instance: entry.object });
 }
 
 /** Returns a clientcert that no stack makes, as this catalog has it. */
 export function buildClientcert([name, entry]: Named<TypedObject>, catalog: Catalog): Unit {
   const draw = new Draw(catalog);
   draw.use(`clientcert/${name}`, entry);
-  const empty = unitOf('clientcert', name, { entry, catalog, draw });
+  const empty = blankUnit('clientcert', name, { entry, catalog, draw });
   if (!isRight(entry)) return { ...empty, problems: entry.problems };
-  const { node, problems } = resolve({ server: null, clientcert: entry }, draw, catalog);
+  const { node, problems } = resolveNode({ server: null, clientcert: entry }, scopeOf(draw));
   return { ...empty, nodes: new Map([[node.name, node]]), problems: [...entry.problems, ...problems] };
 }
 
 interface Surroundings {
   readonly draw: Draw;
-  readonly catalog: Catalog;
   readonly instance: StackInstance;
 }
 
-function withServers(unit: Unit, expanded: readonly ExpandedServer[], { draw, catalog, instance }: Surroundings): Unit {
+function withServers(unit: Unit, expanded: readonly ExpandedServer[], { draw, instance }: Surroundings): Unit {
+  const scope = scopeOf(draw);
   const servers = new Map<string, WantedServer>();
   const nodes = new Map<string, HieraNode>();
   const problems: Problem[] = [...unit.problems];
   for (const server of expanded) {
-    const resolved = resolve({ server, clientcert: draw.object('clientcert', server.name) }, draw, catalog);
+    const resolved = resolveNode({ server, clientcert: draw.object('clientcert', server.name) }, scope);
     servers.set(server.name, wantedServer(server, instance, resolved.provisioning));
     nodes.set(server.name, resolved.node);
     problems.push(...resolved.problems);
@@ -105,49 +101,41 @@ function wantedServer(
   };
 }
 
-function resolve(owner: NodeOwner, draw: Draw, catalog: Catalog): ResolvedNode {
+function scopeOf(draw: Draw): Scope {
   const { hierarchy, tree } = draw;
   invariant(isRight(hierarchy) && tree !== null, 'a commit with a wrong tree or hierarchy is not taken at all');
-  const scope: Scope = {
+  return {
     hierarchy,
     tree,
     object: (type, name) => draw.object(type, name),
-    namesOf: (type) => namesOf(catalog, type),
+    namesOf: (type) => draw.namesOf(type),
+    hints: new Map(),
   };
-  return resolveNode(owner, scope);
 }
 
-/** Names of the objects of each type; a mistake that thousands of servers share asks for them thousands of times. */
-const NAMES = new WeakMap<Catalog, Map<PlainTypeName, readonly string[]>>();
-
-function namesOf(catalog: Catalog, type: PlainTypeName): readonly string[] {
-  const byType = NAMES.get(catalog) ?? new Map<PlainTypeName, readonly string[]>();
-  NAMES.set(catalog, byType);
-  const prefix = `${type}/`;
-  const known = byType.get(type);
-  if (known !== undefined) return known;
-  const names = [...catalog.objects.keys()].filter((address) => address.startsWith(prefix));
-  const sorted = names.map((address) => address.slice(prefix.length)).sort(compareNames);
-  byType.set(type, sorted);
-  return sorted;
+interface BlankParts {
+  readonly entry: Unit['entry'];
+  readonly catalog: Catalog;
+  readonly draw?: Draw;
 }
 
-function unitOf(
+/** Returns a unit without servers and problems, which has looked at nothing unless `draw` did. */
+export function blankUnit(
   kind: Unit['kind'],
   name: string,
-  { entry, catalog, draw }: { readonly entry: Unit['entry']; readonly catalog: Catalog; readonly draw: Draw },
+  { entry, catalog, draw = new Draw(catalog) }: BlankParts,
 ): Unit {
   const { commit, time } = catalog;
   const nothing = { keys: [], servers: new Map(), nodes: new Map(), outside: [], problems: [] };
-  return { kind, name, entry, commit, time, ...nothing, inputs: draw.inputs };
+  return { kind, name, entry, commit, time, ...nothing, inputs: draw.inputs, namesSeen: draw.namesSeen };
 }
 
-function unknownTemplate(entry: Entry<StackInstance> & { readonly object: StackInstance }, catalog: Catalog): Problem {
+function unknownTemplate(entry: Entry<StackInstance> & { readonly object: StackInstance }, draw: Draw): Problem {
   const { name, stackTemplate } = entry.object;
   return problemAt(entry, '/stackTemplate', {
     code: 'unknown_template',
     message: `there is no stack template "${stackTemplate}"`,
-    hint: didYouMean(stackTemplate, catalog.templates.keys()) ?? `add stacks/templates/${stackTemplate}.yaml`,
+    hint: nearest(stackTemplate, draw.namesOf('stack-template')) ?? `add stacks/templates/${stackTemplate}.yaml`,
     instances: [name],
   });
 }

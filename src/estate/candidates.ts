@@ -3,45 +3,76 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { checkTemplate } from '../expand/check-template.ts';
 import { type Entry, isRight } from '../model/entry.ts';
 import type { StackTemplate } from '../model/objects.ts';
-import type { Problem } from '../model/problem.ts';
-import { buildClientcert, buildInstance } from './build-unit.ts';
+import { affecting, type Problem } from '../model/problem.ts';
+import { blankUnit, buildClientcert, buildInstance } from './build-unit.ts';
+import { defectAt, hasDefect } from './defect.ts';
 import { drawsTheSame } from './draw.ts';
 import type { Estate } from './estate.ts';
-import { isSound, type Unit, unitKey } from './unit.ts';
+import type { Unit } from './unit.ts';
 
 type TemplateProblems = Estate['templateProblems'];
 
 export interface Candidates {
   readonly units: ReadonlyMap<string, Unit>;
-  readonly templateProblems: TemplateProblems;
-  readonly instancesExpanded: number;
+  /** Units that were built and not taken over, and the records that this took. */
+  readonly built: number;
   readonly recordsMerged: number;
 }
 
-/** What of the commit before may be taken over. */
-export type Earlier = Pick<Estate, 'candidates' | 'templateProblems'>;
-
-/** Returns every unit as `catalog` has it. `earlier` only saves work: the answer is the same without it. */
-export function buildCandidates(catalog: Catalog, earlier?: Earlier): Candidates {
-  const templateProblems = checkTemplates(catalog, earlier?.templateProblems);
+/** Returns every instance as `catalog` has it. `earlier` only saves work: the answer is the same without it. */
+export function buildInstances(
+  catalog: Catalog,
+  templateProblems: TemplateProblems,
+  earlier?: Pick<Estate, 'candidates'>,
+): Candidates {
   const check = (template: Entry<StackTemplate>): readonly Problem[] => templateProblems.get(template) ?? [];
   const reuse = new Reuse(catalog, earlier?.candidates);
-  const units = new Map<string, Unit>();
   for (const named of catalog.instances) {
-    units.set(...reuse.orBuild(`instance/${named[0]}`, () => buildInstance(named, catalog, check)));
+    reuse.orBuild({ kind: 'instance', named }, () => buildInstance(named, catalog, check));
   }
-  const instancesExpanded = reuse.built;
-  const madeByStacks = new Set([...units.values()].flatMap((unit) => [...unit.servers.keys()]));
+  return reuse;
+}
+
+/** Returns every hand-written clientcert, which is one that no stack in force makes. `owners`: who makes each server. */
+export function buildClientcerts(
+  catalog: Catalog,
+  owners: ReadonlyMap<string, string>,
+  earlier?: Pick<Estate, 'candidates'>,
+): Candidates {
+  const reuse = new Reuse(catalog, earlier?.candidates);
   for (const [address, entry] of catalog.objects) {
     const name = address.slice('clientcert/'.length);
-    if (!address.startsWith('clientcert/') || madeByStacks.has(name)) continue;
-    units.set(...reuse.orBuild(`clientcert/${name}`, () => buildClientcert([name, entry], catalog)));
+    if (!address.startsWith('clientcert/') || owners.has(name)) continue;
+    reuse.orBuild({ kind: 'clientcert', named: [name, entry] }, () => buildClientcert([name, entry], catalog));
   }
-  return { units, templateProblems, instancesExpanded, recordsMerged: reuse.recordsMerged };
+  return reuse;
+}
+
+/** Returns the problems of each template on its own. */
+export function checkTemplates(catalog: Catalog, earlier?: Pick<Estate, 'templateProblems'>): TemplateProblems {
+  const checked = new Map<Entry<StackTemplate>, readonly Problem[]>();
+  for (const entry of catalog.templates.values()) {
+    if (isRight(entry)) checked.set(entry, earlier?.templateProblems.get(entry) ?? checkOne(entry));
+  }
+  return checked;
+}
+
+function checkOne(template: Entry<StackTemplate> & { readonly object: StackTemplate }): readonly Problem[] {
+  try {
+    return checkTemplate(template);
+  } catch (error) {
+    return [defectAt(template, error)];
+  }
+}
+
+interface Wanted {
+  readonly kind: Unit['kind'];
+  readonly named: readonly [name: string, entry: Unit['entry']];
 }
 
 /** Takes units over where they would come out the same, and counts those it had to build. */
-class Reuse {
+class Reuse implements Candidates {
+  readonly units = new Map<string, Unit>();
   readonly #catalog: Catalog;
   readonly #earlier: ReadonlyMap<string, Unit> | undefined;
   built = 0;
@@ -52,23 +83,27 @@ class Reuse {
     this.#earlier = earlier;
   }
 
-  orBuild(key: string, build: () => Unit): [key: string, unit: Unit] {
+  orBuild(wanted: Wanted, build: () => Unit): void {
+    const key = `${wanted.kind}/${wanted.named[0]}`;
     const known = this.#earlier?.get(key);
-    // A wrong unit is built anew each time: its hints may name objects that it did not draw on.
-    if (known !== undefined && isSound(known) && drawsTheSame(known.inputs, this.#catalog)) {
-      return [key, known];
+    if (known !== undefined && !hasDefect(known.problems) && drawsTheSame(known, this.#catalog)) {
+      this.units.set(key, known);
+      return;
     }
-    const unit = build();
+    const unit = this.#guarded(wanted, build);
     this.built += 1;
     this.recordsMerged += unit.nodes.size;
-    return [unitKey(unit), unit];
+    this.units.set(key, unit);
   }
-}
 
-function checkTemplates(catalog: Catalog, earlier: TemplateProblems | undefined): TemplateProblems {
-  const checked = new Map<Entry<StackTemplate>, readonly Problem[]>();
-  for (const entry of catalog.templates.values()) {
-    if (isRight(entry)) checked.set(entry, earlier?.get(entry) ?? checkTemplate(entry));
+  /** A defect of ours that one unit brings out makes that unit wrong, and no other. */
+  #guarded({ kind, named: [name, entry] }: Wanted, build: () => Unit): Unit {
+    try {
+      return build();
+    } catch (error) {
+      const problem = defectAt(entry, error);
+      const problems = kind === 'instance' ? affecting([problem], name) : [problem];
+      return { ...blankUnit(kind, name, { entry, catalog: this.#catalog }), problems };
+    }
   }
-  return checked;
 }

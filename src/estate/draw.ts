@@ -4,12 +4,14 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Entry } from '../model/entry.ts';
 import type { PlainTypeName } from '../model/names.ts';
 import type { StackTemplate, TreeNode, TypedObject } from '../model/objects.ts';
-import type { Inputs } from './unit.ts';
+import { isSameNames, type NamedObjects, namesIn } from './names-in.ts';
+import type { Inputs, NamesSeen, Unit } from './unit.ts';
 
 /** A catalog that remembers every look, the vain ones included. */
 export class Draw {
   readonly #catalog: Catalog;
   readonly #inputs = new Map<string, Entry<unknown> | undefined>();
+  readonly #namesSeen = new Map<NamedObjects, readonly string[]>();
 
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
@@ -27,6 +29,17 @@ export class Draw {
 
   get inputs(): Inputs {
     return this.#inputs;
+  }
+
+  get namesSeen(): NamesSeen {
+    return this.#namesSeen;
+  }
+
+  /** Returns the names of all objects of a type, sorted, for suggestions; what comes to be said depends on them. */
+  namesOf(type: NamedObjects): readonly string[] {
+    const names = namesIn(this.#catalog, type);
+    this.#namesSeen.set(type, names);
+    return names;
   }
 
   /** Notes that an entry was used that the caller had at hand. */
@@ -48,12 +61,19 @@ export class Draw {
   }
 }
 
-/** Returns true where every look would find the very same entries in `catalog`. */
-export function drawsTheSame(inputs: Inputs, catalog: Catalog): boolean {
+/** Returns true where every look would find the very same entries in `catalog`, and the same names. */
+export function drawsTheSame({ inputs, namesSeen }: Pick<Unit, 'inputs' | 'namesSeen'>, catalog: Catalog): boolean {
   for (const [address, entry] of inputs) {
-    if (entryAt(catalog, address) !== entry) return false;
+    if (!isSameEntry(entryAt(catalog, address), entry)) return false;
   }
-  return true;
+  return [...namesSeen].every(([type, names]) => isSameNames(namesIn(catalog, type), names));
+}
+
+/** A file that cannot be read has a new entry in each commit, which says the same as long as the file is the same. */
+function isSameEntry(a: Entry<unknown> | undefined, b: Entry<unknown> | undefined): boolean {
+  if (a === b || a === undefined || b === undefined) return a === b;
+  if (a.object !== null || b.object !== null || a.path !== b.path || a.oid !== b.oid) return false;
+  return a.problems.length === 1 && b.problems.length === 1 && a.problems[0]?.message === b.problems[0]?.message;
 }
 
 /** Returns the entry at an address: `tree`, `hierarchy`, or `<type>/<name>` for any type. */

@@ -5,9 +5,13 @@ import type { OutsideDependency } from '../model/expanded.ts';
 import type { StackInstance, TypedObject } from '../model/objects.ts';
 import { isClean, type Problem } from '../model/problem.ts';
 import type { WantedServer } from '../model/spec.ts';
+import type { NamedObjects } from './names-in.ts';
 
 /** What the unit drew on, by address; undefined where nothing was there, so that a new file counts as a change too. */
 export type Inputs = ReadonlyMap<string, Entry<unknown> | undefined>;
+
+/** The names of all objects, by type, where a hint of the unit's problems was chosen from them. */
+export type NamesSeen = ReadonlyMap<NamedObjects, readonly string[]>;
 
 export interface Unit {
   readonly kind: 'instance' | 'clientcert';
@@ -26,6 +30,7 @@ export interface Unit {
   /** Everything wrong with it, problems of what it draws on included. */
   readonly problems: readonly Problem[];
   readonly inputs: Inputs;
+  readonly namesSeen: NamesSeen;
 }
 
 /** The key of a unit in every map of units: `instance/<name>` or `clientcert/<name>`. */

@@ -27,8 +27,10 @@ export interface Scope {
   readonly hierarchy: Entry<Hierarchy> & { readonly object: Hierarchy };
   readonly tree: TreeNode;
   readonly object: (type: PlainTypeName, name: string) => Entry<TypedObject> | undefined;
-  /** Names of the objects of a type, for suggestions. */
+  /** Names of the objects of a type, for suggestions. Where it is the same list, no work is done twice. */
   readonly namesOf: (type: PlainTypeName) => readonly string[];
+  /** What is said about each object that does not exist, by `<type>/<name>`: thousands of servers may select one. */
+  readonly hints: Map<string, string>;
 }
 
 /** A server of a stack, or a clientcert that nobody's stack makes. */

@@ -1,15 +1,18 @@
 // Selects the layers that a node shares with others, in the order of the hierarchy. See docs/concepts.md, hierarchy.
 import { isRight } from '../model/entry.ts';
-import { compareNames, nameFault, type PlainTypeName } from '../model/names.ts';
+import { nameFault, type PlainTypeName } from '../model/names.ts';
 import type { HierarchyLevel } from '../model/objects.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import { quote, quoteSome } from '../model/quote.ts';
-import { didYouMean } from '../model/suggest.ts';
 import { layerOf, problemIn } from './layers.ts';
 import type { Layer, Scope } from './node.ts';
+import { nearest, selectableNames } from './selectable-names.ts';
 import { fillName, isSelected, readSelectors, type Selectors } from './selectors.ts';
 import { isTreeType, type TreeStep, treeIndex } from './tree-index.ts';
 import { checkTreePath } from './tree-path.ts';
+
+/** How many wrong names of one unit are compared with all that exist. */
+const SUGGESTIONS_MAX = 100;
 
 /** An object as a level selects it. */
 interface ObjectStep {
@@ -61,14 +64,23 @@ function isInTree({ type, name }: TreeStep, scope: Scope): boolean {
   return isTreeType(type) && treeIndex(scope.tree).pathsTo({ type, name }).length > 0;
 }
 
-function unknownObject(selecting: Layer, { type, name }: ObjectStep, scope: Scope): Problem {
-  const inTree = isTreeType(type) ? treeIndex(scope.tree).namesOf(type) : [];
-  const names = [...new Set([...scope.namesOf(type), ...inTree])].sort(compareNames);
-  return problemIn(selecting, type, {
-    code: 'unknown_object',
-    message: `there is no ${type} ${quote(name)}`,
-    hint: didYouMean(name, names) ?? whatToDo({ type, name }, names),
-  });
+function unknownObject(selecting: Layer, step: ObjectStep, scope: Scope): Problem {
+  const { type, name } = step;
+  const message = `there is no ${type} ${quote(name)}`;
+  return problemIn(selecting, type, { code: 'unknown_object', message, hint: hintFor(step, scope) });
+}
+
+/** Looked for once a name and unit. Of many wrong names only the first are looked for: each look goes through all names. */
+function hintFor({ type, name }: ObjectStep, scope: Scope): string {
+  const { hints, tree } = scope;
+  const address = `${type}/${name}`;
+  const known = hints.get(address);
+  if (known !== undefined) return known;
+  const names = selectableNames(type, scope.namesOf(type), tree);
+  const near = hints.size < SUGGESTIONS_MAX ? nearest(name, names) : null;
+  const hint = near ?? whatToDo({ type, name }, names);
+  hints.set(address, hint);
+  return hint;
 }
 
 function whatToDo({ type, name }: ObjectStep, names: readonly string[]): string {

@@ -27,13 +27,12 @@ export interface Problem extends Place {
 
 /** Sorts problems by file, place and message, and joins those that differ only in the instances they stop. */
 export function sortProblems(problems: Iterable<Problem>): Problem[] {
-  const byIdentity = new Map<string, Problem>();
-  for (const problem of problems) {
-    const identity = `${problem.file}\n${problem.line}:${problem.column}\n${problem.code}\n${problem.message}`;
-    const known = byIdentity.get(identity);
-    byIdentity.set(identity, known === undefined ? problem : joinInstances(known, problem));
-  }
-  return [...byIdentity.values()].sort(compareProblems);
+  const same = Map.groupBy(problems, identityOf);
+  return [...same.values()].flatMap(joinInstances).sort(compareProblems);
+}
+
+function identityOf({ file, line, column, code, message }: Problem): string {
+  return `${file}\n${line}:${column}\n${code}\n${message}`;
 }
 
 /** Returns true for what stops a unit; false for a warning. */
@@ -53,9 +52,11 @@ export function isClean(problems: readonly Problem[]): boolean {
   return !problems.some(isError);
 }
 
-function joinInstances(a: Problem, b: Problem): Problem {
-  const instances = [...new Set([...(a.instances ?? []), ...(b.instances ?? [])])].sort(compareNames);
-  return instances.length === 0 ? a : { ...a, instances };
+/** Returns the first of problems that are the same, with the instances of all. */
+function joinInstances(same: readonly Problem[]): readonly Problem[] {
+  if (same.length === 1) return same;
+  const instances = [...new Set(same.flatMap((problem) => problem.instances ?? []))].sort(compareNames);
+  return same.slice(0, 1).map((first) => (instances.length === 0 ? first : { ...first, instances }));
 }
 
 function compareProblems(a: Problem, b: Problem): number {

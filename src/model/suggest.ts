@@ -2,40 +2,68 @@
 import { compareNames } from './names.ts';
 
 const DISTANCE_MAX = 2;
+/** No name of an object is longer; a value that is longer is no misspelt name. */
+const LENGTH_MAX = 250;
 
-/** Returns `did you mean "x"?` for the nearest candidate within edit distance 2, or null. */
+/**
+ * Returns `did you mean "x"?` for the nearest candidate within edit distance 2, or null. Of several that are equally near
+ * it is the first by code unit. The work is linear in the candidates, and small for those of another length.
+ */
 export function didYouMean(name: string, candidates: Iterable<string>): string | null {
+  if (name.length > LENGTH_MAX) return null;
+  const wanted = name.toLowerCase();
   let best: { readonly name: string; readonly distance: number } | undefined;
-  for (const candidate of [...candidates].sort(compareNames)) {
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (
-      candidate !== name &&
-      distance <= DISTANCE_MAX &&
-      distance * 2 <= name.length &&
-      distance < (best?.distance ?? 9)
-    ) {
+  for (const candidate of candidates) {
+    if (candidate === name || Math.abs(candidate.length - name.length) > DISTANCE_MAX) continue;
+    const limit = best?.distance ?? Math.min(DISTANCE_MAX, Math.floor(name.length / 2));
+    const distance = editDistance(wanted, candidate.toLowerCase(), limit);
+    if (distance > limit) continue;
+    if (best === undefined || distance < best.distance || compareNames(candidate, best.name) < 0) {
       best = { name: candidate, distance };
     }
   }
   return best === undefined ? null : `did you mean "${best.name}"?`;
 }
 
-/** Levenshtein distance with swapped neighbours counted once; stops counting above the limit that matters here. */
-function editDistance(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > DISTANCE_MAX) return DISTANCE_MAX + 1;
+/**
+ * Returns the Levenshtein distance with swapped neighbours counted once, or any number above `limit` where it is above.
+ * What both begin and end with is left out, and only cells that may be within the limit are filled.
+ */
+function editDistance(a: string, b: string, limit: number): number {
+  let start = 0;
+  while (start < a.length && start < b.length && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < a.length - start && end < b.length - start && a.at(-1 - end) === b.at(-1 - end)) end++;
+  const [left, right] = [a.slice(start, a.length - end), b.slice(start, b.length - end)];
+  if (Math.abs(left.length - right.length) > limit) return limit + 1;
+  if (left.length === 0 || right.length === 0) return Math.max(left.length, right.length);
+  return bandedDistance(left, right, limit);
+}
+
+/** In a row, the cell at `k` is that of the column `i + k - limit`: cells further from the diagonal are above the limit. */
+function bandedDistance(a: string, b: string, limit: number): number {
+  const above = limit + 1;
+  const width = 2 * limit + 1;
   let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+  let last = Array.from({ length: width }, (_, k) => (k < limit ? above : k - limit));
   for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
+    const row: number[] = [];
+    for (let k = 0; k < width; k++) {
+      const j = i + k - limit;
+      if (j < 0 || j > b.length) {
+        row.push(above);
+        continue;
+      }
       const cost = a[i - 1] === b[j - 1] ? 0 : 1;
-      let value = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + cost);
+      let value = Math.min((last[k + 1] ?? above) + 1, (row[k - 1] ?? above) + 1);
+      value = j === 0 ? i : Math.min(value, (last[k] ?? above) + cost);
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        value = Math.min(value, (beforeLast[j - 2] ?? 0) + 1);
+        value = Math.min(value, (beforeLast[k] ?? above) + 1);
       row.push(value);
     }
+    if (Math.min(...row) > limit) return above;
     beforeLast = last;
     last = row;
   }
-  return last[b.length] ?? 0;
+  return last[b.length - a.length + limit] ?? above;
 }

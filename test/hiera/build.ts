@@ -82,6 +82,7 @@ export function scopeOf({ hierarchy = '{}', tree = TREE, objects = [] }: ScopePa
       return byAddress.get(`${type}/${name}`);
     },
     namesOf: (type) => [...byAddress.values()].flatMap(({ object }) => (object?.type === type ? [object.name] : [])),
+    hints: new Map(),
   };
 }
 
