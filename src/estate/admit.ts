@@ -1,7 +1,14 @@
 // Which version of each unit comes into force: the newest sound one, as long as it gets along with all the others.
 // A unit that does not stays whole at its older version, or out; nothing is ever computed from files of two commits.
 import type { Problem } from '../model/problem.ts';
-import { type DeletionFacts, type HeldDeletes, isSameJudgement, type Judgement, judgeDeletions } from './deletions.ts';
+import {
+  type Consequences,
+  type DeletionFacts,
+  type HeldDeletes,
+  isSameJudgement,
+  type Judgement,
+  judgeDeletions,
+} from './deletions.ts';
 import type { Standing } from './estate.ts';
 import { roomRefusals } from './room.ts';
 import { type Alliance, type Refusal, Round } from './round.ts';
@@ -27,44 +34,75 @@ export interface Safety {
 
 /** Returns which instances are in force after this commit. `candidates` are all of them, sound or not. */
 export function admitInstances(candidates: ReadonlyMap<string, Unit>, standing: Standing, safety?: Safety): Admission {
-  const round = new Round(candidates, standing);
-  const recorded = { standing, bytes: safety?.recordedBytes ?? 0 };
-  const refusals = (): readonly Refusal[] => {
-    const refused = [...round.refusals(), ...round.strandedHandOvers(candidates)];
-    // Only when the rest is settled: who is refused for something else needs no room.
-    return refused.length > 0 ? refused : roomRefusals(round.result().units, recorded);
-  };
-  const problems = narrow(round, refusals);
-  if (safety === undefined) return { ...round.result(), problems, ...UNJUDGED };
-  problems.push(...narrow(round, () => [...refusals(), ...round.protectedLosses(safety.unprotected)]));
-  const consequences = round.consequences();
-  const judgement = judgeDeletions(consequences, safety.deletions);
-  for (const instance of judgement.held.keys()) round.hold(`instance/${instance}`);
-  // What is held keeps its server names, so others may have to wait for them.
-  problems.push(...narrow(round, refusals));
+  const waiting = new Set<string>();
+  const first = attempt({ candidates, standing, safety, waiting });
+  if (safety === undefined) return { ...first.round.result(), problems: first.problems, ...UNJUDGED };
+  const leaving = new Map(first.round.losses());
+  const consequences = { ...first.round.consequences(), leaving };
+  for (let { round, problems } = first; ; ) {
+    const judgement = judgeDeletions(consequences, safety.deletions);
+    const more = [...judgement.held.keys()].filter((name) => !round.isSentBack(`instance/${name}`));
+    // Each turn holds one instance more, so there are at most as many turns as instances; almost always there is one.
+    if (more.length === 0) return { ...round.result(), problems, ...judged(judgement, { consequences, safety }) };
+    for (const name of more) waiting.add(`instance/${name}`);
+    ({ round, problems } = attempt({ candidates, standing, safety, waiting }));
+    // What is held keeps its servers, so somebody who missed one may move now, and lose servers that nobody has judged.
+    for (const [instance, servers] of round.losses()) leaving.set(instance, leaving.get(instance) ?? servers);
+  }
+}
+
+const UNJUDGED = { held: new Map(), approved: new Set<string>(), spent: new Set<string>(), holdsFor: () => false };
+
+/** What was judged, and whether other facts judge it in the same way. */
+function judged(
+  judgement: Judgement,
+  { consequences, safety }: { readonly consequences: Consequences; readonly safety: Safety },
+): Judgement & Pick<Admission, 'holdsFor'> {
   const held = new Map([...judgement.held].map(([instance, item]) => [instance, withLift(instance, item, safety)]));
   const holdsFor = ({ deletions, unprotected }: Safety): boolean =>
     unprotected.symmetricDifference(safety.unprotected).size === 0 &&
     isSameJudgement(judgement, judgeDeletions(consequences, deletions));
-  return { ...round.result(), problems, ...judgement, held, holdsFor };
+  return { ...judgement, held, holdsFor };
 }
-
-const UNJUDGED = { held: new Map(), approved: new Set<string>(), spent: new Set<string>(), holdsFor: () => false };
 
 /** A lift is remembered for as long as what it allows is held. */
 function withLift(instance: string, item: HeldDeletes, { unprotected }: Safety): HeldDeletes {
   return unprotected.has(`instance/${instance}`) ? { ...item, isLifted: true } : item;
 }
 
-/** Sends units back until nothing is refused any more; returns why. */
-function narrow(round: Round, refusals: () => readonly Refusal[]): Problem[] {
-  const problems: Problem[] = [];
-  // Every round sends at least one unit back, so there are at most as many rounds as units.
-  for (let refused = refusals(); refused.length > 0; refused = refusals()) {
-    for (const { key, problem } of refused) {
+interface Attempt {
+  readonly candidates: ReadonlyMap<string, Unit>;
+  readonly standing: Standing;
+  readonly safety: Safety | undefined;
+  /** Keys of units that wait for a person. */
+  readonly waiting: ReadonlySet<string>;
+}
+
+interface Settled {
+  readonly round: Round;
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Who stays for its own sake is sent back first: dependencies are looked up in what is in force after all. A protected
+ * unit that only then turns out to lose servers is sent back in another attempt, before anybody misses them.
+ */
+function attempt({ candidates, standing, safety, waiting }: Attempt): Settled {
+  const protectedUnits = new Map<string, Refusal>();
+  for (;;) {
+    const round = new Round(candidates, standing);
+    for (const key of waiting) round.hold(key);
+    for (const key of protectedUnits.keys()) round.sendBack(key);
+    const problems = [...[...protectedUnits.values()].map(({ problem }) => problem), ...round.settleNames()];
+    const lose = (): readonly Refusal[] => (safety === undefined ? [] : round.protectedLosses(safety.unprotected));
+    for (const { key, problem } of lose()) {
       round.sendBack(key);
       problems.push(problem);
     }
+    const recorded = { standing, bytes: safety?.recordedBytes ?? 0 };
+    problems.push(...round.settle((units) => roomRefusals(units, recorded)));
+    const late = lose();
+    if (late.length === 0) return { round, problems };
+    for (const refusal of late) protectedUnits.set(refusal.key, refusal);
   }
-  return problems;
 }

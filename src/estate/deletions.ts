@@ -118,8 +118,9 @@ function removalsByInstance(
   for (const [instance, servers] of leaving) {
     // One that is being replaced is under way already.
     const known = all.get(instance) ?? [];
+    const counted = new Set(known.map(({ server }) => server));
     const removals = servers.flatMap((server) => {
-      const incarnation = known.some((each) => each.server === server) ? undefined : incarnationOf(server);
+      const incarnation = counted.has(server) ? undefined : incarnationOf(server);
       return incarnation === undefined ? [] : [{ server, incarnation }];
     });
     if (removals.length > 0) all.set(instance, [...known, ...removals]);

@@ -1,34 +1,84 @@
-// Finds one cycle in a graph that is given as a function. Walks with its own stack, so depth is bounded by memory only.
+// Finds cycles in a graph that is given as a function. Walks with its own stack, so depth is bounded by memory only.
 
-/** Returns the nodes of a cycle reachable from `starts`, in order and closed (`a, b, a`), or undefined. */
-export function findCycle(
-  starts: Iterable<string>,
-  next: (node: string) => readonly string[],
-): readonly string[] | undefined {
-  const finished = new Set<string>();
-  for (const start of starts) {
-    const cycle = finished.has(start) ? undefined : walk(start, next, finished);
-    if (cycle !== undefined) return cycle;
-  }
-  return undefined;
+export interface Graph {
+  readonly next: (node: string) => readonly string[];
+  /** True for a node that was taken out of the graph while it was searched; default: none is. */
+  readonly isGone?: (node: string) => boolean;
 }
 
-function walk(start: string, next: (node: string) => readonly string[], finished: Set<string>): string[] | undefined {
-  const path = new Map([[start, next(start)[Symbol.iterator]()]]);
-  let node: string | undefined = start;
-  while (node !== undefined) {
-    const step = path.get(node)?.next();
-    if (step === undefined || step.done === true) {
-      finished.add(node);
-      path.delete(node);
-      node = [...path.keys()].at(-1);
-    } else if (path.has(step.value)) {
-      const nodes = [...path.keys()];
-      return [...nodes.slice(nodes.indexOf(step.value)), step.value];
-    } else if (!finished.has(step.value)) {
-      node = step.value;
-      path.set(node, next(node)[Symbol.iterator]());
-    }
+/** Returns the nodes of a cycle reachable from `starts`, in order and closed (`a, b, a`), or undefined. */
+export function findCycle(starts: Iterable<string>, next: Graph['next']): readonly string[] | undefined {
+  const [cycle] = findCycles(starts, { next });
+  return cycle;
+}
+
+/**
+ * Yields cycles reachable from `starts`, each in order and closed. Whoever takes one may take nodes out of the graph: no
+ * later cycle goes through them. Every cycle that is left at the end was yielded, or shares an edge with one that was.
+ */
+export function* findCycles(
+  starts: Iterable<string>,
+  { next, isGone = () => false }: Graph,
+): Generator<readonly string[]> {
+  const finished = new Set<string>();
+  for (const start of starts) {
+    if (!finished.has(start) && !isGone(start)) yield* walk(start, { next, isGone, finished });
   }
-  return undefined;
+}
+
+interface Search extends Required<Graph> {
+  readonly finished: Set<string>;
+}
+
+function* walk(start: string, { next, isGone, finished }: Search): Generator<readonly string[]> {
+  const path = new Path(start, next);
+  for (let step = path.step(); step !== undefined; step = path.step()) {
+    if (step.done === true) finished.add(path.pop());
+    else if (path.has(step.value)) {
+      yield path.cycleTo(step.value);
+      path.cutAt(isGone);
+    } else if (!finished.has(step.value) && !isGone(step.value)) path.push(step.value);
+  }
+}
+
+/** The nodes from the start to where the search stands, each with those of its next ones that are still to be visited. */
+class Path {
+  readonly #next: Graph['next'];
+  readonly #nodes: { readonly node: string; readonly steps: Iterator<string, unknown> }[] = [];
+  readonly #positions = new Map<string, number>();
+
+  constructor(start: string, next: Graph['next']) {
+    this.#next = next;
+    this.push(start);
+  }
+
+  has(node: string): boolean {
+    return this.#positions.has(node);
+  }
+
+  push(node: string): void {
+    this.#positions.set(node, this.#nodes.length);
+    this.#nodes.push({ node, steps: this.#next(node)[Symbol.iterator]() });
+  }
+
+  pop(): string {
+    const node = this.#nodes.pop()?.node ?? '';
+    this.#positions.delete(node);
+    return node;
+  }
+
+  /** Returns the next step from where the search stands; undefined: the path has ended. */
+  step(): IteratorResult<string, unknown> | undefined {
+    return this.#nodes.at(-1)?.steps.next();
+  }
+
+  cycleTo(node: string): string[] {
+    return [...this.#nodes.slice(this.#positions.get(node)).map((visit) => visit.node), node];
+  }
+
+  /** Goes back to before the first node that is gone. */
+  cutAt(isGone: (node: string) => boolean): void {
+    const at = this.#nodes.findIndex(({ node }) => isGone(node));
+    while (at !== -1 && this.#nodes.length > at) this.pop();
+  }
 }

@@ -1,21 +1,15 @@
 // One attempt at a set of unit versions that get along: what it cannot hold together it names, and is narrowed by.
-import { printCycle } from '../expand/dependency-order.ts';
 import { problemAt } from '../model/entry.ts';
 import { compareNames } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
-import { didYouMean } from '../model/suggest.ts';
+import { type Claim, Claims } from './claims.ts';
 import type { Consequences } from './deletions.ts';
+import { dependentsIn } from './dependents.ts';
 import type { Standing } from './estate.ts';
-import { findCycle } from './find-cycle.ts';
+import { findCycles } from './find-cycle.ts';
+import { MissingServers } from './missing-servers.ts';
+import { circleText, handOverText, nameTaken, protectedText } from './refusal-texts.ts';
 import { isProtected, isRetaining, isSameVersion, isSound, type Unit, unitKey } from './unit.ts';
-
-/** Names for which the nearest one is looked for in one round. */
-const SUGGESTIONS_MAX = 20;
-
-interface Claim {
-  readonly key: string;
-  readonly name: string;
-}
 
 /** A set of versions that get along. */
 export interface Alliance {
@@ -33,7 +27,7 @@ export interface Refusal {
   readonly problem: Problem;
 }
 
-/** One attempt at a set of versions that get along, narrowed until nothing is refused. */
+/** One attempt at a set of versions that get along, narrowed until nothing is refused. Each unit costs what it makes and needs. */
 export class Round {
   readonly #standing: Standing;
   /** Units at their newest version. */
@@ -44,36 +38,37 @@ export class Round {
   readonly #held = new Set<string>();
   /** Units at the version that is in force already; together these got along before, and still do. */
   readonly #staying = new Map<string, Unit>();
-  /** By lower-case server name: names that differ only in case would be one name to most of what they meet. */
-  #claims: ReadonlyMap<string, Claim> = new Map();
+  readonly #claims = new Claims();
+  readonly #missing = new MissingServers();
+  /** Servers of versions that cannot come into force of which nobody has asked yet who loses them. */
+  readonly #refusedServers = new Set<string>();
+  /** Units whose dependencies have to be looked up: at first all, then those that depend on what has gone. */
+  readonly #unchecked = new Set<string>();
+  #dependents: ReadonlyMap<string, readonly string[]> | undefined;
 
   constructor(candidates: ReadonlyMap<string, Unit>, standing: Standing) {
     this.#standing = standing;
     for (const [key, unit] of candidates) {
       if (unit.kind !== 'instance') continue;
-      if (isSound(unit)) this.#moving.set(key, unit);
-      else this.sendBack(key);
+      if (isSound(unit)) this.#move(key, unit);
+      else this.#turnDown(key, unit);
     }
   }
 
   /** What is held waits for a person; it is not refused, unless it is wrong too. */
   result(): Alliance {
-    const owners = new Map([...this.#claims.values()].map(({ name, key }) => [name, key]));
+    const owners = new Map([...this.#claims.all()].map(({ name, key }) => [name, key]));
     const units = new Map([...this.#staying, ...this.#moving]);
     return { units, owners, refused: this.#sentBack.difference(this.#held) };
   }
 
-  /** What this round means for servers, as it is now: it may be narrowed later. */
+  /** What this round means for servers, as long as it is not narrowed further. */
   consequences(): Consequences {
-    const claims = this.#claims;
-    const units = new Map([...this.#staying, ...this.#moving]);
     return {
       leaving: this.losses(),
-      specOf(server) {
-        const claim = claims.get(server.toLowerCase());
-        return claim?.name === server ? units.get(claim.key)?.servers.get(server)?.spec : undefined;
-      },
-      retains: (instance) => isRetaining(units.get(`instance/${instance}`)),
+      specOf: (server) => this.#unitOf(server)?.servers.get(server)?.spec,
+      retains: (instance) =>
+        isRetaining(this.#moving.get(`instance/${instance}`) ?? this.#staying.get(`instance/${instance}`)),
     };
   }
 
@@ -81,10 +76,12 @@ export class Round {
   losses({ withRetained = false } = {}): ReadonlyMap<string, readonly string[]> {
     const losses = new Map<string, string[]>();
     for (const [server, key] of this.#standing.owners) {
-      if (this.#ownerOf(server) !== undefined || this.#isUnreadable(key)) continue;
+      if (this.#claims.ownerOf(server) !== undefined || this.#isUnreadable(key)) continue;
       if (!withRetained && this.#isRetained(key, server)) continue;
       const instance = nameOfUnit(key);
-      losses.set(instance, [...(losses.get(instance) ?? []), server]);
+      const known = losses.get(instance);
+      if (known === undefined) losses.set(instance, [server]);
+      else known.push(server);
     }
     return losses;
   }
@@ -93,21 +90,19 @@ export class Round {
    * Units that would give a server away to one that cannot come into force: they stay too, or nobody would want the
    * server any more and it would be deleted.
    */
-  strandedHandOvers(candidates: ReadonlyMap<string, Unit>): readonly Refusal[] {
-    const takers = new Map<string, Unit>();
-    for (const key of this.#sentBack) {
-      const taker = candidates.get(key);
-      for (const server of taker?.servers.keys() ?? []) if (taker !== undefined) takers.set(server, taker);
-    }
-    return [...this.losses()].flatMap(([instance, servers]) => {
-      const key = `instance/${instance}`;
-      const server = servers.find((one) => takers.has(one));
+  #strandedHandOvers(): Refusal[] {
+    const refused = new Map<string, Refusal>();
+    for (const server of this.#refusedServers) {
+      const key = this.#standing.owners.get(server);
+      if (key === undefined || this.#claims.ownerOf(server) !== undefined || this.#isRetained(key, server)) continue;
       const unit = this.#standing.units.get(key);
-      if (server === undefined || unit === undefined || this.#staying.has(key)) return [];
+      if (unit === undefined || this.#sentBack.has(key) || refused.has(key)) continue;
       const file = this.#moving.get(key)?.entry ?? unit.entry;
-      const text = handOverText(server, takers.get(server)?.name ?? '');
-      return [{ key, problem: problemAt(file, '/stackTemplate', { ...text, instances: [instance] }) }];
-    });
+      const text = handOverText(server, this.#missing.makerOf(server)?.name ?? '');
+      refused.set(key, { key, problem: problemAt(file, '/stackTemplate', { ...text, instances: [unit.name] }) });
+    }
+    this.#refusedServers.clear();
+    return [...refused.values()];
   }
 
   /** Units that would lose servers although they are protected until now, retained ones too. */
@@ -138,43 +133,113 @@ export class Round {
     this.sendBack(key);
   }
 
+  isSentBack(key: string): boolean {
+    return this.#sentBack.has(key);
+  }
+
+  /** Leaves a unit at the version that is in force, or out where there is none. */
   sendBack(key: string): void {
-    this.#sentBack.add(key);
-    this.#moving.delete(key);
-    const older = this.#standing.units.get(key);
-    if (older !== undefined) this.#staying.set(key, older);
+    const newest = this.#moving.get(key);
+    if (newest !== undefined) {
+      this.#moving.delete(key);
+      this.#claims.remove(key, newest);
+    }
+    this.#turnDown(key, newest);
+    for (const server of newest?.servers.keys() ?? []) this.#recheckDependents(server);
   }
 
-  /** Returns what cannot come into force beside the rest; empty when all get along. */
-  refusals(): readonly Refusal[] {
-    const clashes = this.#claimNames();
-    if (clashes.length > 0) return clashes;
-    const dangling = this.#danglingDependencies();
-    return dangling.length > 0 ? dangling : this.#cycle();
+  /** Sends units back until names and hand-overs get along. Whoever only depends on something is not looked at yet. */
+  settleNames(): Problem[] {
+    return this.#narrow(() => this.#nameRefusals());
   }
 
-  #claimNames(): Refusal[] {
-    const claims = new Map<string, Claim>();
-    const refused: Refusal[] = [];
-    const holdersFirst = [...this.#moving].sort(([a], [b]) => compareNames(a, b));
-    const order = [...this.#staying, ...holdersFirst.filter(([key]) => this.#standing.units.has(key))];
-    for (const [key, unit] of [...order, ...holdersFirst.filter(([key]) => !this.#standing.units.has(key))]) {
-      for (const name of unit.servers.keys()) {
-        const holder = claims.get(name.toLowerCase());
-        if (holder === undefined) claims.set(name.toLowerCase(), { key, name });
-        else refused.push(...this.#clash({ key, name }, holder));
+  /**
+   * Sends units back until all get along; returns why. Each is looked at again only where something of it has changed.
+   * `lastly` may refuse some of what is settled: who is refused for something else needs no room.
+   */
+  settle(lastly: (units: Alliance['units']) => readonly Refusal[]): Problem[] {
+    return this.#narrow(() => {
+      const refused = this.#nameRefusals();
+      if (refused.length > 0) return refused;
+      const dangling = this.#danglingDependencies();
+      if (dangling.length > 0) return dangling;
+      const cycles = this.#cycles();
+      return cycles.length > 0 ? cycles : lastly(new Map([...this.#staying, ...this.#moving]));
+    });
+  }
+
+  /** Sends back at least one unit a turn, so there are at most as many turns as units. */
+  #narrow(refusals: () => readonly Refusal[]): Problem[] {
+    const problems: Problem[] = [];
+    for (let refused = refusals(); refused.length > 0; refused = refusals()) {
+      for (const { key, problem } of refused) {
+        this.sendBack(key);
+        problems.push(problem);
       }
     }
-    this.#claims = claims;
-    return uniqueByKey(refused);
+    return problems;
+  }
+
+  #nameRefusals(): Refusal[] {
+    const clashes = this.#clashes();
+    return clashes.length > 0 ? clashes : this.#strandedHandOvers();
+  }
+
+  #move(key: string, unit: Unit): void {
+    this.#moving.set(key, unit);
+    this.#claims.add(key, unit);
+    this.#unchecked.add(key);
+  }
+
+  /** Notes what the newest version would make, and puts the version in force in its place. */
+  #turnDown(key: string, newest: Unit | undefined): void {
+    const older = this.#standing.units.get(key);
+    if (older !== undefined && !this.#sentBack.has(key)) {
+      this.#staying.set(key, older);
+      this.#claims.add(key, older);
+    }
+    this.#sentBack.add(key);
+    if (newest === undefined) return;
+    if (older === undefined && newest.servers.size === 0 && !isSound(newest)) this.#missing.refuseUnknown(newest.name);
+    this.#missing.refuse(newest);
+    for (const server of newest.servers.keys()) this.#refusedServers.add(server);
+  }
+
+  /** Puts a unit out of force whose version in force does not get along with another one in force. */
+  #evict(key: string): void {
+    const unit = this.#staying.get(key);
+    if (unit === undefined) return;
+    this.#staying.delete(key);
+    this.#claims.remove(key, unit);
+    for (const server of unit.servers.keys()) this.#recheckDependents(server);
+  }
+
+  #clashes(): Refusal[] {
+    const refused = new Map<string, Refusal>();
+    for (const claims of this.#claims.takeContested()) {
+      const order = [...claims].sort((a, b) => this.#rank(a) - this.#rank(b) || compareNames(a.key, b.key));
+      for (const [holder, other] of order.slice(1).map((claim) => [order[0] ?? claim, claim] as const)) {
+        for (const refusal of this.#clash(other, holder)) refused.set(refusal.key, refusal);
+      }
+    }
+    return [...refused.values()];
+  }
+
+  /** Who is looked at first where several claim a name: versions in force, then their newer ones, then newcomers. */
+  #rank({ key }: Claim): number {
+    if (this.#staying.has(key)) return 0;
+    return this.#standing.units.has(key) ? 1 : 2;
   }
 
   /** The later of two loses, unless it is the one that had the name before, or both are new: then neither may have it. */
   #clash(late: Claim, early: Claim): Refusal[] {
     const losers = this.#hadBefore(late) ? [early] : this.#hadBefore(early) ? [late] : [late, early];
-    return losers
-      .filter(({ key }) => this.#moving.has(key))
-      .flatMap((loser) => this.#refuse(loser.key, nameTaken(loser, loser === late ? early : late)));
+    const texts = losers.map((loser) => ({ key: loser.key, text: nameTaken(loser, loser === late ? early : late) }));
+    const moving = texts.filter(({ key }) => this.#moving.has(key));
+    if (moving.length > 0) return moving.flatMap(({ key, text }) => this.#refuse(key, text));
+    // Versions in force never clash; where they were put together wrongly, one has to go, and its servers are left alone.
+    const [first] = texts;
+    return first === undefined ? [] : this.#refuse(first.key, first.text);
   }
 
   #hadBefore({ key, name }: Claim): boolean {
@@ -182,40 +247,47 @@ export class Round {
   }
 
   #danglingDependencies(): Refusal[] {
-    const suggest = this.#suggestions();
-    return [...this.#moving].flatMap(([key, unit]) => {
-      const missing = unit.outside.find(({ server }) => this.#ownerOf(server) === undefined);
-      if (missing === undefined) return [];
+    const unchecked = [...this.#unchecked];
+    this.#unchecked.clear();
+    return unchecked.flatMap((key) => {
+      const unit = this.#moving.get(key);
+      const missing = unit?.outside.find(({ server }) => this.#claims.ownerOf(server) === undefined);
+      if (unit === undefined || missing === undefined) return [];
       const { entry, pointer } = missing.origin;
-      const problem = problemAt(entry, pointer, {
-        code: 'unknown_dependency',
-        message: `"${missing.of}" depends on "${missing.server}", which is neither a resource of its template nor a server of any stack`,
-        hint: didYouMean(missing.server, unit.keys) ?? suggest(missing.server),
-        instances: [unit.name],
-      });
-      return [{ key, problem }];
+      const text = this.#missing.textFor(missing, unit, () => this.#names());
+      return [{ key, problem: problemAt(entry, pointer, { ...text, instances: [unit.name] }) }];
     });
   }
 
-  /** Returns a function that suggests a server. A thousand stacks may miss one, and looking for the nearest name is slow. */
-  #suggestions(): (missing: string) => string | null {
-    const hints = new Map<string, string | null>();
-    return (missing) => {
-      const known = hints.get(missing);
-      if (known !== undefined || hints.size === SUGGESTIONS_MAX) return known ?? null;
-      const hint = didYouMean(
-        missing,
-        [...this.#claims.values()].map(({ name }) => name),
-      );
-      hints.set(missing, hint);
-      return hint;
-    };
+  *#names(): Generator<string> {
+    for (const { name } of this.#claims.all()) yield name;
   }
 
-  /** Every new version that is part of the circle is refused, at the dependency by which the circle leaves it. */
-  #cycle(): Refusal[] {
+  #recheckDependents(server: string): void {
+    if (this.#claims.ownerOf(server) !== undefined) return;
+    this.#dependents ??= dependentsIn(this.#moving);
+    for (const key of this.#dependents.get(server) ?? []) if (this.#moving.has(key)) this.#unchecked.add(key);
+  }
+
+  /** Every new version that is part of a circle is refused, at the dependency by which the circle leaves it. */
+  #cycles(): Refusal[] {
     const starts = [...this.#moving.values()].flatMap((unit) => unit.outside.map(({ of }) => of));
-    const cycle = findCycle(starts, (server) => this.#unitOf(server)?.servers.get(server)?.spec.dependsOn ?? []) ?? [];
+    const refused: Refusal[] = [];
+    const gone = new Set<string>();
+    const graph = {
+      next: (server: string) => this.#unitOf(server)?.servers.get(server)?.spec.dependsOn ?? [],
+      isGone: (server: string) => gone.has(this.#claims.ownerOf(server) ?? ''),
+    };
+    for (const cycle of findCycles(starts, graph)) {
+      for (const refusal of this.#refuseCycle(cycle)) {
+        refused.push(refusal);
+        gone.add(refusal.key);
+      }
+    }
+    return refused;
+  }
+
+  #refuseCycle(cycle: readonly string[]): Refusal[] {
     return cycle.slice(0, -1).flatMap((server, position) => {
       const unit = this.#unitOf(server);
       const link = unit?.outside.find((one) => one.of === server && one.server === cycle[position + 1]);
@@ -232,63 +304,19 @@ export class Round {
     return this.#moving.has(key) && (before === undefined || !isSameVersion(unit, before));
   }
 
-  #ownerOf(server: string): string | undefined {
-    const claim = this.#claims.get(server.toLowerCase());
-    return claim?.name === server ? claim.key : undefined;
-  }
-
   #unitOf(server: string): Unit | undefined {
-    const key = this.#ownerOf(server) ?? '';
+    const key = this.#claims.ownerOf(server) ?? '';
     return this.#moving.get(key) ?? this.#staying.get(key);
   }
 
   #refuse(key: string, text: { readonly code: string; readonly message: string; readonly hint: string }): Refusal[] {
-    const unit = this.#moving.get(key);
+    const unit = this.#moving.get(key) ?? this.#staying.get(key);
     if (unit === undefined) return [];
+    this.#evict(key);
     return [{ key, problem: problemAt(unit.entry, '/parameters', { ...text, instances: [unit.name] }) }];
   }
 }
 
-function handOverText(server: string, taker: string) {
-  return {
-    code: 'hand_over_waits',
-    message: `"${server}" is handed over to the instance "${taker}", which cannot come into force`,
-    hint: `mend "${taker}" first; until then nothing of either changes`,
-  };
-}
-
-function protectedText(instance: string, servers: readonly string[]) {
-  const some = servers.slice(0, 5).join(', ');
-  return {
-    code: 'protected_instance',
-    message: `the instance "${instance}" is protected, and this would delete ${some}${servers.length > 5 ? ' and others' : ''}`,
-    hint: 'set protected: false in a commit of its own first',
-    instances: [instance],
-  };
-}
-
 function nameOfUnit(key: string): string {
   return key.slice('instance/'.length);
-}
-
-function nameTaken(loser: Claim, winner: Claim) {
-  const other = nameOfUnit(winner.key);
-  return {
-    code: 'server_name_taken',
-    message: `the server name "${loser.name}" is also that of a server of the instance "${other}"`,
-    hint: 'server names are unique over all instances, without regard to case: change a parameter that the name is made of',
-  };
-}
-
-/** In the words of a circle within one stack. */
-function circleText(cycle: readonly string[]) {
-  return {
-    code: 'dependency_cycle',
-    message: `dependencies go in a circle: ${printCycle(cycle.slice(0, -1))}`,
-    hint: 'remove one of these depends_on',
-  };
-}
-
-function uniqueByKey(refusals: readonly Refusal[]): Refusal[] {
-  return [...new Map(refusals.map((refusal) => [refusal.key, refusal])).values()];
 }

@@ -1,0 +1,70 @@
+// Which instances claim each server name, while versions of instances come and go. Knows nothing of who is right.
+import type { Unit } from './unit.ts';
+
+/** A server name as one instance has it. */
+export interface Claim {
+  readonly key: string;
+  readonly name: string;
+}
+
+/** Of a name that one instance claims, as almost every name, the claim itself; else the claims by key. */
+type Claimed = Claim | Map<string, Claim>;
+
+/** Names that differ only in case are one name: they would be one to most of what they meet. */
+export class Claims {
+  readonly #byName = new Map<string, Claimed>();
+  #contested = new Set<string>();
+
+  add(key: string, unit: Unit): void {
+    for (const name of unit.servers.keys()) {
+      const folded = name.toLowerCase();
+      const known = this.#byName.get(folded);
+      if (known === undefined) {
+        this.#byName.set(folded, { key, name });
+        continue;
+      }
+      const several = known instanceof Map ? known : new Map([[known.key, known]]);
+      this.#byName.set(folded, several.set(key, { key, name }));
+      this.#contested.add(folded);
+    }
+  }
+
+  remove(key: string, unit: Unit): void {
+    for (const name of unit.servers.keys()) {
+      const folded = name.toLowerCase();
+      const known = this.#byName.get(folded);
+      if (known instanceof Map) known.delete(key);
+      if (known instanceof Map ? known.size === 0 : known?.key === key) this.#byName.delete(folded);
+    }
+  }
+
+  /** Returns the claims of each name that has become one of several since the last call and still is. */
+  takeContested(): readonly (readonly Claim[])[] {
+    const contested = [...this.#contested].map((folded) => claimsIn(this.#byName.get(folded)));
+    this.#contested = new Set();
+    return contested.filter(({ length }) => length > 1);
+  }
+
+  /** Returns the key of the instance that makes a server of exactly this name, or undefined. */
+  ownerOf(server: string): string | undefined {
+    const claim = firstOf(this.#byName.get(server.toLowerCase()));
+    return claim?.name === server ? claim.key : undefined;
+  }
+
+  /** Yields one claim a name: every claim that stands, where none is contested. */
+  *all(): Generator<Claim> {
+    for (const claimed of this.#byName.values()) {
+      const claim = firstOf(claimed);
+      if (claim !== undefined) yield claim;
+    }
+  }
+}
+
+function claimsIn(claimed: Claimed | undefined): readonly Claim[] {
+  if (claimed instanceof Map) return [...claimed.values()];
+  return claimed === undefined ? [] : [claimed];
+}
+
+function firstOf(claimed: Claimed | undefined): Claim | undefined {
+  return claimed instanceof Map ? claimed.values().next().value : claimed;
+}

@@ -1,0 +1,42 @@
+// What a person is told where a version of an instance cannot come into force.
+import { printCycle } from '../expand/dependency-order.ts';
+import type { Claim } from './claims.ts';
+
+/** Returns the text for a server that is given to an instance that cannot take it. */
+export function handOverText(server: string, taker: string) {
+  return {
+    code: 'hand_over_waits',
+    message: `"${server}" is handed over to the instance "${taker}", which cannot come into force`,
+    hint: `mend "${taker}" first; until then nothing of either changes`,
+  };
+}
+
+/** Returns the text for a commit that would take servers from a protected instance. */
+export function protectedText(instance: string, servers: readonly string[]) {
+  const some = servers.slice(0, 5).join(', ');
+  return {
+    code: 'protected_instance',
+    message: `the instance "${instance}" is protected, and this would delete ${some}${servers.length > 5 ? ' and others' : ''}`,
+    hint: 'set protected: false in a commit of its own first',
+    instances: [instance],
+  };
+}
+
+/** Returns the text for a claim that loses against another one. */
+export function nameTaken(loser: Claim, winner: Claim) {
+  const other = winner.key.slice('instance/'.length);
+  return {
+    code: 'server_name_taken',
+    message: `the server name "${loser.name}" is also that of a server of the instance "${other}"`,
+    hint: 'server names are unique over all instances, without regard to case: change a parameter that the name is made of',
+  };
+}
+
+/** Returns the text for a circle of dependencies, in the words of one within a stack. */
+export function circleText(cycle: readonly string[]) {
+  return {
+    code: 'dependency_cycle',
+    message: `dependencies go in a circle: ${printCycle(cycle.slice(0, -1))}`,
+    hint: 'remove one of these depends_on',
+  };
+}
