@@ -1,9 +1,11 @@
 // The pure way from a commit to the estate in force. Reconciling, the service and the command line all take it.
 import type { Catalog } from './catalog/catalog.ts';
 import { loadCatalog } from './catalog/load-catalog.ts';
+import { withUnreadable } from './catalog/unreadable.ts';
 import { type Admission, admitInstances, type Safety } from './estate/admit.ts';
 import { buildClientcerts, buildInstances, type Candidates, checkTemplates } from './estate/candidates.ts';
 import { EMPTY_STANDING, type Estate, type Standing } from './estate/estate.ts';
+import { knownObjects } from './estate/known-objects.ts';
 import { nothingLeft } from './estate/nothing-left.ts';
 import { objectsInForce } from './estate/objects-in-force.ts';
 import { registerClients } from './estate/registry.ts';
@@ -38,7 +40,7 @@ export interface Before {
  */
 export function derive(snapshot: Snapshot, before: Before = { standing: EMPTY_STANDING }): Derivation {
   const { standing, earlier, safety, isAccepted = false } = before;
-  const catalog = loadCatalog(snapshot, earlier?.catalog);
+  const catalog = withUnreadable(loadCatalog(snapshot, earlier?.catalog), knownObjects(standing));
   const refused = [...(isAccepted ? [] : nothingLeft(catalog, standing)), ...catalog.fatal];
   if (refused.length > 0) return { isTaken: false, catalog, problems: sortProblems([...catalog.problems, ...refused]) };
 
@@ -78,6 +80,7 @@ function estateOf(
     owners: instances.owners,
     objects: objectsInForce(catalog, templateProblems, standing.objects),
     clients: registry.clients,
+    hasHierarchy: catalog.hierarchy.oid !== '',
     invalid: new Set([...instances.refused].map((key) => key.slice('instance/'.length))),
     held: instances.held,
     approved: instances.approved,

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Estate } from '../src/estate/estate.ts';
 import { compareNames } from '../src/model/names.ts';
+import { linkTo } from './catalog/snapshots.ts';
 import { explainedRecords } from './support/explained-records.ts';
 import { TextRepository } from './support/text-repository.ts';
 
@@ -45,7 +46,7 @@ function anyEdit(): fc.Arbitrary<[path: string, text: string | null]> {
     fc.tuple(fc.constant(path), text);
   const instanceFile = fc.tuple(
     fc.constantFrom('stacks/instances/x.yaml', 'stacks/instances/y.yaml', 'stacks/instances/z.yaml'),
-    fc.oneof({ weight: 6, arbitrary: instance }, texts('a: b: c\n')),
+    fc.oneof({ weight: 6, arbitrary: instance }, texts('a: b: c\n', linkTo('x'))),
   );
   const otherFile = fc.oneof(
     file(
@@ -53,7 +54,9 @@ function anyEdit(): fc.Arbitrary<[path: string, text: string | null]> {
       texts(ONE, ONE.replace('<<name>>', '<<nam>>'), ONE.replace('role: r', 'role: q')),
     ),
     file('stacks/templates/two.yaml', texts(ONE, 'resources: 1\n')),
-    file('types/role/r.yaml', texts('a: 1\n', 'a: 2\n', 'a: {}\n')),
+    file('types/role/r.yaml', texts('a: 1\n', 'a: 2\n', 'a: {}\n', linkTo('x'))),
+    file('types/role/r.yml', texts('a: 1\n')),
+    file('stacks/instances/x.yml', texts('a: 1\n')),
     file('types/clientcert/t.yaml', texts('role: r\n', 'b: 1\n', 'role: q\n')),
     file('clients/AA.yaml', texts('role: administrator\n', 'role: proxy\n', 'role: none\n')),
     file('tree.yaml', texts(SMALL['tree.yaml'], 'name: global\ntype: common\ndescription: x\n', 'name: 1\n')),

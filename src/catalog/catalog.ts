@@ -4,6 +4,7 @@ import type { Entry } from '../model/entry.ts';
 import type { PlainTypeName } from '../model/names.ts';
 import type { Client, Hierarchy, StackInstance, StackTemplate, TreeNode, TypedObject } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
+import type { Snapshot } from '../model/snapshot.ts';
 
 /** What a file of the layout can hold; each has a JSON Schema of that name. */
 export type FileType = 'tree' | 'hierarchy' | 'stack-template' | 'stack-instance' | 'client' | PlainTypeName;
@@ -36,6 +37,10 @@ export interface Catalog {
    * reuses. A mistake that needs two files to be seen is only in the entries above.
    */
   readonly files: ReadonlyMap<string, FileEntry>;
+  /** Every path in or beside the layout, also of files that are left alone: one may stand where an object was. */
+  readonly places: Snapshot['files'];
+  /** The objects that are found above without having been read, by `<type>/<name>`; see unreadable.ts. */
+  readonly unreadable: ReadonlyMap<string, FileEntry>;
   /** All problems of all files, sorted. */
   readonly problems: readonly Problem[];
   /** The problems for which the whole commit is not taken: the tree, hierarchy.yaml, the number of files. */

@@ -10,6 +10,7 @@ import { DEFAULT_HIERARCHY } from './hierarchy.ts';
 import { isOfType, nameEntries } from './name-entries.ts';
 import { type PlacedFile, readEntry } from './parse-entry.ts';
 import { HIERARCHY_FILE, isObjectPath, placePath, TREE_FILE } from './paths.ts';
+import { isNearLayout } from './stray-identity.ts';
 import { checkTreeLevels } from './tree.ts';
 
 /** The most files that the layout may hold, whatever else the repository has. */
@@ -69,6 +70,8 @@ function assemble(snapshot: Snapshot, files: ReadonlyMap<string, FileEntry>, par
     tree,
     hierarchy,
     files,
+    places: new Map([...snapshot.files].filter(([path]) => isNearLayout(path))),
+    unreadable: new Map(),
     problems: sortProblems([...all, ...problems, ...tree.problems]),
     fatal: sortProblems([...tree.problems, ...hierarchy.problems]).filter(isError),
     parsed,

@@ -23,7 +23,7 @@ export const TREE_FILE = 'tree.yaml';
 export const HIERARCHY_FILE = 'hierarchy.yaml';
 
 /** Folders whose path alone gives the type; below `types/` the next folder does. */
-const FOLDERS: readonly (readonly [folder: string, type: FileType])[] = [
+export const FOLDERS: readonly (readonly [folder: string, type: FileType])[] = [
   ['stacks/templates', 'stack-template'],
   ['stacks/instances', 'stack-instance'],
   ['clients', 'client'],

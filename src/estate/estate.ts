@@ -35,6 +35,8 @@ export interface Standing {
   readonly objects: InForce<unknown>;
   /** The registry, by canonical serial. */
   readonly clients: InForce<Client>;
+  /** Whether hierarchy.yaml says how things merge, and not the defaults. */
+  readonly hasHierarchy: boolean;
 }
 
 export interface Estate extends Standing {
@@ -58,4 +60,10 @@ export interface Estate extends Standing {
   readonly counts: Counts;
 }
 
-export const EMPTY_STANDING: Standing = { units: new Map(), owners: new Map(), objects: new Map(), clients: new Map() };
+export const EMPTY_STANDING: Standing = {
+  units: new Map(),
+  owners: new Map(),
+  objects: new Map(),
+  clients: new Map(),
+  hasHierarchy: false,
+};

@@ -15,7 +15,7 @@ import { historyDigest, nothingLeftDigest } from './hold-rows.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import { logProblems, textOf } from './log-problems.ts';
 import { RepeatedErrors } from './repeated-errors.ts';
-import { deriveAt, restoreEstate, searchHistory } from './restore.ts';
+import { deriveAt, restoreEstate } from './restore.ts';
 import {
   approvedCountOf,
   COMMITS_MAX,
@@ -24,6 +24,7 @@ import {
   safetyOf,
   withoutApprovals,
 } from './safety.ts';
+import { searchHistory } from './search-history.ts';
 import { type Look, type Taker, takeEstate } from './take.ts';
 
 /** How soon a look that failed is tried again, unless something asks earlier; twice as long each time. */
@@ -185,11 +186,8 @@ export class Follower {
 
   /** The first commit ever, or after the store was lost: what is wrong in it is looked for in its history. */
   async #begin(commit: string, look: Look): Promise<void> {
-    const { source } = this.#options;
-    const { standing, head } = await searchHistory(source, commit);
-    if (head === null) return;
-    const derivation = await deriveAt(source, head, { standing });
-    if (derivation.isTaken) await takeEstate(this.#options, derivation.estate, look);
+    const estate = await searchHistory(this.#options.source, commit);
+    if (estate !== undefined) await takeEstate(this.#options, estate, look);
   }
 
   async #follow(commit: string, look: Look & { readonly newest: string }): Promise<void> {

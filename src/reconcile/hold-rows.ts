@@ -2,8 +2,10 @@
 import { momentOf } from '../clock.ts';
 import type { Removal } from '../estate/deletions.ts';
 import type { Estate } from '../estate/estate.ts';
+import { unitKey } from '../estate/unit.ts';
 import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
-import type { ApprovalRow, HeldRow, RemovalRow, RolloutRow, ServerRow } from '../model/recorded.ts';
+import { EVERY_INSTANCE } from '../machine/suspension.ts';
+import type { ApprovalRow, HeldRow, RemovalRow, RolloutRow, ServerRow, SuspensionRow } from '../model/recorded.ts';
 import { isApplied } from '../plan/difference.ts';
 
 /** How long a delete that nobody approved counts against the budget. */
@@ -104,6 +106,18 @@ export function serverOf(removal: string): string {
 /** Returns the name of the row of a delete. */
 export function removalName({ server, incarnation }: Removal): string {
   return `${server}/${incarnation}`;
+}
+
+/** Returns the suspensions that go on: one ends with its instance. `rows` and `leaving` are as they will be. */
+export function keptSuspensions(
+  recorded: ReadonlyMap<string, SuspensionRow>,
+  { units, invalid }: Pick<Estate, 'units' | 'invalid'>,
+  { rows, leaving }: { readonly rows: readonly ServerRow[]; readonly leaving: ReadonlyMap<string, unknown> },
+): ReadonlyMap<string, SuspensionRow> {
+  if (recorded.size === 0) return recorded;
+  const present = new Set([EVERY_INSTANCE, ...invalid, ...leaving.keys(), ...rows.map(({ instance }) => instance)]);
+  const isPresent = (name: string): boolean => present.has(name) || units.has(unitKey({ kind: 'instance', name }));
+  return new Map([...recorded].filter(([name]) => isPresent(name)));
 }
 
 /** Returns how many updates each commit wanted, for the commits that are not through with them. `rows` are as they will be. */

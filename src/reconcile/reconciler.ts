@@ -201,14 +201,18 @@ export class Reconciler {
     return [change, ...removalChanges(ledger, { server: name, row, after, now: clock.now() })];
   }
 
-  /** The last server of an instance that no commit wants takes the instance with it. */
+  /** The last server of an instance that no commit wants takes the instance with it, and its suspension. */
   async #forgetEmptied(): Promise<void> {
     const { ledger } = this.#options;
     for (const name of this.#thinned) if (ledger.index.hasServers(name)) this.#thinned.delete(name);
     const emptied = [...this.#thinned];
     const changes = emptied.flatMap((name): Change[] => {
       const expected = ledger.read('leaving', name);
-      return expected === undefined ? [] : [{ kind: 'leaving', name, value: null, expected }];
+      if (expected === undefined) return [];
+      const leaving: Change = { kind: 'leaving', name, value: null, expected };
+      const suspension = ledger.read('suspension', name);
+      if (suspension === undefined) return [leaving];
+      return [leaving, { kind: 'suspension', name, value: null, expected: suspension }];
     });
     await ledger.commit(changes);
     for (const name of emptied) this.#thinned.delete(name);

@@ -1,8 +1,9 @@
-// What was in force before this process started: from the rows, and where those are lost, from the history in Git.
+// What was in force before this process started, from the rows; where those are lost, see search-history.ts.
 // Reads only; taking a commit is the follower's work.
 import { wantsBlob } from '../catalog/load-catalog.ts';
 import { type Before, type Derivation, derive } from '../derive.ts';
 import type { Safety } from '../estate/admit.ts';
+import { buildClientcert } from '../estate/build-unit.ts';
 import { splitAddress } from '../estate/draw.ts';
 import { EMPTY_STANDING, type Estate, type Kept, type Standing } from '../estate/estate.ts';
 import { isSound, type Unit, unitKey } from '../estate/unit.ts';
@@ -13,9 +14,6 @@ import type { BehindRow } from '../model/recorded.ts';
 import type { Source } from '../source/source.ts';
 import { HEAD } from './estate-rows.ts';
 import type { Ledger } from './ledger.ts';
-
-/** How far back history is searched for the last right version of something whose record is lost. */
-const COMMITS_MAX = 1_000;
 
 /** Reads a commit and derives it, with the work of another estate at hand. */
 export async function deriveAt(source: Source, commit: string, before: Before): Promise<Derivation> {
@@ -42,62 +40,11 @@ export async function restoreEstate(source: Source, ledger: Ledger, safety: Safe
     [...alone.estate.candidates].filter(([, unit]) => isSound(unit) && !behind.has(addressOf(unit))),
   );
   for (const unit of await olderUnits(source, behind, alone.estate)) units.set(unitKey(unit), unit);
-  const standing: Standing = { units, owners: recordedOwners(ledger), ...keptObjects(behind) };
+  const { hasHierarchy } = alone.estate;
+  const standing: Standing = { units, owners: recordedOwners(ledger), ...keptObjects(behind), hasHierarchy };
   const restored = await deriveAt(source, head.commit, { standing, earlier: alone.estate, safety, isAccepted: true });
   invariant(restored.isTaken, `the recorded head ${head.commit} was taken once, so it is right`);
   return { ...restored, standing };
-}
-
-/**
- * Returns what may have been in force before `commit` where no row tells: for everything that is wrong there, its last
- * right version among the first parents. Also the newest commit that can be taken, which is `commit` itself if it can.
- */
-export async function searchHistory(
-  source: Source,
-  commit: string,
-): Promise<{ standing: Standing; head: string | null }> {
-  const units = new Map<string, Unit>();
-  const objects = new Map<string, Kept<unknown>>();
-  let missing: ReadonlySet<string> | undefined;
-  let earlier: Estate | undefined;
-  let head: string | null = null;
-  let next: string | undefined = commit;
-  for (let depth = 0; depth < COMMITS_MAX && next !== undefined && missing?.size !== 0; depth += 1) {
-    const derivation: Derivation = await deriveAt(source, next, { standing: EMPTY_STANDING, earlier });
-    if (derivation.isTaken) {
-      earlier = derivation.estate;
-      head ??= next;
-      missing = collectRight(derivation.estate, missing, { units, objects });
-    }
-    next = (await source.describe(next)).parents[0];
-  }
-  return { standing: { ...EMPTY_STANDING, units, objects }, head };
-}
-
-interface Found {
-  readonly units: Map<string, Unit>;
-  readonly objects: Map<string, Kept<unknown>>;
-}
-
-/** Takes what is right in an older estate and was missing until now; returns what still is. */
-function collectRight(estate: Estate, missing: ReadonlySet<string> | undefined, found: Found): ReadonlySet<string> {
-  const wrong = new Set(
-    [...estate.candidates].filter(([key, unit]) => estate.units.get(key) !== unit).map(([key]) => key),
-  );
-  for (const address of estate.catalog.objects.keys()) if (!estate.objects.has(address)) wrong.add(address);
-  for (const name of estate.catalog.templates.keys()) {
-    if (!estate.objects.has(`stack-template/${name}`)) wrong.add(`stack-template/${name}`);
-  }
-  if (missing === undefined) return wrong;
-  const left = new Set<string>();
-  for (const key of missing) {
-    const unit = estate.candidates.get(key);
-    const kept = estate.objects.get(key);
-    if (unit !== undefined && isSound(unit)) found.units.set(key, unit);
-    if (kept !== undefined) found.objects.set(key, kept);
-    if (wrong.has(key)) left.add(key);
-  }
-  return left;
 }
 
 /** The older version of each instance and clientcert that is behind, derived from its own commit. */
@@ -111,22 +58,29 @@ async function olderUnits(source: Source, behind: ReadonlyMap<string, BehindRow>
     keysByCommit.set(commit, [...(keysByCommit.get(commit) ?? []), key]);
   }
   for (const [commit, keys] of keysByCommit) {
-    const candidates = await candidatesAt(source, commit, newest);
+    const older = await estateAt(source, commit, newest);
+    if (older === undefined) continue;
     for (const key of keys) {
-      const unit = candidates.get(key);
+      const unit = older.candidates.get(key) ?? clientcertAt(older, key);
       if (unit !== undefined && isSound(unit)) units.push(unit);
     }
   }
   return units;
 }
 
-/** The units of an older commit; none where that commit is gone, as after a rewritten history and a lost local copy. */
-async function candidatesAt(source: Source, commit: string, newest: Estate): Promise<ReadonlyMap<string, Unit>> {
+/** A clientcert that by itself an older commit would not take for a hand-written one: another stack made its name then. */
+function clientcertAt({ catalog }: Estate, key: string): Unit | undefined {
+  const entry = catalog.objects.get(key);
+  return entry === undefined ? undefined : buildClientcert([splitAddress(key)[1], entry], catalog);
+}
+
+/** An older commit by itself; undefined where it is gone, as after a rewritten history and a lost local copy. */
+async function estateAt(source: Source, commit: string, newest: Estate): Promise<Estate | undefined> {
   try {
     const derivation = await deriveAt(source, commit, { standing: EMPTY_STANDING, earlier: newest });
-    return derivation.isTaken ? derivation.estate.candidates : new Map();
+    return derivation.isTaken ? derivation.estate : undefined;
   } catch (error) {
-    if (error instanceof Error && error.name === 'SourceError') return new Map();
+    if (error instanceof Error && error.name === 'SourceError') return undefined;
     throw error;
   }
 }

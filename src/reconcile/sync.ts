@@ -6,7 +6,7 @@ import type { ExplainedRecord } from '../model/record.ts';
 import type { RowKind, Rows, ServerRow } from '../model/recorded.ts';
 import type { Change, Store } from '../store/store.ts';
 import { behindRows, headRow, leavingRows, nodeRows } from './estate-rows.ts';
-import { heldRows, keptApprovals, keptRemovals, rolloutRows } from './hold-rows.ts';
+import { heldRows, keptApprovals, keptRemovals, keptSuspensions, rolloutRows } from './hold-rows.ts';
 import { firstRow, type Taking, unwantRow, wantRow } from './want.ts';
 
 export interface Sync {
@@ -33,6 +33,7 @@ export function syncChanges(store: Read, sync: Sync): readonly Change[] {
   const rollouts = rolloutRows(store.list('rollout'), after, sync.estate.commit);
   const { estate, before, last = before, newest, now } = sync;
   const rowOf = (name: string): ServerRow | undefined => changed.get(name) ?? store.read('server', name);
+  const leaving = leavingRows(store, { estate, before: last }, (name) => changed.get(name));
   return [
     ...servers,
     ...tableChanges(store, 'head', headRow(estate)),
@@ -42,11 +43,8 @@ export function syncChanges(store: Read, sync: Sync): readonly Change[] {
     ...tableChanges(store, 'approval', keptApprovals(store.list('approval'), { estate, newest, rollouts, now })),
     ...tableChanges(store, 'removal', keptRemovals(store.list('removal'), { rowOf, now })),
     ...tableChanges(store, 'rollout', rollouts),
-    ...tableChanges(
-      store,
-      'leaving',
-      leavingRows(store, { estate, before: last }, (name) => changed.get(name)),
-    ),
+    ...tableChanges(store, 'leaving', leaving),
+    ...tableChanges(store, 'suspension', keptSuspensions(store.list('suspension'), estate, { rows: after, leaving })),
   ];
 }
 

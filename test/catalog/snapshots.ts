@@ -4,6 +4,13 @@ import type { FileMode, Snapshot, SnapshotFile } from '../../src/model/snapshot.
 
 export const TREE = 'name: global\ntype: common\n';
 
+const MARK = '\u0000mode ';
+
+/** Returns a text that stands for an entry of another mode, wherever texts make up a repository. */
+export function linkTo(target: string, mode: '120000' | '160000' = '120000'): string {
+  return `${MARK}${mode} ${target}`;
+}
+
 export interface SnapshotParts {
   /** Modes of paths that are no plain files. */
   readonly modes?: Readonly<Record<string, FileMode>>;
@@ -16,9 +23,11 @@ export function snapshotOf(texts: Readonly<Record<string, string>>, parts: Snaps
   const files = new Map<string, SnapshotFile>();
   const blobs = new Map<string, Uint8Array>();
   for (const [path, text] of Object.entries(texts)) {
-    const content = Buffer.from(text);
+    const link = text.startsWith(MARK);
+    const content = Buffer.from(link ? text.slice(MARK.length + 7) : text);
     const oid = oidOf(content);
-    files.set(path, { oid, mode: parts.modes?.[path] ?? '100644' });
+    const mode = link ? (text.slice(MARK.length, MARK.length + 6) as FileMode) : '100644';
+    files.set(path, { oid, mode: parts.modes?.[path] ?? mode });
     if (parts.wants?.(path, oid) ?? true) blobs.set(oid, content);
   }
   return { commit: 'c0ffee', time: '2026-11-20T10:13:56Z', files, blobs };

@@ -1,17 +1,13 @@
 // Whether a write may be committed: the same check as for every commit, measured against what was wrong before. One
 // team's mistake does not stop another's writes.
-import type { FileEntry } from '../../catalog/catalog.ts';
-import { isObjectPath, placePath } from '../../catalog/paths.ts';
 import { derive } from '../../derive.ts';
 import type { Safety } from '../../estate/admit.ts';
 import type { Estate } from '../../estate/estate.ts';
 import { isError, type Problem } from '../../model/problem.ts';
-import type { FileMode, Snapshot, SnapshotFile } from '../../model/snapshot.ts';
+import type { Snapshot, SnapshotFile } from '../../model/snapshot.ts';
 import type { Draft, FileEdit } from './draft.ts';
 import { refusalOfEdits } from './refusal.ts';
 import { requireUnused } from './require-unused.ts';
-
-const MODES: readonly FileMode[] = ['100644', '120000', '160000'];
 
 /** Returns the estate as it would be after the edits. Throws ServiceError where they add a mistake, or remove what is in use. */
 export function estateAfter(estate: Estate, edits: readonly FileEdit[], draft: Draft): Estate {
@@ -19,9 +15,11 @@ export function estateAfter(estate: Estate, edits: readonly FileEdit[], draft: D
   const derivation = derive(snapshot, { standing: estate, earlier: estate, safety: safetyAt(estate) });
   const problems = derivation.isTaken ? derivation.estate.problems : derivation.problems;
   const known = new Set(estate.problems.map(identityOf));
-  // What could not be read is not read again here, and so may be said in other words.
-  const isUnread = ({ file }: Problem): boolean =>
-    snapshot.files.has(file) && estate.catalog.files.get(file)?.text === null;
+  // The content of an object that could not be read is not here either, and so other words may be said of it.
+  const isUnread = ({ file }: Problem): boolean => {
+    const entry = snapshot.files.has(file) ? estate.catalog.files.get(file) : undefined;
+    return entry !== undefined && entry.type !== null && entry.text === null;
+  };
   const added = problems.filter((one) => isError(one) && !known.has(identityOf(one)) && !isUnread(one));
   if (added.length > 0 || !derivation.isTaken) throw refusalOfEdits(added.length > 0 ? added : problems, edits, draft);
   if (draft.isRemoval) requireUnused(estate, draft.address);
@@ -53,8 +51,7 @@ function mapValues<From, To>(map: ReadonlyMap<string, From>, change: (value: Fro
 }
 
 function editedSnapshot({ catalog, commit, time }: Estate, edits: readonly FileEdit[]): Snapshot {
-  const files = new Map<string, SnapshotFile>();
-  for (const [path, entry] of catalog.files) files.set(path, { oid: entry.oid, mode: modeOf(entry) });
+  const files = new Map<string, SnapshotFile>(catalog.places);
   const blobs = new Map<string, Uint8Array>();
   for (const { path, text } of edits) {
     if (text === null) {
@@ -69,17 +66,7 @@ function editedSnapshot({ catalog, commit, time }: Estate, edits: readonly FileE
   return { commit, time, files, blobs };
 }
 
-/** The catalog keeps no modes, but what it says of a link. */
-function modeOf({ path, type, problems }: FileEntry): FileMode {
-  if (type !== null) return '100644';
-  const isReported = (mode: FileMode): boolean => {
-    const placed = placePath(path, mode);
-    return placed !== undefined && !isObjectPath(placed) && placed.stray.message === problems[0]?.message;
-  };
-  return MODES.find(isReported) ?? '100644';
-}
-
 /** Lines move when a file is edited; what is wrong stays the same. */
-function identityOf({ code, file, pointer, message }: Problem): string {
-  return `${code}\n${file}\n${pointer}\n${message}`;
+function identityOf({ code, severity, file, pointer, message }: Problem): string {
+  return `${code} ${severity}\n${file}\n${pointer}\n${message}`;
 }

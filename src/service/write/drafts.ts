@@ -164,6 +164,10 @@ function isProtected(unit: Unit | undefined): boolean {
 function removal({ catalog }: Estate, address: string, notThere: string): readonly FileEdit[] {
   const file = fileOf(catalog, address);
   if (file === undefined) throw new ServiceError('not_found', notThere);
+  if (catalog.unreadable.has(address)) {
+    const message = `${file.path} stands where the file of ${address} was, and perhaps others. Remove it by hand, with git`;
+    throw new ServiceError('edit_by_hand', message);
+  }
   return [{ path: file.path, text: null }];
 }
 

@@ -21,8 +21,10 @@ export interface ObjectFile {
   readonly fields: JsonMap;
 }
 
-/** Returns the file of an address as the catalog has it, or undefined. */
+/** Returns the file of an address as the catalog has it, or undefined. One that cannot be read has no text. */
 export function fileOf(catalog: Catalog, address: string): FileEntry | undefined {
+  const unreadable = catalog.unreadable.get(address);
+  if (unreadable !== undefined) return unreadable;
   const path = entryAt(catalog, address)?.path;
   return path === undefined ? undefined : catalog.files.get(path);
 }

@@ -1,0 +1,50 @@
+// Which object a path is meant to be, also where nothing is read from it: another spelling of the extension, blanks in the
+// name, a folder in another case. Says nothing of what is read; see paths.ts.
+import { isPlainTypeName } from '../model/names.ts';
+import { canonicalSerial } from '../model/serial.ts';
+import type { FileType } from './catalog.ts';
+import { FOLDERS } from './paths.ts';
+
+/** `<type>/<name>`; `tree/tree` and `hierarchy/hierarchy` for those two. */
+export type Address = `${FileType}/${string}`;
+
+/** What nobody sees in a name: blanks, and characters that only format. */
+const UNSEEN = /[\s\p{Cf}]/gu;
+
+/** Returns the address of the object that a file, link or folder at a path is meant to be, or undefined. */
+export function addressMeant(path: string): Address | undefined {
+  const steps = path.replaceAll(UNSEEN, '').split('/');
+  const stem = /^(.+)\.ya?ml$/i.exec(steps.pop() ?? '')?.[1];
+  if (stem === undefined) return undefined;
+  const type = typeMeant(steps.map((step) => step.toLowerCase()));
+  if (type === 'client') return `client/${canonicalSerial(stem) ?? stem}`;
+  if (type !== undefined) return `${type}/${stem}`;
+  const root = stem.toLowerCase();
+  return steps.length === 0 && (root === 'tree' || root === 'hierarchy') ? `${root}/${root}` : undefined;
+}
+
+function typeMeant(steps: readonly string[]): FileType | undefined {
+  const folder = steps.join('/');
+  const [, type] = FOLDERS.find(([known]) => folder === known || folder.startsWith(`${known}/`)) ?? [];
+  if (type !== undefined) return type;
+  const [first, second = ''] = steps;
+  return first === 'types' && isPlainTypeName(second) ? second : undefined;
+}
+
+/** Returns true for a path in or beside the layout that may stand for an object of it, or for a folder of them. */
+export function isNearLayout(path: string): boolean {
+  const first = (path.split('/', 1)[0] ?? '').replaceAll(UNSEEN, '').toLowerCase();
+  return first === 'types' || first === 'stacks' || first === 'clients' || /^(?:tree|hierarchy)\.ya?ml$/.test(first);
+}
+
+/** Yields the addresses that a path is meant to be: its own, and those of the folders that it lies in. */
+export function* addressesAt(path: string): Generator<readonly [address: Address, place: string]> {
+  const own = addressMeant(path);
+  if (own !== undefined) yield [own, path];
+  if (!/\.ya?ml\s*\//i.test(path)) return;
+  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) {
+    const folder = path.slice(0, at);
+    const address = addressMeant(folder);
+    if (address !== undefined) yield [address, folder];
+  }
+}

@@ -1,0 +1,70 @@
+// What a commit has in place of objects, and since when: where nobody remembers what was in force, older commits tell.
+import type { Snapshot } from '../model/snapshot.ts';
+import type { Catalog } from './catalog.ts';
+import { isObjectPath, placePath } from './paths.ts';
+import { addressesAt, isNearLayout } from './stray-identity.ts';
+
+/** Something that may stand where an object was. */
+export interface Stray {
+  readonly path: string;
+  /** `<type>/<name>`; null: it may stand for everything below it, as a link in place of a folder does. */
+  readonly address: string | null;
+}
+
+/** Returns what may stand where an object was, of those objects that the catalog does not have. */
+export function straysIn(catalog: Catalog): readonly Stray[] {
+  const { proper } = filesIn(catalog.places);
+  const strays: Stray[] = [];
+  for (const [path, { mode }] of catalog.places) {
+    for (const [address, place] of addressesAt(path)) {
+      if (!proper.has(address)) strays.push({ path: place, address });
+    }
+    const isLink = mode === '120000' || mode === '160000';
+    const isInLayout = isObjectPath(placePath(path, '100644'));
+    const hasExtension = path.slice(path.lastIndexOf('/') + 1).includes('.');
+    if (isLink || (!isInLayout && !hasExtension)) strays.push({ path, address: null });
+  }
+  return strays;
+}
+
+/** Returns those that stand there in another commit too, and whether it has an object in place of one that does not. */
+export function straysLeft(
+  strays: readonly Stray[],
+  files: Snapshot['files'],
+): { readonly left: readonly Stray[]; readonly isFound: boolean } {
+  const { proper, meant, folders } = filesIn(files);
+  const isObject = ({ path, address }: Stray): boolean => (address === null ? folders.has(path) : proper.has(address));
+  const isStray = ({ path, address }: Stray): boolean => (address === null ? files.has(path) : meant.has(address));
+  return {
+    left: strays.filter((stray) => !isObject(stray) && isStray(stray)),
+    isFound: strays.some(isObject),
+  };
+}
+
+interface Files {
+  /** Addresses of the files that are read. */
+  readonly proper: ReadonlySet<string>;
+  /** Addresses of everything that is meant to be an object. */
+  readonly meant: ReadonlySet<string>;
+  readonly folders: ReadonlySet<string>;
+}
+
+function filesIn(files: Snapshot['files']): Files {
+  const proper = new Set<string>();
+  const meant = new Set<string>();
+  const folders = new Set<string>();
+  for (const [path, { mode }] of files) {
+    if (!isNearLayout(path)) continue;
+    const placed = placePath(path, mode);
+    if (isObjectPath(placed)) proper.add(`${placed.type}/${placed.name}`);
+    for (const [address] of addressesAt(path)) meant.add(address);
+    for (
+      let at = path.lastIndexOf('/');
+      at > 0 && !folders.has(path.slice(0, at));
+      at = path.lastIndexOf('/', at - 1)
+    ) {
+      folders.add(path.slice(0, at));
+    }
+  }
+  return { proper, meant, folders };
+}

@@ -1,0 +1,107 @@
+// Objects that were in force and cannot be read any more: something is still there under their name, a link, a submodule,
+// a folder, another spelling. Such an object is not removed: it is in the catalog, without content and with an error.
+import { type Entry, problemAt } from '../model/entry.ts';
+import { type Problem, sortProblems } from '../model/problem.ts';
+import { quote } from '../model/quote.ts';
+import type { Catalog, FileEntry, FileType } from './catalog.ts';
+import { isOfType, nameEntries } from './name-entries.ts';
+import { type Address, addressesAt } from './stray-identity.ts';
+
+/** Where an object in force was read from. */
+export interface Known {
+  readonly type: FileType;
+  readonly name: string;
+  readonly path: string;
+}
+
+/**
+ * Returns the catalog with an entry for every known object that it lacks and that something stands for: its `object` is
+ * null, and its error says why. Only where nothing is there at all, an object was removed.
+ */
+export function withUnreadable(catalog: Catalog, known: Iterable<Known>): Catalog {
+  const missing = [...known].filter((one) => !isThere(catalog, one));
+  if (missing.length === 0) return catalog;
+  const strays = straysIn(catalog);
+  const unreadable = new Map<string, FileEntry>();
+  for (const one of missing) {
+    const place = placeOf(one, catalog, strays);
+    if (place !== undefined) unreadable.set(`${one.type}/${one.name}`, unreadableEntry(one, place, catalog));
+  }
+  return unreadable.size === 0 ? catalog : withEntries(catalog, unreadable);
+}
+
+function isThere({ templates, instances, clients, objects, hierarchy }: Catalog, { type, name }: Known): boolean {
+  if (type === 'stack-template') return templates.has(name);
+  if (type === 'stack-instance') return instances.has(name);
+  if (type === 'client') return clients.has(name);
+  if (type === 'hierarchy') return hierarchy.oid !== '';
+  return type === 'tree' || objects.has(`${type}/${name}`);
+}
+
+/** The paths that are meant to be an object, by its address. */
+function straysIn({ places }: Catalog): ReadonlyMap<Address, readonly string[]> {
+  const strays = new Map<Address, string[]>();
+  for (const path of places.keys()) {
+    for (const [address, place] of addressesAt(path)) {
+      const known = strays.get(address);
+      if (known === undefined) strays.set(address, [place]);
+      else known.push(place);
+    }
+  }
+  return strays;
+}
+
+/** At the object's own path first, then in place of a folder that it lay in, then wherever it is meant to be. */
+function placeOf(
+  { type, name, path }: Known,
+  { places }: Catalog,
+  strays: ReadonlyMap<Address, readonly string[]>,
+): string | undefined {
+  const meant = strays.get(`${type}/${name}`) ?? [];
+  if (places.has(path) || meant.includes(path)) return path;
+  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) {
+    if (places.has(path.slice(0, at))) return path.slice(0, at);
+  }
+  return meant.toSorted()[0];
+}
+
+const START = { line: 1, column: 1 };
+const UNTIL_THEN = 'until then what was there stays as it is; to remove that, remove this too';
+
+function unreadableEntry({ type, name }: Known, path: string, { files, places }: Catalog): FileEntry {
+  const file = places.get(path);
+  const entry = { path, oid: file?.oid ?? '', type, name, text: null, object: null, problems: [], locate: () => START };
+  const [said] = files.get(path)?.problems ?? [];
+  const problem = said ?? standsInTheWay(entry, file === undefined ? 'a folder' : 'a file that is not read');
+  const hint = `${problem.hint === null ? '' : `${problem.hint}; `}${UNTIL_THEN}`;
+  return { ...entry, problems: [{ ...problem, severity: 'error', hint }] };
+}
+
+function standsInTheWay(entry: Entry<unknown>, what: string): Problem {
+  return problemAt(entry, '', {
+    code: 'unreadable_object',
+    message: `${quote(entry.path)} is ${what}, and an object stood there`,
+    hint: 'bring the file back',
+  });
+}
+
+function withEntries(catalog: Catalog, unreadable: ReadonlyMap<string, FileEntry>): Catalog {
+  const entries = [...unreadable.values()];
+  const paths = new Set(entries.map(({ path }) => path));
+  // What was said of such a file by itself, perhaps a warning, is said again and says more.
+  const others = catalog.problems.filter(({ file }) => !paths.has(file) || catalog.files.get(file)?.type !== null);
+  const named = nameEntries(entries);
+  const [hierarchy] = entries.filter((entry) => isOfType(entry, 'hierarchy'));
+  return {
+    ...catalog,
+    templates: new Map([...catalog.templates, ...named.templates]),
+    instances: new Map([...catalog.instances, ...named.instances]),
+    clients: new Map([...catalog.clients, ...named.clients]),
+    objects: new Map([...catalog.objects, ...named.objects]),
+    // The defaults do not stand in for a file that cannot be read.
+    hierarchy: hierarchy ?? catalog.hierarchy,
+    unreadable,
+    problems: sortProblems([...others, ...entries.flatMap(({ problems }) => problems)]),
+    fatal: sortProblems([...catalog.fatal, ...(hierarchy?.problems ?? [])]),
+  };
+}

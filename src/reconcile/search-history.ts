@@ -1,0 +1,94 @@
+// What was in force where no row tells: followed again from the last commit in which everything was right that is not now.
+// Versions come into force in the order in which they were committed, so that only those are joined that get along.
+import { type Stray, straysIn, straysLeft } from '../catalog/strays.ts';
+import type { Derivation } from '../derive.ts';
+import { EMPTY_STANDING, type Estate } from '../estate/estate.ts';
+import { isSound } from '../estate/unit.ts';
+import type { Source } from '../source/source.ts';
+import { deriveAt } from './restore.ts';
+
+/** How far back history is searched for the last right version of something whose record is lost. */
+const COMMITS_MAX = 1_000;
+
+/**
+ * Returns the estate of the newest commit that can be taken, as if it had been followed from some commit before it on;
+ * undefined where none can be taken.
+ */
+export async function searchHistory(source: Source, commit: string): Promise<Estate | undefined> {
+  let estate: Estate | undefined;
+  for (const next of await commitsToFollow(source, commit)) {
+    const standing = estate ?? EMPTY_STANDING;
+    const derivation: Derivation = await deriveAt(source, next, { standing, earlier: estate, isAccepted: true });
+    if (derivation.isTaken) estate = derivation.estate;
+  }
+  return estate;
+}
+
+/** Returns the commits from the oldest in which something was found to the newest, along first parents. */
+async function commitsToFollow(source: Source, commit: string): Promise<readonly string[]> {
+  const search = new Search(source);
+  const commits: string[] = [];
+  let found = 0;
+  let next: string | undefined = commit;
+  while (next !== undefined && commits.length < COMMITS_MAX && !search.isOver) {
+    commits.push(next);
+    if (await search.look(next)) found = commits.length;
+    next = (await source.describe(next)).parents[0];
+  }
+  return commits.slice(0, found).reverse();
+}
+
+/** Goes back from the newest commit that can be taken, until nothing is missing. */
+class Search {
+  readonly #source: Source;
+  #earlier: Estate | undefined;
+  /** Units and objects that are wrong in all commits so far. */
+  #missing: ReadonlySet<string> = new Set();
+  #strays: readonly Stray[] = [];
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  get isOver(): boolean {
+    return this.#earlier !== undefined && this.#missing.size === 0 && this.#strays.length === 0;
+  }
+
+  /** Returns true where the commit has something that was missing; for the newest one that can be taken too. */
+  async look(commit: string): Promise<boolean> {
+    const isFirst = this.#earlier === undefined;
+    const hasFile = this.#strays.length > 0 && (await this.#lookForStrays(commit));
+    if (!isFirst && this.#missing.size === 0) return hasFile;
+    const before = { standing: EMPTY_STANDING, earlier: this.#earlier };
+    const derivation: Derivation = await deriveAt(this.#source, commit, before);
+    if (!derivation.isTaken) return hasFile;
+    const { estate } = derivation;
+    this.#earlier = estate;
+    const wrong = wrongIn(estate);
+    const hasRight = [...this.#missing].some((key) => isRightIn(estate, key));
+    if (isFirst) this.#strays = straysIn(estate.catalog);
+    this.#missing = isFirst ? wrong : this.#missing.intersection(wrong);
+    return isFirst || hasFile || hasRight;
+  }
+
+  /** Reads which files there are, and none of them. */
+  async #lookForStrays(commit: string): Promise<boolean> {
+    const { files } = await this.#source.snapshot(commit, () => false);
+    const { left, isFound } = straysLeft(this.#strays, files);
+    this.#strays = left;
+    return isFound;
+  }
+}
+
+function isRightIn({ candidates, objects }: Estate, key: string): boolean {
+  const unit = candidates.get(key);
+  return (unit !== undefined && isSound(unit)) || objects.has(key);
+}
+
+/** The keys of units and the addresses of objects whose newest version is not in force. */
+function wrongIn({ candidates, units, objects, catalog }: Estate): ReadonlySet<string> {
+  const wrong = new Set([...candidates].filter(([key, unit]) => units.get(key) !== unit).map(([key]) => key));
+  const templates = [...catalog.templates.keys()].map((name) => `stack-template/${name}`);
+  for (const address of [...catalog.objects.keys(), ...templates]) if (!objects.has(address)) wrong.add(address);
+  return wrong;
+}

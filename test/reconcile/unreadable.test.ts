@@ -1,0 +1,119 @@
+// Objects that cannot be read, over restarts, over a lost store, and where somebody writes beside them.
+import { describe, expect, it } from 'vitest';
+import { estateAfter } from '../../src/service/write/check-edits.ts';
+import { deleteInstanceDraft, putInstanceDraft } from '../../src/service/write/drafts.ts';
+import { linkTo } from '../catalog/snapshots.ts';
+import { type TextChanges, TextRepository } from '../support/text-repository.ts';
+import { Core } from './core.ts';
+
+const SHOP = 'stacks/instances/shop.yaml';
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'hierarchy.yaml': 'merge: { packages: unique }\n',
+  'clients/A1.yaml': 'role: administrator\n',
+  'types/common/global.yaml': 'ntp: a\n',
+  'stacks/templates/t.yaml': 'resources: { a: { type: "Platform::Server", properties: {} } }\n',
+  [SHOP]: 'stackTemplate: t\n',
+  'stacks/instances/farm.yaml': 'stackTemplate: t\n',
+};
+
+async function started(): Promise<Core> {
+  const core = new Core({ budget: { percent: 100, least: 100, most: 100 } });
+  core.source.commit(FILES);
+  await core.look();
+  expect(core.states()).toEqual({ 'farm-a': 'done', 'shop-a': 'done' });
+  return core;
+}
+
+/** Another controller on the same branch and servers, without a single row. */
+async function withLostStore(core: Core): Promise<Core> {
+  const { source, clock } = core;
+  const next = new Core({}, { rows: new Map(), servers: new Map(), source, clock });
+  await next.settle();
+  return next;
+}
+
+function seen({ reader, operator }: Core) {
+  return {
+    statuses: Object.fromEntries(reader.instances().map(({ name }) => [name, reader.status(name)])),
+    records: ['farm-a', 'shop-a'].map((name) => reader.record(name)),
+    problems: operator.problems().problems,
+  };
+}
+
+const UNREADABLE: readonly (readonly [what: string, changes: TextChanges])[] = [
+  ['an instance is a link', { [SHOP]: linkTo('x') }],
+  ['an instance ends in .yml', { [SHOP]: null, 'stacks/instances/shop.yml': 'stackTemplate: t\n' }],
+  ['an instance is a folder', { [SHOP]: null, [`${SHOP}/x`]: '' }],
+  [
+    'the instances are a submodule',
+    { [SHOP]: null, 'stacks/instances/farm.yaml': null, 'stacks/instances': linkTo('x') },
+  ],
+  ['the layer of all is a link', { 'types/common/global.yaml': linkTo('x') }],
+  ['the types are a link', { 'types/common/global.yaml': null, types: linkTo('x', '160000') }],
+  ['the template has a blank in its name', { 'stacks/templates/t.yaml': null, 'stacks/templates/t .yaml': '' }],
+];
+
+describe.each(UNREADABLE)('where %s', (_what, changes) => {
+  it('nothing is deleted, and the answers are the same after a restart and after another commit', async () => {
+    const core = await started();
+    const { records } = seen(core);
+    core.source.commit(changes);
+    await core.look();
+    const before = seen(core);
+    expect(before.records).toEqual(records);
+    expect(Object.values(before.statuses)).toContain('Invalid');
+    const again = await core.restart();
+    expect(seen(again)).toEqual(before);
+    again.source.commit({ 'types/zone/z.yaml': 'a: 1\n', README: 'x' });
+    await again.look();
+    await again.pass(3_600_000);
+    expect(seen(again).statuses).toEqual(before.statuses);
+    expect(again.calls('delete')).toEqual([]);
+    expect(again.states()).toEqual({ 'farm-a': 'done', 'shop-a': 'done' });
+  });
+
+  it('a lost store finds what was in force in the history', async () => {
+    const core = await started();
+    core.source.commit(changes);
+    core.source.commit({ README: 'x' });
+    await core.look();
+    const before = seen(core);
+    const next = await withLostStore(core);
+    expect(seen(next).statuses).toEqual({ ...before.statuses });
+    expect(seen(next).problems).toEqual(before.problems);
+    expect(Object.keys(next.states())).toEqual(Object.keys(core.states()));
+  });
+});
+
+describe('a write', () => {
+  function followed(changes: TextChanges) {
+    const repository = new TextRepository();
+    repository.commit(FILES);
+    return repository.commit(changes);
+  }
+
+  it.each(UNREADABLE)('beside it is judged with it in place, where %s', (_what, changes) => {
+    const estate = followed(changes);
+    const draft = putInstanceDraft('new', { stackTemplate: 'o' }, { force: true });
+    const edits = [{ path: 'stacks/templates/o.yaml', text: 'resources: {}\n' }, ...draft.edits(estate)];
+    const after = estateAfter(estate, edits, draft);
+    expect(after.problems).toEqual(estate.problems);
+    expect(after.owners).toEqual(estate.owners);
+  });
+
+  it('to it, or of its removal, is for somebody with git', () => {
+    for (const [, changes] of UNREADABLE.slice(0, 4)) {
+      const estate = followed(changes);
+      const put = putInstanceDraft('shop', { stackTemplate: 't', description: 'x' }, { force: true });
+      expect(() => put.edits(estate)).toThrow(/by hand, with git/);
+      expect(() => deleteInstanceDraft('shop', () => false).edits(estate)).toThrow(/by hand, with git/);
+    }
+  });
+
+  it('that removes an object is refused where another spelling would stand for it then', () => {
+    const estate = followed({ 'stacks/instances/shop.yml': '' });
+    const draft = deleteInstanceDraft('shop', () => false);
+    expect(() => estateAfter(estate, draft.edits(estate), draft)).toThrow(/in use|not read/);
+  });
+});
