@@ -2,11 +2,9 @@
 import { type Entry, problemAt } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 
-const DEFECT = 'internal_error';
-
 /** Returns true where Treeline failed: nobody knows what that depended on, so it is tried again with each commit. */
 export function hasDefect(problems: readonly Problem[]): boolean {
-  return problems.some(({ code }) => code === DEFECT);
+  return problems.some(({ code }) => code === 'internal_error');
 }
 
 /** Returns the problem that stands for an exception while an object was worked on. */
@@ -16,7 +14,7 @@ export function defectAt(entry: Entry<unknown>, error: unknown): Problem {
   // The entry's own function may be what failed.
   const place = { path, oid, object, problems, locate: () => ({ line: 1, column: 1 }) };
   return problemAt(place, '', {
-    code: DEFECT,
+    code: 'internal_error',
     message: `Treeline failed on this file: ${text}`,
     hint: 'this is a defect of Treeline: report it with this text and the file; everything else goes on',
   });

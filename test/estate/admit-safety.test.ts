@@ -295,6 +295,35 @@ describe('a protected instance', () => {
   });
 });
 
+describe('what an instance depends on is looked up in what is in force after all', () => {
+  const NEEDS_SHOP = { b: one('x', 'shop-s-1'), c: one('z') };
+
+  it.each<[name: string, shop: string | null]>([
+    ['whose removal is refused', null],
+    ['that may not shrink', many(0, 'protected: true\n')],
+  ])('a protected instance %s', (_name, shop) => {
+    const repository = started({ shop: many(3, 'protected: true\n'), ...NEEDS_SHOP });
+    const estate = commit(repository, { shop, c: one('z', 'x') }, safety({ limit: 100 }));
+    expect(summaryOf(estate)).toEqual({
+      ...QUIET,
+      ...{ owners: [...SHOP_3, 'x: b', 'z: c'], invalid: ['shop'], codes: ['protected_instance'] },
+    });
+    expect(estate.units.get('instance/c')?.commit).toBe('commit 4');
+  });
+
+  it('a held instance, and who moves only because of it is judged too', () => {
+    const repository = started({ shop: many(3), b: two('x', 'y'), c: one('z') });
+    const change = { shop: null, b: one('x', 'shop-s-1'), c: one('z', 'shop-s-2') };
+    const estate = commit(repository, change, safety({ limit: 2 }));
+    expect(summaryOf(estate)).toEqual({
+      ...QUIET,
+      ...{ owners: [...SHOP_3, 'x: b', 'y: b', 'z: c'], held: ['shop', 'b'] },
+    });
+    expect(estate.held.get('b')?.removals).toEqual(removalsOf('y'));
+    expect(estate.units.get('instance/c')?.commit).toBe('commit 4');
+  });
+});
+
 /** Makes an instance of the template bear the names of these servers. */
 function additions(owners: readonly string[]): string {
   const names = owners.map((owner) => owner.split(':')[0]?.replace(/\d$/, '<<index>>'));

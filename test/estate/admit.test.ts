@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Estate } from '../../src/estate/estate.ts';
+import { admitInstances } from '../../src/estate/admit.ts';
+import { buildInstances } from '../../src/estate/candidates.ts';
+import { EMPTY_STANDING, type Estate } from '../../src/estate/estate.ts';
 import { describeProblems } from '../support/entries.ts';
 import type { TextChanges } from '../support/text-repository.ts';
 import { instanceFile, one, ownersIn, stacksRepository, two, WRONG } from './stacks.ts';
@@ -244,4 +246,100 @@ describe('dependencies that go in a circle across stacks', () => {
       message: '"w" depends on "x", a server of "a", which cannot come into force',
     });
   });
+});
+
+describe('a dependency that another mistake keeps away', () => {
+  const MISSPELT = 'stackTemplate: oen\nparameters: { name: db, needs: "" }\n';
+
+  function saidOf(estate: Estate): string[] {
+    return estate.problems.map(({ severity, code, file }) => `${severity} ${code} ${file.split('/').at(-1)}`);
+  }
+
+  test('is no second one where nobody knows what the wrong instance makes', () => {
+    const estate = follow({ a: one('web', 'db'), b: MISSPELT, c: one('lb', 'web') });
+    expect(saidOf(estate)).toEqual([
+      'warning dependency_waits a.yaml',
+      'error unknown_template b.yaml',
+      'warning dependency_waits c.yaml',
+    ]);
+    expect(estate.problems[0]).toMatchObject({
+      message: '"web" depends on "db", which may be a server of "b", which is wrong',
+      instances: ['a'],
+    });
+    expect(invalidIn(estate)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('is one where the wrong instance has a version in force: that makes no such server', () => {
+    const estate = follow({ b: one('db') }, { a: one('web', 'other'), b: MISSPELT });
+    expect(saidOf(estate)).toEqual(['error unknown_dependency a.yaml', 'error unknown_template b.yaml']);
+  });
+
+  test('names the first of many wrong instances', () => {
+    const wrong = Array.from({ length: 7 }, (_, index) => [`w${index}`, MISSPELT]);
+    const estate = follow({ a: one('web', 'db'), ...Object.fromEntries(wrong) });
+    expect(estate.problems[0]?.message).toBe(
+      '"web" depends on "db", which may be a server of "w0", "w1", "w2", "w3", "w4" or 2 more, which are wrong',
+    );
+  });
+});
+
+describe('versions that are said to be in force and clash', () => {
+  test('put one of them out, and leave its servers alone', () => {
+    const a = follow({ a: one('x'), c: one('z') });
+    const b = follow({ b: one('x') });
+    const units = new Map([...a.units, ...b.units]);
+    const standing = { ...EMPTY_STANDING, units, owners: new Map([['x', 'instance/a']]) };
+    const wrong = follow({ a: WRONG, b: WRONG, c: one('z') });
+    const { owners, refused, problems } = admitInstances(wrong.candidates, standing);
+    expect([...owners].sort()).toEqual([
+      ['x', 'instance/a'],
+      ['z', 'instance/c'],
+    ]);
+    expect([...refused]).toEqual(['instance/a', 'instance/b']);
+    expect(problems).toMatchObject([{ code: 'server_name_taken', instances: ['b'] }]);
+  });
+});
+
+describe('a clientcert of the name of a server that never came into force', () => {
+  const LAB = { 'types/clientcert/lab.yaml': 'ip: 192.0.2.1\n' };
+
+  test.each([
+    ['is refused', { a: one('web'), b: two('lab', 'web') }],
+    ['is wrong', { b: one('lab', 'nobody') }],
+  ])('is hand-written where the instance %s', (_what, instances) => {
+    const repository = stacksRepository();
+    repository.commit({ ...LAB, ...filesOf({ a: one('web') }) });
+    const estate = repository.commit(filesOf(instances));
+    expect(invalidIn(estate)).toEqual(['b']);
+    expect(estate.units.has('clientcert/lab')).toBe(true);
+  });
+
+  test('is that of the server once it comes into force', () => {
+    const repository = stacksRepository();
+    repository.commit({ ...LAB, ...filesOf({ b: two('lab', 'lab') }) });
+    const estate = repository.commit(filesOf({ b: one('lab') }));
+    expect(estate.units.has('clientcert/lab')).toBe(false);
+    expect(ownersIn(estate)).toEqual(['lab: b']);
+  });
+});
+
+describe('a defect of ours in one file', () => {
+  test('makes what is made of it wrong, and nothing else; it is tried again with the next commit', () => {
+    const repository = stacksRepository();
+    const estate = repository.commit(filesOf({ a: one('x'), b: one('y') }));
+    const entry = { ...(estate.catalog.instances.get('a') ?? raise()) };
+    const broken = { ...entry, object: new Proxy(entry.object ?? raise(), { get: () => raise('out of cheese') }) };
+    const catalog = { ...estate.catalog, instances: new Map([...estate.catalog.instances, ['a', broken]]) };
+    const { units } = buildInstances(catalog, new Map(), undefined);
+    expect(describeProblems(units.get('instance/a')?.problems ?? [])).toEqual([
+      'a.yaml:1:1 internal_error: Treeline failed on this file: out of cheese (this is a defect of Treeline: report it with this text and the file; everything else goes on) [a]',
+    ]);
+    expect(units.get('instance/b')?.servers.size).toBe(1);
+    const again = buildInstances(catalog, new Map(), { candidates: units });
+    expect(again.built).toBe(1);
+  });
+
+  function raise(message = 'not there'): never {
+    throw new Error(message);
+  }
 });

@@ -64,8 +64,8 @@ export const SIZES_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/estate/admit.ts',
-        find: 'refused.length > 0 ? refused : roomRefusals(round.result().units, recorded)',
-        replace: 'refused',
+        find: '(units) => roomRefusals(units, recorded)',
+        replace: '() => []',
       },
     ],
   },

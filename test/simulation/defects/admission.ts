@@ -1,0 +1,188 @@
+// Mends of what is read, admitted and restored, taken back.
+import type { PlantedDefect } from '../planted-defect.ts';
+
+/** Returns each defect with the edits that bring it back. */
+export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
+  {
+    id: '1',
+    title: 'what cannot be read any more counts as removed',
+    edits: [
+      {
+        file: 'src/derive.ts',
+        find: 'withUnreadable(loadCatalog(snapshot, earlier?.catalog), knownObjects(standing))',
+        replace: 'loadCatalog(snapshot, earlier?.catalog)',
+      },
+    ],
+  },
+  {
+    id: '1-layer',
+    title: 'a typed object that cannot be read counts as removed, and its keys are missing',
+    edits: [
+      {
+        file: 'src/estate/known-objects.ts',
+        find: "if (isPlainTypeName(type) || type === 'stack-template') yield",
+        replace: "if (type === 'stack-template') yield",
+      },
+    ],
+  },
+  {
+    id: '1-folder',
+    title: 'a link in place of a folder removes all that stood below',
+    edits: [
+      {
+        file: 'src/catalog/unreadable.ts',
+        find: 'if (places.has(path.slice(0, at))) return',
+        replace: 'if (at < 0) return',
+      },
+    ],
+  },
+  {
+    id: '1-extension',
+    title: 'a file renamed to .yml or .YAML is removed',
+    edits: [{ file: 'src/catalog/stray-identity.ts', find: '/^(.+)\\.ya?ml$/i.exec', replace: '/^(.+)\\.yaml$/.exec' }],
+  },
+  {
+    id: '1-lost-store',
+    title: 'a lost store does not look for what cannot be read now',
+    edits: [
+      {
+        file: 'src/reconcile/search-history.ts',
+        find: 'if (isFirst) this.#strays = straysIn(estate.catalog);',
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: '1-write',
+    title: 'a write is judged as if what stands in place of an object were not there',
+    edits: [
+      {
+        file: 'src/service/write/check-edits.ts',
+        find: 'new Map<string, SnapshotFile>(catalog.places)',
+        replace:
+          'new Map<string, SnapshotFile>([...catalog.places].filter(([path]) => catalog.files.get(path)?.text != null))',
+      },
+    ],
+  },
+  {
+    id: '8',
+    title: 'the search of history joins versions that make the same server',
+    edits: [
+      {
+        file: 'src/reconcile/search-history.ts',
+        find: 'const standing = estate ?? EMPTY_STANDING;',
+        replace:
+          'const sound = [...(estate?.candidates ?? [])].filter(([, unit]) => isSound(unit)); const standing = estate === undefined ? EMPTY_STANDING : { ...estate, units: new Map([...estate.units, ...sound]) };',
+      },
+      {
+        file: 'src/estate/round.ts',
+        find: 'return first === undefined ? [] : this.#refuse(first.key, first.text);',
+        replace: 'return [];',
+      },
+    ],
+  },
+  {
+    id: '8-internal',
+    title: 'an exception while one instance is built stops the commit for all',
+    edits: [
+      {
+        file: 'src/estate/candidates.ts',
+        find: 'const problem = defectAt(entry, error);',
+        replace: 'throw error; const problem = defectAt(entry, error);',
+      },
+    ],
+  },
+  {
+    id: '15a',
+    title: "a refused newcomer hides another team's clientcert",
+    edits: [
+      {
+        file: 'src/derive.ts',
+        find: 'buildClientcerts(catalog, instances.owners, earlier)',
+        replace:
+          'buildClientcerts(catalog, new Map([...instances.owners, ...[...stacks.units].flatMap(([key, unit]) => [...unit.servers.keys()].map((name) => [name, key] as const))]), earlier)',
+      },
+    ],
+  },
+  {
+    id: '15b',
+    title: 'who depends on a protected instance that stays is Invalid',
+    edits: [{ file: 'src/estate/admit.ts', find: '...round.settleNames()];', replace: '...round.settle(() => [])];' }],
+  },
+  {
+    id: '15b-held',
+    title: 'who depends on a held instance that stays is Invalid',
+    edits: [
+      {
+        file: 'src/estate/admit.ts',
+        find: '({ round, problems } = attempt({ candidates, standing, safety, waiting }));',
+        replace: 'for (const key of waiting) round.hold(key); problems = [...problems, ...round.settle(() => [])];',
+      },
+    ],
+  },
+  {
+    id: '15c',
+    title: 'who depends on an instance that is wrong itself is told of a mistake of its own',
+    edits: [
+      {
+        file: 'src/estate/missing-servers.ts',
+        find: 'if (this.#unknownMakers.length > 0)',
+        replace: 'if (this.#unknownMakers.length < 0)',
+      },
+      {
+        file: 'src/estate/missing-servers.ts',
+        find: 'if (maker !== undefined) return waitingText',
+        replace: 'if (maker === null) return waitingText',
+      },
+    ],
+  },
+  {
+    id: '15d',
+    title: 'a suspension outlives its instance and meets a later one of that name',
+    edits: [
+      {
+        file: 'src/reconcile/hold-rows.ts',
+        find: 'if (recorded.size === 0) return recorded;',
+        replace: 'if (recorded.size >= 0) return recorded;',
+      },
+      {
+        file: 'src/reconcile/reconciler.ts',
+        find: "const suspension = ledger.read('suspension', name);",
+        replace: 'const suspension = undefined;',
+      },
+    ],
+  },
+  {
+    id: '17-chain',
+    title: 'admission looks at all units again each time one is sent back',
+    edits: [
+      {
+        file: 'src/estate/round.ts',
+        find: 'const unchecked = [...this.#unchecked];',
+        replace: 'const unchecked = [...this.#moving.keys()];',
+      },
+    ],
+  },
+  {
+    id: '17-rebuild',
+    title: 'a wrong unit is built again with every commit',
+    edits: [
+      {
+        file: 'src/estate/candidates.ts',
+        find: 'if (known !== undefined && !hasDefect(known.problems) &&',
+        replace: 'if (known !== undefined && known.problems.length === 0 &&',
+      },
+    ],
+  },
+  {
+    id: '17-removal',
+    title: 'the servers that an instance loses are compared with each that is going already',
+    edits: [
+      {
+        file: 'src/estate/deletions.ts',
+        find: 'counted.has(server)',
+        replace: 'known.some((each) => each.server === server)',
+      },
+    ],
+  },
+];
