@@ -3,9 +3,6 @@
 export const MEMBERS_MAX = 10_000;
 export const SERVERS_MAX = 50_000;
 
-/** UTF-16 units of one expanded string. */
-export const TEXT_LENGTH_MAX = 64 * 1024;
-
 /** What all values of all servers may weigh together; a list that servers share is counted for each of them. */
 export const STACK_WEIGHT_MAX = 64 * 1024 * 1024;
 

@@ -1,6 +1,7 @@
 // Puts values in the place of placeholders, in one pass: what a value holds is never looked at again.
+
+import { TEXT_LENGTH_MAX } from '../model/keys.ts';
 import type { PropertyValue } from '../model/objects.ts';
-import { TEXT_LENGTH_MAX } from './limits.ts';
 import type { ArrayToken, Token } from './placeholders.ts';
 
 /** What an Array placeholder stands for. */

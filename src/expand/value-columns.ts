@@ -1,13 +1,15 @@
 // The values of properties, column by column: one property of all servers of a resource. What all members of a group
 // have alike is computed once and shared. A file of 1 MiB can ask for gigabytes and hours; it is stopped in time.
+
 import type { ProblemText } from '../model/entry.ts';
 import { invariant } from '../model/invariant.ts';
+import { TEXT_LENGTH_MAX } from '../model/keys.ts';
 import type { PropertyValue } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import { type AmendedTemplate, problemIn } from './amend-template.ts';
 import type { Blueprint, PropertyText } from './blueprint.ts';
 import type { Members } from './group-members.ts';
-import { MEMBERS_MAX, STACK_WEIGHT_MAX, TEXT_LENGTH_MAX } from './limits.ts';
+import { MEMBERS_MAX, STACK_WEIGHT_MAX } from './limits.ts';
 import type { ArrayToken } from './placeholders.ts';
 import { substitute, type ValueList, valueList } from './substitute.ts';
 import { needsOf, nodeFor, type ValueGraph, type ValueNode } from './value-graph.ts';

@@ -85,13 +85,16 @@ describe('one value', () => {
   });
 
   test('that would be gigabytes is never made', () => {
-    const resources = `  a: { type: Platform::Server, properties: { v: "${'<<big>>'.repeat(100_000)}" } }\n`;
-    expect(codesOf(expand(resources, 'x'.repeat(500_000)))).toEqual(['value_too_large']);
+    // As long as a file may write it: half a gigabyte.
+    const resources = `  a: { type: Platform::Server, properties: { v: "${'<<big>>'.repeat(9_000)}" } }\n`;
+    expect(codesOf(expand(resources, 'x'.repeat(60_000)))).toEqual(['value_too_large']);
   });
 });
 
 test('work that comes to nothing is limited too', () => {
-  const properties = `{ v: "<<index>>${"<<(Array)['none']['name']>>".repeat(20_000)}" }`;
+  const nothing = "<<(Array)['none']['name']>>".repeat(2_000);
+  const values = Array.from({ length: 10 }, (_, each) => `v${each}: "<<index>>${nothing}"`);
+  const properties = `{ ${values.join(', ')} }`;
   expect(codesOf(expand(`${group('none', 0)}${group('web', 10_000, properties)}`))).toEqual(['stack_too_large']);
 });
 
