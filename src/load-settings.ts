@@ -196,6 +196,7 @@ interface Inherited {
   readonly base: string;
   /** Of the store. */
   readonly directory: string;
+  /** Of all entries together. */
   readonly concurrency: number;
   readonly retry: RetrySettings;
 }
@@ -214,7 +215,8 @@ function fillInProvider(
     timeoutSeconds: written.timeoutSeconds ?? 600,
     checkSeconds: written.checkSeconds ?? 300,
     drift: written.drift ?? 'report',
-    concurrency: written.concurrency ?? concurrency,
+    // None takes all of it, unless the operator wants that.
+    concurrency: written.concurrency ?? Math.max(1, Math.floor(concurrency / 2)),
     retry: { ...retry, ...written.retry },
   };
 }

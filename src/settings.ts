@@ -54,7 +54,7 @@ export type SecretPlace =
   | { readonly kind: 'variable'; readonly name: string };
 
 export interface ExecutionSettings {
-  /** How many actions run at once, whoever carries them out. */
+  /** How many actions and checks run at once, whoever carries them out. */
   readonly concurrency: number;
   readonly retry: RetrySettings;
   readonly deleteBudget: DeleteBudget;
@@ -88,7 +88,7 @@ export interface ProviderSettings {
   readonly timeoutSeconds: number;
   readonly checkSeconds: number;
   readonly drift: DriftPolicy;
-  /** How many of its actions run at once. */
+  /** How many of its actions and checks run at once. */
   readonly concurrency: number;
   readonly retry: RetrySettings;
 }

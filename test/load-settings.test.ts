@@ -96,10 +96,20 @@ execution:
         timeoutSeconds: 600,
         checkSeconds: 300,
         drift: 'report',
-        concurrency: 7,
+        concurrency: 3,
         retry: { attempts: 5, firstSeconds: 1, maxSeconds: 300, failedSeconds: 3600 },
       },
     ]);
+  });
+
+  it.each([
+    ['50', 25],
+    ['3', 1],
+    ['1', 1],
+  ])('of a concurrency of %s is %d for each provider: none takes all of it', async (all, ofOne) => {
+    const entries = 'providers: [{ name: a, provider: simulated }, { name: b, provider: simulated, concurrency: 9 }]';
+    const settings = await load(`${LEAST}\nexecution:\n  concurrency: ${all}\n  ${entries}\n`);
+    expect(settings.execution.providers.map(({ concurrency }) => concurrency)).toEqual([ofOne, 9]);
   });
 
   it('is filled with what the schema says', async () => {

@@ -43,7 +43,9 @@ export class Executor {
   readonly #slots: Slots;
   /** The provider of every call that was claimed and has not ended, by server. */
   readonly #live = new Map<string, string>();
-  /** How many of them there are by provider. */
+  /** The provider of every server for which capacity is kept and no call was claimed yet. */
+  readonly #reserved = new Map<string, string>();
+  /** How many of both there are by provider. */
   readonly #busy = new Map<string, number>();
   /** The last action that was begun for a server and has not answered, and until when it may run, by the monotonic clock. */
   readonly #unanswered = new Map<string, { readonly action: string; readonly ends: number }>();
@@ -60,9 +62,11 @@ export class Executor {
     return this.#live.has(server);
   }
 
-  /** Whether one more call of this provider may be claimed now. */
-  hasRoom(provider: string): boolean {
-    if (this.#isStopped || this.#live.size >= this.#options.concurrency) return false;
+  /** Whether one more call of this provider may be claimed now; by `server`, for which capacity may be reserved. */
+  hasRoom(provider: string, server?: string): boolean {
+    if (this.#isStopped) return false;
+    if (server !== undefined && this.#reserved.get(server) === provider) return true;
+    if (this.#live.size + this.#reserved.size >= this.#options.concurrency) return false;
     const { concurrency = 0 } = this.#options.entryOf(provider) ?? {};
     return (this.#busy.get(provider) ?? 0) < concurrency;
   }
@@ -77,11 +81,27 @@ export class Executor {
     return Math.max(0, unanswered.ends - this.#options.clock.monotonic());
   }
 
-  /** Takes room for a call that follows once its intent is durable. Nobody else may call for this server meanwhile. */
+  /** Keeps capacity of a provider that has some for a server that may claim it. */
+  reserve(server: string, provider: string): void {
+    this.release(server);
+    this.#reserved.set(server, provider);
+    this.#count(provider, 1);
+  }
+
+  /** Gives back what was reserved for a server, if anything was. */
+  release(server: string): void {
+    const provider = this.#reserved.get(server);
+    if (provider === undefined) return;
+    this.#reserved.delete(server);
+    this.#count(provider, -1);
+  }
+
+  /** Takes capacity for a call that follows once its intent is durable. Nobody else may call for this server meanwhile. */
   claim(server: string, provider: string): void {
     invariant(!this.#live.has(server), `two calls at once for ${server}`);
+    this.release(server);
     this.#live.set(server, provider);
-    this.#busy.set(provider, (this.#busy.get(provider) ?? 0) + 1);
+    this.#count(provider, 1);
   }
 
   /** Gives a claim back whose call does not follow. */
@@ -89,7 +109,11 @@ export class Executor {
     const provider = this.#live.get(server);
     if (provider === undefined) return;
     this.#live.delete(server);
-    this.#busy.set(provider, (this.#busy.get(provider) ?? 0) - 1);
+    this.#count(provider, -1);
+  }
+
+  #count(provider: string, by: number): void {
+    this.#busy.set(provider, (this.#busy.get(provider) ?? 0) + by);
   }
 
   /** Asks the provider whether a claimed server is there. */

@@ -14,14 +14,18 @@ export type Next =
   | { readonly kind: 'rest' }
   /** Look again at that time, milliseconds since 1970. */
   | { readonly kind: 'at'; readonly time: number }
-  /** Look again when the row of that server changes. */
-  | { readonly kind: 'after'; readonly server: string }
+  /** Look again when that server is done, on which it depends; or when that one, a holder, needs it no more. */
+  | { readonly kind: 'after'; readonly server: string; readonly need: 'dependency' | 'holder' }
+  /** Look again when fewer updates of its commit are failed, or when a person has approved it. */
+  | { readonly kind: 'failures' }
+  /** Look again when the suspension or hold of its instance changes, or at that time; infinity: there is none. */
+  | { readonly kind: 'stopped'; readonly until: number }
   /** Look again at once, as soon as the row is written. */
   | { readonly kind: 'again' }
   /** What is held has to be judged anew; look again after that, in case it is not held by then. */
   | { readonly kind: 'review' }
-  /** Look again when a member of its group comes back. */
-  | { readonly kind: 'turn' }
+  /** Look again when it has its turn in its group: at that time; undefined: when a member comes back. */
+  | { readonly kind: 'turn'; readonly time: number | undefined }
   /** Look again when a call of that provider may be started. */
   | { readonly kind: 'room'; readonly provider: string }
   /** Ask the provider whether it is there. */
@@ -49,8 +53,10 @@ export interface World {
   readonly hasRoom: (provider: string) => boolean;
   /** Until when no action of its instance may start, milliseconds since 1970, infinity: until somebody says so. */
   readonly stoppedUntil: number | undefined;
-  /** A server whose failed update holds up the rest of the updates of its commit, if too many have failed. */
-  readonly failedBefore: (row: ServerRow) => string | undefined;
+  /** Whether too many updates of its commit have failed, so that no further one starts. */
+  readonly updatesAreHeld: (row: ServerRow) => boolean;
+  /** Why it need not wait for others, where its wait was a part of a circle. */
+  readonly goesFirst: string | undefined;
   /**
    * Whether its replacement, which nobody approved, fits the budget. Undefined where its recorded row does not say yet
    * that it is replaced, so that others do not count it.
@@ -144,7 +150,7 @@ function decideUnwanted(row: ServerRow, world: World): Step {
   if (row.state !== 'marked for delete') return decideQueued(row, world);
   if (row.policy.deletion === 'retain') return { row: null, next: REST };
   const holder = world.holdingUp(row);
-  if (holder !== undefined) return { row, next: { kind: 'after', server: holder } };
+  if (holder !== undefined) return { row, next: { kind: 'after', server: holder, need: 'holder' } };
   return start(row, 'delete', world);
 }
 
@@ -155,16 +161,14 @@ function decideWanted(row: ServerRow, world: World): Step {
   if (wanted !== null && applied !== null && isCertain && isApplied(wanted, applied)) return settle(row, world);
   if (row.state !== 'pending') return decideQueued(row, world);
   const unmet = world.unmetDependency(row);
-  if (unmet !== undefined) return { row, next: { kind: 'after', server: unmet } };
+  if (unmet !== undefined) return { row, next: { kind: 'after', server: unmet, need: 'dependency' } };
   if (applied === null) return start(row, 'create', world);
   if (row.replacing && row.policy.protected) return hold(row, PROTECTED, world);
   const next = waitsForBudget(row, world);
   if (next !== undefined) return { row, next };
-  const failed = world.failedBefore(row);
-  if (failed !== undefined) return { row, next: { kind: 'after', server: failed } };
+  if (world.updatesAreHeld(row)) return { row, next: { kind: 'failures' } };
   const turn = world.hasTurn(row);
-  if (turn === false) return { row, next: { kind: 'turn' } };
-  if (turn !== true) return { row, next: { kind: 'at', time: turn } };
+  if (turn !== true) return { row, next: { kind: 'turn', time: turn === false ? undefined : turn } };
   return start(row, row.replacing ? 'delete' : 'update', world);
 }
 
@@ -183,7 +187,7 @@ function settle(row: ServerRow, world: World): Step {
 }
 
 function start(row: ServerRow, operation: Exclude<Operation, 'check'>, world: World): Step {
-  if (world.stoppedUntil !== undefined) return { row, next: waitUntil(world.stoppedUntil) };
+  if (world.stoppedUntil !== undefined) return { row, next: { kind: 'stopped', until: world.stoppedUntil } };
   const provider = world.providerFor(row);
   if (provider.name === null) return hold(row, provider.reason, world);
   if (!world.hasRoom(provider.name)) return { row, next: { kind: 'room', provider: provider.name } };
@@ -203,13 +207,9 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, world: Wo
   const begun = operation === 'create' ? { mayExist: true, touched: false } : { touched: true };
   const facts = { action, incarnation, provider: provider.name, ...begun };
   return {
-    row: advance(row, `start ${operation}`, { now: action.started, ...facts }),
+    row: advance(row, `start ${operation}`, { now: action.started, reason: world.goesFirst ?? '', ...facts }),
     next: { kind: 'run', provider: provider.name },
   };
-}
-
-function waitUntil(time: number): Next {
-  return Number.isFinite(time) ? { kind: 'at', time } : REST;
 }
 
 function hold(row: ServerRow, reason: string, world: World): Step {

@@ -35,6 +35,11 @@ export class KeyedQueue {
     return this.#waiting.size;
   }
 
+  /** Returns whether a look at `name` was asked for, or is under way. */
+  has(name: string): boolean {
+    return this.#running.has(name) || this.#waiting.has(name);
+  }
+
   /** Asks for a look at `name`, soon. An earlier `addAt` of it is forgotten: whoever looks sets a new one. */
   add(name: string): void {
     if (this.#isStopped) return;

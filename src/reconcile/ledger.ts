@@ -7,6 +7,8 @@ export class Ledger {
   readonly #store: Store;
   readonly #index = new RowIndex();
 
+  readonly #watchers: ((change: Change) => void)[] = [];
+
   constructor(store: Store) {
     this.#store = store;
     for (const [name, row] of store.list('server')) this.#index.follow(name, undefined, row);
@@ -38,11 +40,17 @@ export class Ledger {
     return this.#store.list(kind);
   }
 
+  /** Calls `watcher` with every change once it is durable and the index has followed all of its commit. It must not throw. */
+  watch(watcher: (change: Change) => void): void {
+    this.#watchers.push(watcher);
+  }
+
   /** Saves all of `changes` or none; see Store.commit. The index follows at once. */
   async commit(changes: readonly Change[]): Promise<void> {
     await this.#store.commit(changes);
     for (const { kind, name, expected, value } of changes) {
       if (kind === 'server') this.#index.follow(name, expected, value ?? undefined);
     }
+    for (const watcher of this.#watchers) changes.forEach(watcher);
   }
 }

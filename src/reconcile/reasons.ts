@@ -8,7 +8,8 @@ export type ReasonCode =
   | 'protected'
   | 'outcome_lost'
   | 'action_failed'
-  | 'check_failed';
+  | 'check_failed'
+  | 'circle_broken';
 
 /** Returns a reason as it is recorded: `<code>: <words for a person>`. */
 export function reasonOf(code: ReasonCode, words: string): string {

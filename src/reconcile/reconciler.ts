@@ -12,14 +12,15 @@ import type { DeleteBudget } from '../settings.ts';
 import type { Change } from '../store/store.ts';
 import type { CommitGate } from './commit-gate.ts';
 import { conclude } from './conclude.ts';
-import { decide, type Next, type Step } from './decide.ts';
+import { decide, type Next, type Step, type World } from './decide.ts';
 import { FreshChecks } from './fresh-checks.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
 import { removalChanges, removalsMax } from './removals.ts';
 import { RepeatedErrors } from './repeated-errors.ts';
-import { groupOf } from './row-index.ts';
-import { Waiting } from './waiting.ts';
+import { Sweep } from './sweep.ts';
+import { type Wait, waitOf } from './wait.ts';
+import { WakeUps } from './wake-ups.ts';
 import { worldOf } from './world.ts';
 
 /** Passes under way at once. Most of their time is waiting for the disk, which serves many together. */
@@ -50,8 +51,9 @@ export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #queue: KeyedQueue;
   readonly #executor: Executor;
-  readonly #waiting = new Waiting();
   readonly #checks: FreshChecks;
+  readonly #wakeUps: WakeUps;
+  readonly #sweep: Sweep;
   /** Answers that no row has taken in yet. */
   readonly #ended = new Map<string, Ended>();
   /** Instances of which a server was forgotten: the last one takes the instance with it. */
@@ -59,9 +61,11 @@ export class Reconciler {
   /** Why each server is being looked at, for the log: the operation that changed its row last. */
   readonly #operations = new Map<string, string>();
   readonly #errors: RepeatedErrors;
+  /** Servers whose last pass failed and comes again. */
+  readonly #failed = new Set<string>();
 
   constructor(options: ReconcilerOptions) {
-    const { clock, registry } = options;
+    const { clock, log, registry, ledger } = options;
     this.#options = options;
     this.#errors = new RepeatedErrors(clock);
     this.#checks = new FreshChecks(clock);
@@ -71,17 +75,32 @@ export class Reconciler {
       entryOf: (name) => registry.byName(name),
       onEnded: (server, ended) => this.#onEnded(server, ended),
     });
+    const wake = (server: string): void => this.#queue.add(server);
+    this.#wakeUps = new WakeUps({ ledger, clock, log, wake, executor: this.#executor });
+    this.#sweep = new Sweep({
+      ...{ clock, log, wake, servers: () => ledger.list('server').keys() },
+      idleRow: (server) => this.#idleRow(server),
+    });
   }
 
-  /**
-   * Looks at these servers, and at whoever waited for them: their rows have changed. `operation` goes through the log
-   * of everything that follows from it.
-   */
+  /** What a server waits for, after its last pass; undefined where it does not wait. `waitReason` has the words. */
+  waitsOf(server: string): Wait | undefined {
+    const wait = this.#wakeUps.waitOf(server);
+    // The rest of its group is over by then, and others are away.
+    const isOver = wait?.kind === 'turn' && wait.until !== undefined && wait.until <= this.#options.clock.now();
+    return isOver ? { ...wait, until: undefined } : wait;
+  }
+
+  /** How many servers stood still although they could go on, until the sweep woke them. Each is a defect. */
+  get missedWakeUps(): number {
+    return this.#sweep.missed;
+  }
+
+  /** Looks at these servers: their rows have changed. `operation` goes through the log of everything that follows. */
   look(names: Iterable<string>, operation: string): void {
     for (const name of names) {
       this.#operations.set(name, operation);
       this.#queue.add(name);
-      this.#wakeAround(name, [this.#options.ledger.server(name)]);
     }
   }
 
@@ -92,6 +111,8 @@ export class Reconciler {
 
   /** Starts nothing more, waits up to `ms` for calls that run, and records how they ended. */
   async stop(ms: number): Promise<void> {
+    this.#sweep.stop();
+    this.#wakeUps.stop();
     await this.#executor.stop(ms);
     await this.#queue.stop();
   }
@@ -99,8 +120,9 @@ export class Reconciler {
   #onEnded(server: string, ended: Ended | undefined): void {
     if (ended !== undefined) this.#ended.set(server, ended);
     if (ended?.kind === 'check') this.#checks.note(server, isAnswer(ended.answer) ? 'answered' : 'failed');
+    this.#options.ledger.index.setLive(server, false);
     this.#queue.add(server);
-    this.#wakeForRoom();
+    this.#wakeUps.called(server);
   }
 
   /** Never throws: the one place where a pass that failed is caught. */
@@ -111,32 +133,33 @@ export class Reconciler {
       const isConflict = error instanceof ServiceError && error.code === 'conflict';
       const told = isConflict ? undefined : this.#errors.tell(error);
       if (told) this.#options.log.error({ server: name, err: error, ...told }, 'pass failed; it is tried again');
+      this.#failed.add(name);
       this.#queue.addAfter(name, isConflict ? 0 : RETRY_PASS_MS);
     }
-    // Whoever was woken for room and did not need it passes it on.
-    this.#wakeForRoom();
+    this.#wakeUps.passed(name);
   }
 
   async #pass(name: string): Promise<void> {
+    this.#failed.delete(name);
     const row = this.#options.ledger.server(name);
     if (row === undefined) {
       this.#ended.delete(name);
+      this.#wakeUps.begin(name, null, undefined);
       await this.#forgetEmptied();
       return;
     }
     const { row: after, next } = this.#step(name, row);
-    this.#prepare(name, row, next);
+    this.#prepare(name, after, next);
     try {
       if (after !== row) await this.#options.ledger.commit(this.#changes(name, row, after));
     } catch (error) {
-      this.#executor.unclaim(name);
+      this.#unclaim(name);
       throw error;
     }
     this.#ended.delete(name);
     if (after !== null) this.#carryOut(name, after, next);
     if (after === row) return;
     this.#logStep(name, row, after);
-    this.#wakeAround(name, [row, after ?? undefined]);
     if (after !== null) return;
     this.#thinned.add(row.instance);
     // Where this fails, the next pass finds no row and tries it again.
@@ -144,36 +167,52 @@ export class Reconciler {
   }
 
   #step(name: string, row: ServerRow): Step {
-    const { ledger, registry, clock, random, graceMs, deleteBudget } = this.#options;
+    const { registry, clock, random } = this.#options;
     const ended = this.#ended.get(name);
     const retry = registry.byName(ended?.provider ?? '')?.retry;
     const isConcluded = ended !== undefined && retry !== undefined;
     const concluded = isConcluded ? conclude(row, ended, { now: clock.now(), retry, random }) : row;
-    if (concluded === null) return { row: null, next: { kind: 'rest' } };
-    const isLive = (server: string): boolean => this.#executor.isLive(server);
-    const hasRoom = (provider: string): boolean => this.#executor.hasRoom(provider);
-    return decide(
-      concluded,
-      worldOf(name, {
-        ledger,
-        registry,
-        now: clock.now(),
-        graceMs,
-        removalsMax: () => removalsMax(deleteBudget, ledger.list('server').size),
-        isLive,
-        hasRoom,
-        lastCheckOf: (server) => this.#checks.of(server),
-        lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
-      }),
-    );
+    return concluded === null ? { row: null, next: { kind: 'rest' } } : decide(concluded, this.#worldOf(name));
+  }
+
+  #worldOf(name: string): World {
+    const { ledger, registry, clock, graceMs, deleteBudget } = this.#options;
+    return worldOf(name, {
+      ...{ ledger, registry, graceMs, now: clock.now() },
+      removalsMax: () => removalsMax(deleteBudget, ledger.list('server').size),
+      isLive: (server) => this.#executor.isLive(server),
+      hasRoom: (provider) => this.#executor.hasRoom(provider, name),
+      lastCheckOf: (server) => this.#checks.of(server),
+      lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
+      standingOf: (server, row) => this.#wakeUps.standingOf(server, row),
+      leaveOf: (server, row) => this.#wakeUps.leaveOf(server, row),
+    });
   }
 
   /** What has to be noted before the first wait, so that no change of another server slips through. */
-  #prepare(name: string, row: ServerRow, next: Next): void {
-    if (next.kind === 'check' || next.kind === 'run') this.#executor.claim(name, next.provider);
-    else if (next.kind === 'after') this.#waiting.forServer(name, next.server);
-    else if (next.kind === 'turn') this.#waiting.forGroup(name, groupOf(row));
-    else if (next.kind === 'room') this.#waiting.forRoom(name, next.provider);
+  #prepare(name: string, after: ServerRow | null, next: Next): void {
+    if (next.kind === 'check' || next.kind === 'run') {
+      this.#executor.claim(name, next.provider);
+      this.#options.ledger.index.setLive(name, true);
+    }
+    const reviewAt = this.#options.clock.now() + REVIEW_MS;
+    this.#wakeUps.begin(name, after, after === null ? undefined : waitOf(next, after, reviewAt));
+  }
+
+  #unclaim(name: string): void {
+    this.#executor.unclaim(name);
+    this.#options.ledger.index.setLive(name, this.#executor.isLive(name));
+    this.#wakeUps.called(name);
+  }
+
+  /** Returns the row of a server that could go on now although nobody has asked for a look at it. */
+  #idleRow(name: string): ServerRow | undefined {
+    const row = this.#options.ledger.server(name);
+    // What waits for another try of a pass, or for the budget to be judged anew, is looked at again by itself.
+    const isPlanned = this.#queue.has(name) || this.#failed.has(name) || this.waitsOf(name)?.kind === 'budget';
+    if (row === undefined || isPlanned || this.#ended.has(name)) return undefined;
+    const { row: after, next } = decide(row, this.#worldOf(name));
+    return after !== row || next.kind === 'check' || next.kind === 'run' ? row : undefined;
   }
 
   #carryOut(name: string, row: ServerRow, next: Next): void {
@@ -181,7 +220,12 @@ export class Reconciler {
     else if (next.kind === 'run') this.#run(name, row);
     else if (next.kind === 'again') this.#queue.add(name);
     else if (next.kind === 'review') this.#review(name);
-    else if (next.kind === 'at') this.#queue.addAfter(name, next.time - this.#options.clock.now());
+    else if (next.kind === 'at') this.#lookAt(name, next.time);
+    else if (next.kind === 'stopped' && Number.isFinite(next.until)) this.#lookAt(name, next.until);
+  }
+
+  #lookAt(name: string, time: number): void {
+    this.#queue.addAfter(name, time - this.#options.clock.now());
   }
 
   #run(name: string, row: ServerRow): void {
@@ -225,16 +269,6 @@ export class Reconciler {
     const { instance, reason, attempt } = after ?? { instance: undefined, reason: undefined, attempt: undefined };
     this.#options.log.info({ operation, server, instance, from, to, reason: reason || undefined, attempt }, 'state');
     if (after === null) this.#operations.delete(server);
-  }
-
-  #wakeAround(name: string, rows: readonly (ServerRow | undefined)[]): void {
-    const groups = new Set(rows.flatMap((row) => (row === undefined ? [] : [groupOf(row)])));
-    for (const woken of this.#waiting.onChange(name, groups)) this.#queue.add(woken);
-  }
-
-  #wakeForRoom(): void {
-    const next = this.#waiting.onRoom((provider) => this.#executor.hasRoom(provider));
-    if (next !== undefined) this.#queue.add(next);
   }
 }
 

@@ -1,43 +1,38 @@
 // How many members of a group may be away at once while they change, and how fast one follows another.
-// docs/concepts.md, updates.
+// docs/concepts.md, updates. group-counts.ts says who counts as failed, away or back.
 import type { ServerRow } from '../model/recorded.ts';
 
-export interface Member {
-  readonly row: ServerRow;
-  /** A call for it is about to be made, or under way. */
-  readonly isLive: boolean;
+/** A group as one of its members sees it. Newcomers and members that are to go count for the size only. */
+export interface GroupStanding {
+  /** All members, the one that asks included. */
+  readonly size: number;
+  /** Another member gave up. */
+  readonly hasFailed: boolean;
+  /** Others that do not serve, or may not. */
+  readonly away: number;
+  /** When the last of the others came back: milliseconds since 1970, 0 where none did. */
+  readonly lastBack: number;
+}
+
+export interface TurnOptions {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** It has a slot beyond `max_unavailable`: see circles.ts. */
+  readonly isBeyond: boolean;
 }
 
 /**
  * Returns true where one more member may go away, or the time (milliseconds since 1970) from which on it may, or false
- * where another member has to change first. `others` are the rows of the group but the one that asks.
+ * where another member has to change first.
  */
-export function hasTurn(row: ServerRow, others: Iterable<Member>, now: number): boolean | number {
-  let size = 1;
-  let away = 0;
-  let lastBack = 0;
-  for (const member of others) {
-    size += 1;
-    if (isNewOrUnwanted(member.row)) continue;
-    // A member that gave up stops the others, however many may be away: the change itself is likely to be bad.
-    if (member.row.state === 'failed') return false;
-    if (isAway(member)) away += 1;
-    else if (member.row.state === 'done') lastBack = Math.max(lastBack, Date.parse(member.row.since));
-  }
+export function hasTurn(row: ServerRow, group: GroupStanding, { now, isBeyond }: TurnOptions): boolean | number {
+  // A member that gave up stops the others, however many may be away: the change itself is likely to be bad.
+  if (group.hasFailed) return false;
   // Who is away already makes the group no smaller by going on; if two waited for each other, none ever came back.
-  if (row.touched) return true;
-  if (away >= awayMax(row.policy.maxUnavailable, size)) return false;
-  const from = lastBack + row.policy.pauseSeconds * 1000;
+  if (row.touched || isBeyond) return true;
+  if (group.away >= awayMax(row.policy.maxUnavailable, group.size)) return false;
+  const from = group.lastBack + row.policy.pauseSeconds * 1000;
   return from <= now || from;
-}
-
-function isNewOrUnwanted({ applied, wanted, replacing }: ServerRow): boolean {
-  return wanted === null || (applied === null && !replacing);
-}
-
-/** A member does not serve, or may not, from the start of its change until that has succeeded, or until it is built anew. */
-function isAway({ row, isLive }: Member): boolean {
-  return isLive || row.touched || row.applied === null;
 }
 
 /** Returns a number as written, or that percent of `size`, rounded down; at least 1. */

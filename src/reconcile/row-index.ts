@@ -2,15 +2,17 @@
 // by row, so that no question about one server walks over all of them.
 import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/recorded.ts';
+import { GroupCounts } from './group-counts.ts';
 import { specsInUse } from './holding-up.ts';
 import { isMade } from './is-made.ts';
+import type { GroupStanding } from './rollout.ts';
 
 type Row = ServerRow | undefined;
 
 export class RowIndex {
   /** By server, the names of those that depend on it or list it, as applied or as an action is bringing about. */
   readonly #dependents = new NameSets();
-  readonly #groups = new NameSets();
+  readonly #counts = new GroupCounts();
   readonly #instances = new NameSets();
   /** By lower-case name, the names of the rows so spelled: more than one only while one of them is on its way out. */
   readonly #spellings = new NameSets();
@@ -27,11 +29,11 @@ export class RowIndex {
     }
     this.#failedUpdates.move(name, keysOf(before, failedUpdateOf), keysOf(after, failedUpdateOf));
     this.#removals.move(name, keysOf(before, removalOf), keysOf(after, removalOf));
+    this.#counts.follow(name, after, after === undefined ? '' : groupOf(after));
     if (before?.applied !== after?.applied || before?.action !== after?.action) {
       this.#dependents.move(name, neededBy(before), neededBy(after));
     }
-    if (before?.instance !== after?.instance || before?.key !== after?.key) {
-      this.#groups.move(name, keysOf(before, groupOf), keysOf(after, groupOf));
+    if (before?.instance !== after?.instance) {
       this.#instances.move(
         name,
         keysOf(before, (row) => row.instance),
@@ -50,9 +52,19 @@ export class RowIndex {
     return this.#spellings.of(server.toLowerCase());
   }
 
-  /** Names of the recorded servers of the row's group, itself included. */
-  groupOf(row: ServerRow): Iterable<string> {
-    return this.#groups.of(groupOf(row));
+  /** Notes whether a call for a server is about to be made, or under way: its group counts it as away. */
+  setLive(server: string, isLive: boolean): void {
+    this.#counts.setLive(server, isLive);
+  }
+
+  /** Returns the group of `row`, the row of the server `name`, as that server sees it. */
+  standingOf(name: string, row: ServerRow): GroupStanding {
+    return this.#counts.besides(name, groupOf(row));
+  }
+
+  /** Names of the members that occupy the slots of a group: they do not serve, or may not. */
+  awayOf(group: string): ReadonlySet<string> {
+    return this.#counts.awayOf(group);
   }
 
   /** Names of the servers that gave up on the update that a commit wanted, and have not succeeded since. */

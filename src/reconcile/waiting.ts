@@ -1,43 +1,114 @@
-// Who waits for what. A waiting server waits for one thing at a time, so a change wakes only those it may concern.
-import { NameLine } from './name-line.ts';
+// Who waits for what. A waiting server waits for one thing at a time, so a change wakes only those it may concern. It is
+// in memory only: after a start every server is looked at once.
+import { EVERY_INSTANCE } from '../machine/suspension.ts';
+import { CapacityLine } from './capacity-line.ts';
+import type { TurnLines } from './turn-lines.ts';
+import { isSameWait, type Wait } from './wait.ts';
+
+type Kind = Wait['kind'];
 
 export class Waiting {
-  readonly #servers = new Map<string, Set<string>>();
-  readonly #groups = new Map<string, Set<string>>();
-  /** By provider, in order of asking. */
-  readonly #room = new Map<string, NameLine>();
+  readonly #waits = new Map<string, Wait>();
+  /** How many waits there are of each kind. */
+  readonly #counts = new Map<Kind, number>();
+  /** By server, those that depend on it; and those that it still needs. */
+  readonly #dependencies = new Map<string, Set<string>>();
+  readonly #holders = new Map<string, Set<string>>();
+  readonly #commits = new Map<string, Set<string>>();
+  readonly #instances = new Map<string, Set<string>>();
+  readonly #capacity = new CapacityLine();
+  readonly #turns: TurnLines;
 
-  /** `name` wants to be woken when the row of `server` changes. */
-  forServer(name: string, server: string): void {
-    add(this.#servers, server, name);
+  constructor(turns: TurnLines) {
+    this.#turns = turns;
   }
 
-  /** `name` wants to be woken when a row of its group changes. */
-  forGroup(name: string, group: string): void {
-    add(this.#groups, group, name);
+  /** Returns what a server waits for; undefined where it does not wait. */
+  of(name: string): Wait | undefined {
+    return this.#waits.get(name);
   }
 
-  /** `name` wants to be woken when a call of `provider` may be started. First come, first served. */
-  forRoom(name: string, provider: string): void {
-    const line = this.#room.get(provider) ?? new NameLine();
-    this.#room.set(provider, line);
-    line.add(name);
+  /** Returns how many servers wait for that kind of thing. */
+  count(kind: Kind): number {
+    return this.#counts.get(kind) ?? 0;
   }
 
-  /** Returns those who waited for this server's row or one of its group, and forgets them. */
-  onChange(server: string, groups: Iterable<string>): readonly string[] {
-    const woken = [...take(this.#servers, server)];
-    for (const group of groups) woken.push(...take(this.#groups, group));
-    return woken;
+  /** Commits whose failed updates are waited for. */
+  commits(): readonly string[] {
+    return [...this.#commits.keys()];
   }
 
-  /** Returns the one who has waited longest for a provider that has room now, and forgets it. */
-  onRoom(hasRoom: (provider: string) => boolean): string | undefined {
-    for (const [provider, line] of this.#room) {
-      if (line.size === 0) this.#room.delete(provider);
-      else if (hasRoom(provider)) return line.take();
+  /** `name` waits for this, and for nothing else. Who waited at the same place keeps it. Returns whether it is new there. */
+  begin(name: string, wait: Wait): boolean {
+    const before = this.#waits.get(name);
+    if (before !== undefined && isSameWait(before, wait)) {
+      this.#waits.set(name, wait);
+      return false;
     }
-    return undefined;
+    this.end(name);
+    this.#waits.set(name, wait);
+    this.#counts.set(wait.kind, this.count(wait.kind) + 1);
+    this.#place(name, wait);
+    return true;
+  }
+
+  /** `name` waits for nothing. */
+  end(name: string): void {
+    const wait = this.#waits.get(name);
+    if (wait === undefined) return;
+    this.#waits.delete(name);
+    this.#counts.set(wait.kind, this.count(wait.kind) - 1);
+    this.#leave(name, wait);
+  }
+
+  /** Ends the waits for a change of that server's row, and returns who waited. `isUp`: those who depend on it may go on. */
+  onServer(server: string, isUp: boolean): readonly string[] {
+    const holders = this.#endAll(this.#holders.get(server));
+    return isUp ? [...holders, ...this.#endAll(this.#dependencies.get(server))] : holders;
+  }
+
+  /** Ends the waits for the failed updates of a commit, and returns who waited. */
+  onFailures(commit: string): readonly string[] {
+    return this.#endAll(this.#commits.get(commit));
+  }
+
+  /** Ends the waits that a change of this suspension or hold may concern, and returns who waited. */
+  onInstance(name: string): readonly string[] {
+    const sets = name === EVERY_INSTANCE ? [...this.#instances.values()] : [this.#instances.get(name) ?? []];
+    return sets.flatMap((names) => this.#endAll(names));
+  }
+
+  /** Ends the wait of the server that is next to be given capacity; undefined where nobody is. */
+  onCapacity(
+    hasRoom: (provider: string) => boolean,
+  ): { readonly server: string; readonly provider: string } | undefined {
+    const next = this.#capacity.take(hasRoom);
+    if (next !== undefined) this.end(next.server);
+    return next;
+  }
+
+  #endAll(names: Iterable<string> = []): readonly string[] {
+    const ended = [...names];
+    for (const name of ended) this.end(name);
+    return ended;
+  }
+
+  #place(name: string, wait: Wait): void {
+    if (wait.kind === 'dependency') add(this.#dependencies, wait.server, name);
+    else if (wait.kind === 'holder') add(this.#holders, wait.server, name);
+    else if (wait.kind === 'failures') add(this.#commits, wait.commit, name);
+    else if (wait.kind === 'instance') add(this.#instances, wait.instance, name);
+    else if (wait.kind === 'capacity') this.#capacity.add(name, wait.provider, wait.instance);
+    else if (wait.kind === 'turn') this.#turns.add(name, wait.group, wait.isAway);
+  }
+
+  #leave(name: string, wait: Wait): void {
+    if (wait.kind === 'dependency') remove(this.#dependencies, wait.server, name);
+    else if (wait.kind === 'holder') remove(this.#holders, wait.server, name);
+    else if (wait.kind === 'failures') remove(this.#commits, wait.commit, name);
+    else if (wait.kind === 'instance') remove(this.#instances, wait.instance, name);
+    else if (wait.kind === 'capacity') this.#capacity.delete(name, wait.provider, wait.instance);
+    else if (wait.kind === 'turn') this.#turns.delete(name, wait.group);
   }
 }
 
@@ -45,8 +116,8 @@ function add(sets: Map<string, Set<string>>, key: string, name: string): void {
   sets.set(key, (sets.get(key) ?? new Set()).add(name));
 }
 
-function take(sets: Map<string, Set<string>>, key: string): ReadonlySet<string> {
-  const names = sets.get(key) ?? new Set();
-  sets.delete(key);
-  return names;
+function remove(sets: Map<string, Set<string>>, key: string, name: string): void {
+  const names = sets.get(key);
+  names?.delete(name);
+  if (names?.size === 0) sets.delete(key);
 }

@@ -3,9 +3,10 @@ import { momentOf } from '../clock.ts';
 import { advance } from '../machine/advance.ts';
 import { FIRST_STATE } from '../machine/transitions.ts';
 import { isSame } from '../model/json.ts';
+import { compareNames } from '../model/names.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/recorded.ts';
-import type { ServerPolicy, WantedServer } from '../model/spec.ts';
+import type { ServerPolicy, Spec, WantedServer } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
 import { isApplied, isSameSpec } from '../plan/difference.ts';
 
@@ -72,10 +73,11 @@ export function wantRow(row: ServerRow, server: WantedServer, { commit, time, no
     gaveUp: row.gaveUp && !changesServer,
     farewell: null,
   };
+  const known = changesServer ? next : { ...next, applied: restructured(row, server.spec) };
   if (changesServer || isWaiting(row)) {
-    return advance(next, 'want', { now: momentOf(now), due: null, attempt: 0 });
+    return advance(known, 'want', { now: momentOf(now), due: null, attempt: 0 });
   }
-  return isSettledAs(next) ? { ...next, applied: next.wanted } : next;
+  return isSettledAs(known) ? { ...known, applied: known.wanted } : known;
 }
 
 export interface Parting extends Pick<Taking, 'commit' | 'now'> {
@@ -101,6 +103,28 @@ function isStillWhole({ applied, action }: ServerRow): boolean {
 /** What needs no action still has to be remembered as applied: deletes follow what is applied, not what is wanted. */
 function isSettledAs(row: ServerRow): boolean {
   return row.state === 'done' && row.wanted !== null && row.applied !== null && isApplied(row.wanted, row.applied);
+}
+
+/**
+ * Returns what is applied to a server of which a commit changes nothing but structure. That needs no action, so it holds
+ * at once, also where the server has drifted or failed: whoever it does not need any more may go.
+ */
+function restructured({ applied, wanted }: ServerRow, { dependsOn, lists }: Spec): Spec | null {
+  if (applied === null || wanted === null) return applied;
+  const structure = {
+    dependsOn: rebased(applied.dependsOn, wanted.dependsOn, dependsOn),
+    lists: rebased(applied.lists, wanted.lists, lists),
+  };
+  const isAsBefore = structure.dependsOn === applied.dependsOn && structure.lists === applied.lists;
+  return isAsBefore ? applied : { ...applied, ...structure };
+}
+
+/** Returns `names` with what came from `before` to `after` added, and what went taken away, sorted; itself where that is nothing. */
+function rebased(names: readonly string[], before: readonly string[], after: readonly string[]): readonly string[] {
+  const gone = new Set(before).difference(new Set(after));
+  const come = new Set(after).difference(new Set(before));
+  if (gone.size === 0 && come.size === 0) return names;
+  return [...new Set([...names.filter((name) => !gone.has(name)), ...come])].sort(compareNames);
 }
 
 interface Belonging {

@@ -5,13 +5,14 @@ import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { RunningAction, ServerRow } from '../model/recorded.ts';
 import type { Registry } from '../providers/registry.ts';
+import type { Leave } from './circle-watch.ts';
 import type { ResponsibleProvider, World } from './decide.ts';
 import type { CheckEnd } from './fresh-checks.ts';
 import { firstHolder } from './holding-up.ts';
 import type { Ledger } from './ledger.ts';
 import { reasonOf } from './reasons.ts';
 import { openRemovals } from './removals.ts';
-import { hasTurn } from './rollout.ts';
+import { type GroupStanding, hasTurn } from './rollout.ts';
 
 export interface Surroundings {
   readonly ledger: Pick<Ledger, 'server' | 'index' | 'read' | 'list'>;
@@ -28,11 +29,17 @@ export interface Surroundings {
   readonly lastCheckOf: (server: string) => CheckEnd | undefined;
   /** For how many more milliseconds a lost action may be running; undefined where this process did not begin it. */
   readonly lostMsLeft: (server: string, action: RunningAction) => number | undefined;
+  /** The group of the server's row, as that server sees it. */
+  readonly standingOf: (server: string, row: ServerRow) => GroupStanding;
+  /** The server goes first, since its wait was a part of a circle. */
+  readonly leaveOf: (server: string, row: ServerRow) => Leave | undefined;
 }
 
 /** Returns the world as the server `name` sees it. */
 export function worldOf(name: string, around: Surroundings): World {
   const { ledger, registry, now } = around;
+  const recorded = ledger.server(name);
+  const leave = recorded === undefined ? undefined : around.leaveOf(name, recorded);
   return {
     now,
     isLive: around.isLive(name),
@@ -41,13 +48,14 @@ export function worldOf(name: string, around: Surroundings): World {
     otherSpelling: (row) => otherSpelling(name, row, ledger),
     providerFor: (row) => responsibleProvider(registry, row),
     lostActionEnds: (action) => lostActionEnds(name, action, around),
-    // The last one: servers come up in order, so whoever waited for the first would be woken once for each of them.
-    unmetDependency: (row) => row.wanted?.dependsOn.findLast((server) => !isUp(ledger.server(server))),
-    holdingUp: () => firstHolder(name, holders(name, ledger), (server) => ledger.server(server)),
+    unmetDependency: (row) => (leave?.wait === 'dependency' ? undefined : unmetDependency(row, ledger)),
+    holdingUp: () => (leave?.wait === 'holder' ? undefined : holderOf(name, ledger)),
     stoppedUntil: stoppedUntil(name, around),
-    failedBefore: (row) => failedBefore(row, ledger),
+    // Who failed is tried again; that is how the hold ends by itself.
+    updatesAreHeld: (row) => !row.gaveUp && updatesAreHeld(row.commit, ledger),
+    goesFirst: leave?.reason,
     mayReplace: () => mayReplace(name, around),
-    hasTurn: (row) => hasTurn(row, otherMembers(name, row, around), now),
+    hasTurn: (row) => hasTurn(row, around.standingOf(name, row), { now, isBeyond: leave?.wait === 'turn' }),
   };
 }
 
@@ -65,16 +73,11 @@ function stoppedUntil(name: string, { ledger, now }: Surroundings): number | und
   return ends.length === 0 ? undefined : Math.max(...ends);
 }
 
-/** When too many updates of the row's commit have failed, the rest waits for one of them, a person or another commit. */
-function failedBefore(row: ServerRow, ledger: Surroundings['ledger']): string | undefined {
-  // Who failed is tried again; that is how the hold ends by itself.
-  if (row.gaveUp) return undefined;
-  const rollout = ledger.read('rollout', row.commit);
-  const failed = ledger.index.failedUpdatesOf(row.commit);
-  if (rollout === undefined || failed.size < failuresMax(rollout)) return undefined;
-  if (ledger.read('approval', failuresDigest(row.commit)) !== undefined) return undefined;
-  const [first] = failed;
-  return first;
+/** Returns whether so many updates of a commit are failed that the rest of them waits. */
+export function updatesAreHeld(commit: string, ledger: Pick<Ledger, 'index' | 'read'>): boolean {
+  const rollout = ledger.read('rollout', commit);
+  if (rollout === undefined || ledger.index.failedUpdatesOf(commit).size < failuresMax(rollout)) return false;
+  return ledger.read('approval', failuresDigest(commit)) === undefined;
 }
 
 /**
@@ -108,15 +111,18 @@ function otherSpellings(name: string, ledger: Surroundings['ledger']): readonly 
   return spellings.size < 2 ? [] : [...spellings].filter((other) => other !== name);
 }
 
-function isUp(row: ServerRow | undefined): boolean {
-  return row?.state === 'done' || row?.state === 'drifted';
+/** The last one: servers come up in order, so whoever waited for the first would be woken once for each of them. */
+function unmetDependency(row: ServerRow, ledger: Pick<Ledger, 'server'>): string | undefined {
+  return row.wanted?.dependsOn.findLast((server) => !isUp(ledger.server(server)));
 }
 
-function* otherMembers(name: string, row: ServerRow, { ledger, isLive }: Surroundings) {
-  for (const member of ledger.index.groupOf(row)) {
-    const other = member === name ? undefined : ledger.server(member);
-    if (other !== undefined) yield { row: other, isLive: isLive(member) };
-  }
+function holderOf(name: string, ledger: Surroundings['ledger']): string | undefined {
+  return firstHolder(name, holders(name, ledger), (server) => ledger.server(server));
+}
+
+/** Returns whether servers that depend on this one may go on. */
+export function isUp(row: ServerRow | undefined): boolean {
+  return row?.state === 'done' || row?.state === 'drifted';
 }
 
 /**

@@ -1,6 +1,7 @@
 // Following and reconciling together, with what people do about it: commits of texts, rows in memory, a provider that does
 // as it is told, and a clock that stands still until it is moved.
 
+import { afterEach, expect } from 'vitest';
 import { momentOf } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
@@ -13,12 +14,14 @@ import { CurrentEstate } from '../../src/reconcile/current-estate.ts';
 import { Follower } from '../../src/reconcile/follower.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
+import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
+import { waitReason } from '../../src/reconcile/wait.ts';
 import { watchClock } from '../../src/reconcile/watch-clock.ts';
 import { createOperator } from '../../src/service/create-operator.ts';
 import { createReader } from '../../src/service/create-reader.ts';
 import type { HeldItem, Operator, Order } from '../../src/service/operator.ts';
 import type { Reader } from '../../src/service/reader.ts';
-import type { DeleteBudget, RetrySettings } from '../../src/settings.ts';
+import type { DeleteBudget, ProviderSettings, RetrySettings } from '../../src/settings.ts';
 import type { Change } from '../../src/store/store.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { type MemoryRows, MemoryStore } from '../support/memory-store.ts';
@@ -46,6 +49,8 @@ export interface CoreOptions {
   readonly retry?: Partial<RetrySettings>;
   /** Calls at once. */
   readonly concurrency?: number;
+  /** The provider entries; all of them are the one scripted provider. */
+  readonly entries?: readonly Pick<ProviderSettings, 'name' | 'match'>[];
 }
 
 /** What outlives a controller. */
@@ -57,7 +62,18 @@ interface Outside {
 }
 
 /** Two servers may go without a yes, unless told otherwise. */
-const DEFAULTS: Required<CoreOptions> = { budget: { percent: 0, least: 2, most: 2 }, retry: {}, concurrency: 10 };
+const DEFAULTS: Required<CoreOptions> = {
+  ...{ budget: { percent: 0, least: 2, most: 2 }, retry: {}, concurrency: 10 },
+  entries: [{ name: 'lab', match: { kind: null, properties: {} } }],
+};
+
+const OPENED = new Set<Core>();
+
+/** After each test: nobody stands still who could go on. */
+afterEach(async () => {
+  for (const core of OPENED) expect(await core.missedWakeUps(), 'wake-ups were missed').toBe(0);
+  OPENED.clear();
+});
 
 export class Core {
   readonly clock: ManualClock;
@@ -112,6 +128,7 @@ export class Core {
       ...{ now: () => clock.now(), moment: () => momentOf(clock.now()) },
     });
     this.#follower.start();
+    OPENED.add(this);
   }
 
   /** Looks at the branch, and lets everything happen that waits for no time. */
@@ -136,17 +153,32 @@ export class Core {
     }
   }
 
+  /** Lets time pass until the sweep has looked twice at all servers, and returns how many nobody had woken. */
+  async missedWakeUps(): Promise<number> {
+    await this.pass(SWEEP_MS);
+    await this.pass(SLICE_MS);
+    return this.#reconciler.missedWakeUps;
+  }
+
+  /** What a server waits for, for a person. */
+  waitReason(server: string): string | undefined {
+    const wait = this.#reconciler.waitsOf(server);
+    return wait && waitReason(wait);
+  }
+
   /** Stops, and returns another one that goes on from the same rows with the same servers and script. */
   async restart(options: CoreOptions = {}): Promise<Core> {
-    this.#watch.stop();
-    const stopped = Promise.all([this.#reconciler.stop(0), this.#follower.stop()]);
-    // Calls that run are not waited for.
-    this.clock.advance(0);
-    await stopped;
+    await this.stop();
     const next = new Core({ ...this.#options, ...options }, this.#outside);
     next.provider.script = this.provider.script;
     await next.settle();
     return next;
+  }
+
+  async stop(): Promise<void> {
+    OPENED.delete(this);
+    await Promise.all([this.#reconciler.stop(0), this.#follower.stop()]);
+    expect(this.#reconciler.missedWakeUps, 'wake-ups were missed').toBe(0);
   }
 
   /** Says yes to what is held under a digest, and lets happen what follows. */
@@ -175,13 +207,15 @@ export class Core {
   }
 
   #registry() {
-    const { retry, concurrency } = this.#options;
+    const { retry, concurrency, entries } = this.#options;
     const options = { file: '', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 };
-    const entry = {
-      ...{ name: 'lab', match: { kind: null, properties: {} }, implementation: 'simulated' as const, options },
-      ...{ timeoutSeconds: 60, checkSeconds: 300, drift: 'report' as const, concurrency },
-      retry: { ...RETRY, ...retry },
+    const shared = {
+      ...{ implementation: 'simulated' as const, options, timeoutSeconds: 60, checkSeconds: 300 },
+      ...{ drift: 'report' as const, concurrency, retry: { ...RETRY, ...retry } },
     };
-    return createRegistry([entry], () => this.provider);
+    return createRegistry(
+      entries.map((entry) => ({ ...entry, ...shared })),
+      () => this.provider,
+    );
   }
 }

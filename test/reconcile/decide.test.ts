@@ -147,7 +147,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'somebody needs it still': {
     row: unwanted,
     world: { holdingUp: () => 'web-2' },
-    next: { kind: 'after', server: 'web-2' },
+    next: { kind: 'after', server: 'web-2', need: 'holder' },
   },
   'it is to go, and nobody may call now': { row: unwanted, world: NO_ROOM, next: ROOM },
   'it is to go, and its provider is gone': {
@@ -169,7 +169,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'what it depends on is not done': {
     row: rowIn('pending'),
     world: { unmetDependency: () => 'db' },
-    next: { kind: 'after', server: 'db' },
+    next: { kind: 'after', server: 'db', need: 'dependency' },
   },
   'it is to be created': {
     row: rowIn('pending', { provider: null }),
@@ -269,22 +269,22 @@ const CASES: Readonly<Record<string, Case>> = {
   'it is to be updated, and what it depends on is not done': {
     row: outdated,
     world: { unmetDependency: () => 'db' },
-    next: { kind: 'after', server: 'db' },
+    next: { kind: 'after', server: 'db', need: 'dependency' },
   },
   'it is to be updated, and others of its group are away': {
     row: outdated,
     world: { hasTurn: () => false },
-    next: { kind: 'turn' },
+    next: { kind: 'turn', time: undefined },
   },
   'it is to be updated, and its group rests': {
     row: outdated,
     world: { hasTurn: () => SOON },
-    next: { kind: 'at', time: SOON },
+    next: { kind: 'turn', time: SOON },
   },
   'it is to be updated, and too many updates of its commit have failed': {
     row: outdated,
-    world: { failedBefore: () => 'web-2' },
-    next: { kind: 'after', server: 'web-2' },
+    world: { updatesAreHeld: () => true },
+    next: { kind: 'failures' },
   },
   'it is to be replaced, and too much is deleted already': {
     row: rowIn('pending', { applied: SMALL, replacing: true }),
@@ -305,12 +305,24 @@ const CASES: Readonly<Record<string, Case>> = {
   'its instance is suspended until a time': {
     row: outdated,
     world: { stoppedUntil: SOON },
-    next: { kind: 'at', time: SOON },
+    next: { kind: 'stopped', until: SOON },
   },
   'its instance is held until somebody says so': {
     row: unwanted,
     world: { stoppedUntil: Number.POSITIVE_INFINITY },
-    next: REST,
+    next: { kind: 'stopped', until: Number.POSITIVE_INFINITY },
+  },
+  'it goes first, since it waited in a circle': {
+    row: unwanted,
+    world: { goesFirst: 'circle_broken: web-1 goes first' },
+    next: RUN,
+    changes: {
+      state: 'deleting',
+      reason: 'circle_broken: web-1 goes first',
+      touched: true,
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
   },
   'an update of it began and nobody knows how far it came': {
     row: rowIn('pending', { applied: SMALL, touched: true }),

@@ -87,7 +87,7 @@ export class Model {
   end(name: string, ending: Ending): void {
     const call = this.live.get(name);
     if (call === undefined) return;
-    this.live.delete(name);
+    this.#setLive(name, undefined);
     this.#now += 1;
     const answer = this.#answer(name, call, ending);
     const isTold = answer?.outcome === 'done' || answer?.outcome === 'absent';
@@ -100,7 +100,7 @@ export class Model {
   /** The controller is killed: some of its calls had their effect by then. */
   crash(effects: (name: string) => boolean): void {
     for (const [name, call] of [...this.live]) {
-      this.live.delete(name);
+      this.#setLive(name, undefined);
       if (call.kind === 'action') this.#answer(name, call, effects(name) ? 'lost after' : 'lost before');
     }
     this.settle();
@@ -176,6 +176,8 @@ export class Model {
         hasRoom: () => this.live.size < CALLS_MAX,
         lastCheckOf: (server) => this.#checks.of(server),
         lostMsLeft: () => undefined,
+        standingOf: (server, itsRow) => this.#index.standingOf(server, itsRow),
+        leaveOf: () => undefined,
       }),
     );
   }
@@ -196,13 +198,19 @@ export class Model {
 
   #begin(name: string, row: ServerRow, kind: LiveCall['kind']): void {
     const operation = kind === 'check' ? 'check' : (row.action?.operation ?? 'check');
-    this.live.set(name, { kind, operation, row });
+    this.#setLive(name, { kind, operation, row });
     if (kind === 'action') this.#checks.forget(name);
     if (operation === 'create') this.#watchCreate(name, row);
     if (operation === 'delete') this.#spend(name);
     if (operation === 'delete' && row.wanted === null) this.#watchDelete(name);
     invariant(operation !== 'delete' || !this.#strangers.has(name), `${name} is somebody else's, and is deleted`);
     if (row.applied !== null && operation !== 'check') this.#watchGroup(name, row);
+  }
+
+  #setLive(name: string, call: LiveCall | undefined): void {
+    if (call === undefined) this.live.delete(name);
+    else this.live.set(name, call);
+    this.#index.setLive(name, call !== undefined);
   }
 
   #watchCreate(name: string, { wanted, action }: ServerRow): void {

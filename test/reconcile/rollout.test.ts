@@ -1,12 +1,29 @@
 import { describe, expect, it } from 'vitest';
 import type { ServerRow } from '../../src/model/recorded.ts';
-import { awayMax, hasTurn, type Member } from '../../src/reconcile/rollout.ts';
+import { awayMax, hasTurn } from '../../src/reconcile/rollout.ts';
+import { RowIndex } from '../../src/reconcile/row-index.ts';
 import { at, LARGE, NOW, rowIn, running, SMALL } from './build.ts';
 
 /** A member that waits to be updated, in a group that lets that many be away. */
 function asking(maxUnavailable: string, pauseSeconds = 0): ServerRow {
   const row = rowIn('pending', { applied: SMALL, wanted: LARGE });
   return { ...row, policy: { ...row.policy, maxUnavailable, pauseSeconds } };
+}
+
+interface Member {
+  readonly row: ServerRow;
+  readonly isLive: boolean;
+}
+
+/** Whether `row` has its turn beside the other members of its group. */
+function turnOf(row: ServerRow, others: readonly Member[], isBeyond = false): boolean | number {
+  const index = new RowIndex();
+  index.follow('web-0', undefined, row);
+  for (const [place, { row: other, isLive }] of others.entries()) {
+    index.follow(`web-${place + 1}`, undefined, other);
+    index.setLive(`web-${place + 1}`, isLive);
+  }
+  return hasTurn(row, index.standingOf('web-0', row), { now: NOW, isBeyond });
 }
 
 function member(row: ServerRow, isLive = false): Member {
@@ -35,43 +52,48 @@ describe('a member has its turn beside', () => {
     ['a newcomer that gave up', member(rowIn('failed')), true],
     ['one that is to go', member(rowIn('deleting', { applied: SMALL, wanted: null, touched: true })), true],
   ])('%s', (_name, other, expected) => {
-    expect(hasTurn(asking('1'), [doneLongAgo, other], NOW)).toBe(expected);
+    expect(turnOf(asking('1'), [doneLongAgo, other])).toBe(expected);
   });
 
   it('as many as the group lets away', () => {
-    expect(hasTurn(asking('3'), [updating, updating, doneLongAgo], NOW)).toBe(true);
-    expect(hasTurn(asking('3'), [updating, updating, updating], NOW)).toBe(false);
-    expect(hasTurn(asking('50%'), [updating, doneLongAgo, doneLongAgo], NOW)).toBe(true);
-    expect(hasTurn(asking('50%'), [updating, doneLongAgo], NOW)).toBe(false);
+    expect(turnOf(asking('3'), [updating, updating, doneLongAgo])).toBe(true);
+    expect(turnOf(asking('3'), [updating, updating, updating])).toBe(false);
+    expect(turnOf(asking('50%'), [updating, doneLongAgo, doneLongAgo])).toBe(true);
+    expect(turnOf(asking('50%'), [updating, doneLongAgo])).toBe(false);
   });
 
   it('nobody, where one of those that are there gave up', () => {
     const failed = member(rowIn('failed', { applied: SMALL, wanted: LARGE }));
-    expect(hasTurn(asking('100%'), [doneLongAgo, failed, doneLongAgo], NOW)).toBe(false);
-    expect(hasTurn(asking('100%'), [member(rowIn('failed', { replacing: true }))], NOW)).toBe(false);
+    expect(turnOf(asking('100%'), [doneLongAgo, failed, doneLongAgo])).toBe(false);
+    expect(turnOf(asking('100%'), [member(rowIn('failed', { replacing: true }))])).toBe(false);
   });
 
   it('any number, where it is away already: two that wait for each other never came back', () => {
     const touched = { ...asking('1', 60), touched: true };
-    expect(hasTurn(touched, [updating, member({ ...asking('1'), touched: true })], NOW)).toBe(true);
-    expect(hasTurn(touched, [member(rowIn('failed', { applied: SMALL }))], NOW)).toBe(false);
+    expect(turnOf(touched, [updating, member({ ...asking('1'), touched: true })])).toBe(true);
+    expect(turnOf(touched, [member(rowIn('failed', { applied: SMALL }))])).toBe(false);
   });
+});
+
+it('a member that goes first needs no slot, but nobody goes beside one that gave up', () => {
+  expect(turnOf(asking('1', 60), [updating, doneLongAgo], true)).toBe(true);
+  expect(turnOf(asking('1'), [member(rowIn('failed', { applied: SMALL }))], true)).toBe(false);
 });
 
 describe('a pause', () => {
   const back = (msAgo: number): Member => member(rowIn('done', { applied: LARGE, since: at(NOW - msAgo) }));
 
   it('begins when the last one is back', () => {
-    expect(hasTurn(asking('1', 30), [back(90_000), back(10_000), back(20_000)], NOW)).toBe(NOW + 20_000);
+    expect(turnOf(asking('1', 30), [back(90_000), back(10_000), back(20_000)])).toBe(NOW + 20_000);
   });
 
   it('ends after its time', () => {
-    expect(hasTurn(asking('1', 30), [back(30_000)], NOW)).toBe(true);
-    expect(hasTurn(asking('1', 30), [back(29_999)], NOW)).toBe(NOW + 1);
+    expect(turnOf(asking('1', 30), [back(30_000)])).toBe(true);
+    expect(turnOf(asking('1', 30), [back(29_999)])).toBe(NOW + 1);
   });
 
   it('is none for the first', () => {
-    expect(hasTurn(asking('1', 30), [], NOW)).toBe(true);
+    expect(turnOf(asking('1', 30), [])).toBe(true);
   });
 });
 

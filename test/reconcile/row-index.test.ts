@@ -65,8 +65,8 @@ describe('the index', () => {
     follow(index, 'web-4', [shop, { ...shop, key: 'api' }]);
     follow(index, 'web-5', [shop, undefined]);
     expect(groupOf(shop)).toBe('shop/web');
-    expect([...index.groupOf(shop)]).toEqual(['web-2', 'web-1']);
-    expect([...index.groupOf(other)]).toEqual(['web-3']);
+    expect(index.standingOf('web-1', shop).size).toBe(2);
+    expect(index.standingOf('web-3', other).size).toBe(1);
     expect(index.serversOf('shop')).toEqual(['web-1', 'web-2', 'web-4']);
     expect(index.serversOf('gone')).toEqual([]);
   });

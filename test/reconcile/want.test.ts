@@ -114,7 +114,26 @@ describe('a commit that wants a server', () => {
   ])('with %s changed, needs no action, and remembers that as applied', (_case, spec) => {
     expect(wantRow(done, wantedAs(done, { spec }), TAKING)).toEqual({ ...done, wanted: spec, applied: spec });
     const drifted = rowIn('drifted', { applied: LARGE });
-    expect(wantRow(drifted, wantedAs(drifted, { spec }), TAKING)).toEqual({ ...drifted, wanted: spec });
+    const { dependsOn, lists } = spec;
+    const applied = { ...LARGE, dependsOn, lists };
+    expect(wantRow(drifted, wantedAs(drifted, { spec }), TAKING)).toEqual({ ...drifted, wanted: spec, applied });
+  });
+
+  it('that takes away what it needs and nothing else, takes that away from what is applied, in every state', () => {
+    const wanted = specOf('small', { dependsOn: ['db', 'x'], lists: ['db'] });
+    const applied = specOf('large', { dependsOn: ['db', 'old'], lists: ['db'] });
+    const spec = specOf('small', { dependsOn: ['cache', 'x'] });
+    for (const state of ['drifted', 'failed', 'updating', 'unknown', 'blocked', 'retrying'] as const) {
+      const row = rowIn(state, { wanted, applied });
+      expect(wantRow(row, wantedAs(row, { spec }), TAKING).applied).toEqual({
+        ...applied,
+        dependsOn: ['cache', 'old'],
+        lists: [],
+      });
+      expect(wantRow(row, wantedAs(row, { spec: LARGE }), TAKING).applied, 'another change needs an action').toBe(
+        applied,
+      );
+    }
   });
 
   it('with a provisioning layer changed, is an update', () => {

@@ -41,6 +41,7 @@ async function worldIn(rows: Readonly<Record<string, ServerRow>>, live: readonly
   await ledger.commit(changes);
   const registry = createRegistry(ENTRIES, providerOf);
   const isLive = (server: string): boolean => live.includes(server);
+  for (const server of live) ledger.index.setLive(server, true);
   return worldOf('web-1', {
     ledger,
     registry,
@@ -51,6 +52,8 @@ async function worldIn(rows: Readonly<Record<string, ServerRow>>, live: readonly
     hasRoom: (name) => name === 'lab',
     lastCheckOf: () => undefined,
     lostMsLeft: () => undefined,
+    standingOf: (server, row) => ledger.index.standingOf(server, row),
+    leaveOf: () => undefined,
   });
 }
 

@@ -1,0 +1,54 @@
+// Servers that wait until a provider has capacity for one more call. Capacity is given out in turn: one provider entry
+// after another, and within an entry one instance after another, so that none of them keeps the others waiting.
+import { NameLine } from './name-line.ts';
+
+/** The instances of one entry that wait, and the servers of each. Instances without one are dropped when met. */
+interface Entry {
+  readonly instances: NameLine;
+  readonly servers: Map<string, NameLine>;
+}
+
+export class CapacityLine {
+  readonly #order = new NameLine();
+  readonly #entries = new Map<string, Entry>();
+
+  /** Puts a server at the end of its instance's line. */
+  add(server: string, provider: string, instance: string): void {
+    const entry = this.#entries.get(provider) ?? { instances: new NameLine(), servers: new Map<string, NameLine>() };
+    const line = entry.servers.get(instance) ?? new NameLine();
+    line.add(server);
+    entry.servers.set(instance, line);
+    entry.instances.add(instance);
+    this.#entries.set(provider, entry);
+    this.#order.add(provider);
+  }
+
+  /** Removes a server. */
+  delete(server: string, provider: string, instance: string): void {
+    this.#entries.get(provider)?.servers.get(instance)?.delete(server);
+  }
+
+  /** Removes and returns the server that is next, of a provider that has capacity; undefined where there is none. */
+  take(hasRoom: (provider: string) => boolean): { readonly server: string; readonly provider: string } | undefined {
+    for (let left = this.#order.size; left > 0; left -= 1) {
+      const provider = this.#order.take() ?? '';
+      const entry = this.#entries.get(provider);
+      const server = entry !== undefined && hasRoom(provider) ? takeFrom(entry) : undefined;
+      if (entry !== undefined && entry.servers.size > 0) this.#order.add(provider);
+      else this.#entries.delete(provider);
+      if (server !== undefined) return { server, provider };
+    }
+    return undefined;
+  }
+}
+
+function takeFrom({ instances, servers }: Entry): string | undefined {
+  for (let instance = instances.take(); instance !== undefined; instance = instances.take()) {
+    const line = servers.get(instance);
+    const server = line?.take();
+    if (line !== undefined && line.size > 0) instances.add(instance);
+    else servers.delete(instance);
+    if (server !== undefined) return server;
+  }
+  return undefined;
+}

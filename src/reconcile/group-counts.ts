@@ -1,0 +1,96 @@
+// What the rules of a roll-out ask about a group, kept up to date member by member, so that no question about one member
+// walks over all of them. rollout.ts is the rules.
+import type { ServerRow } from '../model/recorded.ts';
+import { Latest } from './latest.ts';
+import type { GroupStanding } from './rollout.ts';
+
+/** What one member contributes. */
+interface Share {
+  readonly group: string;
+  readonly row: ServerRow;
+  readonly kind: 'new or unwanted' | 'failed' | 'away' | 'done' | 'there';
+}
+
+interface Group {
+  size: number;
+  readonly failed: Set<string>;
+  readonly away: Set<string>;
+  /** When each member that is done came back. */
+  readonly back: Latest;
+}
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+export class GroupCounts {
+  readonly #groups = new Map<string, Group>();
+  readonly #shares = new Map<string, Share>();
+  /** Servers for which a call is about to be made, or under way. */
+  readonly #live = new Set<string>();
+
+  /** Follows the row of a member to what it is now; undefined where there is none. */
+  follow(name: string, row: ServerRow | undefined, group: string): void {
+    const before = this.#shares.get(name);
+    if (before !== undefined) this.#leave(name, before);
+    if (row === undefined) {
+      this.#shares.delete(name);
+      return;
+    }
+    const share = { group, row, kind: kindOf(row, this.#live.has(name)) };
+    this.#shares.set(name, share);
+    this.#join(name, share);
+  }
+
+  /** Notes whether a call for a server is about to be made, or under way. */
+  setLive(name: string, isLive: boolean): void {
+    if (isLive) this.#live.add(name);
+    else this.#live.delete(name);
+    const share = this.#shares.get(name);
+    if (share !== undefined) this.follow(name, share.row, share.group);
+  }
+
+  /** Returns the standing of a group as the member `name` sees it: itself counts for the size only. */
+  besides(name: string, groupName: string): GroupStanding {
+    const group = this.#groups.get(groupName);
+    if (group === undefined) return { size: 1, hasFailed: false, away: 0, lastBack: 0 };
+    const own = this.#shares.get(name);
+    const isMember = own?.group === groupName;
+    return {
+      size: group.size + (isMember ? 0 : 1),
+      hasFailed: group.failed.size > (group.failed.has(name) ? 1 : 0),
+      away: group.away.size - (group.away.has(name) ? 1 : 0),
+      lastBack: group.back.besides(name) ?? 0,
+    };
+  }
+
+  /** Returns the members that occupy the slots of a group. */
+  awayOf(group: string): ReadonlySet<string> {
+    return this.#groups.get(group)?.away ?? NOBODY;
+  }
+
+  #join(name: string, { group: key, kind, row }: Share): void {
+    const group = this.#groups.get(key) ?? { size: 0, failed: new Set(), away: new Set(), back: new Latest() };
+    this.#groups.set(key, group);
+    group.size += 1;
+    if (kind === 'failed') group.failed.add(name);
+    else if (kind === 'away') group.away.add(name);
+    else if (kind === 'done') group.back.set(name, Date.parse(row.since));
+  }
+
+  #leave(name: string, { group: key, kind }: Share): void {
+    const group = this.#groups.get(key);
+    if (group === undefined) return;
+    group.size -= 1;
+    if (group.size === 0) this.#groups.delete(key);
+    else if (kind === 'failed') group.failed.delete(name);
+    else if (kind === 'away') group.away.delete(name);
+    else if (kind === 'done') group.back.set(name, undefined);
+  }
+}
+
+function kindOf(row: ServerRow, isLive: boolean): Share['kind'] {
+  if (row.wanted === null || (row.applied === null && !row.replacing)) return 'new or unwanted';
+  if (row.state === 'failed') return 'failed';
+  // A member does not serve, or may not, from the start of its change until that has succeeded, or until it is built anew.
+  if (isLive || row.touched || row.applied === null) return 'away';
+  return row.state === 'done' ? 'done' : 'there';
+}

@@ -1,0 +1,165 @@
+// Everything that ends a wait: it watches the rows that are written and the calls that end, and wakes exactly those who
+// may go on. Also what has to be shared among those who wait: slots of groups and capacity of providers.
+import type { Clock } from '../clock.ts';
+import type { Executor } from '../execute/executor.ts';
+import type { Logger } from '../log.ts';
+import type { ServerRow } from '../model/recorded.ts';
+import type { Change } from '../store/store.ts';
+import { CircleWatch, type Leave } from './circle-watch.ts';
+import type { Slots } from './circles.ts';
+import type { Ledger } from './ledger.ts';
+import { awayMax, type GroupStanding, hasTurn } from './rollout.ts';
+import { groupOf } from './row-index.ts';
+import { TurnLines } from './turn-lines.ts';
+import { type Wait, waitReason } from './wait.ts';
+import { Waiting } from './waiting.ts';
+import { isUp, updatesAreHeld } from './world.ts';
+
+export interface WakeUpsOptions {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly executor: Pick<Executor, 'hasRoom' | 'reserve' | 'release'>;
+  /** Asks for a look at a server. */
+  readonly wake: (server: string) => void;
+}
+
+export class WakeUps {
+  readonly #options: WakeUpsOptions;
+  readonly #turns: TurnLines;
+  readonly #waiting: Waiting;
+  readonly #circles: CircleWatch;
+
+  constructor(options: WakeUpsOptions) {
+    const { clock, log, ledger } = options;
+    const wake = (server: string): void => this.#wake(server);
+    this.#options = options;
+    this.#turns = new TurnLines({ clock, wake, turnOf: (name) => this.#turnOf(name) });
+    this.#waiting = new Waiting(this.#turns);
+    this.#circles = new CircleWatch({
+      ...{ clock, log, wake, rowOf: (server) => ledger.server(server) },
+      graph: { waitOf: (server) => this.#waiting.of(server), slotsOf: (group, server) => this.#slotsOf(group, server) },
+      // Dependencies alone form none: no commit is followed whose dependencies do.
+      mayBeCircles: () => this.#waiting.count('holder') + this.#waiting.count('turn') > 0,
+    });
+    ledger.watch((change) => this.#onChange(change));
+  }
+
+  /** Returns what a server waits for; undefined where it does not wait. */
+  waitOf(server: string): Wait | undefined {
+    return this.#waiting.of(server);
+  }
+
+  /** Returns the group of a server as it sees it, with the slots that are reserved for others. */
+  standingOf(server: string, row: ServerRow): GroupStanding {
+    const standing = this.#options.ledger.index.standingOf(server, row);
+    return { ...standing, away: standing.away + this.#turns.reservedBesides(server, groupOf(row)) };
+  }
+
+  /** Returns why a server goes first although its wait is not over; undefined where it does not. */
+  leaveOf(server: string, row: ServerRow): Leave | undefined {
+    return this.#circles.leaveOf(server, row);
+  }
+
+  /** A pass has decided that a server, whose row is `row` then, waits for this; undefined: it does not wait. */
+  begin(server: string, row: ServerRow | null, wait: Wait | undefined): void {
+    if (wait?.kind !== 'capacity') this.#circles.endLeave(server);
+    if (row !== null && wait?.kind === 'capacity' && needsSlot(row)) this.#turns.reserve(server, groupOf(row));
+    if (wait === undefined) {
+      this.#waiting.end(server);
+      return;
+    }
+    const isNew = this.#waiting.begin(server, wait);
+    if (wait.kind === 'dependency' || wait.kind === 'holder' || wait.kind === 'turn') this.#circles.note(server);
+    const { log } = this.#options;
+    if (isNew && log.isLevelEnabled('debug')) log.debug({ server, wait: waitReason(wait) }, 'waits');
+  }
+
+  /** A pass over a server is through: what was reserved for it and is not used goes to the next. */
+  passed(server: string): void {
+    const wait = this.#waiting.of(server);
+    this.#options.executor.release(server);
+    const group = wait?.kind === 'capacity' ? undefined : this.#turns.release(server);
+    if (group !== undefined) this.#wakeGroup(group);
+    if (wait?.kind === 'turn') this.#wakeGroup(wait.group);
+    this.#giveCapacity();
+  }
+
+  /** A call for a server has ended, or does not follow. */
+  called(server: string): void {
+    const row = this.#options.ledger.server(server);
+    if (row !== undefined) this.#wakeGroup(groupOf(row));
+    this.#giveCapacity();
+  }
+
+  /** Wakes nobody any more. */
+  stop(): void {
+    this.#circles.stop();
+    this.#turns.stop();
+  }
+
+  #onChange(change: Change): void {
+    if (change.kind === 'server') this.#onServer(change);
+    else if (change.kind === 'held' || change.kind === 'suspension')
+      this.#wakeAll(this.#waiting.onInstance(change.name));
+    else if (change.kind === 'rollout' || change.kind === 'approval') this.#wakeReleasedCommits();
+  }
+
+  #onServer({ name, expected: before, value }: Extract<Change, { kind: 'server' }>): void {
+    const after = value ?? undefined;
+    this.#wakeAll(this.#waiting.onServer(name, isUp(after)));
+    const groups = new Set([before, after].flatMap((row) => (row === undefined ? [] : [groupOf(row)])));
+    for (const group of groups) this.#wakeGroup(group);
+    if (before?.gaveUp) this.#wakeReleasedCommits();
+  }
+
+  #wakeReleasedCommits(): void {
+    for (const commit of this.#waiting.commits()) {
+      if (!updatesAreHeld(commit, this.#options.ledger)) this.#wakeAll(this.#waiting.onFailures(commit));
+    }
+  }
+
+  #wakeGroup(group: string): void {
+    const first = this.#turns.wake(group);
+    if (first !== undefined) this.#circles.note(first);
+  }
+
+  #giveCapacity(): void {
+    const { executor } = this.#options;
+    const hasRoom = (provider: string): boolean => executor.hasRoom(provider);
+    for (let next = this.#waiting.onCapacity(hasRoom); next !== undefined; next = this.#waiting.onCapacity(hasRoom)) {
+      executor.reserve(next.server, next.provider);
+      this.#options.wake(next.server);
+    }
+  }
+
+  #turnOf(name: string): boolean | number | undefined {
+    const row = this.#options.ledger.server(name);
+    if (row === undefined) return undefined;
+    return hasTurn(row, this.standingOf(name, row), { now: this.#options.clock.now(), isBeyond: false });
+  }
+
+  /** A group of which a member has failed waits for the time at which that one is tried again. */
+  #slotsOf(group: string, server: string): Slots {
+    const { index } = this.#options.ledger;
+    const row = this.#options.ledger.server(server);
+    const occupants = index.awayOf(group);
+    if (row === undefined || index.standingOf(server, row).hasFailed) return { occupants, missing: 0 };
+    const { size } = index.standingOf(server, row);
+    return { occupants, missing: occupants.size - awayMax(row.policy.maxUnavailable, size) + 1 };
+  }
+
+  #wakeAll(servers: readonly string[]): void {
+    for (const server of servers) this.#options.wake(server);
+  }
+
+  #wake(server: string): void {
+    this.#waiting.end(server);
+    this.#options.wake(server);
+  }
+}
+
+/** Its action takes a slot of its group. */
+function needsSlot({ wanted, applied, touched }: ServerRow): boolean {
+  return wanted !== null && applied !== null && !touched;
+}

@@ -1,0 +1,211 @@
+// Servers that wait for one another, for a slot of their group, for capacity or for a person: nobody waits for ever.
+import { describe, expect, it } from 'vitest';
+import type { Operation } from '../../src/model/state.ts';
+import { untilAborted } from '../support/scripted-provider.ts';
+import { answerOf } from './build.ts';
+import { Core, type CoreOptions } from './core.ts';
+
+const TREE = { 'tree.yaml': 'name: global\ntype: common\n', 'clients/A1.yaml': 'role: administrator\n' };
+const MANY = { percent: 100, least: 100, most: 100 };
+
+function template(name: string, resources: string): Record<string, string> {
+  return { [`stacks/templates/${name}.yaml`]: `resources:\n${resources}` };
+}
+
+function instance(name: string, of: string): Record<string, string> {
+  return { [`stacks/instances/${name}.yaml`]: `stackTemplate: ${of}\n` };
+}
+
+function server(key: string, properties: Readonly<Record<string, unknown>>): string {
+  const lines = Object.entries({ name: key, ...properties }).map(
+    ([name, value]) => `${name}: ${JSON.stringify(value)}`,
+  );
+  return `  ${key}: { type: "Platform::Server", properties: { ${lines.join(', ')} } }\n`;
+}
+
+async function coreOn(files: Readonly<Record<string, string>>, options: CoreOptions = {}): Promise<Core> {
+  const core = new Core({ budget: MANY, ...options });
+  core.source.commit({ ...TREE, ...files });
+  await core.look();
+  return core;
+}
+
+/** Fails these operations on these servers. */
+function failOn(core: Core, operation: Operation, ...servers: readonly string[]): void {
+  core.provider.script = (call) =>
+    call.operation === operation && servers.includes(call.resource)
+      ? Promise.resolve(answerOf('failed', { message: 'bad image' }))
+      : undefined;
+}
+
+async function passMinutes(core: Core, minutes: number): Promise<void> {
+  for (let minute = 0; minute < minutes; minute += 1) await core.pass(60_000);
+}
+
+describe('a server that is not needed any more', () => {
+  const both = template(
+    't',
+    server('a', { size: 'small', peers: "<<(Array)['b']['name']>>", configuration_only: ['peers'] }) + server('b', {}),
+  );
+  const quiet = { peers: 'nobody', configuration_only: ['peers'] };
+  const alone = template('t', server('a', { size: 'small', ...quiet }));
+
+  it('goes, also where who listed it has drifted', async () => {
+    const core = new Core({ budget: MANY });
+    core.provider.act({ ...CREATE, resource: 'a', properties: { name: 'a', size: 'large' } });
+    core.source.commit({ ...TREE, ...both, 'stacks/instances/i.yaml': 'stackTemplate: t\nadopt: true\n' });
+    await core.look();
+    expect(core.states()).toEqual({ a: 'drifted', b: 'done' });
+    core.source.commit(alone);
+    await core.look();
+    expect(core.states()).toEqual({ a: 'drifted' });
+  });
+
+  it('goes, also where who listed it has failed', async () => {
+    const core = await coreOn({ ...both, ...instance('i', 't') });
+    failOn(core, 'update', 'a');
+    const large = both['stacks/templates/t.yaml']?.replace('small', 'large') ?? '';
+    core.source.commit({ 'stacks/templates/t.yaml': large });
+    await core.look();
+    expect(core.states()).toEqual({ a: 'failed', b: 'done' });
+    core.source.commit(template('t', server('a', { size: 'large', ...quiet })));
+    await core.look();
+    expect(core.states()).toEqual({ a: 'failed' });
+  });
+});
+
+const CREATE = {
+  ...{ operation: 'create' as const, action: '', kind: 'Platform::Server', record: {}, applied: null, outputs: null },
+  deadline: '',
+};
+
+describe('servers that wait in a circle', () => {
+  it('are deleted, the smallest name first, where each needs the other as applied', async () => {
+    const files = template('t', server('a', { size: 'small', depends_on: 'b' }) + server('b', {}));
+    const core = await coreOn({ ...files, ...instance('i', 't') });
+    failOn(core, 'update', 'a');
+    core.source.commit(template('t', server('a', { size: 'large' }) + server('b', { depends_on: 'a' })));
+    await core.look();
+    expect(core.states()).toEqual({ a: 'failed', b: 'done' });
+    core.source.commit({
+      'stacks/instances/i.yaml': null,
+      ...instance('other', 'u'),
+      ...template('u', server('c', {})),
+    });
+    await core.look();
+    await passMinutes(core, 1);
+    expect(core.states()).toEqual({ c: 'done' });
+    expect(core.calls('delete')).toEqual(['a', 'b']);
+    const line = core.lines.find(({ to, server: name }) => to === 'deleting' && name === 'a');
+    expect(line?.reason).toMatch(
+      /^circle_broken: a waits for b, which still needs it; b waits for a, which still needs it: a goes first$/,
+    );
+  });
+
+  it('get there, where a slot of a group is a part of the circle', async () => {
+    const files = (web: string, link: string): Record<string, string> => ({
+      ...template('web', group('web', { version: web, depends_on: 'link-<<index>>' })),
+      ...template('link', server('link-1', {}) + server('link-2', { version: link, depends_on: 'web-1' })),
+    });
+    const core = await coreOn(
+      { ...files('1', '1'), ...instance('w', 'web'), ...instance('l', 'link') },
+      { retry: { firstSeconds: 3_000, maxSeconds: 3_000 } },
+    );
+    expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
+    core.provider.script = ({ operation, resource }) =>
+      operation === 'update' && resource === 'web-2' ? Promise.resolve(answerOf('retryable')) : undefined;
+    core.source.commit(files('2', '1'));
+    await core.look();
+    expect(core.states()).toMatchObject({ 'web-1': 'done', 'web-2': 'retrying' });
+    core.provider.script = () => undefined;
+    core.source.commit(files('3', '2'));
+    await core.look();
+    // web-1 waits for its slot, web-2 (away) for link-2, link-2 for web-1.
+    await passMinutes(core, 1);
+    expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
+    const line = core.lines.find(({ to, server: name, reason }) => to === 'updating' && name === 'web-1' && reason);
+    expect(line?.reason).toMatch(/^circle_broken: /);
+  });
+});
+
+/** A group of two that takes one away at a time. */
+function group(key: string, properties: Readonly<Record<string, string>>): string {
+  const lines = Object.entries({ name: `${key}-<<index>>`, ...properties }).map(
+    ([name, value]) => `${name}: "${value}"`,
+  );
+  return `  ${key}:
+    type: Platform::ResourceGroup
+    properties: { count: "2", resource_def: { properties: { ${lines.join(', ')} } } }
+`;
+}
+
+describe('the rest of a held roll-out', () => {
+  const names = Array.from({ length: 8 }, (_, index) => `i${index}`);
+
+  it('goes on when enough of those that failed have succeeded, also where the first one is suspended', async () => {
+    const instances = Object.assign({}, ...names.map((name) => instance(name, 't')));
+    const sized = (size: string): Record<string, string> => ({
+      'stacks/templates/t.yaml': `resources: { s: { type: "Platform::Server", properties: { size: ${size} } } }\n`,
+    });
+    const core = await coreOn(
+      { ...sized('small'), ...instances },
+      { concurrency: 1, retry: { attempts: 1, failedSeconds: 60 } },
+    );
+    failOn(core, 'update', ...names.map((name) => `${name}-s`));
+    core.source.commit(sized('large'));
+    await core.look();
+    const [first = ''] = core.calls('update');
+    await core.operator.suspend(core.order, { instance: first.replace('-s', ''), until: null });
+    core.provider.script = () => undefined;
+    await passMinutes(core, 3);
+    const late = Object.entries(core.states()).filter(([name, state]) => name !== first && state !== 'done');
+    expect(late).toEqual([]);
+  });
+});
+
+it('a suspension that is given an end later ends then', async () => {
+  const core = await coreOn({ ...template('t', server('a', { size: 'small' })), ...instance('i', 't') });
+  await core.operator.suspend(core.order, { instance: 'i', until: null });
+  core.source.commit(template('t', server('a', { size: 'large' })));
+  await core.look();
+  expect(core.states()).toEqual({ a: 'pending' });
+  const until = new Date(core.clock.now() + 60_000).toISOString();
+  await core.operator.suspend(core.order, { instance: 'i', until });
+  await core.pass(60_000);
+  expect(core.states()).toEqual({ a: 'done' });
+});
+
+describe('capacity', () => {
+  const dead = Array.from({ length: 200 }, (_, index) => server(`dead-${index}`, { site: 'dead' })).join('');
+  const entries = [
+    { name: 'dead', match: { kind: null, properties: { site: 'dead' } } },
+    { name: 'lab', match: { kind: null, properties: {} } },
+  ];
+
+  function ofDeadSite(core: Core): void {
+    core.provider.script = ({ resource }, signal) => (resource.startsWith('dead') ? untilAborted(signal) : undefined);
+  }
+
+  it('goes round between providers: a dead site that takes all of it gives way at its next timeout', async () => {
+    const core = new Core({ budget: MANY, entries });
+    ofDeadSite(core);
+    core.source.commit({ ...TREE, ...template('d', dead), ...instance('d', 'd') });
+    await core.look();
+    core.source.commit({ ...template('t', server('a', {}) + server('b', {})), ...instance('i', 't') });
+    await core.look();
+    expect(core.calls('check').filter((name) => name.startsWith('dead'))).toHaveLength(10);
+    await core.pass(60_000);
+    expect(core.states()).toMatchObject({ a: 'done', b: 'done' });
+  });
+
+  it('goes round between the instances of a provider', async () => {
+    const core = new Core({ budget: MANY, entries });
+    ofDeadSite(core);
+    core.source.commit({ ...TREE, ...template('d', dead), ...instance('d', 'd') });
+    await core.look();
+    core.source.commit({ ...template('t', server('late', { site: 'dead' })), ...instance('i', 't') });
+    await core.look();
+    await core.pass(60_000);
+    expect(core.calls('check')).toContain('late');
+  });
+});
