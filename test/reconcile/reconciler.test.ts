@@ -44,7 +44,14 @@ async function open(rows: Readonly<Record<string, ServerRow>>, random: () => num
   const registry = createRegistry([{ ...SETTINGS, concurrency: CALLS_MAX }], () => provider);
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line) });
-  const gate = new CommitGate();
+  let passes = 0;
+  class CountingGate extends CommitGate {
+    override shared<Result>(work: () => Promise<Result>): Promise<Result> {
+      passes += 1;
+      return super.shared(work);
+    }
+  }
+  const gate = new CountingGate();
   const reconciler = new Reconciler({
     ...{ ledger, gate, registry, clock, log, concurrency: 10, graceMs: 1_000, random },
     deleteBudget: { percent: 100, least: 1_000, most: 1_000 },
@@ -64,13 +71,14 @@ async function open(rows: Readonly<Record<string, ServerRow>>, random: () => num
     reconciler.look(Object.keys(rows), 'test');
     for (let second = 0; second < 200_000; second += 1) {
       await settle();
+      expect(reconciler.missedWakeUps).toBe(0);
       if (clock.pending === idle) return;
       clock.advance(1_000);
     }
     throw new Error(`never comes to rest: ${JSON.stringify(states())}`);
   }
 
-  return { clock, store, ledger, provider, reconciler, gate, lines, states, run };
+  return { clock, store, ledger, provider, reconciler, gate, lines, states, run, passes: () => passes };
 }
 
 /** Lets everything happen that waits for nothing but its turn. */
@@ -245,6 +253,26 @@ describe('a roll-out', () => {
     expect(provider.calls.map(({ resource }) => resource).toSorted()).toEqual(names);
     const [first = 0, second = 0, third = 0] = times;
     expect([second - first, third - second]).toEqual([10_000, 10_000]);
+  });
+
+  it.each([
+    ['one at a time', '1', 0],
+    ['one at a time, with rests', '1', 2],
+    ['all at once, with room for few', '100%', 0],
+    ['a third at a time', '34%', 0],
+  ])('looks at each member a few times, however many they are: %s', async (_case, maxUnavailable, pauseSeconds) => {
+    for (const size of [20, 80]) {
+      const names = Array.from({ length: size }, (_, index) => `web-${index}`);
+      const rows = names.map((name): [string, ServerRow] => {
+        const row = member(name, pauseSeconds);
+        return [name, { ...row, policy: { ...row.policy, maxUnavailable } }];
+      });
+      const { provider, run, states, passes } = await open(Object.fromEntries(rows));
+      for (const name of names) provider.act({ ...CALL, operation: 'create', resource: name });
+      await run();
+      expect(new Set(Object.values(states()))).toEqual(new Set(['done']));
+      expect(passes() / size).toBeLessThanOrEqual(5);
+    }
   });
 
   it('stops where one gives up, and goes on when that one has succeeded', async () => {

@@ -116,7 +116,10 @@ class Site {
       if (next === 'good' || (next === 'replace' && operation !== 'update')) return undefined;
       return next === 'silent' ? untilAborted(signal) : Promise.resolve<Answer>(answerOf(next));
     };
-    this.core.source.commit({ 'tree.yaml': 'name: global\ntype: common\n', 'clients/A1.yaml': 'role: administrator\n' });
+    this.core.source.commit({
+      'tree.yaml': 'name: global\ntype: common\n',
+      'clients/A1.yaml': 'role: administrator\n',
+    });
     this.core.source.commit(filesOf(CALM));
   }
 

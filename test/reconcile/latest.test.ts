@@ -1,0 +1,21 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { Latest } from '../../src/reconcile/latest.ts';
+
+it('says the largest number of all names but one, whatever came and went', () => {
+  const name = fc.nat(12).map(String);
+  const step = fc.record({ name, value: fc.option(fc.nat(20), { nil: undefined }) });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), name, (steps, besides) => {
+      const latest = new Latest();
+      const model = new Map<string, number>();
+      for (const { name: changed, value } of steps) {
+        latest.set(changed, value);
+        if (value === undefined) model.delete(changed);
+        else model.set(changed, value);
+        const others = [...model].filter(([other]) => other !== besides).map(([, number]) => number);
+        expect(latest.besides(besides)).toBe(others.length === 0 ? undefined : Math.max(...others));
+      }
+    }),
+  );
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import type { ServerRow } from '../../src/model/recorded.ts';
+import { SLICE_MS, SLICE_SERVERS, SWEEP_MS, Sweep } from '../../src/reconcile/sweep.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { rowIn } from './build.ts';
+
+/** `idle`: servers that could go on and that nobody has woken. */
+function open(servers: readonly string[], idle: Map<string, ServerRow> = new Map()) {
+  const clock = new ManualClock();
+  const woken: string[] = [];
+  const looked: string[] = [];
+  const lines: JsonMap[] = [];
+  const sweep = new Sweep({
+    clock,
+    log: createLog('info', { write: (line) => lines.push(JSON.parse(line)) }),
+    servers: () => servers,
+    idleRow: (server) => {
+      looked.push(server);
+      return idle.get(server);
+    },
+    wake: (server) => woken.push(server),
+  });
+  return { clock, sweep, woken, looked, lines, idle };
+}
+
+describe('the sweep', () => {
+  it('wakes who stands still from one look to the next, counts it and names it', () => {
+    const { clock, sweep, woken, lines } = open(['a', 'b'], new Map([['b', rowIn('pending')]]));
+    clock.advance(SWEEP_MS);
+    expect([woken, sweep.missed]).toEqual([[], 0]);
+    clock.advance(SLICE_MS);
+    expect([woken, sweep.missed]).toEqual([['b'], 1]);
+    expect(lines).toEqual([expect.objectContaining({ level: 40, server: 'b', state: 'pending', missed: 1 })]);
+  });
+
+  it('says nothing of who was just about to go on', () => {
+    const { clock, sweep, woken, idle } = open(['a', 'b'], new Map([...'ab'].map((name) => [name, rowIn('pending')])));
+    clock.advance(SWEEP_MS);
+    idle.delete('a');
+    idle.set('b', rowIn('pending'));
+    clock.advance(SLICE_MS);
+    expect([woken, sweep.missed]).toEqual([[], 0]);
+  });
+
+  it('looks at a slice of the servers at a time, and at all of them again and again', () => {
+    const servers = Array.from({ length: 2 * SLICE_SERVERS + 1 }, (_, index) => `s-${index}`);
+    const { clock, looked } = open(servers);
+    clock.advance(SWEEP_MS);
+    expect(looked).toHaveLength(SLICE_SERVERS);
+    clock.advance(SLICE_MS);
+    clock.advance(SLICE_MS);
+    expect(new Set(looked)).toEqual(new Set(servers));
+    clock.advance(SWEEP_MS);
+    expect(looked).toHaveLength(3 * SLICE_SERVERS + 1);
+  });
+
+  it('ends with the controller', () => {
+    const { clock, sweep, looked } = open(['a']);
+    sweep.stop();
+    clock.advance(2 * SWEEP_MS);
+    expect([looked, clock.pending]).toEqual([[], 0]);
+  });
+});

@@ -1,0 +1,104 @@
+// Mends of waits and roll-outs, and how each is taken back.
+import type { PlantedDefect } from '../planted-defect.ts';
+
+export const WAITING_DEFECTS: readonly PlantedDefect[] = [
+  {
+    id: '9a',
+    title: 'a server that drifted or failed goes on holding up a delete that it does not need any more',
+    edits: [
+      {
+        file: 'src/reconcile/want.ts',
+        find: 'applied: restructured(row, server.spec)',
+        replace: 'applied: row.applied',
+      },
+    ],
+  },
+  {
+    id: '9b',
+    title: 'two deletes wait for each other for ever',
+    edits: [
+      {
+        file: 'src/reconcile/circles.ts',
+        find: "if (wait?.kind === 'dependency' || wait?.kind === 'holder') return wait;",
+        replace: "if (wait?.kind === 'dependency') return wait;",
+      },
+    ],
+  },
+  {
+    id: '9c',
+    title: 'a wait for a slot of a group and dependencies across groups form a circle that nobody breaks',
+    edits: [
+      {
+        file: 'src/reconcile/circles.ts',
+        find: "return wait?.kind === 'turn' && !wait.isAway ? wait : undefined;",
+        replace: 'return undefined;',
+      },
+    ],
+  },
+  {
+    id: '10-failures',
+    title: 'the rest of a held roll-out is not woken when those that failed have succeeded',
+    edits: [
+      {
+        file: 'src/reconcile/wake-ups.ts',
+        find: 'if (before?.gaveUp) this.#wakeReleasedCommits();',
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: '10-suspension',
+    title: 'servers of a suspended instance do not hear that the suspension has been given an end',
+    edits: [
+      {
+        file: 'src/reconcile/wake-ups.ts',
+        find: "change.kind === 'held' || change.kind === 'suspension'",
+        replace: "change.kind === 'held'",
+      },
+    ],
+  },
+  {
+    id: '14',
+    title: 'the provider entry that has waited first takes all capacity that comes free',
+    edits: [
+      {
+        file: 'src/reconcile/capacity-line.ts',
+        find: "for (let left = this.#order.size; left > 0; left -= 1) {\n      const provider = this.#order.take() ?? '';",
+        replace: 'for (const provider of [...this.#entries.keys()]) {',
+      },
+    ],
+  },
+  {
+    id: '14-instances',
+    title: 'the instance that has waited first takes all capacity of its provider entry',
+    edits: [
+      {
+        file: 'src/reconcile/capacity-line.ts',
+        find: 'for (let instance = instances.take(); instance !== undefined; instance = instances.take()) {',
+        replace: 'for (const instance of [...servers.keys()]) {',
+      },
+    ],
+  },
+  {
+    id: '14-share',
+    title: 'one provider entry may take the whole global concurrency by default',
+    edits: [
+      {
+        file: 'src/load-settings.ts',
+        find: 'Math.max(1, Math.floor(concurrency / 2))',
+        replace: 'concurrency',
+      },
+    ],
+  },
+  {
+    id: '17-roll-out',
+    title: 'each change in a group wakes all its members that wait for a slot',
+    edits: [
+      {
+        file: 'src/reconcile/turn-lines.ts',
+        find: 'if (turn === true) this.reserve(name, group);',
+        replace: '',
+      },
+    ],
+  },
+];
