@@ -249,6 +249,26 @@ describe('room', () => {
     expect([executor.hasRoom('lab'), executor.hasRoom('other')]).toEqual([false, true]);
   });
 
+  it('may be reserved for a server until that claims it or does not need it', () => {
+    const { executor } = open();
+    executor.reserve('a', 'other');
+    expect([executor.hasRoom('other'), executor.hasRoom('other', 'b'), executor.hasRoom('other', 'a')]).toEqual([
+      ...[false, false, true],
+    ]);
+    executor.claim('a', 'other');
+    executor.release('a');
+    expect(executor.hasRoom('other')).toBe(false);
+    executor.unclaim('a');
+    executor.reserve('b', 'other');
+    executor.release('b');
+    expect(executor.hasRoom('other')).toBe(true);
+    for (const server of ['a', 'b', 'c']) executor.reserve(server, 'lab');
+    executor.reserve('d', 'other');
+    expect([executor.hasRoom('lab'), executor.hasRoom('lab', 'a'), executor.hasRoom('other')]).toEqual([
+      ...[false, true, false],
+    ]);
+  });
+
   it('is none at a provider that the settings do not have', () => {
     expect(open().executor.hasRoom('gone')).toBe(false);
   });

@@ -71,8 +71,9 @@ const OPENED = new Set<Core>();
 
 /** After each test: nobody stands still who could go on. */
 afterEach(async () => {
-  for (const core of OPENED) expect(await core.missedWakeUps(), 'wake-ups were missed').toBe(0);
+  const cores = [...OPENED];
   OPENED.clear();
+  for (const core of cores) expect(await core.missedWakeUps(), 'wake-ups were missed').toBe(0);
 });
 
 export class Core {

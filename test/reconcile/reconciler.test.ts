@@ -8,6 +8,7 @@ import { createRegistry } from '../../src/providers/registry.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
+import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
 import type { Change } from '../../src/store/store.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
@@ -71,11 +72,19 @@ async function open(rows: Readonly<Record<string, ServerRow>>, random: () => num
     reconciler.look(Object.keys(rows), 'test');
     for (let second = 0; second < 200_000; second += 1) {
       await settle();
-      expect(reconciler.missedWakeUps).toBe(0);
-      if (clock.pending === idle) return;
+      if (clock.pending === idle) return await sweep();
       clock.advance(1_000);
     }
     throw new Error(`never comes to rest: ${JSON.stringify(states())}`);
+  }
+
+  /** Nobody stands still who could go on. */
+  async function sweep(): Promise<void> {
+    for (const ms of [SWEEP_MS, SLICE_MS]) {
+      clock.advance(ms);
+      await settle();
+    }
+    expect(reconciler.missedWakeUps).toBe(0);
   }
 
   return { clock, store, ledger, provider, reconciler, gate, lines, states, run, passes: () => passes };
@@ -293,6 +302,18 @@ describe('a roll-out', () => {
     expect(tries).toHaveLength(4);
     expect(states()).toEqual({ 'web-1': 'done', 'web-2': 'done', 'web-3': 'done' });
   });
+});
+
+it('wakes by the sweep who was forgotten, and counts it', async () => {
+  const { reconciler, clock, states, lines } = await open({ 'web-1': newcomer('web-1'), 'web-2': rowIn('pending') });
+  clock.advance(SWEEP_MS);
+  await settle();
+  expect(reconciler.missedWakeUps).toBe(0);
+  clock.advance(SLICE_MS);
+  await settle();
+  expect(reconciler.missedWakeUps).toBe(2);
+  expect(states()).toEqual({ 'web-1': 'done', 'web-2': 'done' });
+  expect(lines.join()).toContain('a server could go on and was not woken');
 });
 
 it('forgets an instance with its last server', async () => {

@@ -163,6 +163,30 @@ describe('the rest of a held roll-out', () => {
   });
 });
 
+it('what a server waits for is told', async () => {
+  const files = (version: string): Record<string, string> => ({
+    ...template('w', group('web', { version, depends_on: 'db' })),
+    ...template('d', server('db', { version })),
+  });
+  const core = await coreOn({ ...files('1'), ...instance('w', 'w'), ...instance('d', 'd') }, { concurrency: 1 });
+  core.provider.script = ({ operation }, signal) => (operation === 'update' ? untilAborted(signal) : undefined);
+  await core.operator.suspend(core.order, { instance: 'd', until: null });
+  core.source.commit(files('2'));
+  await core.look();
+  const told = (): unknown => ['db', 'web-1', 'web-2'].map((name) => core.waitReason(name));
+  const onDb = 'waits until db is done, on which it depends';
+  expect(told()).toEqual(['waits until d is not suspended or held', onDb, onDb]);
+  core.source.commit({ ...template('w', group('web', { version: '3' })), 'stacks/instances/d.yaml': null });
+  await core.look();
+  const slot = 'waits for a slot of the group w/web: a member is failed, or as many are away as may be';
+  const onHolder = expect.stringMatching(/^waits until web-. does not need it any more$/);
+  expect(told()).toEqual([onHolder, undefined, slot]);
+  await core.operator.resume(core.order, 'd');
+  await core.pass(60_000);
+  expect(core.states()).toMatchObject({ 'web-1': 'retrying' });
+  expect(core.waitReason('web-1')).toMatch(/^waits until 20/);
+});
+
 it('a suspension that is given an end later ends then', async () => {
   const core = await coreOn({ ...template('t', server('a', { size: 'small' })), ...instance('i', 't') });
   await core.operator.suspend(core.order, { instance: 'i', until: null });

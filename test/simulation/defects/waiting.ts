@@ -96,7 +96,14 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/turn-lines.ts',
-        find: 'if (turn === true) this.reserve(name, group);',
+        find: 'const first = this.#wakeFresh(group, line);',
+        replace:
+          'const first = this.#lines.size < 0 ? this.#wakeFresh(group, line) : undefined;\n' +
+          '    for (let name = line.fresh.take(); name !== undefined; name = line.fresh.take()) this.#options.wake(name);',
+      },
+      {
+        file: 'src/reconcile/wake-ups.ts',
+        find: "if (wait?.kind === 'turn') this.#wakeGroup(wait.group);",
         replace: '',
       },
     ],
