@@ -11,6 +11,12 @@ export interface KeyedQueueOptions {
   readonly handle: (name: string) => Promise<void>;
 }
 
+interface Timer {
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  readonly cancel: () => void;
+}
+
 export class KeyedQueue {
   readonly #clock: Clock;
   readonly #concurrency: number;
@@ -20,7 +26,7 @@ export class KeyedQueue {
   readonly #running = new Set<string>();
   /** Asked for while running; a part of `#running`. */
   readonly #again = new Set<string>();
-  readonly #timers = new Map<string, () => void>();
+  readonly #timers = new Map<string, Timer>();
   #isStopped = false;
   #idle: (() => void)[] = [];
 
@@ -35,15 +41,16 @@ export class KeyedQueue {
     return this.#waiting.size;
   }
 
-  /** Returns whether a look at `name` was asked for, or is under way. */
+  /** Returns whether a look at `name` was asked for and is due, or is under way. */
   has(name: string): boolean {
-    return this.#running.has(name) || this.#waiting.has(name);
+    const time = this.#timers.get(name)?.time ?? Number.POSITIVE_INFINITY;
+    return this.#running.has(name) || this.#waiting.has(name) || time <= this.#clock.now();
   }
 
   /** Asks for a look at `name`, soon. An earlier `addAt` of it is forgotten: whoever looks sets a new one. */
   add(name: string): void {
     if (this.#isStopped) return;
-    this.#timers.get(name)?.();
+    this.#timers.get(name)?.cancel();
     this.#timers.delete(name);
     if (this.#running.has(name)) this.#again.add(name);
     else this.#waiting.add(name);
@@ -53,11 +60,9 @@ export class KeyedQueue {
   /** Asks for a look at `name` in `ms` milliseconds, instead of the last such wish. */
   addAfter(name: string, ms: number): void {
     if (this.#isStopped) return;
-    this.#timers.get(name)?.();
-    this.#timers.set(
-      name,
-      this.#clock.after(ms, () => this.add(name)),
-    );
+    this.#timers.get(name)?.cancel();
+    const cancel = this.#clock.after(ms, () => this.add(name));
+    this.#timers.set(name, { time: this.#clock.now() + ms, cancel });
   }
 
   /** Asks for a look at every name that waits for its time. */
@@ -68,7 +73,7 @@ export class KeyedQueue {
   /** Takes no more names, and resolves when those being handled are through. */
   stop(): Promise<void> {
     this.#isStopped = true;
-    for (const cancel of this.#timers.values()) cancel();
+    for (const { cancel } of this.#timers.values()) cancel();
     this.#timers.clear();
     this.#waiting.clear();
     this.#again.clear();

@@ -209,8 +209,9 @@ export class Reconciler {
   #idleRow(name: string): ServerRow | undefined {
     const row = this.#options.ledger.server(name);
     // What waits for another try of a pass, or for the budget to be judged anew, is looked at again by itself.
-    const isPlanned = this.#queue.has(name) || this.#failed.has(name) || this.waitsOf(name)?.kind === 'budget';
-    if (row === undefined || isPlanned || this.#ended.has(name)) return undefined;
+    const isPlanned = this.#failed.has(name) || this.waitsOf(name)?.kind === 'budget';
+    const isDue = this.#queue.has(name) || this.#wakeUps.isDue(name);
+    if (row === undefined || isPlanned || isDue || this.#ended.has(name)) return undefined;
     const { row: after, next } = decide(row, this.#worldOf(name));
     return after !== row || next.kind === 'check' || next.kind === 'run' ? row : undefined;
   }

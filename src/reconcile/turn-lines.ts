@@ -8,8 +8,8 @@ interface Line {
   readonly fresh: NameLine;
   /** Members that are away already, and wait until none is failed. They need no slot. */
   readonly away: Set<string>;
-  /** Ends the wait for the end of a rest. */
-  cancel: () => void;
+  /** The wait for the end of a rest, which is over at `time`. */
+  rest: { readonly time: number; readonly cancel: () => void } | undefined;
 }
 
 export interface TurnLinesOptions {
@@ -32,7 +32,7 @@ export class TurnLines {
 
   /** Puts a member at the end of its group's line. */
   add(name: string, group: string, isAway: boolean): void {
-    const line = this.#lines.get(group) ?? { fresh: new NameLine(), away: new Set(), cancel: () => undefined };
+    const line = this.#lines.get(group) ?? { fresh: new NameLine(), away: new Set(), rest: undefined };
     this.#lines.set(group, line);
     if (isAway) line.away.add(name);
     else line.fresh.add(name);
@@ -74,17 +74,23 @@ export class TurnLines {
   wake(group: string): string | undefined {
     const line = this.#lines.get(group);
     if (line === undefined) return undefined;
-    line.cancel();
-    line.cancel = () => undefined;
+    line.rest?.cancel();
+    line.rest = undefined;
     this.#wakeAway(line);
     const first = this.#wakeFresh(group, line);
     this.#dropEmpty(group, line);
     return first;
   }
 
+  /** Returns whether a rest of a group is over, so that its members are about to be woken. */
+  isDue(group: string): boolean {
+    const time = this.#lines.get(group)?.rest?.time ?? Number.POSITIVE_INFINITY;
+    return time <= this.#options.clock.now();
+  }
+
   /** Forgets the rests that it waits for. */
   stop(): void {
-    for (const line of this.#lines.values()) line.cancel();
+    for (const { rest } of this.#lines.values()) rest?.cancel();
     this.#lines.clear();
   }
 
@@ -102,7 +108,7 @@ export class TurnLines {
       const turn = turnOf(name);
       if (turn === false) return name;
       if (typeof turn === 'number') {
-        line.cancel = clock.after(turn - clock.now(), () => this.wake(group));
+        line.rest = { time: turn, cancel: clock.after(turn - clock.now(), () => this.wake(group)) };
         return name;
       }
       line.fresh.delete(name);
@@ -114,7 +120,7 @@ export class TurnLines {
 
   #dropEmpty(group: string, line: Line): void {
     if (line.fresh.size > 0 || line.away.size > 0) return;
-    line.cancel();
+    line.rest?.cancel();
     this.#lines.delete(group);
   }
 }

@@ -50,6 +50,12 @@ export class WakeUps {
     return this.#waiting.of(server);
   }
 
+  /** Returns whether the time for which a server waits in its group has come, so that it is about to be woken. */
+  isDue(server: string): boolean {
+    const wait = this.#waiting.of(server);
+    return wait?.kind === 'turn' && this.#turns.isDue(wait.group);
+  }
+
   /** Returns the group of a server as it sees it, with the slots that are reserved for others. */
   standingOf(server: string, row: ServerRow): GroupStanding {
     const standing = this.#options.ledger.index.standingOf(server, row);

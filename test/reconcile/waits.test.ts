@@ -181,10 +181,6 @@ it('what a server waits for is told', async () => {
   const slot = 'waits for a slot of the group w/web: a member is failed, or as many are away as may be';
   const onHolder = expect.stringMatching(/^waits until web-. does not need it any more$/);
   expect(told()).toEqual([onHolder, undefined, slot]);
-  await core.operator.resume(core.order, 'd');
-  await core.pass(60_000);
-  expect(core.states()).toMatchObject({ 'web-1': 'retrying' });
-  expect(core.waitReason('web-1')).toMatch(/^waits until 20/);
 });
 
 it('a suspension that is given an end later ends then', async () => {
