@@ -141,6 +141,7 @@ export class Reconciler {
 
   async #pass(name: string): Promise<void> {
     this.#failed.delete(name);
+    this.#wakeUps.passing(name);
     const row = this.#options.ledger.server(name);
     if (row === undefined) {
       this.#ended.delete(name);

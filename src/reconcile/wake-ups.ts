@@ -29,6 +29,11 @@ export class WakeUps {
   readonly #turns: TurnLines;
   readonly #waiting: Waiting;
   readonly #circles: CircleWatch;
+  /**
+   * Servers for which something was reserved and whose next pass has not begun. What was given while a pass is under way
+   * is for the pass that follows: given back at the end of this one, two servers could hand it to each other for ever.
+   */
+  readonly #given = new Set<string>();
 
   constructor(options: WakeUpsOptions) {
     const { clock, log, ledger } = options;
@@ -67,6 +72,11 @@ export class WakeUps {
     return this.#circles.leaveOf(server, row);
   }
 
+  /** A pass over a server begins: it may use what is reserved for it. */
+  passing(server: string): void {
+    this.#given.delete(server);
+  }
+
   /** A pass has decided that a server, whose row is `row` then, waits for this; undefined: it does not wait. */
   begin(server: string, row: ServerRow | null, wait: Wait | undefined): void {
     if (wait?.kind !== 'capacity') this.#circles.endLeave(server);
@@ -84,9 +94,7 @@ export class WakeUps {
   /** A pass over a server is through: what was reserved for it and is not used goes to the next. */
   passed(server: string): void {
     const wait = this.#waiting.of(server);
-    this.#options.executor.release(server);
-    const group = wait?.kind === 'capacity' ? undefined : this.#turns.release(server);
-    if (group !== undefined) this.#wakeGroup(group);
+    if (!this.#given.has(server)) this.#release(server, wait);
     if (wait?.kind === 'turn') this.#wakeGroup(wait.group);
     this.#giveCapacity();
   }
@@ -102,6 +110,12 @@ export class WakeUps {
   stop(): void {
     this.#circles.stop();
     this.#turns.stop();
+  }
+
+  #release(server: string, wait: Wait | undefined): void {
+    this.#options.executor.release(server);
+    const group = wait?.kind === 'capacity' ? undefined : this.#turns.release(server);
+    if (group !== undefined) this.#wakeGroup(group);
   }
 
   #onChange(change: Change): void {
@@ -135,6 +149,7 @@ export class WakeUps {
     const hasRoom = (provider: string): boolean => executor.hasRoom(provider);
     for (let next = this.#waiting.onCapacity(hasRoom); next !== undefined; next = this.#waiting.onCapacity(hasRoom)) {
       executor.reserve(next.server, next.provider);
+      this.#given.add(next.server);
       this.#options.wake(next.server);
     }
   }
@@ -160,6 +175,7 @@ export class WakeUps {
   }
 
   #wake(server: string): void {
+    this.#given.add(server);
     this.#waiting.end(server);
     this.#options.wake(server);
   }
