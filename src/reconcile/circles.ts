@@ -4,7 +4,6 @@
 // the members that occupy the slots as have to come back. Everything else that is waited for ends by itself or by a
 // person: a call by its deadline, a time, capacity, an approval. What is left when all servers are taken away whose wait
 // can end like that waits in circles. docs/decisions/0032-waits-form-no-circle.md has the rule that breaks them.
-import { invariant } from '../model/invariant.ts';
 import { compareNames } from '../model/names.ts';
 import type { Wait } from './wait.ts';
 
@@ -36,7 +35,7 @@ export interface Circle {
 }
 
 /** A wait that only another server can end. */
-export type OrderWait = Extract<Wait, { kind: 'dependency' | 'holder' | 'turn' }>;
+export type OrderWait = Extract<Wait, { kind: 'dependency' | 'holder' | 'spelling' | 'turn' }>;
 
 /** A server, or the slots of a group, whose wait cannot end by itself as far as is known. */
 interface Node {
@@ -65,6 +64,7 @@ export function findCircles(servers: Iterable<string>, graph: WaitGraph): readon
     if (circles.length === CIRCLES_MAX) break;
     if (!node.isStuck) continue;
     const links = breakable(circleFrom(node, nodes));
+    if (links === undefined) continue;
     circles.push({ links });
     const first = nodes.servers.get(links[0].server);
     if (first !== undefined) release([first]);
@@ -114,8 +114,14 @@ function collect(names: Iterable<string>, graph: WaitGraph): Nodes {
 
 function orderWaitOf(server: string, { waitOf }: WaitGraph): OrderWait | undefined {
   const wait = waitOf(server);
-  if (wait?.kind === 'dependency' || wait?.kind === 'holder') return wait;
-  return wait?.kind === 'turn' && !wait.isAway ? wait : undefined;
+  return wait !== undefined && isOrderWait(wait) ? wait : undefined;
+}
+
+/** Returns whether only another server can end a wait. */
+export function isOrderWait(wait: Wait): wait is OrderWait {
+  if (wait.kind === 'dependency' || wait.kind === 'spelling') return true;
+  if (wait.kind === 'holder') return true;
+  return wait.kind === 'turn' && !wait.isAway;
 }
 
 /** Takes these away, and everybody whose wait can end then. */
@@ -151,18 +157,17 @@ function firstStuck(group: string, { servers, groups }: Nodes): string {
   return occupants.reduce((first, name) => (compareNames(name, first) < 0 ? name : first), occupants[0] ?? '');
 }
 
-/** Which kind of wait is broken off first. */
+/** Which kind of wait is broken off first. Two spellings of a name are never there at once, also not for this. */
 const KINDS: readonly OrderWait['kind'][] = ['turn', 'dependency', 'holder'];
 
-/** Returns the circle as it begins with the server that goes first: by the kind of its wait, then by name. */
-function breakable(links: readonly Link[]): [Link, ...Link[]] {
+/** Returns the circle as it begins with the server that goes first: by the kind of its wait, then by name. Undefined: nobody may. */
+function breakable(links: readonly Link[]): [Link, ...Link[]] | undefined {
   const kind = KINDS.find((one) => links.some(({ wait }) => wait.kind === one));
   const candidates = links.filter(({ wait }) => wait.kind === kind).map(({ server }) => server);
   const smallest = candidates.toSorted(compareNames)[0];
   const start = links.findIndex(({ server }) => server === smallest);
   const [first, ...others] = [...links.slice(start), ...links.slice(0, start)];
-  invariant(first !== undefined, 'a server waits in vain, and there is no circle');
-  return [first, ...others];
+  return first === undefined || smallest === undefined ? undefined : [first, ...others];
 }
 
 /** Returns a circle for a person, `a waits for b, on which it depends; …`. A long one is cut short. */
@@ -177,5 +182,6 @@ const LINKS_TOLD = 6;
 function linkWords({ server, next, wait }: Link): string {
   if (wait.kind === 'dependency') return `${server} waits for ${next}, on which it depends`;
   if (wait.kind === 'holder') return `${server} waits for ${next}, which still needs it`;
+  if (wait.kind === 'spelling') return `${server} waits for ${next}, whose name differs in case only`;
   return `${server} waits for a slot of ${wait.group}, which ${next} occupies`;
 }

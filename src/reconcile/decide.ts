@@ -14,8 +14,11 @@ export type Next =
   | { readonly kind: 'rest' }
   /** Look again at that time, milliseconds since 1970. */
   | { readonly kind: 'at'; readonly time: number }
-  /** Look again when that server is done, on which it depends; or when that one, a holder, needs it no more. */
-  | { readonly kind: 'after'; readonly server: string; readonly need: 'dependency' | 'holder' }
+  /**
+   * Look again when that server is done, on which it depends; or when that one, a holder, needs it no more; or when that
+   * one, of the same name in another spelling, is gone.
+   */
+  | { readonly kind: 'after'; readonly server: string; readonly need: 'dependency' | 'holder' | 'spelling' }
   /** Look again when fewer updates of its commit are failed, or when a person has approved it. */
   | { readonly kind: 'failures' }
   /** Look again when the suspension or hold of its instance changes, or at that time; infinity: there is none. */
@@ -95,7 +98,7 @@ export function decide(row: ServerRow, world: World): Step {
   if (row.state === 'blocked') return decideBlocked(row, world);
   if (row.wanted === null) return decideUnwanted(row, world);
   const other = world.otherSpelling(row);
-  if (other !== undefined) return { row, next: { kind: 'after', server: other } };
+  if (other !== undefined) return { row, next: { kind: 'after', server: other, need: 'spelling' } };
   if (row.state !== 'pending' && !(row.seen && isSettled(row.state))) return decideQueued(row, world);
   return row.seen ? decideWanted(row, world) : decideCheck(row, world);
 }

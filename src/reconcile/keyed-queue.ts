@@ -12,7 +12,7 @@ export interface KeyedQueueOptions {
 }
 
 interface Timer {
-  /** Milliseconds since 1970. */
+  /** By the monotonic clock. */
   readonly time: number;
   readonly cancel: () => void;
 }
@@ -44,7 +44,7 @@ export class KeyedQueue {
   /** Returns whether a look at `name` was asked for and is due, or is under way. */
   has(name: string): boolean {
     const time = this.#timers.get(name)?.time ?? Number.POSITIVE_INFINITY;
-    return this.#running.has(name) || this.#waiting.has(name) || time <= this.#clock.now();
+    return this.#running.has(name) || this.#waiting.has(name) || time <= this.#clock.monotonic();
   }
 
   /** Asks for a look at `name`, soon. An earlier `addAt` of it is forgotten: whoever looks sets a new one. */
@@ -62,7 +62,7 @@ export class KeyedQueue {
     if (this.#isStopped) return;
     this.#timers.get(name)?.cancel();
     const cancel = this.#clock.after(ms, () => this.add(name));
-    this.#timers.set(name, { time: this.#clock.now() + ms, cancel });
+    this.#timers.set(name, { time: this.#clock.monotonic() + ms, cancel });
   }
 
   /** Asks for a look at every name that waits for its time. */

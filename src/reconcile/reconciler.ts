@@ -107,6 +107,7 @@ export class Reconciler {
   /** Looks at every server that waits for a time: the clock was set, so that time may have come. */
   wakeTimed(): void {
     this.#queue.wakeTimed();
+    this.#wakeUps.wakeTimed();
   }
 
   /** Starts nothing more, waits up to `ms` for calls that run, and records how they ended. */
@@ -211,6 +212,7 @@ export class Reconciler {
     const row = this.#options.ledger.server(name);
     // What waits for another try of a pass, or for the budget to be judged anew, is looked at again by itself.
     const isPlanned = this.#failed.has(name) || this.waitsOf(name)?.kind === 'budget';
+    if (row?.due != null && Date.parse(row.due) > this.#options.clock.now()) return undefined;
     const isDue = this.#queue.has(name) || this.#wakeUps.isDue(name);
     if (row === undefined || isPlanned || isDue || this.#ended.has(name)) return undefined;
     const { row: after, next } = decide(row, this.#worldOf(name));

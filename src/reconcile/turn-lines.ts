@@ -8,7 +8,7 @@ interface Line {
   readonly fresh: NameLine;
   /** Members that are away already, and wait until none is failed. They need no slot. */
   readonly away: Set<string>;
-  /** The wait for the end of a rest, which is over at `time`. */
+  /** The wait for the end of a rest, which is over at `time` by the monotonic clock. */
   rest: { readonly time: number; readonly cancel: () => void } | undefined;
 }
 
@@ -85,7 +85,12 @@ export class TurnLines {
   /** Returns whether a rest of a group is over, so that its members are about to be woken. */
   isDue(group: string): boolean {
     const time = this.#lines.get(group)?.rest?.time ?? Number.POSITIVE_INFINITY;
-    return time <= this.#options.clock.now();
+    return time <= this.#options.clock.monotonic();
+  }
+
+  /** Groups that rest. */
+  resting(): readonly string[] {
+    return [...this.#lines].filter(([, { rest }]) => rest !== undefined).map(([group]) => group);
   }
 
   /** Forgets the rests that it waits for. */
@@ -108,7 +113,8 @@ export class TurnLines {
       const turn = turnOf(name);
       if (turn === false) return name;
       if (typeof turn === 'number') {
-        line.rest = { time: turn, cancel: clock.after(turn - clock.now(), () => this.wake(group)) };
+        const ms = turn - clock.now();
+        line.rest = { time: clock.monotonic() + ms, cancel: clock.after(ms, () => this.wake(group)) };
         return name;
       }
       line.fresh.delete(name);

@@ -9,6 +9,8 @@ export type Wait =
   | { readonly kind: 'dependency'; readonly server: string }
   /** It is to be deleted, and that server still needs it. */
   | { readonly kind: 'holder'; readonly server: string }
+  /** That server's name differs from its own in case only, and has to be gone first. */
+  | { readonly kind: 'spelling'; readonly server: string }
   /**
    * As many members of its group are away as may be (`isAway`: itself is, and waits for one that failed), or the group
    * rests until a time.
@@ -52,6 +54,8 @@ export function waitReason(wait: Wait): string {
       return `waits until ${wait.server} is done, on which it depends`;
     case 'holder':
       return `waits until ${wait.server} does not need it any more`;
+    case 'spelling':
+      return `waits until ${wait.server} is gone, whose name differs in case only`;
     case 'turn':
       if (wait.until !== undefined) return `waits until ${momentOf(wait.until)}: the group ${wait.group} rests`;
       return wait.isAway
@@ -79,6 +83,7 @@ function placeOf(wait: Wait): string {
   switch (wait.kind) {
     case 'dependency':
     case 'holder':
+    case 'spelling':
       return `${wait.kind} ${wait.server}`;
     case 'turn':
       return `${wait.isAway ? 'away' : 'turn'} ${wait.group}`;

@@ -11,9 +11,9 @@ export class Waiting {
   readonly #waits = new Map<string, Wait>();
   /** How many waits there are of each kind. */
   readonly #counts = new Map<Kind, number>();
-  /** By server, those that depend on it; and those that it still needs. */
+  /** By server, those that depend on it; and those that wait for any change of its row. */
   readonly #dependencies = new Map<string, Set<string>>();
-  readonly #holders = new Map<string, Set<string>>();
+  readonly #changes = new Map<string, Set<string>>();
   readonly #commits = new Map<string, Set<string>>();
   readonly #instances = new Map<string, Set<string>>();
   readonly #capacity = new CapacityLine();
@@ -63,8 +63,8 @@ export class Waiting {
 
   /** Ends the waits for a change of that server's row, and returns who waited. `isUp`: those who depend on it may go on. */
   onServer(server: string, isUp: boolean): readonly string[] {
-    const holders = this.#endAll(this.#holders.get(server));
-    return isUp ? [...holders, ...this.#endAll(this.#dependencies.get(server))] : holders;
+    const changed = this.#endAll(this.#changes.get(server));
+    return isUp ? [...changed, ...this.#endAll(this.#dependencies.get(server))] : changed;
   }
 
   /** Ends the waits for the failed updates of a commit, and returns who waited. */
@@ -95,7 +95,7 @@ export class Waiting {
 
   #place(name: string, wait: Wait): void {
     if (wait.kind === 'dependency') add(this.#dependencies, wait.server, name);
-    else if (wait.kind === 'holder') add(this.#holders, wait.server, name);
+    else if (wait.kind === 'holder' || wait.kind === 'spelling') add(this.#changes, wait.server, name);
     else if (wait.kind === 'failures') add(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') add(this.#instances, wait.instance, name);
     else if (wait.kind === 'capacity') this.#capacity.add(name, wait.provider, wait.instance);
@@ -104,7 +104,7 @@ export class Waiting {
 
   #leave(name: string, wait: Wait): void {
     if (wait.kind === 'dependency') remove(this.#dependencies, wait.server, name);
-    else if (wait.kind === 'holder') remove(this.#holders, wait.server, name);
+    else if (wait.kind === 'holder' || wait.kind === 'spelling') remove(this.#changes, wait.server, name);
     else if (wait.kind === 'failures') remove(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') remove(this.#instances, wait.instance, name);
     else if (wait.kind === 'capacity') this.#capacity.delete(name, wait.provider, wait.instance);

@@ -6,7 +6,7 @@ import type { Logger } from '../log.ts';
 import type { ServerRow } from '../model/recorded.ts';
 import type { Change } from '../store/store.ts';
 import { CircleWatch, type Leave } from './circle-watch.ts';
-import type { Slots } from './circles.ts';
+import { isOrderWait, type Slots } from './circles.ts';
 import type { Ledger } from './ledger.ts';
 import { awayMax, type GroupStanding, hasTurn } from './rollout.ts';
 import { groupOf } from './row-index.ts';
@@ -86,7 +86,7 @@ export class WakeUps {
       return;
     }
     const isNew = this.#waiting.begin(server, wait);
-    if (wait.kind === 'dependency' || wait.kind === 'holder' || wait.kind === 'turn') this.#circles.note(server);
+    if (isOrderWait(wait)) this.#circles.note(server);
     const { log } = this.#options;
     if (isNew && log.isLevelEnabled('debug')) log.debug({ server, wait: waitReason(wait) }, 'waits');
   }
@@ -104,6 +104,11 @@ export class WakeUps {
     const row = this.#options.ledger.server(server);
     if (row !== undefined) this.#wakeGroup(groupOf(row));
     this.#giveCapacity();
+  }
+
+  /** The clock was set: wakes those of groups that rest whose time has come. */
+  wakeTimed(): void {
+    for (const group of this.#turns.resting()) this.#wakeGroup(group);
   }
 
   /** Wakes nobody any more. */

@@ -178,7 +178,11 @@ export class Core {
 
   async stop(): Promise<void> {
     OPENED.delete(this);
-    await Promise.all([this.#reconciler.stop(0), this.#follower.stop()]);
+    this.#watch.stop();
+    const stopped = Promise.all([this.#reconciler.stop(0), this.#follower.stop()]);
+    // Calls that run are not waited for.
+    this.clock.advance(0);
+    await stopped;
     expect(this.#reconciler.missedWakeUps, 'wake-ups were missed').toBe(0);
   }
 

@@ -208,17 +208,17 @@ const CASES: Readonly<Record<string, Case>> = {
   'its last check is too old, and what it depends on is not done': {
     row: rowIn('pending'),
     world: { lastCheck: undefined, unmetDependency: () => 'db' },
-    next: { kind: 'after', server: 'db' },
+    next: { kind: 'after', server: 'db', need: 'dependency' },
   },
   'its last check is too old, and its instance is suspended': {
     row: rowIn('pending'),
     world: { lastCheck: undefined, stoppedUntil: SOON },
-    next: { kind: 'at', time: SOON },
+    next: { kind: 'stopped', until: SOON },
   },
   'another spelling of its name is still there': {
     row: rowIn('pending', { seen: false, provider: null }),
     world: { otherSpelling: () => 'WEB-1' },
-    next: { kind: 'after', server: 'WEB-1' },
+    next: { kind: 'after', server: 'WEB-1', need: 'spelling' },
   },
   'its create has failed, and may have made it': {
     row: rowIn('failed', { due: at(SOON), mayExist: true }),

@@ -19,8 +19,8 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/circles.ts',
-        find: "if (wait?.kind === 'dependency' || wait?.kind === 'holder') return wait;",
-        replace: "if (wait?.kind === 'dependency') return wait;",
+        find: "if (wait.kind === 'holder') return true;",
+        replace: '',
       },
     ],
   },
@@ -30,8 +30,8 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/circles.ts',
-        find: "return wait?.kind === 'turn' && !wait.isAway ? wait : undefined;",
-        replace: 'return undefined;',
+        find: "return wait.kind === 'turn' && !wait.isAway;",
+        replace: 'return false;',
       },
     ],
   },
