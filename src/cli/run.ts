@@ -1,0 +1,58 @@
+// The command line: which commands there are. What each does is in a file of its own beside this one.
+import { Command, CommanderError } from 'commander';
+import { addClientCommand } from './client-command.ts';
+import { CommandFailure, EXIT_FAILED } from './command-failure.ts';
+import { addDemoCommand } from './demo-command.ts';
+import { addExplainCommand } from './explain-command.ts';
+import { addOperationCommands } from './operation-commands.ts';
+import { productVersion } from './product-files.ts';
+import { addSchemasCommand } from './schemas-command.ts';
+import { addServeCommand } from './serve-command.ts';
+import { addStatusCommand } from './status-command.ts';
+import { addStoreCommand } from './store-command.ts';
+import { describeSystemError } from './system-error.ts';
+import { addValidateCommand } from './validate-command.ts';
+
+const COMMANDS = [
+  addDemoCommand,
+  addServeCommand,
+  addValidateCommand,
+  addExplainCommand,
+  addSchemasCommand,
+  addStatusCommand,
+  addClientCommand,
+  addOperationCommands,
+  addStoreCommand,
+];
+
+/** Runs the command that the arguments of the process name, and sets the exit code of the process. */
+export async function run(): Promise<void> {
+  const program = new Command('treeline')
+    .description(
+      'A GitOps controller for infrastructure stacks: follows a Git repository, drives every server to done.',
+    )
+    .version(productVersion())
+    .showHelpAfterError('(try --help)')
+    .showSuggestionAfterError()
+    // Their subcommands inherit it, as they inherit the rest of the above.
+    .exitOverride();
+  for (const add of COMMANDS) add(program);
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    process.exitCode = exitCodeOf(error);
+  }
+}
+
+/** 3: could not run. Commands set 1 and 2 themselves, for answers that are no failure of the command. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_FAILED;
+  process.stderr.write(`treeline: ${describe(error)}\n`);
+  return EXIT_FAILED;
+}
+
+/** A stack trace is only for what nobody has foreseen. */
+function describe(error: unknown): string {
+  if (error instanceof CommandFailure) return error.message;
+  return describeSystemError(error) ?? String(error instanceof Error ? error.stack : error);
+}
