@@ -7,23 +7,28 @@ import { TlsFilesError } from '../api/tls/tls-files.ts';
 import { startController } from '../compose.ts';
 import { SettingsError } from '../load-settings.ts';
 import { createLog } from '../log.ts';
+import type { Settings } from '../settings.ts';
+import { lockDirectory } from '../store/lock.ts';
 import { StoreError } from '../store/store-error.ts';
 import { expecting } from './command-failure.ts';
 import { ensureCredentials } from './demo/credentials.ts';
+import { DEMO_FOLDER } from './demo/find-demo.ts';
 import { instructions } from './demo/instructions.ts';
 import { watchUntilDone } from './demo/progress.ts';
-import { ensureSettings } from './demo/settings-file.ts';
+import { ensureSettings, moveTakenPorts, settingsFileIn } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
 import { print } from './output.ts';
 import { runUntilSignalled } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
+
+const RUNS_ALREADY = 'The demo runs here already: use it, or stop it with Ctrl-C; --dir starts another one elsewhere.';
 
 /** Adds the command. Exit code 0: stopped cleanly; 3: could not run. */
 export function addDemoCommand(program: Command): void {
   program
     .command('demo')
     .description('make certificates and a sample repository, and run a controller on them; a second start goes on')
-    .option('--dir <directory>', 'where everything is kept', '.treeline')
+    .option('--dir <directory>', 'where everything is kept', DEMO_FOLDER)
     .addHelpText('after', '\nCtrl-C stops it cleanly. Nothing outside the directory is touched.')
     .action(async ({ dir }: { readonly dir: string }) => {
       await runDemo(fromUserDirectory(dir));
@@ -32,16 +37,32 @@ export function addDemoCommand(program: Command): void {
 
 async function runDemo(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
+  const settings = await settingsOf(folder);
   const repository = join(folder, 'stacks.git');
   const credentials = await ensureCredentials(join(folder, 'pki'), Date.now());
   await ensureRepository(repository, credentials.clients);
-  const settings = await expecting([SettingsError], () => ensureSettings(folder));
   const logFile = join(folder, 'treeline.log');
   const log = createLog(settings.log.level, createWriteStream(logFile));
   const controller = await expecting([StoreError, TlsFilesError], () => startController(settings, { log }));
   const running = runUntilSignalled(controller, log);
-  print('Bringing the stacks up:');
   await Promise.race([running, watchUntilDone(controller, print)]);
-  print(`\n${instructions(controller, { folder, repository, log: logFile, credentials }, fromUserDirectory('.'))}`);
+  const places = { folder, repository, log: logFile, credentials };
+  print(`\n${await instructions(controller, places, fromUserDirectory('.'))}`);
   await running;
+}
+
+/** Returns the settings with ports that are free, and says which ports were not. A demo that runs here keeps its own. */
+async function settingsOf(folder: string): Promise<Settings> {
+  const settings = await expecting([SettingsError], () => ensureSettings(folder));
+  const { directory } = settings.store;
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const lock = await expecting([StoreError], () => lockDirectory(directory, RUNS_ALREADY));
+  await lock.release();
+  const moved = await moveTakenPorts(folder, settings);
+  for (const { listener, from, to } of moved) {
+    print(
+      `Port ${from} is taken by another program: ${listener}.port is ${to} from now on, in ${settingsFileIn(folder)}`,
+    );
+  }
+  return moved.length === 0 ? settings : await expecting([SettingsError], () => ensureSettings(folder));
 }

@@ -4,6 +4,7 @@ import { request } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import { type Command, Option } from 'commander';
 import { CommandFailure } from './command-failure.ts';
+import { findDemo } from './demo/find-demo.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
@@ -17,11 +18,29 @@ export interface ServerOptions {
   readonly ca: string;
 }
 
-/** Adds the options that say which server, and with which certificate; each may come from the environment. */
+/**
+ * Adds the options that say which server, and with which certificate; each may come from the environment. Where nothing is
+ * said at all, the demo of the folder in which the user stands is asked, as its administrator.
+ */
 export function addServerOptions(command: Command): Command {
-  for (const option of serverOptions()) command.addOption(option.makeOptionMandatory());
-  return command;
+  for (const option of serverOptions()) command.addOption(option);
+  return command.hook('preAction', async (_, action) => {
+    const said: Partial<ServerOptions> = action.opts();
+    const missing = SERVER_OPTIONS.filter((name) => said[name] === undefined);
+    if (missing.length === 0) return;
+    const demo = missing.length === SERVER_OPTIONS.length ? await findDemo(fromUserDirectory('.')) : undefined;
+    if (demo === undefined) throw new CommandFailure(missingText(missing));
+    for (const name of SERVER_OPTIONS) action.setOptionValue(name, demo[name]);
+  });
 }
+
+function missingText(missing: readonly (keyof ServerOptions)[]): string {
+  const options = missing.map((name) => `--${name}`).join(', ');
+  const variables = missing.map((name) => `TREELINE_${name.toUpperCase()}`).join(', ');
+  return `say which controller, and who asks: ${options} (or ${variables}); no demo was found in this folder`;
+}
+
+const SERVER_OPTIONS = ['server', 'cert', 'key', 'ca'] as const satisfies readonly (keyof ServerOptions)[];
 
 /** Adds the same options to a command that can also do without a server. */
 export function addOptionalServerOptions(command: Command): Command {
@@ -88,7 +107,8 @@ function addressOf(server: string, path: string): URL {
   if (!URL.canParse(server) || new URL(server).protocol !== 'https:') {
     throw new CommandFailure(`--server has to be an https:// address, not "${server}"`);
   }
-  return new URL(path, server);
+  // The address may have a path of its own, where a proxy passes only what lies below it.
+  return new URL(`${server.replace(/\/+$/, '')}${path}`);
 }
 
 /** Returns the texts of the files. Tried here, as a request throws in the words of the TLS library where one is wrong. */

@@ -44,7 +44,8 @@ export async function ensureCredentials(folder: string, now: number): Promise<De
   return { ca: ca.cert, server, clients: clients as Record<Role, CredentialFiles> };
 }
 
-function filesOf(folder: string, name: string): CredentialFiles {
+/** Returns where a credential of that name is kept. */
+export function filesOf(folder: string, name: string): CredentialFiles {
   return { key: join(folder, `${name}.key`), cert: join(folder, `${name}.crt`) };
 }
 

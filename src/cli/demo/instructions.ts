@@ -1,8 +1,14 @@
-// What the demo tells its user: where everything is, and lines to paste.
-import { relative } from 'node:path';
+// What the demo tells its user: where everything is, and lines to paste. No line is longer than a terminal is wide.
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { promisify } from 'node:util';
 import type { Controller } from '../../compose.ts';
-import { ROLES } from '../../model/names.ts';
 import type { DemoCredentials } from './credentials.ts';
+
+const CLONE = 'my-stacks';
+const STAGING = 'stacks/instances/shop/shop-staging.yaml';
+const GIT_TIMEOUT_MS = 5_000;
 
 export interface DemoPlaces {
   /** Absolute. */
@@ -12,37 +18,83 @@ export interface DemoPlaces {
   readonly credentials: DemoCredentials;
 }
 
-/** Returns the text. Commands in it work from the folder in which the user stands, `from`. */
-export function instructions(controller: Controller, places: DemoPlaces, from: string): string {
-  const path = (target: string): string => quote(shortest(from, target));
+/** Returns the text. Commands in it work from the folder in which the user stands, `from`, also at a later start. */
+export async function instructions(controller: Controller, places: DemoPlaces, from: string): Promise<string> {
   const url = `https://localhost:${controller.api.port}`;
-  const curl = (role: keyof DemoCredentials['clients'], what: string): string => {
-    const { cert, key } = places.credentials.clients[role];
-    const certificates = `--cacert ${path(places.credentials.ca)} --cert ${path(cert)} --key ${path(key)}`;
-    // Some shells take a bare question mark for a file pattern.
-    return `  curl ${certificates} ${what.includes('?') ? `'${url}${what}'` : `${url}${what}`}`;
-  };
-  const [administrator, automation, proxy] = ROLES;
+  const { folder, repository, log } = places;
   return [
     'Treeline is running.',
     `  REST API    ${url} (mutual TLS)`,
     `  health      http://${controller.management.host}:${controller.management.port}/readyz`,
-    `  repository  ${shortest(from, places.repository)}`,
-    `  log         ${shortest(from, places.log)}`,
+    `  repository  ${shortest(from, repository)}`,
+    `  log         ${shortest(from, log)}`,
     '',
-    'Ask it, as each role:',
-    curl(administrator, '/stacks/instances/shop-staging/status'),
-    curl(automation, '/stacks/instances/shop-staging/status/full'),
-    curl(proxy, '/hiera/all?info=true'),
+    'In a second terminal, in this folder, say who asks (an administrator):',
+    ...exports(url, places, from),
     '',
-    'Change something (one server more), and watch it follow:',
-    `  git clone ${path(places.repository)} my-stacks`,
-    `  sed -i 's/web_count: "2"/web_count: "3"/' my-stacks/stacks/instances/shop/shop-staging.yaml`,
-    `  git -C my-stacks commit -am "One web server more" && git -C my-stacks push`,
-    curl(administrator, '/stacks/instances/shop-staging/status/full'),
+    'Ask:',
+    '  ask /stacks/instances/shop-staging/status',
+    "  ask '/hiera/prod-web-4/log_level?info=true'",
+    '  npm run -s treeline -- status',
     '',
-    `my-stacks/README.md explains the files. Ctrl-C stops; the next start goes on from here. To begin anew, remove ${shortest(from, places.folder)}.`,
+    ...(await changes(controller, places, from)),
+    '',
+    `${CLONE}/README.md explains the files.`,
+    'Ctrl-C stops; the next start goes on from here.',
+    `To begin anew, remove ${shortest(from, folder)}.`,
   ].join('\n');
+}
+
+function exports(url: string, { credentials }: DemoPlaces, from: string): readonly string[] {
+  const { cert, key } = credentials.clients.administrator;
+  const path = (target: string): string => quote(shortest(from, target));
+  return [
+    `  export TREELINE_SERVER=${url}`,
+    `  export TREELINE_CA=${path(credentials.ca)}`,
+    `  export TREELINE_CERT=${path(cert)}`,
+    `  export TREELINE_KEY=${path(key)}`,
+    '  ask() { path=$1; shift; curl -s --cacert "$TREELINE_CA" \\',
+    '    --cert "$TREELINE_CERT" --key "$TREELINE_KEY" \\',
+    '    "$TREELINE_SERVER$path" "$@"; echo; }',
+  ];
+}
+
+/** The lines that change something; they begin with a clone, or with the one that is there. */
+async function changes(controller: Controller, { repository }: DemoPlaces, from: string): Promise<readonly string[]> {
+  const isCloned = await isCloneOf(join(from, CLONE), repository);
+  const staging = controller.reader.instances().find(({ name }) => name === 'shop-staging');
+  const count = Number(staging?.parameters.web_count ?? '2');
+  return [
+    'Change something (one web server more), and see it happen:',
+    isCloned ? `  git -C ${CLONE} pull` : `  git clone ${quote(shortest(from, repository))} ${CLONE}`,
+    ...(await identity(from)),
+    `  sed -i 's/web_count: "${count}"/web_count: "${count + 1}"/' \\`,
+    `    ${CLONE}/${STAGING}`,
+    `  git -C ${CLONE} commit -am "One web server more"`,
+    `  git -C ${CLONE} push`,
+    '  ask /stacks/instances/shop-staging/status/full',
+  ];
+}
+
+/** Git refuses to commit for somebody without a name. */
+async function identity(from: string): Promise<readonly string[]> {
+  if ((await ask(from, 'config', 'user.email')) !== undefined) return [];
+  return [`  git -C ${CLONE} config user.name "Your Name"`, `  git -C ${CLONE} config user.email you@example.org`];
+}
+
+async function isCloneOf(folder: string, repository: string): Promise<boolean> {
+  return existsSync(join(folder, '.git')) && (await ask(folder, 'config', 'remote.origin.url')) === repository;
+}
+
+/** Returns what git prints, as the user has set it up; undefined where it ends with a failure. */
+async function ask(folder: string, ...args: readonly string[]): Promise<string | undefined> {
+  try {
+    const { stdout } = await promisify(execFile)('git', ['-C', folder, ...args], { timeout: GIT_TIMEOUT_MS });
+    return stdout.trim();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return undefined;
+    throw error;
+  }
 }
 
 function shortest(from: string, target: string): string {

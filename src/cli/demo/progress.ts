@@ -8,7 +8,10 @@ const LOOK_MS = 200;
 /** The sample needs a few seconds; an estate that a user has filled may need longer, and goes on without being watched. */
 const WATCH_MS_MAX = 60_000;
 
-/** Resolves when every instance is done, or no longer waits for anything but a person, or a minute has passed. */
+/**
+ * Resolves when every instance is done, or no longer waits for anything but a person, or a minute has passed. Prints
+ * nothing where all is up from the beginning.
+ */
 export async function watchUntilDone(controller: Controller, print: (line: string) => void): Promise<void> {
   const told = new Map<string, string>();
   for (let waited = 0; waited < WATCH_MS_MAX; waited += LOOK_MS) {
@@ -23,9 +26,12 @@ export async function watchUntilDone(controller: Controller, print: (line: strin
 /** Prints every status that is new, and returns true where nothing is in progress. */
 function tellAll(reader: Reader, told: Map<string, string>, print: (line: string) => void): boolean {
   const statuses = reader.instances().map(({ name }) => [name, reader.status(name)] as const);
+  const isOver = statuses.every(([, status]) => status !== 'In progress' && status !== 'Marked for delete');
+  if (told.size === 0 && isOver) return true;
+  if (told.size === 0) print('Bringing the stacks up:');
   for (const [name, status] of statuses) {
     if (told.get(name) !== status) print(`  ${name}: ${status}`);
     told.set(name, status);
   }
-  return statuses.every(([, status]) => status !== 'In progress' && status !== 'Marked for delete');
+  return isOver;
 }

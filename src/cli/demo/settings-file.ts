@@ -1,10 +1,14 @@
 // The demo's treeline.yaml: written once, then the user's to change.
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { editYaml } from '../../catalog/edit-yaml.ts';
+import { parseYaml } from '../../catalog/yaml.ts';
 import { loadSettings } from '../../load-settings.ts';
+import { isMap } from '../../model/json.ts';
 import type { Settings } from '../../settings.ts';
+import { CommandFailure } from '../command-failure.ts';
 
 const TEXT = `# The demo's settings, as "treeline serve --config" reads them. Paths are relative to this file.
 id: demo
@@ -24,24 +28,75 @@ execution:
     - { name: demo, provider: simulated, options: { createMs: 400, updateMs: 300, deleteMs: 200 } }
 `;
 
-/** Returns the demo's settings. Ports that are taken are replaced by free ones. */
-export async function ensureSettings(folder: string): Promise<Settings> {
-  const file = join(folder, 'treeline.yaml');
-  if (!existsSync(file)) await writeFile(file, TEXT);
-  const settings = await loadSettings(file);
-  const { api, management } = settings;
-  return {
-    ...settings,
-    api: { ...api, port: await freePort(api) },
-    management: { ...management, port: await freePort(management) },
-  };
+/** A port of the settings that another program has, and the one that stands in the file instead from now on. */
+export interface MovedPort {
+  readonly listener: 'api' | 'management';
+  readonly from: number;
+  readonly to: number;
 }
 
-/** Returns the port where it is free, else 0: any. */
-async function freePort({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
+/** Returns where the demo's settings are. */
+export function settingsFileIn(folder: string): string {
+  return join(folder, 'treeline.yaml');
+}
+
+/** Returns the demo's settings; their file is written where it is missing. Throws SettingsError where it is wrong. */
+export async function ensureSettings(folder: string): Promise<Settings> {
+  const file = settingsFileIn(folder);
+  if (!existsSync(file)) await writeFile(file, TEXT);
+  return await loadSettings(file);
+}
+
+/**
+ * Replaces ports that other programs have by free ones, in the file, so that the next start uses them again. Returns which.
+ * Throws CommandFailure where the file is written in a way that cannot be edited.
+ */
+export async function moveTakenPorts(folder: string, settings: Settings): Promise<readonly MovedPort[]> {
+  const moved: MovedPort[] = [];
+  for (const listener of ['api', 'management'] as const) {
+    const { host, port } = settings[listener];
+    if (await isFree(host, port)) continue;
+    moved.push({ listener, from: port, to: await freePort(host) });
+  }
+  if (moved.length > 0) await writePorts(settingsFileIn(folder), moved);
+  return moved;
+}
+
+async function writePorts(file: string, moved: readonly MovedPort[]): Promise<void> {
+  const text = await readFile(file, 'utf8');
+  const { value } = parseYaml(file, text);
+  const written = isMap(value) ? value : {};
+  const sections = moved.map(({ listener, to }) => {
+    const section = written[listener];
+    return [listener, { ...(isMap(section) ? section : {}), port: to }];
+  });
+  const edited = editYaml(text, { ...written, ...Object.fromEntries(sections) });
+  if (edited.ok) await writeFile(file, edited.text);
+  else
+    throw new CommandFailure(`a port is taken, and ${file} cannot be changed: ${edited.reason}; set the port by hand`);
+}
+
+async function isFree(host: string, port: number): Promise<boolean> {
+  return (await portOf(host, port)) !== undefined;
+}
+
+async function freePort(host: string): Promise<number> {
+  const port = await portOf(host, 0);
+  if (port === undefined) throw new CommandFailure(`no free port was found on ${host}`);
+  return port;
+}
+
+/** Listens for a moment. Returns the port, or undefined where another program has it. */
+async function portOf(host: string, port: number): Promise<number | undefined> {
   const probe = createServer();
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  probe.once('error', () => resolve(false));
-  probe.listen(port, host, () => probe.close(() => resolve(true)));
-  return (await promise) ? port : 0;
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  probe.once('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EADDRINUSE') resolve(undefined);
+    else reject(error);
+  });
+  probe.listen(port, host, () => {
+    const address = probe.address();
+    probe.close(() => resolve(typeof address === 'object' ? address?.port : undefined));
+  });
+  return await promise;
 }

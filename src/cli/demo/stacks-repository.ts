@@ -15,8 +15,9 @@ const DEMO_CLIENTS = 'clients/demo';
 
 /** Makes the repository at `bare` where there is none, and registers the clients' certificates in it. */
 export async function ensureRepository(bare: string, clients: Readonly<Record<Role, CredentialFiles>>): Promise<void> {
-  const isNew = !existsSync(join(bare, 'HEAD'));
-  if (isNew) await git('init', '--quiet', '--bare', '--initial-branch=main', bare);
+  if (!existsSync(join(bare, 'HEAD'))) await git('init', '--quiet', '--bare', '--initial-branch=main', bare);
+  // A first start that was interrupted leaves a repository without a commit.
+  const isNew = (await git('-C', bare, 'branch', '--list', 'main')) === '';
   const work = await mkdtemp(join(tmpdir(), 'treeline-demo-'));
   try {
     await git('clone', '--quiet', bare, work);

@@ -1,0 +1,29 @@
+// Finds the demo of a folder, so that its user can ask it without naming it.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadSettings, SettingsError } from '../../load-settings.ts';
+import type { ServerOptions } from '../server-connection.ts';
+import { filesOf } from './credentials.ts';
+import { settingsFileIn } from './settings-file.ts';
+
+/** The folder in which `treeline demo` keeps everything, unless told otherwise. */
+export const DEMO_FOLDER = '.treeline';
+
+/** Returns how to ask, as its administrator, the demo that was made in `folder`; undefined where there is none. */
+export async function findDemo(folder: string): Promise<ServerOptions | undefined> {
+  const demo = join(folder, DEMO_FOLDER);
+  const { cert, key } = filesOf(join(demo, 'pki'), 'administrator');
+  const ca = filesOf(join(demo, 'pki'), 'ca').cert;
+  const port = existsSync(cert) ? await portOf(settingsFileIn(demo)) : undefined;
+  return port === undefined ? undefined : { server: `https://localhost:${port}`, cert, key, ca };
+}
+
+/** Settings that the user has made wrong are the demo's to report. */
+async function portOf(file: string): Promise<number | undefined> {
+  try {
+    return (await loadSettings(file)).api.port;
+  } catch (error) {
+    if (error instanceof SettingsError) return undefined;
+    throw error;
+  }
+}
