@@ -348,7 +348,7 @@ describe('as people run them', () => {
 
   it('they say what is missing, and have help', async () => {
     const [missing, help] = await Promise.all([treeline(['held']), treeline(['suspend', '--help'])]);
-    expect(missing).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining("'--server <url>'") });
+    expect(missing).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('--server') });
     expect(help).toMatchObject({ code: 0, stderr: '' });
     for (const words of ['suspend [options] [instance]', '--until <time>', '--reason <words>', 'TREELINE_SERVER']) {
       expect(help.stdout).toContain(words);

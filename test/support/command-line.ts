@@ -24,12 +24,9 @@ export const ROOT = new URL('../..', import.meta.url).pathname.replace(/\/$/, ''
  * tests in the environment is not passed on. Rejects where the program cannot be started.
  */
 export function run(file: string, args: readonly string[], { cwd = ROOT, env = {} }: RunOptions = {}): Promise<Ended> {
-  const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(npm_|INIT_CWD|TREELINE_|VITEST|NODE_)/.test(name),
-  );
   const options = {
     cwd,
-    env: { ...Object.fromEntries(inherited), ...env },
+    env: { ...plainEnvironment(), ...env },
     timeout: TIMEOUT_MS,
     maxBuffer: OUTPUT_BYTES_MAX,
   };
@@ -39,6 +36,14 @@ export function run(file: string, args: readonly string[], { cwd = ROOT, env = {
       else resolve({ code: exitCodeOf(error), stdout, stderr });
     });
   });
+}
+
+/** Returns the environment of a person's own shell: without what npm and the tests have added. */
+export function plainEnvironment(): Record<string, string | undefined> {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_|INIT_CWD|TREELINE_|VITEST|NODE_)/.test(name),
+  );
+  return Object.fromEntries(inherited);
 }
 
 function exitCodeOf(error: { readonly code?: unknown } | null): number {

@@ -1,0 +1,70 @@
+// What commands say when the operating system refuses something: one line, what to do, and no stack trace.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { describeSystemError } from '../../src/cli/system-error.ts';
+import { listenOn } from '../../src/listen.ts';
+import { treeline } from '../support/command-line.ts';
+import { createSite } from '../support/site.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const TREE = { 'tree.yaml': 'name: global\ntype: common\n' };
+
+describe('describeSystemError', () => {
+  it.each([
+    ['EADDRINUSE', { address: '127.0.0.1', port: 8443 }, '127.0.0.1:8443 is in use by another program'],
+    ['EADDRNOTAVAIL', { address: '10.1.2.3', port: 8443 }, '10.1.2.3:8443 is no address of this machine'],
+    ['EACCES', { path: '/srv/x' }, '/srv/x cannot be used: permission denied'],
+    ['EACCES', { address: '127.0.0.1', port: 443 }, '127.0.0.1:443 may not be listened on by this user'],
+    ['EROFS', { path: '/srv/x' }, '/srv/x cannot be written: the file system is read-only'],
+    ['ENOENT', { path: '/srv/x' }, '/srv/x is not there'],
+    ['ENOSPC', { path: '/srv/x' }, '/srv/x cannot be written: no space is left'],
+    ['EXDEV', { path: '/srv/x' }, 'as the system said it'],
+  ])('says %s in words', (code, facts, words) => {
+    const error = Object.assign(new Error('as the system said it'), { code, syscall: 'open', ...facts });
+    expect(describeSystemError(error)).toContain(words);
+  });
+
+  it('leaves everything else to its own words', () => {
+    expect(describeSystemError(new Error('ours'))).toBeUndefined();
+    expect(describeSystemError(Object.assign(new Error('ours'), { code: 'conflict' }))).toBeUndefined();
+    expect(describeSystemError('text')).toBeUndefined();
+  });
+});
+
+describe('a command that the system refuses something', () => {
+  it('names the port that is taken', async () => {
+    const holder = createServer();
+    const { port } = await listenOn(holder, { host: '127.0.0.1', port: 0 });
+    const { config } = await createSite(TREE);
+    const settings = readFileSync(config, 'utf8');
+    writeFileSync(
+      config,
+      settings.replace('management: { host: 127.0.0.1, port: 0 }', `management: { port: ${port} }`),
+    );
+    const ended = await treeline(['serve', '--config', config]);
+    holder.close();
+    expect(ended.code).toBe(3);
+    expect(ended.stderr).toBe(
+      `treeline: 127.0.0.1:${port} is in use by another program: stop that one, or set another port\n`,
+    );
+  });
+
+  it('names the folder in which it may not write', async () => {
+    const file = join(temporaryDirectory(), 'file');
+    writeFileSync(file, '');
+    const ended = await treeline(['schemas', file]);
+    expect(ended).toMatchObject({ code: 3, stdout: '' });
+    expect(ended.stderr).toBe(
+      `treeline: ${file}/schemas cannot be used: a part of this path is a file and no folder\n`,
+    );
+  });
+
+  it('names a temporary folder that is not there', async () => {
+    const folder = temporaryDirectory();
+    const ended = await treeline(['demo'], { cwd: folder, env: { TMPDIR: '/no-such-folder' } });
+    expect(ended.code).toBe(3);
+    expect(ended.stderr).toMatch(/^treeline: \/no-such-folder\/\S+ is not there: make its folder first, .*\n$/);
+  });
+});
