@@ -1,13 +1,19 @@
-// Runs the system's git without a shell, in a process group of its own that can be ended as a whole.
+// Runs the system's git without a shell, in a process group of its own that can be ended as a whole. What goes in and
+// what comes out may be streams, so that neither has to fit into memory.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { untilAborted } from './deadline.ts';
+import { gitEnvironment } from './git-environment.ts';
 import { SourceError } from './source.ts';
 
 export interface GitOrder {
   readonly args: readonly string[];
-  /** Added to the environment of this process, from which variables such as GIT_DIR are left out. */
+  /** Added to {@link gitEnvironment}. */
   readonly environment?: Readonly<Record<string, string>>;
-  readonly input?: Uint8Array;
+  /** A stream is read no faster than git takes it. */
+  readonly input?: Uint8Array | AsyncIterable<Uint8Array>;
   /** The repository that it works on, for messages. */
   readonly name: string;
   /** The largest output that is taken, in bytes. */
@@ -22,7 +28,7 @@ export interface GitOrder {
 export class GitFailure extends SourceError {
   /** What it, or a program that it started, wrote to standard error. */
   readonly complaint: string;
-  /** What it printed until then. */
+  /** What it printed until then, or the beginning of it. */
   readonly output: string;
 
   constructor(name: string, ending: number | string | null, complaint: string, output = '') {
@@ -33,57 +39,89 @@ export class GitFailure extends SourceError {
 }
 
 const COMPLAINT_BYTES_MAX = 4096;
+/** Of the output, for a failure. */
+const KEPT_BYTES_MAX = 64 * 1024;
 
 /**
  * Returns what git prints. Throws GitFailure where it fails, SourceError where it cannot be started or prints too much,
  * and the signal's reason as soon as that comes.
  */
 export async function runGit(order: GitOrder): Promise<readonly Uint8Array[]> {
+  return await streamGit(order, async (output) => [await buffer(output)]);
+}
+
+/**
+ * Returns what `work` makes of git's output. The output ends only where git has succeeded: a failure is thrown to whoever
+ * reads it, as {@link runGit} throws it. An error of the input stream ends git and is thrown as it is.
+ */
+export async function streamGit<Value>(
+  order: GitOrder,
+  work: (output: AsyncIterable<Buffer>) => Promise<Value>,
+): Promise<Value> {
   order.signal.throwIfAborted();
-  const environment = { ...cleanEnvironment(), ...order.environment };
+  const environment = { ...gitEnvironment(), ...order.environment };
   const child = spawn('git', order.args, { env: environment, detached: true });
   let isOver = false;
   child.on('close', () => {
     isOver = true;
   });
-  // That git closes its input early is no error here: its exit code and its words tell what happened.
-  child.stdin.on('error', () => child.stdin.destroy());
-  child.stdin.end(order.input);
+  const output = outputOf(child, order);
   try {
-    return await untilAborted(order.signal, () => collectOutput(child, order));
+    return await untilAborted(order.signal, async () => {
+      const [value] = await Promise.all([work(output), feed(child.stdin, order.input)]);
+      return value;
+    });
   } finally {
     if (!isOver) endGroup(child, order.ending ?? 'SIGKILL');
   }
 }
 
-/** Variables such as GIT_DIR, which git sets for hooks, would send it to another repository. */
-function cleanEnvironment(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith('GIT_') || name.startsWith('GIT_CONFIG_') || name === 'GIT_EXEC_PATH',
-  );
-  return { ...Object.fromEntries(kept), LC_ALL: 'C' };
+/** That git closes its input early is no error here: its exit code and its words tell what happened. */
+async function feed(stdin: Writable, input: GitOrder['input'] = new Uint8Array()): Promise<void> {
+  stdin.on('error', () => stdin.destroy());
+  if (input instanceof Uint8Array) {
+    stdin.end(input);
+    return;
+  }
+  const closed = once(stdin, 'close');
+  for await (const chunk of input) {
+    if (stdin.destroyed) return;
+    if (!stdin.write(chunk)) await Promise.race([once(stdin, 'drain'), closed]);
+  }
+  stdin.end();
 }
 
-function collectOutput(
-  child: ChildProcessWithoutNullStreams,
-  { name, answerBytesMax }: GitOrder,
-): Promise<readonly Uint8Array[]> {
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    let complaint = '';
-    child.stdout.on('data', (chunk: Buffer) => {
+function outputOf(child: ChildProcessWithoutNullStreams, { name, answerBytesMax }: GitOrder): AsyncIterable<Buffer> {
+  const kept: Buffer[] = [];
+  let bytes = 0;
+  const success = exitOf(child, name, () => Buffer.concat(kept).toString('utf8'));
+  // Whoever reads the output is told; where nobody reads it any more, nobody has to be.
+  success.catch(() => undefined);
+  async function* read(): AsyncGenerator<Buffer> {
+    for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes <= answerBytesMax) chunks.push(chunk);
-      else reject(new SourceError(`"${name}" sends more than the ${answerBytesMax} bytes that are taken at once`));
-    });
+      if (bytes > answerBytesMax) {
+        throw new SourceError(`"${name}" sends more than the ${answerBytesMax} bytes that are taken at once`);
+      }
+      if (bytes <= KEPT_BYTES_MAX) kept.push(chunk);
+      yield chunk;
+    }
+    await success;
+  }
+  return read();
+}
+
+/** Resolves once git has ended well and everything that it printed was read. */
+function exitOf(child: ChildProcessWithoutNullStreams, name: string, output: () => string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let complaint = '';
     child.stderr.on('data', (chunk: Buffer) => {
       complaint = `${complaint}${chunk}`.slice(0, COMPLAINT_BYTES_MAX);
     });
     child.on('error', (error) => reject(startFailure(name, error)));
     child.on('close', (code, signal) => {
-      if (code === 0) resolve(chunks);
-      else reject(new GitFailure(name, code ?? signal, complaint.trim(), Buffer.concat(chunks).toString('utf8')));
+      if (code === 0) resolve();
+      else reject(new GitFailure(name, code ?? signal, complaint.trim(), output()));
     });
   });
 }

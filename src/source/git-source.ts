@@ -23,11 +23,13 @@ import { createSmartRemote } from './smart-remote.ts';
 import { type SnapshotCounts, SnapshotReader } from './snapshot-reader.ts';
 import { type BlobFilter, type Commit, type Source, SourceError } from './source.ts';
 import { createSshRemote } from './ssh-remote.ts';
-import { verifyChecksums } from './verify-packs.ts';
+import { verifyChecksums } from './verify-checksums.ts';
 
 export interface SourceLimits {
   /** The largest answer of a remote, in bytes: a clone of the whole branch has to fit. */
   readonly answerBytesMax: number;
+  /** How many objects one fetch may bring: those of the whole branch have to fit. */
+  readonly objectsMax: number;
   /** How long one fetch may take, in milliseconds. */
   readonly fetchMs: number;
   /** How long a remote may send nothing at all, in milliseconds. */
@@ -36,6 +38,8 @@ export interface SourceLimits {
   readonly entriesMax: number;
   /** A larger file is listed but not read. */
   readonly blobBytesMax: number;
+  /** Of all the files that one snapshot reads. */
+  readonly snapshotBytesMax: number;
   /** Every fetch adds a pack; beyond this many the local copy is made anew. */
   readonly packsMax: number;
   /** How many commits `isAncestor` looks at. */
@@ -44,10 +48,12 @@ export interface SourceLimits {
 
 export const SOURCE_LIMITS: SourceLimits = {
   answerBytesMax: 1024 * 1024 * 1024,
+  objectsMax: 1_000_000,
   fetchMs: 10 * 60 * 1000,
   silenceMs: 60 * 1000,
   entriesMax: 100_000,
   blobBytesMax: 1024 * 1024,
+  snapshotBytesMax: 64 * 1024 * 1024,
   packsMax: 200,
   commitsMax: 1_000_000,
 };
@@ -154,7 +160,7 @@ class BranchSource implements GitSource {
   }
 
   async #fetch(): Promise<Commit> {
-    const { packsMax, fetchMs } = this.#limits;
+    const { packsMax, fetchMs, objectsMax, answerBytesMax: packBytesMax } = this.#limits;
     const { signal } = this.#closing;
     const deadline = { remote: this.#remote, clock: this.#clock, fetchMs, signal };
     const head = this.#pick(await withDeadline(deadline, (ended) => this.#remote.branches(ended)));
@@ -166,6 +172,8 @@ class BranchSource implements GitSource {
       branch: this.#branch,
       anew,
       packsMax,
+      objectsMax,
+      packBytesMax,
     });
     this.#state = 'sound';
     this.#log?.info({ repository: this.#remote.name, branch: this.#branch, commit, anew }, 'fetched');
@@ -217,16 +225,17 @@ class BranchSource implements GitSource {
 
 function openRemote(
   { url, access = NO_ACCESS }: GitSourceOptions,
-  { answerBytesMax, silenceMs }: SourceLimits,
+  { answerBytesMax, objectsMax, silenceMs }: SourceLimits,
 ): Remote {
   const place = parseRepositoryUrl(url);
+  const limits = { packBytesMax: answerBytesMax, objectsMax };
   switch (place.kind) {
     case 'local':
-      return createSmartRemote(createLocalTransport({ path: place.path, answerBytesMax }));
+      return createSmartRemote(createLocalTransport({ path: place.path, answerBytesMax }), limits);
     case 'http':
-      return createSmartRemote(createHttpTransport({ url: place.url, access, answerBytesMax, silenceMs }));
+      return createSmartRemote(createHttpTransport({ url: place.url, access, answerBytesMax, silenceMs }), limits);
     case 'ssh':
-      return createSshRemote({ url: place.url, answerBytesMax, silenceMs });
+      return createSshRemote({ url: place.url, ...limits, silenceMs });
   }
 }
 

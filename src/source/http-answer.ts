@@ -1,8 +1,13 @@
 // Whether an HTTP answer is Git's, and what the operator can do where it is not.
 import type { RepositoryAccess } from '../settings.ts';
 import { placesOf } from './http-access.ts';
-import type { HttpAnswer } from './http-exchange.ts';
+import type { HttpHead } from './http-exchange.ts';
 import { SourceError } from './source.ts';
+
+export interface HttpAnswer extends HttpHead {
+  /** All of it, or the beginning where it is no advertisement. */
+  readonly body: readonly Buffer[];
+}
 
 export interface ExpectedAnswer {
   /** The repository's URL as messages show it. */
@@ -16,7 +21,8 @@ const FLUSH = '0000';
 const DUMB_LINE = /^[0-9a-f]{40}\t/;
 /** Git's own way to refuse in an answer that succeeds as far as HTTP goes. */
 const REFUSAL = /^(?:00[0-9a-f]{2}# service=git-[a-z]+-pack\n0000)?[0-9a-f]{4}ERR ([^\n]*)/;
-const BEGINNING_BYTES = 1024;
+/** So much of a body tells whether it is Git's. */
+export const BEGINNING_BYTES = 1024;
 const ADVERTISEMENT = /-advertisement$/;
 const PUSHING = /-receive-pack-/;
 

@@ -24,21 +24,25 @@ export interface HttpOrder {
   readonly sending?: (() => void) | undefined;
 }
 
-export interface HttpAnswer {
+export interface HttpHead {
   readonly status: number;
   readonly statusMessage: string;
   readonly headers: IncomingHttpHeaders;
-  /** Empty where the status is not 200: nobody needs it then. */
-  readonly body: readonly Buffer[];
 }
+
+/** What is made of an answer, whose body comes piece by piece. The body is empty where the status is not 200. */
+export type AnswerReader<Value> = (head: HttpHead, body: AsyncIterable<Buffer>) => Promise<Value>;
 
 interface Connection {
   readonly agent: http.Agent;
   close(): void;
 }
 
-/** Returns the answer. Throws Node's own error where the connection fails, SourceError at a limit, the signal's reason. */
-export async function exchange(order: HttpOrder): Promise<HttpAnswer> {
+/**
+ * Returns what `read` makes of the answer. Throws Node's own error where the connection fails, SourceError at a limit, the
+ * signal's reason; to whoever reads the body, too.
+ */
+export async function exchange<Value>(order: HttpOrder, read: AnswerReader<Value>): Promise<Value> {
   const { target, silenceMs, signal } = order;
   const silent = new AbortController();
   const silence = setTimeout(
@@ -48,33 +52,36 @@ export async function exchange(order: HttpOrder): Promise<HttpAnswer> {
   );
   const connection = openConnection(order);
   try {
-    return await untilAborted(AbortSignal.any([signal, silent.signal]), () =>
-      transfer(order, connection.agent, () => silence.refresh()),
-    );
+    return await untilAborted(AbortSignal.any([signal, silent.signal]), async () => {
+      const incoming = await send(order, connection.agent);
+      silence.refresh();
+      const { statusCode: status = 0, statusMessage = '', headers } = incoming;
+      return await read({ status, statusMessage, headers }, bodyOf(incoming, order, silence));
+    });
   } finally {
     clearTimeout(silence);
     connection.close();
   }
 }
 
-async function transfer(order: HttpOrder, agent: http.Agent, heard: () => void): Promise<HttpAnswer> {
-  const incoming = await send(order, agent);
-  heard();
-  const { statusCode: status = 0, statusMessage = '', headers } = incoming;
-  const body: Buffer[] = [];
-  if (status !== 200) return { status, statusMessage, headers, body };
+async function* bodyOf(
+  incoming: IncomingMessage,
+  { target, answerBytesMax }: HttpOrder,
+  silence: NodeJS.Timeout,
+): AsyncGenerator<Buffer> {
   let bytes = 0;
-  for await (const chunk of incoming) {
-    heard();
-    bytes += chunk.length;
-    if (bytes > order.answerBytesMax) {
-      throw new SourceError(
-        `"${order.target.host}" sends more than the ${order.answerBytesMax} bytes that are taken at once`,
-      );
+  if (incoming.statusCode === 200) {
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > answerBytesMax) {
+        throw new SourceError(`"${target.host}" sends more than the ${answerBytesMax} bytes that are taken at once`);
+      }
+      yield chunk;
+      silence.refresh();
     }
-    body.push(chunk);
   }
-  return { status, statusMessage, headers, body };
+  // What is done with it now may take longer than the server may be silent.
+  clearTimeout(silence);
 }
 
 function send({ target, method, headers, body, sending }: HttpOrder, agent: http.Agent): Promise<IncomingMessage> {

@@ -1,10 +1,11 @@
 // Git's smart protocol over HTTP and HTTPS. Speaks to one origin only: a redirect to another is refused, and credentials
 // go nowhere else.
+import { buffer } from 'node:stream/consumers';
 import type { RepositoryAccess } from '../settings.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { checkEncryption, readHttpSecrets } from './http-access.ts';
-import { checkAnswer } from './http-answer.ts';
-import { exchange, type HttpAnswer } from './http-exchange.ts';
+import { BEGINNING_BYTES, checkAnswer } from './http-answer.ts';
+import { type AnswerReader, exchange, type HttpHead } from './http-exchange.ts';
 import type { Transport, TransportRequest } from './remote.ts';
 import { SourceError } from './source.ts';
 
@@ -31,46 +32,83 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
   /** Where the requests of one conversation go: the first, a GET, may be redirected within the origin. */
   let base = url;
 
-  async function ask({ method, headers, body, signal, sending }: TransportRequest, target: URL): Promise<HttpAnswer> {
+  async function ask<Value>(
+    { method, headers, body, signal, sending }: TransportRequest,
+    target: URL,
+    read: AnswerReader<Value>,
+  ): Promise<Value> {
     const { authorization, ca } = await readHttpSecrets(access);
     const own = { 'user-agent': USER_AGENT, 'accept-encoding': 'identity' };
     const secret = authorization === undefined ? {} : { authorization };
     const sent = { ...headers, ...own, ...secret };
     const order = { ...options, target, method, headers: sent, body, ca, signal, sending };
     try {
-      return await exchange(order);
+      return await exchange(order, read);
     } catch (error) {
       signal.throwIfAborted();
       throw connectionFailure(error, { name: url, caFile: access.caFile });
     }
   }
 
+  /** Asks, and asks elsewhere as often as the server says so. */
+  async function follow<Value>(request: TransportRequest, read: AnswerReader<Value>): Promise<Value> {
+    const path = request.url.slice(url.length);
+    if (request.method === 'GET') base = url;
+    for (let hops = 0; hops <= REDIRECTS_MAX; hops++) {
+      const answer = await ask(request, new URL(`${base}${path}`), async (head, body) =>
+        REDIRECTS.has(head.status) ? { to: head } : { value: await read(head, body) },
+      );
+      if (answer.to === undefined) return answer.value;
+      if (request.method !== 'GET')
+        throw new SourceError(`"${url}" redirects in the middle of a fetch: check repository.url`);
+      base = redirected(answer.to, { url, base, path });
+    }
+    throw new SourceError(`"${url}" redirects more than ${REDIRECTS_MAX} times: check repository.url`);
+  }
+
   return {
     url,
     name: url,
     async request(request) {
-      const path = request.url.slice(url.length);
-      if (request.method === 'GET') base = url;
-      for (let hops = 0; hops <= REDIRECTS_MAX; hops++) {
-        const answer = await ask(request, new URL(`${base}${path}`));
-        if (!REDIRECTS.has(answer.status)) {
-          const contentType = contentTypeOf(path);
-          checkAnswer(answer, { name: url, access, contentType });
-          const { status: statusCode, statusMessage, body } = answer;
-          return { statusCode, statusMessage, headers: { 'content-type': contentType }, body };
-        }
-        if (request.method !== 'GET')
-          throw new SourceError(`"${url}" redirects in the middle of a fetch: check repository.url`);
-        base = redirected(answer, { url, base, path });
-      }
-      throw new SourceError(`"${url}" redirects more than ${REDIRECTS_MAX} times: check repository.url`);
+      const contentType = contentTypeOf(request.url.slice(url.length));
+      return await follow(request, async (head, body) => {
+        const answer = { ...head, body: [await buffer(body)] };
+        checkAnswer(answer, { name: url, access, contentType });
+        const { status: statusCode, statusMessage } = head;
+        return { statusCode, statusMessage, headers: { 'content-type': contentType }, body: answer.body };
+      });
+    },
+    async stream(request, work) {
+      const contentType = contentTypeOf(request.url.slice(url.length));
+      return await follow(request, async (head, body) => {
+        const rest = body[Symbol.asyncIterator]();
+        const beginning = await readBeginning(rest);
+        checkAnswer({ ...head, body: beginning }, { name: url, access, contentType });
+        return await work(joined(beginning, rest));
+      });
     },
   };
 }
 
+async function readBeginning(body: AsyncIterator<Buffer>): Promise<readonly Buffer[]> {
+  const chunks: Buffer[] = [];
+  for (let bytes = 0; bytes < BEGINNING_BYTES; ) {
+    const next = await body.next();
+    if (next.done === true) break;
+    chunks.push(next.value);
+    bytes += next.value.length;
+  }
+  return chunks;
+}
+
+async function* joined(beginning: readonly Buffer[], rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield* beginning;
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+}
+
 /** Returns where the repository is instead. Throws SourceError where that is another origin, or no repository. */
 function redirected(
-  { headers: { location = '' } }: HttpAnswer,
+  { headers: { location = '' } }: HttpHead,
   { url, base, path }: { readonly url: string; readonly base: string; readonly path: string },
 ): string {
   const from = new URL(base);

@@ -2,8 +2,8 @@
 // `git receive-pack`, so that git itself does the locking, runs hooks, follows alternates and linked work trees, and
 // decides what may be read and written.
 import { findGitDirectory } from './git-directory.ts';
-import { runGit } from './git-process.ts';
-import type { Transport, TransportAnswer, TransportRequest } from './remote.ts';
+import { type GitOrder, runGit, streamGit } from './git-process.ts';
+import type { Transport, TransportRequest } from './remote.ts';
 import { SourceError } from './source.ts';
 
 export interface LocalTransportOptions {
@@ -15,6 +15,7 @@ export interface LocalTransportOptions {
 
 /** A name that nobody can register: nothing is ever sent to it. */
 const ADDRESS = 'http://local.invalid/repository';
+const NOTHING = new Uint8Array();
 /** Each by its program, with the two packet lines that smart HTTP puts before an advertisement and git's command leaves out. */
 const SERVICES: ReadonlyMap<string, Buffer> = new Map([
   ['upload-pack', Buffer.from('001e# service=git-upload-pack\n0000')],
@@ -27,36 +28,48 @@ export function createLocalTransport(options: LocalTransportOptions): Transport 
     url: ADDRESS,
     name: options.path,
     async request(request) {
-      for (const [service, advertisementHead] of SERVICES) {
-        if (request.url === `${ADDRESS}/info/refs?service=git-${service}`) {
-          const answer = await runService(options, [service, '--stateless-rpc', '--advertise-refs'], request);
-          return success(`${service}-advertisement`, [advertisementHead, ...answer]);
-        }
-        if (request.url === `${ADDRESS}/git-${service}`) {
-          return success(`${service}-result`, await runService(options, [service, '--stateless-rpc'], request));
-        }
-      }
-      throw new SourceError(`a local repository has no answer to ${request.url}`);
+      const { kind, head, command } = serviceFor(request);
+      const answer = await runGit(await orderOf(options, command, request));
+      const headers = { 'content-type': `application/x-git-${kind}` };
+      return { statusCode: 200, statusMessage: 'OK', headers, body: [head, ...answer] };
+    },
+    async stream(request, work) {
+      return await streamGit(await orderOf(options, serviceFor(request).command, request), work);
     },
   };
 }
 
-function success(kind: string, body: readonly Uint8Array[]): TransportAnswer {
-  const headers = { 'content-type': `application/x-git-${kind}` };
-  return { statusCode: 200, statusMessage: 'OK', headers, body };
+interface Service {
+  readonly kind: string;
+  /** What comes before git's own answer. */
+  readonly head: Uint8Array;
+  readonly command: readonly string[];
 }
 
-async function runService(
+function serviceFor({ url }: TransportRequest): Service {
+  for (const [service, advertisementHead] of SERVICES) {
+    if (url === `${ADDRESS}/info/refs?service=git-${service}`) {
+      const command = [service, '--stateless-rpc', '--advertise-refs'];
+      return { kind: `${service}-advertisement`, head: advertisementHead, command };
+    }
+    if (url === `${ADDRESS}/git-${service}`) {
+      return { kind: `${service}-result`, head: NOTHING, command: [service, '--stateless-rpc'] };
+    }
+  }
+  throw new SourceError(`a local repository has no answer to ${url}`);
+}
+
+async function orderOf(
   { path, answerBytesMax }: LocalTransportOptions,
   command: readonly string[],
   { body, signal, sending }: TransportRequest,
-): Promise<readonly Uint8Array[]> {
+): Promise<GitOrder> {
   const { gitDirectory, commonDirectory } = await findGitDirectory(path);
   // That the operator named this repository is the consent that git asks for where its files belong to somebody else.
   const trusted = new Set([path, gitDirectory, commonDirectory]);
   const consent = [...trusted].flatMap((each) => ['-c', `safe.directory=${each}`]);
   sending?.();
-  return await runGit({
+  return {
     args: [...consent, ...command, path],
     input: body,
     name: path,
@@ -64,5 +77,5 @@ async function runService(
     signal,
     // Killed, it would leave locks in a repository that is not ours.
     ending: 'SIGTERM',
-  });
+  };
 }

@@ -11,11 +11,20 @@ import {
   parseTree,
   type TreeEntry,
 } from './git-object.ts';
-import { Pack } from './pack.ts';
+import { ObjectTooLargeError, Pack } from './pack.ts';
 import { SourceError } from './source.ts';
+
+/** Somebody committed what nobody can read in time. Fetched anew, it would be the same. */
+export class LargeObjectError extends SourceError {}
 
 /** The local copy lacks something or holds something wrong. It is thrown away and fetched anew at the next fetch. */
 export class DamagedCopyError extends SourceError {}
+
+/**
+ * No larger object is inflated: more than any commit, any directory of `entriesMax` files, and any file that is read.
+ * Inflating it takes a tenth of a second, in which nobody is answered.
+ */
+const OBJECT_BYTES_MAX = 32 * 1024 * 1024;
 
 export class ObjectStore {
   readonly packs: readonly Pack[];
@@ -23,6 +32,16 @@ export class ObjectStore {
   /** The caller closes the packs; see {@link withObjects}. */
   constructor(packs: readonly Pack[]) {
     this.packs = packs;
+  }
+
+  /** How many objects there are; one in several packs counts in each. */
+  get count(): number {
+    return this.packs.reduce((sum, { index }) => sum + index.count, 0);
+  }
+
+  /** The size of all packs, their indexes left out. */
+  get bytes(): number {
+    return this.packs.reduce((sum, pack) => sum + pack.bytes, 0);
   }
 
   has(oid: string): boolean {
@@ -34,10 +53,13 @@ export class ObjectStore {
     return this.#lookAt(oid, (pack, offset) => pack.sizeAt(offset));
   }
 
-  /** Returns an object of the expected type. Throws DamagedCopyError where it is not there, or is not what its id says. */
+  /**
+   * Returns an object of the expected type. Throws DamagedCopyError where it is not there, or is not what its id says;
+   * LargeObjectError where it is too large to be read.
+   */
   read(oid: string, type?: ObjectType): GitObject {
     return this.#lookAt(oid, (pack, offset) => {
-      const object = pack.objectAt(offset);
+      const object = pack.objectAt(offset, OBJECT_BYTES_MAX);
       if (oidOf(object) !== oid) throw new Error('its content does not hash to its id');
       if (type !== undefined && object.type !== type) throw new Error(`it is a ${object.type} where a ${type} belongs`);
       return object;
@@ -117,6 +139,9 @@ function asDamage<Value>(oid: string, work: () => Value): Value {
     return work();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
+    if (error instanceof ObjectTooLargeError) {
+      throw new LargeObjectError(`object ${oid} is too large to be read: ${reason}`, { cause: error });
+    }
     throw new DamagedCopyError(
       `the local copy of the repository is damaged at object ${oid}: ${reason}; it is fetched anew at the next look`,
       { cause: error },

@@ -61,15 +61,6 @@ export class PackIndex {
     return offsets[low] ?? packEnd;
   }
 
-  /** Lists the ids of all objects in the order in which they stand in the pack. */
-  oids(): readonly string[] {
-    const places = Array.from({ length: this.count }, (_, place) => ({ place, offset: this.#offsetAt(place) }));
-    places.sort((a, b) => a.offset - b.offset);
-    return places.map(({ place }) =>
-      this.#bytes.toString('hex', OIDS_AT + place * OID_BYTES, OIDS_AT + (place + 1) * OID_BYTES),
-    );
-  }
-
   #offsetAt(place: number): number {
     const offset = this.#bytes.readUInt32BE(this.#offsetsAt + place * 4);
     // The highest bit would point into a table for packs that Treeline's own limits never let in.

@@ -1,6 +1,7 @@
 // A limit to what another program writes: git itself has none for packs that it fetches.
-import { readdir, stat } from 'node:fs/promises';
+import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PACK_HEADER_BYTES, type PackLimits, refuseTooMany } from './index-pack.ts';
 import { SourceError } from './source.ts';
 
 export interface SizeWatch {
@@ -10,8 +11,7 @@ export interface SizeWatch {
   stop(): Promise<void>;
 }
 
-export interface SizeLimit {
-  readonly bytesMax: number;
+export interface SizeLimit extends PackLimits {
   /** The remote's, for messages. */
   readonly name: string;
 }
@@ -19,11 +19,14 @@ export interface SizeLimit {
 const LOOK_MS = 500;
 
 /** Watches the packs of a bare repository, finished or not, until it is stopped. */
-export function watchPackSize(gitDirectory: string, { bytesMax, name }: SizeLimit): SizeWatch {
+export function watchPackSize(gitDirectory: string, limit: SizeLimit): SizeWatch {
   const large = new AbortController();
   const look = async (): Promise<void> => {
-    if ((await packBytes(gitDirectory)) <= bytesMax) return;
-    large.abort(new SourceError(`"${name}" sends more than the ${bytesMax} bytes that are taken at once`));
+    try {
+      await refuseLargePacks(gitDirectory, limit);
+    } catch (error) {
+      large.abort(error);
+    }
   };
   const timer = setInterval(look, LOOK_MS);
   timer.unref();
@@ -36,17 +39,38 @@ export function watchPackSize(gitDirectory: string, { bytesMax, name }: SizeLimi
   };
 }
 
-/** Files that come and go while they are counted count as nothing. */
-async function packBytes(gitDirectory: string): Promise<number> {
+async function refuseLargePacks(gitDirectory: string, { packBytesMax, objectsMax, name }: SizeLimit): Promise<void> {
   const folder = join(gitDirectory, 'objects', 'pack');
-  const names = await readdir(folder).catch(() => []);
-  const sizes = await Promise.all(
-    names.map((file) =>
-      stat(join(folder, file)).then(
-        ({ size }) => size,
-        () => 0,
-      ),
-    ),
-  );
-  return sizes.reduce((sum, size) => sum + size, 0);
+  let bytes = 0;
+  for (const file of await readdir(folder)) {
+    const pack = await lookAt(join(folder, file));
+    bytes += pack.bytes;
+    if (pack.header.length === PACK_HEADER_BYTES) refuseTooMany(pack.header, { name, objectsMax });
+  }
+  if (bytes <= packBytesMax) return;
+  throw new SourceError(`"${name}" sends more than the ${packBytesMax} bytes that are taken at once`);
+}
+
+interface WrittenFile {
+  readonly bytes: number;
+  /** Shorter where the file is. */
+  readonly header: Buffer;
+}
+
+/** Files that come and go while they are looked at count as nothing. */
+async function lookAt(path: string): Promise<WrittenFile> {
+  try {
+    const file = await open(path);
+    try {
+      const { size } = await file.stat();
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(PACK_HEADER_BYTES), 0, PACK_HEADER_BYTES, 0);
+      return { bytes: size, header: buffer.subarray(0, bytesRead) };
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+      return { bytes: 0, header: Buffer.alloc(0) };
+    throw error;
+  }
 }

@@ -1,7 +1,7 @@
-// One pack of the local copy: finds objects by id and inflates them. Keeps the index in memory and reads the pack piece
-// by piece. Does not check that an object hashes to its id; see object-store.ts.
+// One pack of the local copy: finds objects by id and inflates them, up to a size. Keeps the index in memory and reads the
+// pack piece by piece. Does not check that an object hashes to its id; see object-store.ts.
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
-import { inflateSync } from 'node:zlib';
+import { constants, inflateSync } from 'node:zlib';
 import { applyDelta, sizeAfterDelta } from './delta.ts';
 import type { GitObject, ObjectType } from './git-object.ts';
 import { PackIndex } from './pack-index.ts';
@@ -15,8 +15,11 @@ const TYPES: ReadonlyMap<number, ObjectType> = new Map([
 ]);
 const OFFSET_DELTA = 6;
 const OID_DELTA = 7;
-const HEADER_BYTES = 12;
 const CHECKSUM_BYTES = 20;
+/** Type and size, and where a delta's base stands: two numbers of ten bytes, or one and an id. */
+const ENTRY_HEADER_BYTES = 32;
+/** In so many deflated bytes of a delta stands the size of what it makes. */
+const DELTA_HEADER_BYTES = 1024;
 /** Git itself makes no longer chains than 4095. */
 const CHAIN_MAX = 5000;
 /** Objects that others build on are kept up to this many bytes, so that a chain is not inflated again for each link. */
@@ -25,6 +28,11 @@ const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 /** zlib's least, and what is set aside at once however large a damaged header says the object is. */
 const CHUNK_BYTES_MIN = 64;
 const CHUNK_BYTES_MAX = 1024 * 1024;
+/** What does not compress becomes longer by at most so much, for objects that are read at all. */
+const DEFLATED_BYTES_MORE = 64 * 1024;
+
+/** An object would take more time and memory than anything that is read here needs. */
+export class ObjectTooLargeError extends Error {}
 
 interface PackEntry {
   readonly type: ObjectType | 'delta';
@@ -32,7 +40,9 @@ interface PackEntry {
   readonly size: number;
   /** Where the object stands that a delta builds on; 0 for a whole object. */
   readonly base: number;
-  readonly deflated: Buffer;
+  /** Where the deflated bytes begin and end. */
+  readonly start: number;
+  readonly end: number;
 }
 
 export class Pack {
@@ -51,33 +61,37 @@ export class Pack {
     this.#end = fstatSync(this.#file).size - CHECKSUM_BYTES;
   }
 
-  /** Returns the number of objects that the pack itself says it holds. Throws where it is no pack of version 2. */
-  countInHeader(): number {
-    const header = this.#bytesAt(0, HEADER_BYTES);
-    if (header.toString('latin1', 0, 4) !== 'PACK' || header.readUInt32BE(4) !== 2) throw new Error('no pack');
-    return header.readUInt32BE(8);
+  get bytes(): number {
+    return this.#end + CHECKSUM_BYTES;
   }
 
   /** Returns the size in bytes of the object that begins at `offset`, without making the object. */
   sizeAt(offset: number): number {
     const entry = this.#entryAt(offset);
-    return entry.type === 'delta' ? sizeAfterDelta(inflate(entry)) : entry.size;
+    if (entry.type !== 'delta') return entry.size;
+    const beginning = this.#bytesAt(entry.start, Math.min(entry.end - entry.start, DELTA_HEADER_BYTES));
+    return sizeAfterDelta(inflateSync(beginning, { finishFlush: constants.Z_SYNC_FLUSH }));
   }
 
-  /** Returns the object that begins at `offset`. Throws where the pack is damaged there. */
-  objectAt(offset: number): GitObject {
+  /**
+   * Returns the object that begins at `offset`. Throws ObjectTooLargeError where it, or anything that it is made of, has
+   * more than `bytesMax` bytes; another error where the pack is damaged there.
+   */
+  objectAt(offset: number, bytesMax: number): GitObject {
     const chain: { readonly offset: number; readonly delta: Buffer }[] = [];
     let at = offset;
     let object = this.#kept.get(at);
     while (object === undefined) {
       const entry = this.#entryAt(at);
+      const bytes = this.#inflate(entry, bytesMax);
       if (entry.type === 'delta') {
         if (chain.length >= CHAIN_MAX) throw new Error(`a chain of more than ${CHAIN_MAX} deltas`);
-        chain.push({ offset: at, delta: inflate(entry) });
+        refuseLarge(sizeAfterDelta(bytes), bytesMax);
+        chain.push({ offset: at, delta: bytes });
         at = entry.base;
         object = this.#kept.get(at);
       } else {
-        object = { type: entry.type, bytes: inflate(entry) };
+        object = { type: entry.type, bytes };
       }
     }
     for (const link of chain.reverse()) {
@@ -93,7 +107,8 @@ export class Pack {
   }
 
   #entryAt(offset: number): PackEntry {
-    const bytes = this.#bytesAt(offset, this.index.endOf(offset, this.#end) - offset);
+    const end = this.index.endOf(offset, this.#end);
+    const bytes = this.#bytesAt(offset, Math.min(end - offset, ENTRY_HEADER_BYTES));
     let at = 0;
     let byte = bytes.readUInt8(at++);
     const kind = (byte >> 4) & 7;
@@ -104,16 +119,26 @@ export class Pack {
     }
     if (kind === OFFSET_DELTA) {
       const { distance, next } = readDistance(bytes, at);
-      return { type: 'delta', size, base: offset - distance, deflated: bytes.subarray(next) };
+      return { type: 'delta', size, base: offset - distance, start: offset + next, end };
     }
     if (kind === OID_DELTA) {
-      const base = this.index.offsetOf(bytes.toString('hex', at, at + CHECKSUM_BYTES));
+      const next = at + CHECKSUM_BYTES;
+      const base = this.index.offsetOf(bytes.toString('hex', at, next));
       if (base === undefined) throw new Error('a delta builds on an object of another pack');
-      return { type: 'delta', size, base, deflated: bytes.subarray(at + CHECKSUM_BYTES) };
+      return { type: 'delta', size, base, start: offset + next, end };
     }
     const type = TYPES.get(kind);
     if (type === undefined) throw new Error(`an object of the unknown type ${kind}`);
-    return { type, size, base: 0, deflated: bytes.subarray(at) };
+    return { type, size, base: 0, start: offset + at, end };
+  }
+
+  #inflate({ size, start, end }: PackEntry, bytesMax: number): Buffer {
+    refuseLarge(Math.max(size, end - start - DEFLATED_BYTES_MORE), bytesMax);
+    // One byte more than needed, so that one chunk takes a small object whole; the default is 16 KiB for each of them.
+    const chunkSize = Math.min(Math.max(size + 1, CHUNK_BYTES_MIN), CHUNK_BYTES_MAX);
+    const bytes = inflateSync(this.#bytesAt(start, end - start), { maxOutputLength: size + 1, chunkSize });
+    if (bytes.length !== size) throw new Error('an object has another size than its header says');
+    return bytes;
   }
 
   #bytesAt(offset: number, length: number): Buffer {
@@ -147,10 +172,6 @@ function readDistance(bytes: Buffer, start: number): { readonly distance: number
   return { distance, next };
 }
 
-function inflate({ deflated, size }: PackEntry): Buffer {
-  // One byte more than needed, so that one chunk takes a small object whole; the default is 16 KiB for each of them.
-  const chunkSize = Math.min(Math.max(size + 1, CHUNK_BYTES_MIN), CHUNK_BYTES_MAX);
-  const bytes = inflateSync(deflated, { maxOutputLength: size + 1, chunkSize });
-  if (bytes.length !== size) throw new Error('an object has another size than its header says');
-  return bytes;
+function refuseLarge(bytes: number, bytesMax: number): void {
+  if (bytes > bytesMax) throw new ObjectTooLargeError(`an object of ${bytes} bytes, and ${bytesMax} are read at most`);
 }

@@ -13,23 +13,45 @@ export function packetLine(text: string): Buffer {
   return Buffer.concat([Buffer.from(length), bytes]);
 }
 
+/** Takes packets apart that come in pieces of any size. */
+export class PacketReader {
+  /** What came of a packet that is not whole yet. */
+  #rest: Buffer = Buffer.alloc(0);
+
+  /** True where the last packet is whole. */
+  get isAtEnd(): boolean {
+    return this.#rest.length === 0;
+  }
+
+  /** Returns the contents of the packets that are whole by now, null for a flush. Throws where it is something else. */
+  push(bytes: Uint8Array): readonly (Buffer | null)[] {
+    const all = this.isAtEnd
+      ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+      : Buffer.concat([this.#rest, bytes]);
+    const packets: (Buffer | null)[] = [];
+    let at = 0;
+    while (at < all.length) {
+      const digits = all.toString('latin1', at, at + LENGTH_DIGITS);
+      if (!/^[0-9a-f]{1,4}$/.test(digits)) throw new Error('it is not written in packets');
+      if (digits.length < LENGTH_DIGITS) break;
+      const length = Number.parseInt(digits, 16);
+      if (length !== 0 && (length < LENGTH_DIGITS || length > PACKET_BYTES_MAX)) {
+        throw new Error('it is not written in packets');
+      }
+      if (at + length > all.length) break;
+      packets.push(length === 0 ? null : all.subarray(at + LENGTH_DIGITS, at + length));
+      at += length === 0 ? LENGTH_DIGITS : length;
+    }
+    this.#rest = all.subarray(at);
+    return packets;
+  }
+}
+
 /** Returns the packets' contents, null for a flush. Throws where they are cut off, or it is something else. */
 export function readPackets(bytes: Buffer): readonly (Buffer | null)[] {
-  const packets: (Buffer | null)[] = [];
-  let at = 0;
-  while (at < bytes.length) {
-    const digits = bytes.toString('latin1', at, at + LENGTH_DIGITS);
-    const length = /^[0-9a-f]{4}$/.test(digits) ? Number.parseInt(digits, 16) : -1;
-    if (length === 0) {
-      packets.push(null);
-      at += LENGTH_DIGITS;
-      continue;
-    }
-    if (length < LENGTH_DIGITS || length > PACKET_BYTES_MAX) throw new Error('it is not written in packets');
-    if (at + length > bytes.length) throw new Error('it is cut off');
-    packets.push(bytes.subarray(at + LENGTH_DIGITS, at + length));
-    at += length;
-  }
+  const reader = new PacketReader();
+  const packets = reader.push(bytes);
+  if (!reader.isAtEnd) throw new Error('it is cut off');
   return packets;
 }
 

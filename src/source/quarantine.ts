@@ -1,28 +1,27 @@
-// Fetches into a repository apart, verifies what came, and only then lets it join the local copy: whatever a remote, the
-// network or a disk does, the copy stays as it was or becomes right.
+// Fetches into a repository apart, where git verifies what comes, and only then lets it join the local copy: whatever a
+// remote, the network or a disk does, the copy stays as it was or becomes right.
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Lender } from './bare-repository.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
+import { notWhole, type PackLimits } from './index-pack.ts';
 import { copyIn, extendCopy, readFollowed, replaceCopy } from './local-copy.ts';
-import { DamagedCopyError, ObjectStore, packBases, withObjects } from './object-store.ts';
-import type { Have, Remote } from './remote.ts';
-import { SourceError } from './source.ts';
-import { verifyChecksums, verifyObjects } from './verify-packs.ts';
+import { DamagedCopyError, packBases, withObjects } from './object-store.ts';
+import type { Remote } from './remote.ts';
 
-export interface QuarantinedFetch extends Deadline {
+export interface QuarantinedFetch extends Deadline, PackLimits {
   /** The folder of the local copy. */
   readonly folder: string;
   readonly remote: Remote;
   readonly branch: string;
   /** Fetch everything, and replace the copy that is there. */
   readonly anew: boolean;
-  /** A copy of more packs is replaced. */
+  /** A copy of more packs is replaced, and so is one of more objects or bytes than one fetch may bring. */
   readonly packsMax: number;
 }
 
 const PREFIX = 'quarantine-';
 const REMOVALS_MAX = 5;
-const NOTHING = new ObjectStore([]);
 
 /**
  * Returns the branch's head, once it and everything that it refers to is verified, in the local copy, and durable.
@@ -34,17 +33,10 @@ export async function fetchVerified(options: QuarantinedFetch): Promise<string> 
   const quarantine = await mkdtemp(join(folder, PREFIX));
   const copy = copyIn(folder);
   try {
-    const have = options.anew ? null : await haveOf(copy, options.packsMax);
-    const head = await withDeadline(options, (signal) => remote.fetchInto({ quarantine, branch, have, signal }));
-    await verified(options, async () => {
-      await verifyChecksums(quarantine);
-      await withObjects(quarantine, (arrived) =>
-        have === null
-          ? verifyObjects(head, { arrived, known: NOTHING, signal: options.signal })
-          : withObjects(copy, (known) => verifyObjects(head, { arrived, known, signal: options.signal })),
-      );
-    });
-    if (have === null) await replaceCopy(folder, quarantine, head);
+    const lender = options.anew ? null : await lenderOf(copy, options);
+    const head = await withDeadline(options, (signal) => remote.fetchInto({ quarantine, branch, lender, signal }));
+    await requireCommit(head, { remote, folders: lender === null ? [quarantine] : [quarantine, copy] });
+    if (lender === null) await replaceCopy(folder, quarantine, head);
     else await extendCopy(copy, quarantine, head);
     return head;
   } finally {
@@ -61,24 +53,33 @@ async function removeQuarantines(folder: string): Promise<void> {
   await Promise.all(stale.map((name) => rm(join(folder, name), { recursive: true, force: true })));
 }
 
-/** Returns the commit from which on the copy can be extended, or null where it has to be made anew. */
-async function haveOf(copy: string, packsMax: number): Promise<Have | null> {
+/** Returns the copy with the commit from which on it can be extended, or null where it has to be made anew. */
+async function lenderOf(
+  copy: string,
+  { packsMax, objectsMax, packBytesMax }: QuarantinedFetch,
+): Promise<Lender | null> {
   const oid = await readFollowed(copy);
   if (oid === null || packBases(copy).length >= packsMax) return null;
   try {
-    return await withObjects(copy, async (objects) => ({ oid, bytes: objects.read(oid, 'commit').bytes }));
+    return await withObjects(copy, async (objects) => {
+      objects.readCommit(oid);
+      // A fetch adds as much again at most, so that the copy has an end whatever is pushed.
+      return objects.count > objectsMax || objects.bytes > packBytesMax ? null : { gitDirectory: copy, oid };
+    });
   } catch (error) {
     if (error instanceof DamagedCopyError) return null;
     throw error;
   }
 }
 
-async function verified({ remote, signal }: QuarantinedFetch, work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    signal.throwIfAborted();
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new SourceError(`what "${remote.name}" sent is not whole, and was not taken: ${reason}`, { cause: error });
+/** Every object is whole by now; what a remote sent may all the same be something else than was asked for. */
+async function requireCommit(
+  head: string,
+  { remote, folders }: { readonly remote: Remote; readonly folders: readonly string[] },
+): Promise<void> {
+  for (const folder of folders) {
+    const isHere = await withObjects(folder, async (objects) => objects.has(head) && objects.readCommit(head) !== null);
+    if (isHere) return;
   }
+  throw notWhole(remote.name, `commit ${head} itself did not arrive`);
 }

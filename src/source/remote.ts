@@ -1,5 +1,6 @@
 // What the source needs of the repository that it follows, however that is reached; what carries Git's smart protocol.
 // The source only ever reads; pushing is pusher.ts.
+import type { Lender } from './bare-repository.ts';
 
 export interface Remote {
   /** How messages name it. Holds no password. */
@@ -9,9 +10,9 @@ export interface Remote {
   branches(signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
 
   /**
-   * Brings the branch's head, and everything reachable from it, into a new bare repository, and returns the head.
-   * Verifies nothing: that is the caller's work. Throws SourceError where the remote fails; an answer that was cut off
-   * may go unnoticed.
+   * Brings the branch's head, and everything reachable from it, into a new bare repository, and returns the head. Every
+   * object that came is right, and what it refers to is there or in the lender; whether the head is among them is for the
+   * caller to see. Throws SourceError where the remote fails, or what it sent is not whole.
    */
   fetchInto(order: FetchOrder): Promise<string>;
 }
@@ -20,16 +21,10 @@ export interface FetchOrder {
   /** Where the new repository is made. */
   readonly quarantine: string;
   readonly branch: string;
-  /** What is reachable from it may be left out. */
-  readonly have: Have | null;
+  /** What is reachable from its commit may be left out. */
+  readonly lender: Lender | null;
   /** Ends the fetch at once, with its reason: connections are closed, processes killed. */
   readonly signal: AbortSignal;
-}
-
-/** A commit that is here already: its id, and its content as Git hashes it. */
-export interface Have {
-  readonly oid: string;
-  readonly bytes: Uint8Array;
 }
 
 /** What carries one request of Git's smart HTTP protocol: HTTP itself, or something that behaves like it. */
@@ -39,6 +34,12 @@ export interface Transport {
   readonly name: string;
   /** Answers with the whole body or throws SourceError; never with a part of it. */
   request(request: TransportRequest): Promise<TransportAnswer>;
+
+  /**
+   * Returns what `work` makes of the body of the answer, which it reads as it comes. The body ends only where the answer
+   * is whole: what fails on the way is thrown to whoever reads it, and to the caller.
+   */
+  stream<Value>(request: TransportRequest, work: (body: AsyncIterable<Uint8Array>) => Promise<Value>): Promise<Value>;
 }
 
 export interface TransportRequest {

@@ -1,16 +1,20 @@
-// A remote that speaks Git's smart HTTP protocol, through isomorphic-git. The only file that imports it: what it brings
-// is not trusted (it moves refs before the pack is there, and takes a pack that was cut off), so it is only ever let
-// loose on a quarantine; see quarantine.ts.
-import fs from 'node:fs';
-import { addRemote, Errors, fetch, getRemoteInfo2, type HttpClient } from 'isomorphic-git';
-import { advertisedHeads, HEADS } from './advertised-heads.ts';
-import { FOLLOWED_REF, initRepository, writeHave } from './bare-repository.ts';
-import { isOid } from './git-object.ts';
+// A remote that speaks Git's smart HTTP protocol. Asks for the branches through isomorphic-git, and is the only file that
+// imports it. Its fetch is not used: it takes a pack that was cut off, and holds and inflates all of it in this process;
+// see docs/decisions/0041-packs-are-verified-by-git.md.
+import { Errors, getRemoteInfo2, type HttpClient } from 'isomorphic-git';
+import { advertisedHeads } from './advertised-heads.ts';
+import { initRepository } from './bare-repository.ts';
+import { indexPack, type PackLimits } from './index-pack.ts';
+import { type Advertisement, readAdvertisement } from './receive-pack.ts';
 import type { Remote, Transport } from './remote.ts';
 import { SourceError } from './source.ts';
+import { fetchRequest, packIn } from './upload-pack.ts';
+
+const SERVICE = 'git-upload-pack';
+const NOTHING = new Uint8Array();
 
 /** Returns the remote behind a transport. */
-export function createSmartRemote(transport: Transport): Remote {
+export function createSmartRemote(transport: Transport, limits: PackLimits): Remote {
   const { name, url } = transport;
   return {
     name,
@@ -20,39 +24,33 @@ export function createSmartRemote(transport: Transport): Remote {
       const { refs = [] } = await explained(transport, () => getRemoteInfo2({ http, url, protocolVersion: 1 }));
       return advertisedHeads(name, refs);
     },
-    async fetchInto({ quarantine, branch, have, signal }) {
-      const http = httpOver(transport, signal);
-      await initRepository(quarantine);
-      if (have !== null) await writeHave(quarantine, have);
-      await addRemote({ fs, gitdir: quarantine, remote: 'origin', url });
-      const { fetchHead } = await explained(transport, () =>
-        fetch({
-          fs,
-          http,
-          gitdir: quarantine,
-          remote: 'origin',
-          url,
-          // It tells a remote what is here only for a ref of its own.
-          ref: FOLLOWED_REF,
-          // In full: a tag of the same name would come first.
-          remoteRef: `${HEADS}${branch}`,
-          singleBranch: true,
-          tags: false,
-        }),
+    async fetchInto({ quarantine, branch, lender, signal }) {
+      const { heads, capabilities } = await advertise(transport, signal);
+      const head = heads.get(branch);
+      if (head === undefined) throw new SourceError(`"${name}" named no commit`);
+      await initRepository(quarantine, lender);
+      const body = fetchRequest({ name, head, have: lender?.oid ?? null }, capabilities);
+      const headers = { 'content-type': `application/x-${SERVICE}-request`, accept: `application/x-${SERVICE}-result` };
+      await transport.stream({ url: `${url}/${SERVICE}`, method: 'POST', headers, body, signal }, (answer) =>
+        indexPack(packIn(name, answer), { ...limits, gitDirectory: quarantine, name, signal }),
       );
-      if (fetchHead === null || !isOid(fetchHead)) throw new SourceError(`"${name}" named no commit`);
-      return fetchHead;
+      return head;
     },
   };
+}
+
+async function advertise(transport: Transport, signal: AbortSignal): Promise<Advertisement> {
+  const { name, url } = transport;
+  const address = `${url}/info/refs?service=${SERVICE}`;
+  const { body } = await transport.request({ url: address, method: 'GET', headers: {}, body: NOTHING, signal });
+  return readAdvertisement(name, Buffer.concat(body));
 }
 
 /** Returns the transport in the form that isomorphic-git calls, which knows no end but that of its requests. */
 function httpOver(transport: Transport, signal: AbortSignal): HttpClient {
   return {
-    async request({ url, method = 'GET', headers = {}, body }) {
-      const sent: Uint8Array[] = [];
-      if (body !== undefined) for await (const chunk of body) sent.push(chunk);
-      const answer = await transport.request({ url, method, headers, body: Buffer.concat(sent), signal });
+    async request({ url, method = 'GET', headers = {} }) {
+      const answer = await transport.request({ url, method, headers, body: NOTHING, signal });
       return { ...answer, url, body: iterate(answer.body) };
     },
   };

@@ -2,8 +2,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
 import type { ParsedCommit } from './git-object.ts';
-import type { ObjectStore } from './object-store.ts';
-import type { BlobFilter } from './source.ts';
+import { LargeObjectError, type ObjectStore } from './object-store.ts';
+import { type BlobFilter, SourceError } from './source.ts';
 import { type KnownTrees, listFiles } from './tree-listing.ts';
 
 /** What a snapshot cost. */
@@ -19,10 +19,13 @@ export interface SnapshotReaderOptions {
   readonly entriesMax: number;
   /** A larger file is listed, but its content is left out. */
   readonly blobBytesMax: number;
+  /** Of all files that are read. */
+  readonly snapshotBytesMax: number;
 }
 
-/** Other work gets its turn after so many files. */
-const FILES_A_TURN = 500;
+/** Other work gets its turn after so many bytes; looking at a file costs like reading some more. */
+const BYTES_A_TURN = 1024 * 1024;
+const FILE_COST_BYTES = 2048;
 
 export class SnapshotReader {
   readonly #options: SnapshotReaderOptions;
@@ -38,7 +41,10 @@ export class SnapshotReader {
     return this.#counts;
   }
 
-  /** Returns the snapshot with the blobs that `wants` asks for. Throws like {@link listFiles}. */
+  /**
+   * Returns the snapshot with the blobs that `wants` asks for. Throws like {@link listFiles}, and SourceError where there
+   * is more to read than `snapshotBytesMax`.
+   */
   async read(objects: ObjectStore, commit: ParsedCommit, wants: BlobFilter): Promise<Snapshot> {
     const { directory, entriesMax } = this.#options;
     const listing = listFiles(objects, { root: commit.tree, directory, known: this.#known, entriesMax });
@@ -54,13 +60,40 @@ export class SnapshotReader {
     wants: BlobFilter,
   ): Promise<ReadonlyMap<string, Uint8Array>> {
     const blobs = new Map<string, Uint8Array>();
-    let looked = 0;
+    let work = 0;
+    let bytesRead = 0;
     for (const [path, { oid, mode }] of files) {
-      if (++looked % FILES_A_TURN === 0) await setImmediate();
+      work += FILE_COST_BYTES;
+      if (work >= BYTES_A_TURN) {
+        await setImmediate();
+        work = 0;
+      }
       const isFile = mode === '100644' || mode === '100755';
       if (!isFile || blobs.has(oid) || !wants(path, oid)) continue;
-      if (objects.sizeOf(oid) <= this.#options.blobBytesMax) blobs.set(oid, objects.read(oid, 'blob').bytes);
+      const bytes = this.#readBlob(objects, oid);
+      if (bytes === undefined) continue;
+      blobs.set(oid, bytes);
+      work += bytes.length;
+      bytesRead += bytes.length;
+      if (bytesRead > this.#options.snapshotBytesMax) throw tooMuch(this.#options);
     }
     return blobs;
   }
+
+  /** Returns undefined for a file that is too large: it is listed, and whoever needs it says so. */
+  #readBlob(objects: ObjectStore, oid: string): Uint8Array | undefined {
+    if (objects.sizeOf(oid) > this.#options.blobBytesMax) return undefined;
+    try {
+      return objects.read(oid, 'blob').bytes;
+    } catch (error) {
+      // Small itself, and made of something that is not.
+      if (error instanceof LargeObjectError) return undefined;
+      throw error;
+    }
+  }
+}
+
+function tooMuch({ directory, snapshotBytesMax }: SnapshotReaderOptions): SourceError {
+  const place = directory.length === 0 ? 'the repository' : `"${directory.join('/')}"`;
+  return new SourceError(`the stacks in ${place} have more than ${snapshotBytesMax} bytes together: divide them`);
 }

@@ -1,11 +1,13 @@
 // How git is started where it is to use ssh.
-import { devNull } from 'node:os';
+import { inherit } from './git-environment.ts';
 
 const ALIVE_CHECKS = 4;
+/** How ssh finds an agent or a ticket. */
+const INHERITED: readonly string[] = ['SSH_AUTH_SOCK', 'KRB5CCNAME'];
 
 /**
- * Returns the environment: git's own settings do not count, so that it does the same for every user; ssh's do. Nobody is
- * there to be asked. `silenceMs` is how long connecting, and silence of the server, may last.
+ * Returns what is added to {@link gitEnvironment}: ssh's own settings count, git's do not. Nobody is there to be asked.
+ * `silenceMs` is how long connecting, and silence of the server, may last.
  */
 export function sshEnvironment(silenceMs: number): Readonly<Record<string, string>> {
   const seconds = Math.max(1, Math.ceil(silenceMs / 1000));
@@ -19,11 +21,9 @@ export function sshEnvironment(silenceMs: number): Readonly<Record<string, strin
   ];
   const command = process.env.GIT_SSH_COMMAND || 'ssh';
   return {
+    ...inherit(INHERITED),
     GIT_SSH_COMMAND: `${command} ${options.map((option) => `-o ${option}`).join(' ')}`,
     GIT_SSH_VARIANT: 'ssh',
     GIT_ALLOW_PROTOCOL: 'ssh',
-    GIT_CONFIG_GLOBAL: devNull,
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_TERMINAL_PROMPT: '0',
   };
 }

@@ -2,30 +2,29 @@
 // use. Git fetches into the quarantine, where what it brought is verified like what any other remote sends.
 import { devNull } from 'node:os';
 import { advertisedHeads, HEADS } from './advertised-heads.ts';
-import { initRepository, writeHave } from './bare-repository.ts';
+import { initRepository } from './bare-repository.ts';
 import { isOid } from './git-object.ts';
 import { GitFailure, runGit } from './git-process.ts';
+import { BOUNDED, BOUNDED_ENVIRONMENT, type PackLimits, verifyPacks } from './index-pack.ts';
 import { watchPackSize } from './pack-size.ts';
 import type { Remote } from './remote.ts';
 import { SourceError } from './source.ts';
 import { sshEnvironment } from './ssh-environment.ts';
 import { sshFailure } from './ssh-failure.ts';
 
-export interface SshRemoteOptions {
+export interface SshRemoteOptions extends PackLimits {
   /** `ssh://…` or `user@host:path`; see repository-url.ts. */
   readonly url: string;
-  /** The largest pack that is taken, in bytes. */
-  readonly answerBytesMax: number;
   /** How long connecting, and silence of the server, may last, in milliseconds. */
   readonly silenceMs: number;
 }
 
 /** Names of branches: more is no repository that anybody follows. */
-const LIST_BYTES_MAX = 64 * 1024 * 1024;
+const LIST_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Returns the remote. Nothing is asked yet. */
-export function createSshRemote({ url, answerBytesMax, silenceMs }: SshRemoteOptions): Remote {
-  const environment = sshEnvironment(silenceMs);
+export function createSshRemote({ url, silenceMs, ...limits }: SshRemoteOptions): Remote {
+  const environment = { ...sshEnvironment(silenceMs), ...BOUNDED_ENVIRONMENT };
 
   async function git(args: readonly string[], signal: AbortSignal): Promise<string> {
     try {
@@ -43,15 +42,16 @@ export function createSshRemote({ url, answerBytesMax, silenceMs }: SshRemoteOpt
       const listed = await git([`--git-dir=${devNull}`, 'ls-remote', '--heads', url], signal);
       return advertisedHeads(url, linesOf(listed, '\t'));
     },
-    async fetchInto({ quarantine, branch, have, signal }) {
-      await initRepository(quarantine);
-      if (have !== null) await writeHave(quarantine, have);
+    async fetchInto({ quarantine, branch, lender, signal }) {
+      await initRepository(quarantine, lender);
       const ref = `${HEADS}${branch}`;
       // Kept as a pack, and with all objects that it builds on: a pack is what is verified, and what joins the copy.
-      const args = [`--git-dir=${quarantine}`, 'fetch-pack', '--keep', '--no-progress', url, ref];
-      const large = watchPackSize(quarantine, { bytesMax: answerBytesMax, name: url });
+      const args = [`--git-dir=${quarantine}`, ...BOUNDED, 'fetch-pack', '--keep', '--no-progress', url, ref];
+      const large = watchPackSize(quarantine, { ...limits, name: url });
       const fetched = await git(args, AbortSignal.any([signal, large.signal])).finally(() => large.stop());
       large.signal.throwIfAborted();
+      // Not by fetch-pack itself: git 2.39 crashes where it is to keep the pack and to verify it (fetch.fsckObjects).
+      await verifyPacks({ ...limits, gitDirectory: quarantine, name: url, signal });
       const head = linesOf(fetched, ' ').find((line) => line.ref === ref)?.oid;
       if (head === undefined || !isOid(head)) throw new SourceError(`"${url}" named no commit`);
       return head;

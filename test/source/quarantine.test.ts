@@ -3,6 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { copyIn } from '../../src/source/local-copy.ts';
@@ -25,6 +27,8 @@ interface Setup {
   contents(): Promise<readonly string[]>;
 }
 
+const LIMITS = { packBytesMax: 1e9, objectsMax: 1e6 };
+
 async function setUp(): Promise<Setup> {
   const root = temporaryDirectory();
   const repository = await createGitRepository(join(root, 'stacks.git'));
@@ -34,9 +38,9 @@ async function setUp(): Promise<Setup> {
     repository,
     folder,
     fetch(fault = (answer) => answer, fetchMs = 30_000) {
-      const remote = createSmartRemote(withFault(real, fault));
+      const remote = createSmartRemote(withFault(real, fault), LIMITS);
       const { signal } = new AbortController();
-      const limits = { anew: false, packsMax: 100, fetchMs, clock: systemClock, signal };
+      const limits = { ...LIMITS, anew: false, packsMax: 100, fetchMs, clock: systemClock, signal };
       return fetchVerified({ folder, remote, branch: 'main', ...limits });
     },
     async contents() {
@@ -53,10 +57,11 @@ async function setUp(): Promise<Setup> {
 function withFault(real: Transport, fault: Fault): Transport {
   return {
     ...real,
-    async request(request) {
-      const answer = await real.request(request);
-      return request.method === 'POST' ? { ...answer, body: [await fault(Buffer.concat(answer.body))] } : answer;
-    },
+    stream: (request, work) =>
+      real.stream(request, async (body) => {
+        const answer = await fault(await buffer(body));
+        return await work(Readable.from([answer], { objectMode: true }));
+      }),
   };
 }
 
@@ -72,7 +77,7 @@ function flipped(answer: Buffer, at: number): Buffer {
   return copy;
 }
 
-/** Returns an upload-pack answer around any pack, in the side band that isomorphic-git asks for. */
+/** Returns an upload-pack answer around any pack, in the side band that Treeline asks for. */
 function answerWith(pack: Buffer): Buffer {
   const parts: Buffer[] = [Buffer.from('0008NAK\n')];
   for (let at = 0; at < pack.length; at += 60_000) {

@@ -123,7 +123,8 @@ describe('an ssh that fails', () => {
   it('to be there is told, and so is a missing git', async () => {
     const git = execFileSync('which', ['git']).toString().trim();
     const { signal } = new AbortController();
-    const remote = (): Remote => createSshRemote({ url: 'git@git.example:x', answerBytesMax: 1, silenceMs: 1 });
+    const remote = (): Remote =>
+      createSshRemote({ url: 'git@git.example:x', packBytesMax: 1, objectsMax: 1, silenceMs: 1 });
     const folder = temporaryDirectory();
     vi.stubEnv('GIT_SSH_COMMAND', undefined);
     vi.stubEnv('PATH', folder);
@@ -186,7 +187,7 @@ describe.skipIf(!IS_READY)('a real ssh server (skipped where sshd or its folder 
 
     const refusal = async (command: string, path = repository.path): Promise<void> => {
       vi.stubEnv('GIT_SSH_COMMAND', command);
-      const remote = createSshRemote({ url: url(path), answerBytesMax: 1, silenceMs: 10_000 });
+      const remote = createSshRemote({ url: url(path), packBytesMax: 1, objectsMax: 1, silenceMs: 10_000 });
       await remote.branches(new AbortController().signal);
     };
     await expect(refusal(as('stranger'))).rejects.toThrow(/the host does not accept the key/);
