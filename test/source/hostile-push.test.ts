@@ -1,0 +1,258 @@
+// What somebody who may push can do to the process that follows: little. Big blobs, many objects, deltas that make much of
+// little; in the layout and outside of it. Other work goes on meanwhile, and memory has an end.
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { deflateSync } from 'node:zlib';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/source/git-source.ts';
+import { fakeSsh } from '../support/fake-ssh.ts';
+import { startGitHttpServer } from '../support/git-http-server.ts';
+import { createGitRepository, type GitRepository, runGit } from '../support/git-repository.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const MIB = 1024 * 1024;
+/** On a busy machine too; the issue is seconds. */
+const STALL_MS_MAX = 400;
+const MORE_MEMORY_MAX = 64 * MIB;
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+interface Setup {
+  readonly repository: GitRepository;
+  open(options?: Partial<GitSourceOptions>): Promise<GitSource>;
+}
+
+async function setUp(): Promise<Setup> {
+  const folder = temporaryDirectory();
+  const repository = await createGitRepository(join(folder, 'stacks.git'));
+  await repository.commit({ 'stacks/tree.yaml': 'name: all\n' });
+  const common = { url: repository.path, branch: 'main', directory: 'stacks', cache: join(folder, 'cache') };
+  return { repository, open: (options) => createGitSource({ ...common, ...options }) };
+}
+
+/** Runs `work` and returns the longest time for which nothing else got its turn, and how much memory was added. */
+async function costOf(work: () => Promise<unknown>): Promise<{ readonly stallMs: number; readonly memory: number }> {
+  const before = process.memoryUsage.rss();
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  let peak = before;
+  const look = setInterval(() => {
+    peak = Math.max(peak, process.memoryUsage.rss());
+  }, 10);
+  delay.enable();
+  try {
+    await work();
+  } finally {
+    delay.disable();
+    clearInterval(look);
+  }
+  peak = Math.max(peak, process.memoryUsage.rss());
+  return { stallMs: delay.max / 1e6, memory: peak - before };
+}
+
+async function expectCheap(work: () => Promise<unknown>): Promise<void> {
+  const { stallMs, memory } = await costOf(work);
+  expect(stallMs).toBeLessThan(STALL_MS_MAX);
+  expect(memory).toBeLessThan(MORE_MEMORY_MAX);
+}
+
+async function follow(source: GitSource): Promise<readonly string[]> {
+  const { commit } = await source.fetch(null);
+  const { files, blobs } = await source.snapshot(commit, () => true);
+  return [...files].map(([path, { oid }]) => `${path}${blobs.has(oid) ? '' : ' (not read)'}`);
+}
+
+/** Bytes that do not compress, in little time. */
+function noise(bytes: number): Buffer {
+  const block = Buffer.concat(Array.from({ length: 1024 }, (_, i) => createHash('sha512').update(`${i}`).digest()));
+  return Buffer.concat(Array.from({ length: Math.ceil(bytes / block.length) }, () => block)).subarray(0, bytes);
+}
+
+describe('one large blob', () => {
+  it.each([
+    ['of zeros, outside the layout', { 'images/zeros': Buffer.alloc(96 * MIB) }, ['tree.yaml']],
+    [
+      'of zeros, in the layout',
+      { 'stacks/zeros.yaml': Buffer.alloc(96 * MIB) },
+      ['tree.yaml', 'zeros.yaml (not read)'],
+    ],
+    ['that does not compress', { 'images/noise': noise(40 * MIB) }, ['tree.yaml']],
+  ])('%s stops nobody', async (_, files, expected) => {
+    const { repository, open } = await setUp();
+    await repository.git('config', 'core.bigFileThreshold', '1m');
+    await repository.commit(files);
+    const source = await open();
+    await expectCheap(async () => expect(await follow(source)).toEqual(expected));
+  });
+
+  it('over HTTP stops nobody either', async () => {
+    const { repository, open } = await setUp();
+    const server = await startGitHttpServer({ repository: repository.path });
+    await repository.git('config', 'core.bigFileThreshold', '1m');
+    await repository.commit({ zeros: Buffer.alloc(96 * MIB) });
+    const source = await open({ url: server.url });
+    await expectCheap(async () => expect(await follow(source)).toEqual(['tree.yaml']));
+  });
+
+  it('over ssh stops nobody either', async () => {
+    const { repository, open } = await setUp();
+    await fakeSsh();
+    await repository.git('config', 'core.bigFileThreshold', '1m');
+    await repository.commit({ zeros: Buffer.alloc(96 * MIB) });
+    const source = await open({ url: `ssh://git@git.example${repository.path}` });
+    await expectCheap(async () => expect(await follow(source)).toEqual(['tree.yaml']));
+  });
+});
+
+describe('many objects', () => {
+  it('outside the layout stop nobody', async () => {
+    const { repository, open } = await setUp();
+    const files = Array.from({ length: 20_000 }, (_, i) => [`n/d${i % 100}/f${i}`, `n: ${i}\n`]);
+    await repository.commit(Object.fromEntries(files));
+    const source = await open();
+    await expectCheap(async () => expect(await follow(source)).toEqual(['tree.yaml']));
+  });
+
+  it.each([
+    ['a local repository', async ({ path }: GitRepository) => path],
+    [
+      'a repository over ssh',
+      async ({ path }: GitRepository) => {
+        await fakeSsh();
+        return `ssh://git@git.example${path}`;
+      },
+    ],
+  ])('more than the limit are refused, from %s', async (_, urlOf) => {
+    const { repository, open } = await setUp();
+    const limits = { objectsMax: 20 };
+    const url = await urlOf(repository);
+    const source = await open({ url, limits });
+    const { commit } = await source.fetch(null);
+    await repository.commit(Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`f${i}`, `${i}`])));
+    await expect(source.fetch(commit)).rejects.toThrow(/sends 3\d objects, and 20 are taken at once/);
+    expect((await source.snapshot(commit, () => true)).files.size).toBe(1);
+  });
+
+  it('are no more in the copy, over many pushes, than the limit twice', async () => {
+    const { repository, open } = await setUp();
+    const source = await open({ limits: { objectsMax: 30 } });
+    const copy = join(repository.path, '..', 'cache', 'repository.git');
+    for (let push = 0; push < 8; push += 1) {
+      // Each leaves nothing of the one before.
+      const files = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`f${i}`, `${push} ${i}`]));
+      await repository.commit({ ...files, 'stacks/tree.yaml': 'name: all\n' }, { parents: [] });
+      await source.fetch(null);
+      const count = Number(/in-pack: (\d+)/.exec(await runGit(['-C', copy, 'count-objects', '-v']))?.[1]);
+      expect(count).toBeLessThanOrEqual(60);
+    }
+  });
+
+  it('that are more to read together than the limit are refused', async () => {
+    const { repository, open } = await setUp();
+    await repository.commit({ 'stacks/a.yaml': 'a'.repeat(600), 'stacks/b.yaml': 'b'.repeat(600) });
+    const source = await open({ limits: { snapshotBytesMax: 1000 } });
+    const { commit } = await source.fetch(null);
+    await expect(source.snapshot(commit, () => true)).rejects.toThrow(
+      /have more than 1000 bytes together: divide them/,
+    );
+    await expect(source.snapshot(commit, (path) => path === 'a.yaml')).resolves.toBeDefined();
+  });
+
+  it('of a megabyte each leave others their turn while they are read', async () => {
+    const { repository, open } = await setUp();
+    const files = Array.from({ length: 40 }, (_, i) => [`stacks/f${i}.yaml`, `${i}${'x'.repeat(MIB - 10)}`]);
+    await repository.commit(Object.fromEntries(files));
+    const source = await open();
+    const { commit } = await source.fetch(null);
+    const { stallMs } = await costOf(async () => {
+      expect((await source.snapshot(commit, () => true)).blobs.size).toBe(41);
+    });
+    expect(stallMs).toBeLessThan(150);
+  });
+});
+
+/** A number as packs hold it: seven bits a byte, lowest first. */
+function sizeBytes(size: number): number[] {
+  const bytes: number[] = [];
+  for (let rest = size; ; rest = Math.floor(rest / 128)) {
+    bytes.push(rest < 128 ? rest : (rest & 0x7f) | 0x80);
+    if (rest < 128) return bytes;
+  }
+}
+
+function entryOf(type: number, size: number, content: Buffer, base = Buffer.alloc(0)): Buffer {
+  const rest = Math.floor(size / 16);
+  const first = (type << 4) | (size & 0x0f);
+  const header = rest === 0 ? [first] : [first | 0x80, ...sizeBytes(rest)];
+  return Buffer.concat([Buffer.from(header), base, deflateSync(content)]);
+}
+
+function packOf(entries: readonly Buffer[]): Buffer {
+  const header = Buffer.from('PACK\0\0\0\x02\0\0\0\0', 'latin1');
+  header.writeUInt32BE(entries.length, 8);
+  const content = Buffer.concat([header, ...entries]);
+  return Buffer.concat([content, createHash('sha1').update(content).digest()]);
+}
+
+function oidOf(type: string, content: Buffer): string {
+  return createHash('sha1').update(`${type} ${content.length}\0`).update(content).digest('hex');
+}
+
+/** A commit whose one file is made of a megabyte of zeros, copied `times` times by a delta of some bytes. */
+function deltaBomb(times: number): { readonly pack: Buffer; readonly head: string } {
+  const base = Buffer.alloc(MIB);
+  const hash = createHash('sha1').update(`blob ${times * MIB}\0`);
+  for (let i = 0; i < times; i += 1) hash.update(base);
+  const large = hash.digest();
+  const copy = Buffer.from([0xc0, 0x10]);
+  const copies = Buffer.concat(Array.from({ length: times }, () => copy));
+  const delta = Buffer.concat([Buffer.from([...sizeBytes(MIB), ...sizeBytes(times * MIB)]), copies]);
+  const tree = Buffer.concat([Buffer.from('100644 bomb.yaml\0'), large]);
+  const person = 'T <t@example.org> 1900000000 +0000';
+  const commit = Buffer.from(`tree ${oidOf('tree', tree)}\nauthor ${person}\ncommitter ${person}\n\nx\n`);
+  const entries = [
+    entryOf(1, commit.length, commit),
+    entryOf(2, tree.length, tree),
+    entryOf(3, base.length, base),
+    entryOf(7, delta.length, delta, Buffer.from(oidOf('blob', base), 'hex')),
+  ];
+  return { pack: packOf(entries), head: oidOf('commit', commit) };
+}
+
+describe('a delta', () => {
+  /** A server that sends the pack as it is, whatever it has itself. */
+  async function serve({ path, git }: GitRepository, { pack, head }: ReturnType<typeof deltaBomb>): Promise<string> {
+    const main = await git('rev-parse', 'main');
+    const server = await startGitHttpServer({ repository: path });
+    server.misbehave = async ({ stage, answer, response }) => {
+      const { status, headers, body } = await answer();
+      const listed = Buffer.from(body.toString('latin1').replaceAll(main, head), 'latin1');
+      response.writeHead(status, headers).end(stage === 'advertisement' ? listed : answerWith(pack));
+      return true;
+    };
+    return server.url;
+  }
+
+  function answerWith(pack: Buffer): Buffer {
+    const length = (pack.length + 5).toString(16).padStart(4, '0');
+    return Buffer.concat([Buffer.from(`0008NAK\n${length}\x01`), pack, Buffer.from('0000')]);
+  }
+
+  it('of a kilobyte that makes a gigabyte is refused before it is made', async () => {
+    const { repository, open } = await setUp();
+    const bomb = deltaBomb(300);
+    expect(bomb.pack.length).toBeLessThan(2000);
+    const source = await open({ url: await serve(repository, bomb) });
+    await expectCheap(async () => {
+      await expect(source.fetch(null)).rejects.toThrow(/was not taken: an object of it is too large/);
+    });
+  });
+
+  it('that makes more than a file may have is listed and not read', async () => {
+    const { repository, open } = await setUp();
+    const source = await open({ url: await serve(repository, deltaBomb(60)), directory: '.' });
+    await expectCheap(async () => expect(await follow(source)).toEqual(['bomb.yaml (not read)']));
+  });
+});
