@@ -402,3 +402,18 @@ describe('the schema', () => {
     return [...own, ...below.flatMap(([key, value]) => undescribed(value, `${path}/${key}`))];
   }
 });
+
+describe('a password in the URL of the repository', () => {
+  it.each(['u:PASSWORD@host:path', 'https://u:PASSWORD@host/x', 'https://host/x?token=PASSWORD'])(
+    'is refused and not printed: %s',
+    async (url) => {
+      const text = LEAST.replace('url: stacks.git', `url: "${url}"`);
+      const [problem, ...others] = await problemsOf(text);
+      expect(problem).toMatch(/^2:20 wrong_value "(https:\/\/)?host[:/]\S+" is /);
+      expect(others).toEqual([]);
+      await expect(load(text)).rejects.toThrow(
+        expect.objectContaining({ message: expect.not.stringContaining('PASS') }),
+      );
+    },
+  );
+});

@@ -4,12 +4,15 @@ import { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import type { RepositoryAccess, SecretPlace } from '../settings.ts';
+import type { SentLogin } from './sent-secrets.ts';
 import { SourceError } from './source.ts';
 
 /** What is sent and believed; a secret. */
 export interface HttpSecrets {
   /** The header `Authorization`; undefined: none. */
   readonly authorization: string | undefined;
+  /** What is in it. */
+  readonly login: SentLogin | undefined;
   /** PEM; undefined: the authorities that Node trusts. */
   readonly ca: string | undefined;
 }
@@ -18,6 +21,7 @@ export const NO_ACCESS: RepositoryAccess = { username: null, password: null, caF
 
 /** Hosts that look at the password alone accept any name; this is the one that GitHub documents. */
 const USERNAME_DEFAULT = 'x-access-token';
+const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY'];
 const SECRET_BYTES_MAX = 64 * 1024;
 const CA_BYTES_MAX = 4 * 1024 * 1024;
 
@@ -40,7 +44,7 @@ export function isLoopback(hostname: string): boolean {
 /** Reads the secrets. Throws SourceError where a file or variable does not hold what it should. */
 export async function readHttpSecrets({ username, password, caFile }: RepositoryAccess): Promise<HttpSecrets> {
   const ca = caFile === null ? undefined : await readAuthorities(caFile);
-  if (username === null && password === null) return { authorization: undefined, ca };
+  if (username === null && password === null) return { authorization: undefined, login: undefined, ca };
   const name = username === null ? USERNAME_DEFAULT : await readSecret(username, 'repository.usernameFile');
   if (name.includes(':')) {
     throw new SourceError(
@@ -48,7 +52,28 @@ export async function readHttpSecrets({ username, password, caFile }: Repository
     );
   }
   const secret = password === null ? '' : await readSecret(password, 'repository.passwordFile');
-  return { authorization: `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}`, ca };
+  const login = { username: name, password: secret };
+  return { authorization: `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}`, login, ca };
+}
+
+/** Returns the logins that stand in the URLs of the proxies that the environment names. */
+export function proxyLogins(): readonly SentLogin[] {
+  return PROXY_VARIABLES.flatMap((name) => [name, name.toLowerCase()]).flatMap((name) => {
+    const url = URL.parse(process.env[name] ?? '');
+    return url === null || url.password === ''
+      ? []
+      : [{ username: decoded(url.username), password: decoded(url.password) }];
+  });
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    // A lone percent sign stands for itself.
+    if (error instanceof URIError) return text;
+    throw error;
+  }
 }
 
 /** Returns where name and password come from, for messages: a person has to look there. Undefined where there are none. */

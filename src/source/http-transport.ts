@@ -3,10 +3,11 @@
 import { buffer } from 'node:stream/consumers';
 import type { RepositoryAccess } from '../settings.ts';
 import { connectionFailure } from './connection-failure.ts';
-import { checkEncryption, readHttpSecrets } from './http-access.ts';
+import { checkEncryption, proxyLogins, readHttpSecrets } from './http-access.ts';
 import { BEGINNING_BYTES, checkAnswer } from './http-answer.ts';
 import { type AnswerReader, exchange, type HttpHead } from './http-exchange.ts';
 import type { Transport, TransportRequest } from './remote.ts';
+import { SentSecrets } from './sent-secrets.ts';
 import { SourceError } from './source.ts';
 
 export interface HttpTransportOptions {
@@ -31,13 +32,15 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
   checkEncryption(url, access.username !== null || access.password !== null);
   /** Where the requests of one conversation go: the first, a GET, may be redirected within the origin. */
   let base = url;
+  const secrets = new SentSecrets();
 
   async function ask<Value>(
     { method, headers, body, signal, sending }: TransportRequest,
     target: URL,
     read: AnswerReader<Value>,
   ): Promise<Value> {
-    const { authorization, ca } = await readHttpSecrets(access);
+    const { authorization, login, ca } = await readHttpSecrets(access);
+    for (const each of [...proxyLogins(), ...(login === undefined ? [] : [login])]) secrets.add(each);
     const own = { 'user-agent': USER_AGENT, 'accept-encoding': 'identity' };
     const secret = authorization === undefined ? {} : { authorization };
     const sent = { ...headers, ...own, ...secret };
@@ -50,8 +53,12 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
     }
   }
 
+  function follow<Value>(request: TransportRequest, read: AnswerReader<Value>): Promise<Value> {
+    return secrets.guard(() => followRedirects(request, read));
+  }
+
   /** Asks, and asks elsewhere as often as the server says so. */
-  async function follow<Value>(request: TransportRequest, read: AnswerReader<Value>): Promise<Value> {
+  async function followRedirects<Value>(request: TransportRequest, read: AnswerReader<Value>): Promise<Value> {
     const path = request.url.slice(url.length);
     if (request.method === 'GET') base = url;
     for (let hops = 0; hops <= REDIRECTS_MAX; hops++) {
@@ -69,6 +76,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
   return {
     url,
     name: url,
+    secrets,
     async request(request) {
       const contentType = contentTypeOf(request.url.slice(url.length));
       return await follow(request, async (head, body) => {

@@ -4,6 +4,7 @@
 import { findGitDirectory } from './git-directory.ts';
 import { type GitOrder, runGit, streamGit } from './git-process.ts';
 import type { Transport, TransportRequest } from './remote.ts';
+import { SentSecrets } from './sent-secrets.ts';
 import { SourceError } from './source.ts';
 
 export interface LocalTransportOptions {
@@ -27,6 +28,7 @@ export function createLocalTransport(options: LocalTransportOptions): Transport 
   return {
     url: ADDRESS,
     name: options.path,
+    secrets: new SentSecrets(),
     async request(request) {
       const { kind, head, command } = serviceFor(request);
       const answer = await runGit(await orderOf(options, command, request));

@@ -1,10 +1,13 @@
 // What the source needs of the repository that it follows, however that is reached; what carries Git's smart protocol.
 // The source only ever reads; pushing is pusher.ts.
 import type { Lender } from './bare-repository.ts';
+import type { SentSecrets } from './sent-secrets.ts';
 
 export interface Remote {
   /** How messages name it. Holds no password. */
   readonly name: string;
+  /** What was sent to be let in: whoever makes a message of what it answered has to strip that. */
+  readonly secrets: SentSecrets;
 
   /** Returns the branches' heads by name, without `refs/heads/`; empty where nothing was committed yet. */
   branches(signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
@@ -32,6 +35,8 @@ export interface Transport {
   /** The remote's address, an `http(s)://` URL in any case; requests begin with it. */
   readonly url: string;
   readonly name: string;
+  /** What was sent to be let in, and must not be shown to anybody wherever it comes back. Errors of it are stripped. */
+  readonly secrets: SentSecrets;
   /** Answers with the whole body or throws SourceError; never with a part of it. */
   request(request: TransportRequest): Promise<TransportAnswer>;
 

@@ -10,8 +10,8 @@ export type RepositoryUrl =
 
 /**
  * Returns how a repository is reached: a path or `file://` is local (and made absolute), `http(s)://`, `ssh://` and
- * `user@host:path` are remote. Throws SourceError for anything else, and for a URL that holds a password; its message
- * holds none.
+ * `user@host:path` are remote. Throws SourceError for anything else, and for a URL that holds a password or may hold one;
+ * its message holds none.
  */
 export function parseRepositoryUrl(text: string): RepositoryUrl {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
@@ -20,7 +20,7 @@ export function parseRepositoryUrl(text: string): RepositoryUrl {
   if (scheme === 'file') return { kind: 'local', path: pathOfFileUrl(text) };
   if (scheme !== undefined) throw noRepository(text);
   if (text === '') throw new SourceError('the URL of the repository is empty: give a path or a URL');
-  if (isScpLike(text)) return { kind: 'ssh', url: text };
+  if (isScpLike(text)) return { kind: 'ssh', url: checkScpUrl(text) };
   return { kind: 'local', path: resolve(text) };
 }
 
@@ -32,17 +32,28 @@ function isScpLike(text: string): boolean {
   return true;
 }
 
+/** What git would take for the path may be a password, and would be in every message. */
+function checkScpUrl(text: string): string {
+  if (/^https?:/i.test(text)) throw noRepository(text);
+  if (/^[^@]*:[^@]*@/.test(text)) {
+    throw new SourceError(
+      `"${shown(text)}" is written with a password, which ssh does not take: use a key (a path with "@" is written as ssh://host/path)`,
+    );
+  }
+  return text;
+}
+
 /** Returns the URL as requests begin with it. */
 function checkHttpUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null) throw noRepository(text);
   if (url.username !== '' || url.password !== '') {
     throw new SourceError(
-      `"${withoutUser(text)}" is written with a user or password before the host, where logs would show it: write the URL without, and name files as repository.usernameFile and repository.passwordFile`,
+      `"${shown(text)}" is written with a user or password before the host, where logs would show it: write the URL without, and name files as repository.usernameFile and repository.passwordFile`,
     );
   }
   if (url.search !== '' || url.hash !== '') {
-    throw new SourceError(`"${text}" is no repository that can be followed: write the URL without "?" and "#"`);
+    throw new SourceError(`"${shown(text)}" is no repository that can be followed: write the URL without "?" and "#"`);
   }
   return url.href.replace(/\/+$/, '');
 }
@@ -51,27 +62,30 @@ function checkSshUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || url.hostname === '' || url.hostname.startsWith('-')) throw noRepository(text);
   if (url.password !== '') {
-    throw new SourceError(`"${withoutUser(text)}" is written with a password, which ssh does not take: use a key`);
+    throw new SourceError(`"${shown(text)}" is written with a password, which ssh does not take: use a key`);
   }
   return text;
 }
 
 function noRepository(text: string): SourceError {
   return new SourceError(
-    `"${withoutUser(text)}" is no repository that can be followed: use a path, file://, https:// or ssh://`,
+    `"${shown(text)}" is no repository that can be followed: use a path, file://, https:// or ssh://`,
   );
 }
 
-/** What stands before the host may be a password. */
-function withoutUser(text: string): string {
-  return text.replace(/:\/\/[^/]*@/, '://');
+/** Without what stands before the host and after the path: both may be a password. */
+function shown(text: string): string {
+  const [, scheme = '', rest = ''] = /^([A-Za-z][A-Za-z0-9+.-]*:\/*)?(.*)$/s.exec(text) ?? [];
+  const place = rest.replace(/^.*@/s, '').replace(/[?#].*$/s, '');
+  // Without a scheme, that is a user's name and the beginning of a password.
+  return scheme.includes('/') || !text.includes('@') ? `${scheme}${place}` : place;
 }
 
 function pathOfFileUrl(text: string): string {
   try {
     return fileURLToPath(text);
   } catch (error) {
-    throw new SourceError(`"${text}" names no file of this machine: write file:///path/to/repository`, {
+    throw new SourceError(`"${shown(text)}" names no file of this machine: write file:///path/to/repository`, {
       cause: error,
     });
   }

@@ -21,26 +21,29 @@ const NOT_TAKEN: ReadonlySet<number> = new Set([...NOT_ALLOWED, 404, 413]);
 
 /** Returns the pusher to the repository behind a transport. */
 export function createSmartPusher(transport: Transport): Pusher {
-  const { name } = transport;
+  const { name, secrets } = transport;
   return {
     name,
-    async push(order) {
-      const { branch, old, commit } = order;
-      const isNew = old === null;
-      const advertisement = await advertise(transport, order.signal);
-      const head = advertisement.heads.get(branch) ?? null;
-      if (head === commit) return true;
-      if (head !== old) {
-        if (isNew) throw branchExists(name, branch);
-        return false;
-      }
-      if (!canReport(advertisement)) {
-        throw new PushRefusedError(`"${name}" does not say what becomes of a push: its Git server is too old`);
-      }
-      const { refusal: reason, words } = await send(transport, order, advertisement);
-      return reason === null || judgeRefusal({ name, branch, isNew, reason, words });
-    },
+    push: (order) => secrets.guard(() => push(transport, order)),
   };
+}
+
+async function push(transport: Transport, order: PushOrder): Promise<boolean> {
+  const { name } = transport;
+  const { branch, old, commit } = order;
+  const isNew = old === null;
+  const advertisement = await advertise(transport, order.signal);
+  const head = advertisement.heads.get(branch) ?? null;
+  if (head === commit) return true;
+  if (head !== old) {
+    if (isNew) throw branchExists(name, branch);
+    return false;
+  }
+  if (!canReport(advertisement)) {
+    throw new PushRefusedError(`"${name}" does not say what becomes of a push: its Git server is too old`);
+  }
+  const { refusal: reason, words } = await send(transport, order, advertisement);
+  return reason === null || judgeRefusal({ name, branch, isNew, reason, words });
 }
 
 async function advertise(transport: Transport, signal: AbortSignal): Promise<Advertisement> {

@@ -15,9 +15,10 @@ const NOTHING = new Uint8Array();
 
 /** Returns the remote behind a transport. */
 export function createSmartRemote(transport: Transport, limits: PackLimits): Remote {
-  const { name, url } = transport;
+  const { name, url, secrets } = transport;
   return {
     name,
+    secrets,
     async branches(signal) {
       const http = httpOver(transport, signal);
       // Version 1: in version 2, an empty repository is taken for one that speaks no version at all.

@@ -8,6 +8,7 @@ import { GitFailure, runGit } from './git-process.ts';
 import { BOUNDED, BOUNDED_ENVIRONMENT, type PackLimits, verifyPacks } from './index-pack.ts';
 import { watchPackSize } from './pack-size.ts';
 import type { Remote } from './remote.ts';
+import { SentSecrets } from './sent-secrets.ts';
 import { SourceError } from './source.ts';
 import { sshEnvironment } from './ssh-environment.ts';
 import { sshFailure } from './ssh-failure.ts';
@@ -37,6 +38,7 @@ export function createSshRemote({ url, silenceMs, ...limits }: SshRemoteOptions)
 
   return {
     name: url,
+    secrets: new SentSecrets(),
     async branches(signal) {
       // No repository: not even the one in whose directory Treeline happens to be started.
       const listed = await git([`--git-dir=${devNull}`, 'ls-remote', '--heads', url], signal);

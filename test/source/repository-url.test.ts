@@ -40,4 +40,37 @@ describe('parseRepositoryUrl', () => {
     expect(() => parseRepositoryUrl(text)).toThrow(message);
     expect(() => parseRepositoryUrl(text)).toThrow(SourceError);
   });
+
+  it.each([
+    ['u:PASSWORD@host:path', '"host:path" is written with a password, which ssh does not take'],
+    ['u:PASSWORD@host/path', '"host/path" is written with a password'],
+    ['u:PASS/WORD@host:path', '"host:path" is written with a password'],
+    ['u:PASS@WORD@host:path', '"host:path" is written with a password'],
+    [
+      'https://host/x?token=PASSWORD',
+      '"https://host/x" is no repository that can be followed: write the URL without "?"',
+    ],
+    ['https://host/x#PASSWORD', '"https://host/x" is no repository'],
+    ['https://u:PASS/WORD@host/x', '"https://host/x" is no repository'],
+    ['https://u:PASS#WORD@host/x', '"https://host/x" is no repository'],
+    ['https://u:PASS@WORD@host/x', '"https://host/x" is written with a user'],
+    ['https:/u:PASSWORD@host/x', '"https:/host/x" is no repository'],
+    ['ssh://u:PASS/WORD@host/x', '"ssh://host/x" is no repository'],
+    ['ftp://host/x?token=PASSWORD', '"ftp://host/x" is no repository'],
+    ['file://u:PASSWORD@host/x', '"file://host/x" names no file'],
+  ])('refuses %j and prints no password', (text, message) => {
+    const error = errorOf(() => parseRepositoryUrl(text));
+    expect(error.message).toContain(message);
+    expect(error.message).not.toMatch(/PASS|WORD/);
+  });
 });
+
+function errorOf(work: () => unknown): SourceError {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof SourceError) return error;
+    throw error;
+  }
+  throw new Error('it was accepted');
+}
