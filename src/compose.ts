@@ -5,6 +5,7 @@ import { openTlsFiles } from './api/tls/tls-files.ts';
 import { createWebhook, type Webhook } from './api/webhook/webhook.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { composeCore, type Parts } from './compose/core.ts';
+import { openSecrets } from './compose/open-secrets.ts';
 import { Opened } from './compose/opened.ts';
 import type { Logger } from './log.ts';
 import { createManagement, type Management } from './management/server.ts';
@@ -49,6 +50,9 @@ export async function startController(
 }
 
 async function compose(settings: Settings, { log, clock, files, opened }: Parts): Promise<Controller> {
+  for (const secret of await openSecrets(settings)) {
+    log.warn(secret, 'everybody on this machine may read a secret: chmod o-r');
+  }
   const { reader, operator, writer, follower, stopWriting } = await composeCore(settings, {
     log,
     clock,

@@ -15,6 +15,15 @@ export const SECOND_DOCUMENT: Fault = {
   hint: 'put it into a file of its own',
 };
 
+/** Returns the fault of a file that holds more keys and values than are read. */
+export function tooManyValues(max: number): Fault {
+  return {
+    code: 'yaml_values',
+    message: `the file holds more than ${max.toLocaleString('en')} keys and values`,
+    hint: 'split it',
+  };
+}
+
 /** Enough to recognise a number that nothing here can hold. */
 const DIGITS_SHOWN = 40;
 

@@ -31,6 +31,7 @@ import {
   SECOND_DOCUMENT,
   stringFault,
   tagFault,
+  tooManyValues,
 } from './yaml-rules.ts';
 import { explainSyntax } from './yaml-syntax.ts';
 
@@ -66,6 +67,8 @@ interface Reader {
 }
 
 const DEPTH_MAX = 64;
+/** Keys, values, lists and maps of one file. Half a million, which a megabyte can hold, take seconds in every stage. */
+const EVENTS_MAX = 25_000;
 
 /** How plain scalars are understood: the core schema of YAML 1.2, in the order in which its tags are tried. */
 const PLAIN_TAGS = [nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag];
@@ -139,7 +142,10 @@ function readDocument(input: Omit<Reader, 'events' | 'next' | 'lastAt'>): Json |
 
 function eventsOf({ text, report }: Pick<Reader, 'text' | 'report'>): readonly Event[] | undefined {
   try {
-    return parseEvents(text, { maxDepth: DEPTH_MAX });
+    const events = parseEvents(text, { maxDepth: DEPTH_MAX });
+    if (events.length <= EVENTS_MAX) return events;
+    report(0, '', tooManyValues(EVENTS_MAX));
+    return undefined;
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     const { offset, fault } = explainSyntax(text, error.mark?.position ?? 0, error.reason);

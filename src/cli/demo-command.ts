@@ -1,6 +1,6 @@
 // `treeline demo`, which is also `npm start`: everything a first look needs, made in one folder, and a controller on it.
 import { createWriteStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { TlsFilesError } from '../api/tls/tls-files.ts';
@@ -36,8 +36,9 @@ export function addDemoCommand(program: Command): void {
 }
 
 async function runDemo(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const settings = await settingsOf(folder);
+  await closeState(settings.store.directory);
   const repository = join(folder, 'stacks.git');
   const credentials = await ensureCredentials(join(folder, 'pki'), Date.now());
   await ensureRepository(repository, credentials.clients);

@@ -45,7 +45,7 @@ export class SimulatedServers {
     this.#file = file;
     this.#goneMax = goneMax;
     this.#compactionBytes = compactionBytes;
-    mkdirSync(dirname(file), { recursive: true });
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     for (const { name, server } of linesOf(file)) this.#keep(name, server);
     this.#gone.clear();
     this.#writeAnew();

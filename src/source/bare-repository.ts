@@ -1,13 +1,12 @@
 // The bare repositories that Treeline makes: quarantines and the local copy. Plain files, which git takes for a repository.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { PRIVATE_DIRECTORY, PRIVATE_FILE } from './private-modes.ts';
 
 /** The one branch of every repository that Treeline makes: it need not be able to hold the followed branch's name. */
 export const FOLLOWED_REF = 'refs/heads/followed';
 
 const CONFIG = '[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = true\n';
-
-const DIRECTORY = { recursive: true, mode: 0o700 };
 
 /** Another repository whose objects count as present. */
 export interface Lender {
@@ -18,12 +17,16 @@ export interface Lender {
 
 /** Makes an empty bare repository at `gitDirectory`, whose HEAD is {@link FOLLOWED_REF}. */
 export async function initRepository(gitDirectory: string, lender: Lender | null = null): Promise<void> {
-  await mkdir(join(gitDirectory, 'objects', 'pack'), DIRECTORY);
-  await mkdir(join(gitDirectory, dirname(FOLLOWED_REF)), DIRECTORY);
-  await writeFile(join(gitDirectory, 'config'), CONFIG);
-  await writeFile(join(gitDirectory, 'HEAD'), `ref: ${FOLLOWED_REF}\n`);
+  await mkdir(join(gitDirectory, 'objects', 'pack'), PRIVATE_DIRECTORY);
+  await mkdir(join(gitDirectory, dirname(FOLLOWED_REF)), PRIVATE_DIRECTORY);
+  await writeFile(join(gitDirectory, 'config'), CONFIG, PRIVATE_FILE);
+  await writeFile(join(gitDirectory, 'HEAD'), `ref: ${FOLLOWED_REF}\n`, PRIVATE_FILE);
   if (lender === null) return;
-  await mkdir(join(gitDirectory, 'objects', 'info'), DIRECTORY);
-  await writeFile(join(gitDirectory, 'objects', 'info', 'alternates'), `${join(lender.gitDirectory, 'objects')}\n`);
-  await writeFile(join(gitDirectory, FOLLOWED_REF), `${lender.oid}\n`);
+  await mkdir(join(gitDirectory, 'objects', 'info'), PRIVATE_DIRECTORY);
+  await writeFile(
+    join(gitDirectory, 'objects', 'info', 'alternates'),
+    `${join(lender.gitDirectory, 'objects')}\n`,
+    PRIVATE_FILE,
+  );
+  await writeFile(join(gitDirectory, FOLLOWED_REF), `${lender.oid}\n`, PRIVATE_FILE);
 }

@@ -6,7 +6,7 @@ import { connectionFailure } from './connection-failure.ts';
 import { checkEncryption, proxyLogins, readHttpSecrets } from './http-access.ts';
 import { BEGINNING_BYTES, checkAnswer } from './http-answer.ts';
 import { type AnswerReader, exchange, type HttpHead } from './http-exchange.ts';
-import type { Transport, TransportRequest } from './remote.ts';
+import type { Transport, TransportAnswer, TransportRequest } from './remote.ts';
 import { SentSecrets } from './sent-secrets.ts';
 import { SourceError } from './source.ts';
 
@@ -28,74 +28,90 @@ const TEXT_MAX = 200;
 
 /** Returns the transport. Nothing is asked before the first request. Throws SourceError like {@link checkEncryption}. */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
-  const { url, access } = options;
-  checkEncryption(url, access.username !== null || access.password !== null);
-  /** Where the requests of one conversation go: the first, a GET, may be redirected within the origin. */
-  let base = url;
-  const secrets = new SentSecrets();
+  checkEncryption(options.url, options.access.username !== null || options.access.password !== null);
+  return new HttpTransport(options);
+}
 
-  async function ask<Value>(
-    { method, headers, body, signal, sending }: TransportRequest,
-    target: URL,
-    read: AnswerReader<Value>,
-  ): Promise<Value> {
-    const { authorization, login, ca } = await readHttpSecrets(access);
-    for (const each of [...proxyLogins(), ...(login === undefined ? [] : [login])]) secrets.add(each);
-    const own = { 'user-agent': USER_AGENT, 'accept-encoding': 'identity' };
-    const secret = authorization === undefined ? {} : { authorization };
-    const sent = { ...headers, ...own, ...secret };
-    const order = { ...options, target, method, headers: sent, body, ca, signal, sending };
-    try {
-      return await exchange(order, read);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw connectionFailure(error, { name: url, caFile: access.caFile });
-    }
+class HttpTransport implements Transport {
+  readonly #options: HttpTransportOptions;
+  readonly secrets = new SentSecrets();
+  /** Where the requests of one conversation go: the first, a GET, may be redirected within the origin. */
+  #base: string;
+
+  constructor(options: HttpTransportOptions) {
+    this.#options = options;
+    this.#base = options.url;
   }
 
-  function follow<Value>(request: TransportRequest, read: AnswerReader<Value>): Promise<Value> {
-    return secrets.guard(() => followRedirects(request, read));
+  get url(): string {
+    return this.#options.url;
+  }
+
+  get name(): string {
+    return this.url;
+  }
+
+  request(request: TransportRequest): Promise<TransportAnswer> {
+    const contentType = this.#contentTypeFor(request);
+    return this.#follow(request, async (head, body) => {
+      const answer = { ...head, body: [await buffer(body)] };
+      checkAnswer(answer, { name: this.name, access: this.#options.access, contentType });
+      const { status: statusCode, statusMessage } = head;
+      return { statusCode, statusMessage, headers: { 'content-type': contentType }, body: answer.body };
+    });
+  }
+
+  stream<Value>(request: TransportRequest, work: (body: AsyncIterable<Uint8Array>) => Promise<Value>): Promise<Value> {
+    const contentType = this.#contentTypeFor(request);
+    return this.#follow(request, async (head, body) => {
+      const rest = body[Symbol.asyncIterator]();
+      const beginning = await readBeginning(rest);
+      checkAnswer({ ...head, body: beginning }, { name: this.name, access: this.#options.access, contentType });
+      return await work(joined(beginning, rest));
+    });
+  }
+
+  #contentTypeFor(request: TransportRequest): string {
+    return contentTypeOf(request.url.slice(this.url.length));
+  }
+
+  #follow<Value>(request: TransportRequest, read: AnswerReader<Value>): Promise<Value> {
+    return this.secrets.guard(() => this.#followRedirects(request, read));
   }
 
   /** Asks, and asks elsewhere as often as the server says so. */
-  async function followRedirects<Value>(request: TransportRequest, read: AnswerReader<Value>): Promise<Value> {
+  async #followRedirects<Value>(request: TransportRequest, read: AnswerReader<Value>): Promise<Value> {
+    const { url } = this;
     const path = request.url.slice(url.length);
-    if (request.method === 'GET') base = url;
+    if (request.method === 'GET') this.#base = url;
     for (let hops = 0; hops <= REDIRECTS_MAX; hops++) {
-      const answer = await ask(request, new URL(`${base}${path}`), async (head, body) =>
+      const answer = await this.#ask(request, new URL(`${this.#base}${path}`), async (head, body) =>
         REDIRECTS.has(head.status) ? { to: head } : { value: await read(head, body) },
       );
       if (answer.to === undefined) return answer.value;
       if (request.method !== 'GET')
         throw new SourceError(`"${url}" redirects in the middle of a fetch: check repository.url`);
-      base = redirected(answer.to, { url, base, path });
+      this.#base = redirected(answer.to, { url, base: this.#base, path });
     }
     throw new SourceError(`"${url}" redirects more than ${REDIRECTS_MAX} times: check repository.url`);
   }
 
-  return {
-    url,
-    name: url,
-    secrets,
-    async request(request) {
-      const contentType = contentTypeOf(request.url.slice(url.length));
-      return await follow(request, async (head, body) => {
-        const answer = { ...head, body: [await buffer(body)] };
-        checkAnswer(answer, { name: url, access, contentType });
-        const { status: statusCode, statusMessage } = head;
-        return { statusCode, statusMessage, headers: { 'content-type': contentType }, body: answer.body };
-      });
-    },
-    async stream(request, work) {
-      const contentType = contentTypeOf(request.url.slice(url.length));
-      return await follow(request, async (head, body) => {
-        const rest = body[Symbol.asyncIterator]();
-        const beginning = await readBeginning(rest);
-        checkAnswer({ ...head, body: beginning }, { name: url, access, contentType });
-        return await work(joined(beginning, rest));
-      });
-    },
-  };
+  async #ask<Value>(request: TransportRequest, target: URL, read: AnswerReader<Value>): Promise<Value> {
+    const { access } = this.#options;
+    const { method, headers, body, signal, sending } = request;
+    const { authorization, login, ca } = await readHttpSecrets(access);
+    for (const each of [...proxyLogins(), ...(login === undefined ? [] : [login])]) this.secrets.add(each);
+    const own = { 'user-agent': USER_AGENT, 'accept-encoding': 'identity' };
+    const secret = authorization === undefined ? {} : { authorization };
+    const sent = { ...headers, ...own, ...secret };
+    const order = { ...this.#options, target, method, headers: sent, body, ca, signal, sending };
+    try {
+      return await exchange(order, read);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw connectionFailure(error, { name: this.name, caFile: access.caFile });
+    }
+  }
 }
 
 async function readBeginning(body: AsyncIterator<Buffer>): Promise<readonly Buffer[]> {

@@ -1,11 +1,12 @@
 // The bare repository in which Treeline keeps what it fetched. It is only a cache: packs join it whole and verified, and
 // when in doubt it is replaced by a new one. One process works on a folder at a time.
 import { existsSync, renameSync } from 'node:fs';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FOLLOWED_REF, initRepository } from './bare-repository.ts';
 import { isOid } from './git-object.ts';
 import { packBases } from './object-store.ts';
+import { PRIVATE_DIRECTORY, PRIVATE_FILE } from './private-modes.ts';
 
 /** Returns where in the cache folder the local copy is. */
 export function copyIn(folder: string): string {
@@ -27,7 +28,7 @@ export async function readFollowed(gitDirectory: string): Promise<string | null>
 export async function writeFollowed(gitDirectory: string, oid: string): Promise<void> {
   const path = join(gitDirectory, FOLLOWED_REF);
   const written = join(gitDirectory, 'followed.new');
-  const file = await open(written, 'w');
+  const file = await open(written, 'w', PRIVATE_FILE.mode);
   try {
     await file.writeFile(`${oid}\n`);
     await file.sync();
@@ -41,10 +42,11 @@ export async function writeFollowed(gitDirectory: string, oid: string): Promise<
 /** Moves verified packs from a quarantine into the copy, and then records their head. Durable once it resolves. */
 export async function extendCopy(gitDirectory: string, quarantine: string, head: string): Promise<void> {
   const folder = join(gitDirectory, 'objects', 'pack');
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, PRIVATE_DIRECTORY);
   for (const base of packBases(quarantine)) {
     // The index last: a pack without one is not looked at, an index without its pack is damage.
     for (const ending of ['.pack', '.idx']) {
+      await chmod(`${base}${ending}`, PRIVATE_FILE.mode);
       await syncPath(`${base}${ending}`);
       await rename(`${base}${ending}`, join(folder, `${basename(base)}${ending}`));
     }

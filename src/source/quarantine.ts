@@ -1,12 +1,14 @@
 // Fetches into a repository apart, where git verifies what comes, and only then lets it join the local copy: whatever a
 // remote, the network or a disk does, the copy stays as it was or becomes right.
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Lender } from './bare-repository.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
 import { notWhole, type PackLimits } from './index-pack.ts';
 import { copyIn, extendCopy, readFollowed, replaceCopy } from './local-copy.ts';
 import { DamagedCopyError, packBases, withObjects } from './object-store.ts';
+import { makePrivateDirectory } from './private-modes.ts';
 import type { Remote } from './remote.ts';
 
 export interface QuarantinedFetch extends Deadline, PackLimits {
@@ -33,6 +35,8 @@ export async function fetchVerified(options: QuarantinedFetch): Promise<string> 
   const quarantine = await mkdtemp(join(folder, PREFIX));
   const copy = copyIn(folder);
   try {
+    // One of before this rule, perhaps.
+    if (existsSync(copy)) await makePrivateDirectory(copy);
     const lender = options.anew ? null : await lenderOf(copy, options);
     const head = await withDeadline(options, (signal) => remote.fetchInto({ quarantine, branch, lender, signal }));
     await requireCommit(head, { remote, folders: lender === null ? [quarantine] : [quarantine, copy] });
@@ -47,7 +51,7 @@ export async function fetchVerified(options: QuarantinedFetch): Promise<string> 
 
 /** Makes the folder, and removes quarantines that a killed process, or a remote that was given up, left behind. */
 async function removeQuarantines(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
+  await makePrivateDirectory(folder);
   const names = await readdir(folder);
   const stale = names.filter((name) => name.startsWith(PREFIX));
   await Promise.all(stale.map((name) => rm(join(folder, name), { recursive: true, force: true })));

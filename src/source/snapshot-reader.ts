@@ -47,7 +47,7 @@ export class SnapshotReader {
    */
   async read(objects: ObjectStore, commit: ParsedCommit, wants: BlobFilter): Promise<Snapshot> {
     const { directory, entriesMax } = this.#options;
-    const listing = listFiles(objects, { root: commit.tree, directory, known: this.#known, entriesMax });
+    const listing = await listFiles(objects, { root: commit.tree, directory, known: this.#known, entriesMax });
     const blobs = await this.#readBlobs(objects, listing.files, wants);
     this.#known = listing.trees;
     this.#counts = { treesRead: listing.treesRead, blobsRead: blobs.size };

@@ -6,6 +6,7 @@ import { HEADS } from './advertised-heads.ts';
 import { initRepository } from './bare-repository.ts';
 import { GitFailure, runGit } from './git-process.ts';
 import { copyIn } from './local-copy.ts';
+import { makePrivateDirectory, PRIVATE_DIRECTORY, PRIVATE_FILE } from './private-modes.ts';
 import { PushRefusedError } from './publisher.ts';
 import { branchExists, judgeRefusal, unknownOutcome } from './push-refusal.ts';
 import type { Pusher, PushOrder } from './pusher.ts';
@@ -78,7 +79,7 @@ async function beforeSending<Value>(name: string, work: () => Promise<Value>): P
 
 /** Removes what a killed process left behind; one process works on a folder at a time. */
 async function removeLeftovers(cache: string): Promise<void> {
-  await mkdir(cache, { recursive: true });
+  await makePrivateDirectory(cache);
   const names = (await readdir(cache)).filter((name) => name.startsWith(PREFIX));
   await Promise.all(names.map((name) => rm(join(cache, name), { recursive: true, force: true })));
 }
@@ -89,8 +90,8 @@ async function fill(
   { pack, signal }: PushOrder,
 ): Promise<void> {
   await initRepository(path);
-  await mkdir(join(path, 'objects', 'info'));
-  await writeFile(join(path, 'objects', 'info', 'alternates'), `${join(copyIn(cache), 'objects')}\n`);
+  await mkdir(join(path, 'objects', 'info'), PRIVATE_DIRECTORY);
+  await writeFile(join(path, 'objects', 'info', 'alternates'), `${join(copyIn(cache), 'objects')}\n`, PRIVATE_FILE);
   const args = [`--git-dir=${path}`, 'index-pack', '--stdin'];
   await runGit({ args, input: pack, name: url, answerBytesMax: OUTPUT_BYTES_MAX, signal });
 }

@@ -1,5 +1,6 @@
 // Lists the files of a commit below one directory. Reads only trees that the listing before did not have: a commit that
 // changes one file costs the trees above it.
+import { setImmediate } from 'node:timers/promises';
 import type { FileMode, SnapshotFile } from '../model/snapshot.ts';
 import { DIRECTORY_MODE, type TreeEntry } from './git-object.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -28,12 +29,15 @@ export interface ListingOptions {
 }
 
 const DEPTH_MAX = 256;
+/** Other work gets its turn after so many. */
+const ENTRIES_A_TURN = 5000;
 
 /**
  * Returns the files below a directory, none where the commit has no such directory. Throws DamagedCopyError where a tree
- * is not there or is malformed, SourceError where there are more than `entriesMax` files and directories.
+ * is not there or is malformed, SourceError where there are more than `entriesMax` files and directories. Other work gets
+ * its turn meanwhile.
  */
-export function listFiles(objects: ObjectStore, options: ListingOptions): TreeListing {
+export async function listFiles(objects: ObjectStore, options: ListingOptions): Promise<TreeListing> {
   const files = new Map<string, SnapshotFile>();
   const trees = new Map<string, readonly TreeEntry[]>();
   let treesRead = 0;
@@ -47,12 +51,13 @@ export function listFiles(objects: ObjectStore, options: ListingOptions): TreeLi
     return found;
   }
 
-  function walk(oid: string, prefix: string, depth: number): void {
+  async function walk(oid: string, prefix: string, depth: number): Promise<void> {
     if (depth > DEPTH_MAX) throw new SourceError(`directories are nested deeper than ${DEPTH_MAX} at "${prefix}"`);
     for (const entry of entriesOf(oid)) {
       if (++entries > options.entriesMax) throw tooMany(options);
+      if (entries % ENTRIES_A_TURN === 0) await setImmediate();
       const path = `${prefix}${entry.name}`;
-      if (entry.mode === DIRECTORY_MODE) walk(entry.oid, `${path}/`, depth + 1);
+      if (entry.mode === DIRECTORY_MODE) await walk(entry.oid, `${path}/`, depth + 1);
       else addFile(files, path, { oid: entry.oid, mode: entry.mode });
     }
   }
@@ -62,7 +67,7 @@ export function listFiles(objects: ObjectStore, options: ListingOptions): TreeLi
     if (start === undefined) break;
     start = entriesOf(start).find((entry) => entry.name === name && entry.mode === DIRECTORY_MODE)?.oid;
   }
-  if (start !== undefined) walk(start, '', 0);
+  if (start !== undefined) await walk(start, '', 0);
   return { files, trees, treesRead };
 }
 

@@ -1,12 +1,14 @@
 // The few file operations that the embedded store needs, with what each of them promises about a power cut.
 // They are an interface so that tests can fill the disk and lose what was not synced.
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf } from './store-error.ts';
+import { codeOf, StoreError } from './store-error.ts';
 
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
+/** What others than the owner may do. */
+const OTHERS = 0o077;
 
 export interface AppendFile {
   /** Writes at the end. Where it throws, any part of `bytes` may be there. */
@@ -34,9 +36,20 @@ export interface Files {
 /** The machine's own files. */
 export const diskFiles: Files = { read, create, open: openExisting, rename, syncDirectory };
 
-/** Makes a directory that only its owner may enter, and those above it; durable. Leaves one that is there as it is. */
+/**
+ * Makes a directory that only its owner may enter, and those above it; durable. Throws StoreError where one is there that
+ * others may enter: what is in it may have been read or changed already, and a person has to know.
+ */
 export async function makeDirectory(directory: string): Promise<void> {
   const first = await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+  const mode = (await stat(directory)).mode & 0o777;
+  if ((mode & OTHERS) !== 0) {
+    throw new StoreError(
+      `The directory ${directory} has the mode ${mode.toString(8).padStart(4, '0')}: others may read what Treeline keeps in it, or ` +
+        `change it. See who could, then run: chmod 0700 ${directory}. Where that cannot be, as on a volume that a group owns, ` +
+        'name a directory below it, which is made right.',
+    );
+  }
   if (first === undefined) return;
   for (let made = directory; made.length >= first.length; made = dirname(made)) await syncDirectory(dirname(made));
 }

@@ -4,7 +4,7 @@
 // Everybody listens first, on a socket of a name of its own, and looks for others then: of two that start at the same
 // moment at least one sees the other. Whoever sees another steps back, so there may be none for a while, never two.
 import { randomBytes, randomInt } from 'node:crypto';
-import { lstat, readdir, unlink } from 'node:fs/promises';
+import { chmod, lstat, readdir, unlink } from 'node:fs/promises';
 import { createConnection, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,6 +12,7 @@ import { codeOf, StoreError } from './store-error.ts';
 
 /** What `sockaddr_un` holds, less the closing zero. */
 const SOCKET_PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103;
+const SOCKET_MODE = 0o600;
 const LOCK_NAME = /^lock-[0-9a-f]{8}$/;
 const ATTEMPTS_MAX = 12;
 const PAUSE_MS = 25;
@@ -71,7 +72,8 @@ function listen(path: string, owner: { readonly isHolding: boolean }): Promise<S
     server.once('error', reject);
     server.listen(path, () => {
       server.unref();
-      resolve(server);
+      // Made with the mode that the umask leaves.
+      chmod(path, SOCKET_MODE).then(() => resolve(server), reject);
     });
   });
 }

@@ -143,6 +143,12 @@ describe('what is refused', () => {
     expect(problemsOf(text)).toEqual(problems);
   });
 
+  test('a file of half a million values is refused, and one of 20,000 is not', () => {
+    const listOf = (count: number): string => `a: [${'1,'.repeat(count)}1]`;
+    expect(problemsOf(listOf(500_000))).toEqual(['1:1 yaml_values  the file holds more than 25,000 keys and values']);
+    expect(problemsOf(listOf(20_000))).toEqual([]);
+  });
+
   test('hints quote what was written', () => {
     const hints = parseYaml('a.yaml', 'a: 1.10\nb: *x\nc: !!str 5\nd: !x 5\n&y e: 1').problems.map(({ hint }) => hint);
     expect(hints).toEqual([

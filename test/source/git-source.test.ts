@@ -1,6 +1,6 @@
 // The source as its callers see it, on real repositories.
 import { execFileSync } from 'node:child_process';
-import { chmod, chown, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/source/git-source.ts';
@@ -401,6 +401,28 @@ describe('a failing fetch', () => {
   ])('is told at once where the options %j can never work', async (options, message) => {
     const { open } = await setUp();
     await expect(open(options)).rejects.toThrow(message);
+  });
+});
+
+describe('the local copy', () => {
+  it('is for its owner only, whatever the umask, and so is one of before', async () => {
+    const { repository, cache, open } = await setUp();
+    const before = process.umask(0);
+    try {
+      for (const text of ['1', '2']) {
+        await repository.commit({ a: text });
+        await (await open()).fetch(null);
+        const entries = await readdir(cache, { recursive: true, withFileTypes: true });
+        for (const entry of entries) {
+          const { mode } = await stat(join(entry.parentPath, entry.name));
+          expect(`${entry.name} ${(mode & 0o777).toString(8)}`).toBe(`${entry.name} ${entry.isFile() ? 600 : 700}`);
+        }
+        expect((await stat(cache)).mode & 0o777).toBe(0o700);
+        await Promise.all([cache, join(cache, 'repository.git')].map((folder) => chmod(folder, 0o755)));
+      }
+    } finally {
+      process.umask(before);
+    }
   });
 });
 

@@ -3,6 +3,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmdirSync,
   statSync,
@@ -14,6 +15,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { createLowdbStore, type LowdbStoreOptions } from '../../src/store/lowdb-store.ts';
+import { StoreError } from '../../src/store/store-error.ts';
 import { describeStore } from '../contract/store.ts';
 import { textRow, writeText } from '../support/rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -41,12 +43,37 @@ describe('files', () => {
     expect(modeOf(join(directory, 'snapshot'))).toBe(0o600);
   });
 
-  it('leave the mode of a directory that is there already alone', async () => {
+  it('are so whatever the umask, and so is the lock', async () => {
+    const directory = join(temporaryDirectory(), 'state');
+    const before = process.umask(0);
+    try {
+      const store = await createLowdbStore(directory, { compactionBytes: 100 });
+      await store.commit([writeText('a', 'x'.repeat(200))]);
+      const held = readdirSync(directory);
+      expect(held.filter((name) => name.startsWith('lock-')).map((name) => modeOf(join(directory, name)))).toEqual([
+        0o600,
+      ]);
+      await store.close();
+      expect(modeOf(directory)).toBe(0o700);
+      for (const name of ['journal', 'snapshot']) expect(modeOf(join(directory, name))).toBe(0o600);
+    } finally {
+      process.umask(before);
+    }
+  });
+
+  it.each(['0750', '0701', '0770', '0755', '0777'])('are not put into a directory of the mode %s', async (mode) => {
     const directory = join(temporaryDirectory(), 'state');
     mkdirSync(directory);
-    chmodSync(directory, 0o750);
+    chmodSync(directory, Number.parseInt(mode, 8));
+    const refused = createLowdbStore(directory);
+    await expect(refused).rejects.toThrow(StoreError);
+    await expect(refused).rejects.toThrow(
+      `The directory ${directory} has the mode ${mode}: others may read what Treeline keeps in it, or change it`,
+    );
+    await expect(refused).rejects.toThrow(`chmod 0700 ${directory}`);
+    expect(readdirSync(directory)).toEqual([]);
+    chmodSync(directory, 0o700);
     await (await createLowdbStore(directory)).close();
-    expect(modeOf(directory)).toBe(0o750);
   });
 
   it('say what they are, in one line a record', async () => {

@@ -1,0 +1,202 @@
+// The benchmark `hostile`: whether a real controller on a real repository answers honest clients in time, and within its
+// memory, while somebody pushes what was made to stop it. docs/benchmarks.md says how to read it.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { estateFiles, instancePath, instanceText } from '../test/support/estate-repository.ts';
+import { type HttpsClient, keepAlive } from '../test/support/https-client.ts';
+import { CASES, type HostileCase } from './hostile-cases.ts';
+import { markdownTable } from './markdown-table.ts';
+import { ServedController } from './served-controller.ts';
+import { createSite, type Site } from './site.ts';
+import { machineOf, say } from './surroundings.ts';
+
+const MIB = 2 ** 20;
+const LATENCY_MS_MAX = 500;
+const PEAK_BYTES_MAX = 512 * MIB;
+const INSTANCES = 100;
+const SERVERS_AN_INSTANCE = 2;
+const PAUSE_MS = 10;
+/** An answer that takes longer counts as this. */
+const ANSWER_MS_MAX = 30_000;
+/** Until the controller has said what becomes of a commit. */
+const SETTLED_MS_MAX = 120_000;
+/** After that: what follows from a commit is not over when it is told. */
+const AFTER_MS = 3_000;
+
+/** What honest clients saw while a case went on. */
+export interface HostileRun {
+  readonly title: string;
+  /** The longest that `/livez` took, milliseconds. */
+  readonly livezMs: number;
+  /** The longest that a small read over TLS took. */
+  readonly readMs: number;
+  /** Answers that were none, or no success. */
+  readonly failures: number;
+  readonly peakBytes: number;
+  /** What the controller made of the commit. */
+  readonly outcome: string;
+  /** Whether it followed the next commit, which takes back the hostile one. */
+  readonly isFollowing: boolean;
+}
+
+/** Prints a report in Markdown, with progress on standard error. Returns whether every case kept the limits. */
+export async function benchHostile(args: readonly string[]): Promise<boolean> {
+  const cases = casesOf(args);
+  const folder = mkdtempSync(join(tmpdir(), 'treeline-bench-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  const runs: HostileRun[] = [];
+  for (const each of cases) {
+    const run = await measure(join(folder, each.name), each);
+    runs.push(run);
+    say(
+      `${run.title}: ${Math.round(Math.max(run.livezMs, run.readMs))} ms, ${mib(run.peakBytes)} MiB, ${verdictOf(run)}`,
+    );
+    rmSync(join(folder, each.name), { recursive: true, force: true, maxRetries: 3 });
+  }
+  process.stdout.write(`${machineOf()}.\n\n${reportOf(runs)}\n`);
+  return runs.every((run) => verdictOf(run) === 'held');
+}
+
+function casesOf(args: readonly string[]): readonly HostileCase[] {
+  const { values } = parseArgs({ args: [...args], options: { only: { type: 'string', default: '' } } });
+  if (values.only === '') return CASES;
+  const names = values.only.split(',');
+  const unknown = names.find((name) => !CASES.some((each) => each.name === name));
+  const known = CASES.map(({ name }) => name).join(', ');
+  if (unknown !== undefined) throw new Error(`--only: there is no case "${unknown}"; say some of: ${known}`);
+  return CASES.filter(({ name }) => names.includes(name));
+}
+
+async function measure(folder: string, { title, files }: HostileCase): Promise<HostileRun> {
+  const site = await createSite(folder, { ...estateFiles({ instances: INSTANCES, servers: SERVERS_AN_INSTANCE }) });
+  const good = await site.repository.git('rev-parse', 'main');
+  const controller = new ServedController(site, 'hostile');
+  await controller.ready();
+  await controller.quiet();
+  // Made beforehand, aside: what git does to store it is not what is measured.
+  await site.repository.git('config', 'core.compression', '1');
+  await site.repository.git('config', 'core.bigFileThreshold', '1m');
+  const hostile = await site.repository.commit(files(), { branch: 'aside', parents: [good] });
+  say(`${title}: pushing`);
+  const livez = observe(controller.livez());
+  const reads = observe(readerOf(await controller.client()));
+  await site.repository.git('update-ref', 'refs/heads/main', hostile);
+  const outcome = await outcomeOf(controller, hostile);
+  await sleep(AFTER_MS);
+  const seen = [await livez.stop(), await reads.stop()] as const;
+  const { peakBytes } = controller.process.usage();
+  const isFollowing = await followsNext(controller, site, hostile);
+  await controller.stop().catch(() => say(`${title}: the controller did not stop cleanly`));
+  const [{ worstMs: livezMs }, { worstMs: readMs }] = seen;
+  const failures = seen.reduce((sum, each) => sum + each.failures, 0);
+  return { title, livezMs, readMs, failures, peakBytes, outcome, isFollowing };
+}
+
+function readerOf(client: HttpsClient): () => Promise<number> {
+  const agent = keepAlive();
+  let turn = 0;
+  return async () => {
+    const path = `/stacks/instances/instance-${turn++ % INSTANCES}/status`;
+    return (await client.request(path, { agent })).status;
+  };
+}
+
+interface Seen {
+  readonly worstMs: number;
+  readonly failures: number;
+}
+
+/** Asks again and again, one question at a time, until it is stopped. */
+function observe(ask: () => Promise<number>): { stop(): Promise<Seen> } {
+  let isOver = false;
+  const watching = (async (): Promise<Seen> => {
+    let worstMs = 0;
+    let failures = 0;
+    while (!isOver) {
+      const start = performance.now();
+      const status = await Promise.race([ask().catch(() => 0), sleep(ANSWER_MS_MAX, 0, { ref: false })]);
+      worstMs = Math.max(worstMs, performance.now() - start);
+      if (status !== 200) failures += 1;
+      await sleep(PAUSE_MS);
+    }
+    return { worstMs, failures };
+  })();
+  return {
+    stop() {
+      isOver = true;
+      return watching;
+    },
+  };
+}
+
+const FOLLOWED = 'commit followed';
+const NOT_FOLLOWED = 'the commit is not followed; everything stays as it is';
+const NOT_READ = 'the repository could not be followed; everything stays as it is';
+
+async function outcomeOf(controller: ServedController, commit: string): Promise<string> {
+  try {
+    return await controller.process.until('it told what becomes of the commit', SETTLED_MS_MAX, () => {
+      if (isFollowed(controller, commit)) return 'followed';
+      if (controller.log.lines(NOT_FOLLOWED).some((line) => line.commit === commit)) return 'not followed';
+      return controller.log.lines(NOT_READ).length > 0 ? 'refused' : undefined;
+    });
+  } catch (error) {
+    if (controller.process.isOver) return 'the end of the process';
+    if (error instanceof Error) return 'unknown in time';
+    throw error;
+  }
+}
+
+function isFollowed(controller: ServedController, commit: string): boolean {
+  return controller.log.lines(FOLLOWED).some((line) => line.commit === commit);
+}
+
+/** The hostile commit stays in the history, as it would: only its content is taken back. */
+async function followsNext(controller: ServedController, { repository }: Site, hostile: string): Promise<boolean> {
+  const tree = 'main~1^{tree}';
+  const reverted = await repository.git('commit-tree', tree, '-p', hostile, '-m', 'Take it back');
+  await repository.git('update-ref', 'refs/heads/main', reverted);
+  const next = await repository.commit({ [instancePath(0)]: instanceText({ kind: 0, servers: 2, version: '2' }) });
+  try {
+    const isThere = (): true | undefined => isFollowed(controller, next) || undefined;
+    return await controller.process.until('it followed the next commit', SETTLED_MS_MAX, isThere);
+  } catch (error) {
+    if (error instanceof Error) return false;
+    throw error;
+  }
+}
+
+function verdictOf({ livezMs, readMs, failures, peakBytes, isFollowing }: HostileRun): string {
+  const broken = [
+    Math.max(livezMs, readMs) > LATENCY_MS_MAX ? 'too slow' : '',
+    failures > 0 ? `${failures} answers failed` : '',
+    peakBytes > PEAK_BYTES_MAX ? 'too much memory' : '',
+    isFollowing ? '' : 'does not follow the next commit',
+  ].filter((each) => each !== '');
+  return broken.length === 0 ? 'held' : broken.join(', ');
+}
+
+function mib(bytes: number): string {
+  return Math.round(bytes / MIB).toString();
+}
+
+/** Returns the report as Markdown. */
+export function reportOf(runs: readonly HostileRun[]): string {
+  const table = markdownTable(
+    ['pushed', 'the commit is', '`/livez`, worst ms', 'read, worst ms', 'peak memory, MiB', 'verdict'],
+    runs.map((run) => [
+      run.title,
+      run.outcome,
+      Math.round(run.livezMs).toString(),
+      Math.round(run.readMs).toString(),
+      mib(run.peakBytes),
+      verdictOf(run),
+    ]),
+  );
+  const held = runs.filter((run) => verdictOf(run) === 'held').length;
+  const limits = `Limits: ${LATENCY_MS_MAX} ms, ${mib(PEAK_BYTES_MAX)} MiB.`;
+  return `${table}\n\n${limits} ${held === runs.length ? 'All of them held.' : `${held} of ${runs.length} held.`}`;
+}
