@@ -2,6 +2,7 @@
 // what comes out may be streams, so that neither has to fit into memory.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
 import type { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { untilAborted } from './deadline.ts';
@@ -22,6 +23,8 @@ export interface GitOrder {
   readonly signal: AbortSignal;
   /** How: default SIGKILL. With SIGTERM, git removes its locks and what it has not finished. */
   readonly ending?: 'SIGKILL' | 'SIGTERM';
+  /** Gives way to other processes, such as this one, where processors are scarce. */
+  readonly givesWay?: boolean;
 }
 
 /** Git ended with another code than 0. */
@@ -66,6 +69,7 @@ export async function streamGit<Value>(
     isOver = true;
   });
   const output = outputOf(child, order);
+  if (order.givesWay === true) giveWay(child);
   try {
     return await untilAborted(order.signal, async () => {
       const [value] = await Promise.all([work(output), feed(child.stdin, order.input)]);
@@ -124,6 +128,16 @@ function exitOf(child: ChildProcessWithoutNullStreams, name: string, output: () 
       else reject(new GitFailure(name, code ?? signal, complaint.trim(), output()));
     });
   });
+}
+
+function giveWay({ pid }: ChildProcessWithoutNullStreams): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch (error) {
+    // It has ended already, or may not be asked to: it does its work all the same.
+    if (!(error instanceof Error && 'code' in error)) throw error;
+  }
 }
 
 function startFailure(name: string, error: Error): SourceError {

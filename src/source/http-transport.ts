@@ -6,7 +6,7 @@ import { connectionFailure } from './connection-failure.ts';
 import { checkEncryption, proxyLogins, readHttpSecrets } from './http-access.ts';
 import { BEGINNING_BYTES, checkAnswer } from './http-answer.ts';
 import { type AnswerReader, exchange, type HttpHead } from './http-exchange.ts';
-import type { Transport, TransportAnswer, TransportRequest } from './remote.ts';
+import { LIST_BYTES_MAX, type Transport, type TransportAnswer, type TransportRequest } from './remote.ts';
 import { SentSecrets } from './sent-secrets.ts';
 import { SourceError } from './source.ts';
 
@@ -53,7 +53,7 @@ class HttpTransport implements Transport {
 
   request(request: TransportRequest): Promise<TransportAnswer> {
     const contentType = this.#contentTypeFor(request);
-    return this.#follow(request, async (head, body) => {
+    return this.#follow(request, LIST_BYTES_MAX, async (head, body) => {
       const answer = { ...head, body: [await buffer(body)] };
       checkAnswer(answer, { name: this.name, access: this.#options.access, contentType });
       const { status: statusCode, statusMessage } = head;
@@ -63,7 +63,7 @@ class HttpTransport implements Transport {
 
   stream<Value>(request: TransportRequest, work: (body: AsyncIterable<Uint8Array>) => Promise<Value>): Promise<Value> {
     const contentType = this.#contentTypeFor(request);
-    return this.#follow(request, async (head, body) => {
+    return this.#follow(request, this.#options.answerBytesMax, async (head, body) => {
       const rest = body[Symbol.asyncIterator]();
       const beginning = await readBeginning(rest);
       checkAnswer({ ...head, body: beginning }, { name: this.name, access: this.#options.access, contentType });
@@ -75,17 +75,23 @@ class HttpTransport implements Transport {
     return contentTypeOf(request.url.slice(this.url.length));
   }
 
-  #follow<Value>(request: TransportRequest, read: AnswerReader<Value>): Promise<Value> {
-    return this.secrets.guard(() => this.#followRedirects(request, read));
+  #follow<Value>(request: TransportRequest, bytesMax: number, read: AnswerReader<Value>): Promise<Value> {
+    const options = { ...this.#options, answerBytesMax: Math.min(this.#options.answerBytesMax, bytesMax) };
+    return this.secrets.guard(() => this.#followRedirects(request, options, read));
   }
 
   /** Asks, and asks elsewhere as often as the server says so. */
-  async #followRedirects<Value>(request: TransportRequest, read: AnswerReader<Value>): Promise<Value> {
+  async #followRedirects<Value>(
+    request: TransportRequest,
+    options: HttpTransportOptions,
+    read: AnswerReader<Value>,
+  ): Promise<Value> {
     const { url } = this;
     const path = request.url.slice(url.length);
     if (request.method === 'GET') this.#base = url;
     for (let hops = 0; hops <= REDIRECTS_MAX; hops++) {
-      const answer = await this.#ask(request, new URL(`${this.#base}${path}`), async (head, body) =>
+      const order = { ...options, target: new URL(`${this.#base}${path}`) };
+      const answer = await this.#ask(request, order, async (head, body) =>
         REDIRECTS.has(head.status) ? { to: head } : { value: await read(head, body) },
       );
       if (answer.to === undefined) return answer.value;
@@ -96,15 +102,19 @@ class HttpTransport implements Transport {
     throw new SourceError(`"${url}" redirects more than ${REDIRECTS_MAX} times: check repository.url`);
   }
 
-  async #ask<Value>(request: TransportRequest, target: URL, read: AnswerReader<Value>): Promise<Value> {
-    const { access } = this.#options;
+  async #ask<Value>(
+    request: TransportRequest,
+    options: HttpTransportOptions & { readonly target: URL },
+    read: AnswerReader<Value>,
+  ): Promise<Value> {
+    const { access } = options;
     const { method, headers, body, signal, sending } = request;
     const { authorization, login, ca } = await readHttpSecrets(access);
     for (const each of [...proxyLogins(), ...(login === undefined ? [] : [login])]) this.secrets.add(each);
     const own = { 'user-agent': USER_AGENT, 'accept-encoding': 'identity' };
     const secret = authorization === undefined ? {} : { authorization };
     const sent = { ...headers, ...own, ...secret };
-    const order = { ...this.#options, target, method, headers: sent, body, ca, signal, sending };
+    const order = { ...options, method, headers: sent, body, ca, signal, sending };
     try {
       return await exchange(order, read);
     } catch (error) {

@@ -81,7 +81,11 @@ async function runIndexPack(
   const strict = `--strict=${TOLERATED.map((id) => `${id}=ignore`).join(',')}`;
   const args = [`--git-dir=${gitDirectory}`, ...BOUNDED, 'index-pack', strict, ...what];
   try {
-    await runGit({ args, environment: BOUNDED_ENVIRONMENT, input, name, answerBytesMax: OUTPUT_BYTES_MAX, signal });
+    await runGit({
+      ...{ args, input, name, signal, givesWay: true },
+      environment: BOUNDED_ENVIRONMENT,
+      answerBytesMax: OUTPUT_BYTES_MAX,
+    });
   } catch (error) {
     throw error instanceof GitFailure ? notWhole(name, reasonOf(error), error) : error;
   }

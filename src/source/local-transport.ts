@@ -3,7 +3,7 @@
 // decides what may be read and written.
 import { findGitDirectory } from './git-directory.ts';
 import { type GitOrder, runGit, streamGit } from './git-process.ts';
-import type { Transport, TransportRequest } from './remote.ts';
+import { LIST_BYTES_MAX, type Transport, type TransportRequest } from './remote.ts';
 import { SentSecrets } from './sent-secrets.ts';
 import { SourceError } from './source.ts';
 
@@ -31,7 +31,8 @@ export function createLocalTransport(options: LocalTransportOptions): Transport 
     secrets: new SentSecrets(),
     async request(request) {
       const { kind, head, command } = serviceFor(request);
-      const answer = await runGit(await orderOf(options, command, request));
+      const answerBytesMax = Math.min(options.answerBytesMax, LIST_BYTES_MAX);
+      const answer = await runGit(await orderOf({ ...options, answerBytesMax }, command, request));
       const headers = { 'content-type': `application/x-git-${kind}` };
       return { statusCode: 200, statusMessage: 'OK', headers, body: [head, ...answer] };
     },

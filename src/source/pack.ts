@@ -16,8 +16,8 @@ const TYPES: ReadonlyMap<number, ObjectType> = new Map([
 const OFFSET_DELTA = 6;
 const OID_DELTA = 7;
 const CHECKSUM_BYTES = 20;
-/** Type and size, and where a delta's base stands: two numbers of ten bytes, or one and an id. */
-const ENTRY_HEADER_BYTES = 32;
+/** Read at once: the header, which has at most 32 bytes, and with it the whole of a small object. */
+const BEGINNING_BYTES = 4096;
 /** In so many deflated bytes of a delta stands the size of what it makes. */
 const DELTA_HEADER_BYTES = 1024;
 /** Git itself makes no longer chains than 4095. */
@@ -43,6 +43,8 @@ interface PackEntry {
   /** Where the deflated bytes begin and end. */
   readonly start: number;
   readonly end: number;
+  /** The deflated bytes, or the beginning of them. */
+  readonly beginning: Buffer;
 }
 
 export class Pack {
@@ -69,7 +71,7 @@ export class Pack {
   sizeAt(offset: number): number {
     const entry = this.#entryAt(offset);
     if (entry.type !== 'delta') return entry.size;
-    const beginning = this.#bytesAt(entry.start, Math.min(entry.end - entry.start, DELTA_HEADER_BYTES));
+    const beginning = entry.beginning.subarray(0, DELTA_HEADER_BYTES);
     return sizeAfterDelta(inflateSync(beginning, { finishFlush: constants.Z_SYNC_FLUSH }));
   }
 
@@ -108,7 +110,7 @@ export class Pack {
 
   #entryAt(offset: number): PackEntry {
     const end = this.index.endOf(offset, this.#end);
-    const bytes = this.#bytesAt(offset, Math.min(end - offset, ENTRY_HEADER_BYTES));
+    const bytes = this.#bytesAt(offset, Math.min(end - offset, BEGINNING_BYTES));
     let at = 0;
     let byte = bytes.readUInt8(at++);
     const kind = (byte >> 4) & 7;
@@ -119,24 +121,32 @@ export class Pack {
     }
     if (kind === OFFSET_DELTA) {
       const { distance, next } = readDistance(bytes, at);
-      return { type: 'delta', size, base: offset - distance, start: offset + next, end };
+      return {
+        type: 'delta',
+        size,
+        base: offset - distance,
+        start: offset + next,
+        end,
+        beginning: bytes.subarray(next),
+      };
     }
     if (kind === OID_DELTA) {
       const next = at + CHECKSUM_BYTES;
       const base = this.index.offsetOf(bytes.toString('hex', at, next));
       if (base === undefined) throw new Error('a delta builds on an object of another pack');
-      return { type: 'delta', size, base, start: offset + next, end };
+      return { type: 'delta', size, base, start: offset + next, end, beginning: bytes.subarray(next) };
     }
     const type = TYPES.get(kind);
     if (type === undefined) throw new Error(`an object of the unknown type ${kind}`);
-    return { type, size, base: 0, start: offset + at, end };
+    return { type, size, base: 0, start: offset + at, end, beginning: bytes.subarray(at) };
   }
 
-  #inflate({ size, start, end }: PackEntry, bytesMax: number): Buffer {
+  #inflate({ size, start, end, beginning }: PackEntry, bytesMax: number): Buffer {
     refuseLarge(Math.max(size, end - start - DEFLATED_BYTES_MORE), bytesMax);
     // One byte more than needed, so that one chunk takes a small object whole; the default is 16 KiB for each of them.
     const chunkSize = Math.min(Math.max(size + 1, CHUNK_BYTES_MIN), CHUNK_BYTES_MAX);
-    const bytes = inflateSync(this.#bytesAt(start, end - start), { maxOutputLength: size + 1, chunkSize });
+    const deflated = beginning.length === end - start ? beginning : this.#bytesAt(start, end - start);
+    const bytes = inflateSync(deflated, { maxOutputLength: size + 1, chunkSize });
     if (bytes.length !== size) throw new Error('an object has another size than its header says');
     return bytes;
   }

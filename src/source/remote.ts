@@ -3,6 +3,9 @@
 import type { Lender } from './bare-repository.ts';
 import type { SentSecrets } from './sent-secrets.ts';
 
+/** The largest answer that is taken as a whole, in bytes: some hundred thousand names of branches. */
+export const LIST_BYTES_MAX = 16 * 1024 * 1024;
+
 export interface Remote {
   /** How messages name it. Holds no password. */
   readonly name: string;

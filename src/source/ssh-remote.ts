@@ -7,7 +7,7 @@ import { isOid } from './git-object.ts';
 import { GitFailure, runGit } from './git-process.ts';
 import { BOUNDED, BOUNDED_ENVIRONMENT, type PackLimits, verifyPacks } from './index-pack.ts';
 import { watchPackSize } from './pack-size.ts';
-import type { Remote } from './remote.ts';
+import { LIST_BYTES_MAX, type Remote } from './remote.ts';
 import { SentSecrets } from './sent-secrets.ts';
 import { SourceError } from './source.ts';
 import { sshEnvironment } from './ssh-environment.ts';
@@ -19,9 +19,6 @@ export interface SshRemoteOptions extends PackLimits {
   /** How long connecting, and silence of the server, may last, in milliseconds. */
   readonly silenceMs: number;
 }
-
-/** Names of branches: more is no repository that anybody follows. */
-const LIST_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Returns the remote. Nothing is asked yet. */
 export function createSshRemote({ url, silenceMs, ...limits }: SshRemoteOptions): Remote {
