@@ -62,6 +62,9 @@ export function compileSchema(schema: object): SchemaCheck {
   };
 }
 
+/** More of one file nobody reads at once, and a file can hold 50,000. */
+const VIOLATIONS_MAX = 1000;
+
 const checks = new Map<FileType, SchemaCheck>();
 
 /** Checks a file of the layout against the schema of its type. */
@@ -84,6 +87,7 @@ function violationsOf(validate: ValidateFunction, value: unknown): readonly Viol
     const violation = violationOf(error);
     const place = `${violation.pointer} ${violation.field ?? ''}`;
     if (!violations.has(place)) violations.set(place, violation);
+    if (violations.size >= VIOLATIONS_MAX) break;
   }
   return [...violations.values()];
 }

@@ -68,7 +68,7 @@ interface Reader {
 
 const DEPTH_MAX = 64;
 /** Keys, values, lists and maps of one file. Half a million, which a megabyte can hold, take seconds in every stage. */
-const EVENTS_MAX = 25_000;
+const EVENTS_MAX = 50_000;
 
 /** How plain scalars are understood: the core schema of YAML 1.2, in the order in which its tags are tried. */
 const PLAIN_TAGS = [nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag];

@@ -143,10 +143,10 @@ describe('what is refused', () => {
     expect(problemsOf(text)).toEqual(problems);
   });
 
-  test('a file of half a million values is refused, and one of 20,000 is not', () => {
+  test('a file of half a million values is refused, and one of 40,000 is not', () => {
     const listOf = (count: number): string => `a: [${'1,'.repeat(count)}1]`;
-    expect(problemsOf(listOf(500_000))).toEqual(['1:1 yaml_values  the file holds more than 25,000 keys and values']);
-    expect(problemsOf(listOf(20_000))).toEqual([]);
+    expect(problemsOf(listOf(500_000))).toEqual(['1:1 yaml_values  the file holds more than 50,000 keys and values']);
+    expect(problemsOf(listOf(40_000))).toEqual([]);
   });
 
   test('hints quote what was written', () => {

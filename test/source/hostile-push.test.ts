@@ -12,8 +12,8 @@ import { createGitRepository, type GitRepository, runGit } from '../support/git-
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const MIB = 1024 * 1024;
-/** On a busy machine too; the issue is seconds. */
-const STALL_MS_MAX = 400;
+/** Of this thread's processor, which other work on the machine does not change: nobody waits longer for a turn. */
+const CPU_MS_MAX = 700;
 const MORE_MEMORY_MAX = 64 * MIB;
 
 afterEach(() => {
@@ -33,28 +33,27 @@ async function setUp(): Promise<Setup> {
   return { repository, open: (options) => createGitSource({ ...common, ...options }) };
 }
 
-/** Runs `work` and returns the longest time for which nothing else got its turn, and how much memory was added. */
-async function costOf(work: () => Promise<unknown>): Promise<{ readonly stallMs: number; readonly memory: number }> {
+/** Runs `work` and returns how long it kept this thread busy, and how much memory was added. */
+async function costOf(work: () => Promise<unknown>): Promise<{ readonly cpuMs: number; readonly memory: number }> {
   const before = process.memoryUsage.rss();
-  const delay = monitorEventLoopDelay({ resolution: 5 });
+  const start = process.threadCpuUsage();
   let peak = before;
   const look = setInterval(() => {
     peak = Math.max(peak, process.memoryUsage.rss());
   }, 10);
-  delay.enable();
   try {
     await work();
   } finally {
-    delay.disable();
     clearInterval(look);
   }
   peak = Math.max(peak, process.memoryUsage.rss());
-  return { stallMs: delay.max / 1e6, memory: peak - before };
+  const { user, system } = process.threadCpuUsage(start);
+  return { cpuMs: (user + system) / 1000, memory: peak - before };
 }
 
 async function expectCheap(work: () => Promise<unknown>): Promise<void> {
-  const { stallMs, memory } = await costOf(work);
-  expect(stallMs).toBeLessThan(STALL_MS_MAX);
+  const { cpuMs, memory } = await costOf(work);
+  expect(cpuMs).toBeLessThan(CPU_MS_MAX);
   expect(memory).toBeLessThan(MORE_MEMORY_MAX);
 }
 
@@ -166,10 +165,11 @@ describe('many objects', () => {
     await repository.commit(Object.fromEntries(files));
     const source = await open();
     const { commit } = await source.fetch(null);
-    const { stallMs } = await costOf(async () => {
-      expect((await source.snapshot(commit, () => true)).blobs.size).toBe(41);
-    });
-    expect(stallMs).toBeLessThan(150);
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    expect((await source.snapshot(commit, () => true)).blobs.size).toBe(41);
+    delay.disable();
+    expect(delay.max / 1e6).toBeLessThan(400);
   });
 });
 
