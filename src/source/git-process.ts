@@ -1,7 +1,6 @@
 // Runs the system's git without a shell, in a process group of its own that can be ended as a whole. What goes in and
 // what comes out may be streams, so that neither has to fit into memory.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import type { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -80,19 +79,34 @@ export async function streamGit<Value>(
   }
 }
 
-/** That git closes its input early is no error here: its exit code and its words tell what happened. */
+/**
+ * That git closes its input early is no error here: its exit code and its words tell what happened. The rest of the input
+ * is read all the same, for it may tell that it is not whole.
+ */
 async function feed(stdin: Writable, input: GitOrder['input'] = new Uint8Array()): Promise<void> {
   stdin.on('error', () => stdin.destroy());
   if (input instanceof Uint8Array) {
     stdin.end(input);
     return;
   }
-  const closed = once(stdin, 'close');
   for await (const chunk of input) {
-    if (stdin.destroyed) return;
-    if (!stdin.write(chunk)) await Promise.race([once(stdin, 'drain'), closed]);
+    if (!stdin.destroyed && !stdin.write(chunk)) await room(stdin);
   }
   stdin.end();
+}
+
+/** Resolves once more can be written, or nothing any more. */
+function room(stdin: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      stdin.off('drain', done);
+      stdin.off('close', done);
+      resolve();
+    };
+    stdin.on('drain', done);
+    stdin.on('close', done);
+    if (stdin.destroyed) done();
+  });
 }
 
 function outputOf(child: ChildProcessWithoutNullStreams, { name, answerBytesMax }: GitOrder): AsyncIterable<Buffer> {

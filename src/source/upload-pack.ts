@@ -38,7 +38,8 @@ export async function* packIn(name: string, answer: AsyncIterable<Uint8Array>): 
       if (packet === null) isOver = true;
       else pieces.push(pieceIn(name, packet));
     }
-    if (pieces.length > 0) yield Buffer.concat(pieces);
+    const piece = Buffer.concat(pieces);
+    if (piece.length > 0) yield piece;
   }
   if (!isOver || !reader.isAtEnd) throw notWhole(name, 'the answer is cut off');
 }

@@ -164,6 +164,17 @@ describe.each([
   });
 });
 
+it('an answer that goes on after its end, or never ends, is refused though the pack in it is whole', async () => {
+  const { repository, fetch, contents } = await setUp();
+  const head = await repository.commit(noise(1));
+  const cutOff = /the answer is cut off/;
+  await expect(fetch((answer) => answer.subarray(0, -4))).rejects.toThrow(cutOff);
+  await expect(fetch((answer) => Buffer.concat([answer, Buffer.from('0005\x01')]))).rejects.toThrow(/after the end/);
+  await expect(fetch((answer) => Buffer.concat([answer, Buffer.from('00')]))).rejects.toThrow(cutOff);
+  expect(await contents()).toEqual([]);
+  expect(await fetch()).toBe(head);
+});
+
 it('the answer to an earlier question is refused', async () => {
   const { repository, fetch } = await setUp();
   await repository.commit(noise(1));
