@@ -31,6 +31,7 @@ export function fetchRequest({ name, head, have }: WantedCommit, capabilities: R
 export async function* packIn(name: string, answer: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const reader = new PacketReader();
   let isOver = false;
+  let isThere = false;
   for await (const chunk of answer) {
     const pieces: Buffer[] = [];
     for (const packet of packetsOf(name, () => reader.push(chunk))) {
@@ -39,8 +40,11 @@ export async function* packIn(name: string, answer: AsyncIterable<Uint8Array>): 
       else pieces.push(pieceIn(name, packet));
     }
     const piece = Buffer.concat(pieces);
-    if (piece.length > 0) yield piece;
+    if (piece.length === 0) continue;
+    isThere = true;
+    yield piece;
   }
+  if (!isThere) throw notWhole(name, 'there is no pack in the answer');
   if (!isOver || !reader.isAtEnd) throw notWhole(name, 'the answer is cut off');
 }
 
