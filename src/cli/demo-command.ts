@@ -67,3 +67,9 @@ async function settingsOf(folder: string): Promise<Settings> {
   }
   return moved.length === 0 ? settings : await expecting([SettingsError], () => ensureSettings(folder));
 }
+
+/** The demo made this directory itself, perhaps in a version that left it open to others. */
+async function closeState(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await chmod(directory, 0o700);
+}
