@@ -2,15 +2,22 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSettings, SettingsError } from '../../load-settings.ts';
-import type { ServerOptions } from '../server-connection.ts';
 import { filesOf } from './credentials.ts';
 import { settingsFileIn } from './settings-file.ts';
 
 /** The folder in which `treeline demo` keeps everything, unless told otherwise. */
 export const DEMO_FOLDER = '.treeline';
 
+/** Where it answers, and the files to ask it with. */
+interface Demo {
+  readonly server: string;
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
+
 /** Returns how to ask, as its administrator, the demo that was made in `folder`; undefined where there is none. */
-export async function findDemo(folder: string): Promise<ServerOptions | undefined> {
+export async function findDemo(folder: string): Promise<Demo | undefined> {
   const demo = join(folder, DEMO_FOLDER);
   const { cert, key } = filesOf(join(demo, 'pki'), 'administrator');
   const ca = filesOf(join(demo, 'pki'), 'ca').cert;
