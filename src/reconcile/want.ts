@@ -68,7 +68,8 @@ export function wantRow(row: ServerRow, server: WantedServer, { commit, time, no
     generation: row.generation + (changesServer ? 1 : 0),
     updated: changesServer ? time : row.updated,
     commit: changesServer ? commit : row.commit,
-    approved: false,
+    // Of a replacement that goes on as it was approved.
+    approved: row.approved && row.replacing && !changesServer,
     replacing: row.replacing && !(changesServer && isStillWhole(row)),
     gaveUp: row.gaveUp && !changesServer,
     farewell: null,

@@ -154,6 +154,36 @@ describe('a delete that has begun', () => {
   });
 });
 
+describe('an approved replacement whose delete has failed', () => {
+  async function failing(): Promise<Core> {
+    const core = await up();
+    core.provider.script = ({ operation }) => {
+      if (operation === 'update') return Promise.resolve(answerOf('replace'));
+      return operation === 'delete' ? Promise.resolve(answerOf('retryable', { message: 'busy' })) : undefined;
+    };
+    await commit(core, enlarged('a', 3));
+    await core.approve(core.held('a')?.digest ?? '');
+    expect(core.states()).toMatchObject({ 'a-s-1': 'retrying', 'a-s-2': 'retrying', 'a-s-3': 'retrying' });
+    return core;
+  }
+
+  it('needs no second approval after a restart', async () => {
+    const core = await failing();
+    const again = await core.restart();
+    await again.look();
+    expect(again.operator.held()).toEqual([]);
+  });
+
+  it('needs none after a commit that wants the same of it, and one after a commit that wants something else', async () => {
+    const core = await failing();
+    const [[path, text] = ['', '']] = Object.entries(enlarged('a', 3));
+    await commit(core, { [path]: `${text}description: the same\n` });
+    expect(core.operator.held()).toEqual([]);
+    await commit(core, { [path]: text.replace('large', 'huge') });
+    expect(core.held('a')).toBeDefined();
+  });
+});
+
 describe('what begins while a commit is read', () => {
   it('counts when the commit is taken', async () => {
     const core = await up();
