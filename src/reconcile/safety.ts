@@ -52,8 +52,8 @@ export function safetyOf(
 }
 
 /** Returns the facts as if nobody had approved anything. */
-export function withoutApprovals({ deletions, unprotected }: Safety): Safety {
-  return { deletions: { ...deletions, isApproved: () => false }, unprotected };
+export function withoutApprovals(safety: Safety): Safety {
+  return { ...safety, deletions: { ...safety.deletions, isApproved: () => false } };
 }
 
 /** What is being deleted with approval already is no further loss. */

@@ -1,5 +1,5 @@
 // The store's room for servers: what does not fit is refused alone, comes in once it fits, and is announced before.
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it, test, vi } from 'vitest';
 import type { Estate } from '../../src/estate/estate.ts';
 import { reservedBytes } from '../../src/estate/room.ts';
 import { createLog } from '../../src/log.ts';
@@ -7,6 +7,7 @@ import type { JsonMap } from '../../src/model/json.ts';
 import { farewellsOf } from '../../src/reconcile/farewells.ts';
 import { warnOfRoom } from '../../src/reconcile/warn-of-room.ts';
 import { instanceFile, one, stacksRepository, TEMPLATES } from '../estate/stacks.ts';
+import { MemoryStore } from '../support/memory-store.ts';
 import { rowIn } from './build.ts';
 import { Core } from './core.ts';
 
@@ -46,6 +47,21 @@ test('without room servers are deleted all the same', async () => {
   core.source.commit({ [instanceFile('b')]: null });
   await core.look();
   expect(core.states()).toEqual({ web: 'done' });
+});
+
+test('what does not fit does not come in by a restart', async () => {
+  const core = new Core();
+  core.source.commit({ ...FILES, [instanceFile('a')]: one('web') });
+  await core.look();
+  pretendBytes(core, 2 ** 30);
+  core.source.commit({ [instanceFile('b')]: one('db') });
+  await core.look();
+  const bytes = vi.spyOn(MemoryStore.prototype, 'rowBytes', 'get').mockReturnValue(2 ** 30);
+  const again = await core.restart();
+  expect([again.reader.status('b'), again.states()]).toEqual(['Invalid', { web: 'done' }]);
+  bytes.mockRestore();
+  await again.look();
+  expect(again.reader.status('b')).toBe('Done');
 });
 
 describe('a warning', () => {
