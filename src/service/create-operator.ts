@@ -117,6 +117,8 @@ function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resu
         const value = { by: by.serial, reason, since: moment(), until };
         return [{ kind: 'suspension', name, value, expected: rows.read('suspension', name) }];
       });
+      // Whoever waits for the end of an earlier suspension has another end to wait for.
+      look(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));
       return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until somebody resumes it' : `until ${until}`}`;
     },
     async resume(_order, instance) {

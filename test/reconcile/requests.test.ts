@@ -66,6 +66,54 @@ describe('a server that is being replaced', () => {
   });
 });
 
+it('an order to adopt ends where nothing is there any more: what is built later is no matter of it', async () => {
+  const core = await up();
+  buildByHand(core, 'db');
+  core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: small', db: 'name: db, size: small' }) });
+  await core.look();
+  expect(core.states()).toMatchObject({ db: 'blocked' });
+  removeByHand(core, 'db');
+  await core.operator.adopt(core.order, { resource: 'db' });
+  await core.settle();
+  expect(core.states()).toMatchObject({ db: 'done' });
+  answering(core, 'update', async () => {
+    removeByHand(core, 'db');
+    buildByHand(core, 'db');
+    return answerOf('absent');
+  });
+  core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: small', db: 'name: db, size: large' }) });
+  await core.look();
+  expect(core.ledger.server('db')).toMatchObject({
+    state: 'blocked',
+    reason: expect.stringMatching(/^exists_already:/),
+  });
+});
+
+function removeByHand(core: Core, resource: string): void {
+  const [call] = core.provider.calls;
+  if (call !== undefined) core.provider.act({ ...call, operation: 'delete', resource });
+}
+
+describe('a suspension that is given another end', () => {
+  it.each([
+    ['one instance, without an end until then', 'shop', null],
+    ['everything, without an end until then', null, null],
+    ['one instance, with a later end', 'shop', 7_200_000],
+  ])('ends then: %s', async (_, instance, laterMs) => {
+    const core = await up();
+    const untilIn = (ms: number): string => new Date(core.clock.now() + ms).toISOString();
+    await core.operator.suspend(core.order, { instance, until: laterMs === null ? null : untilIn(laterMs) });
+    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
+    await core.look();
+    await core.operator.suspend(core.order, { instance, until: untilIn(60_000) });
+    await core.settle();
+    await core.pass(59_000);
+    expect(core.states()).toEqual({ web: 'pending' });
+    await core.pass(2_000);
+    expect(core.states()).toEqual({ web: 'done' });
+  });
+});
+
 describe('a server whose outcome is unknown and whose check has failed', () => {
   async function unknown(): Promise<Core> {
     const core = await up();
