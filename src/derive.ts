@@ -85,6 +85,7 @@ function estateOf(
     held: instances.held,
     approved: instances.approved,
     spent: instances.spent,
+    unused: instances.unused,
     problems: sortProblems([
       ...catalog.problems,
       ...[...templateProblems.values()].flat(),

@@ -19,6 +19,7 @@ export interface Admission extends Alliance {
   readonly held: Judgement['held'];
   readonly approved: Judgement['approved'];
   readonly spent: Judgement['spent'];
+  readonly unused: Judgement['unused'];
   /** Tells whether other facts judge the deletes in the same way. It takes no longer than these are many. */
   readonly holdsFor: (safety: Safety) => boolean;
 }
@@ -37,9 +38,10 @@ export function admitInstances(candidates: ReadonlyMap<string, Unit>, standing: 
   const waiting = new Set<string>();
   const first = attempt({ candidates, standing, safety, waiting });
   if (safety === undefined) return { ...first.round.result(), problems: first.problems, ...UNJUDGED };
-  const leaving = new Map(first.round.losses());
-  const consequences = { ...first.round.consequences(), leaving };
+  const intended = first.round.consequences();
+  const leaving = new Map(intended.leaving);
   for (let { round, problems } = first; ; ) {
+    const consequences = consequencesOf({ round, intended, waiting, leaving });
     const judgement = judgeDeletions(consequences, safety.deletions);
     const more = [...judgement.held.keys()].filter((name) => !round.isSentBack(`instance/${name}`));
     // Each turn holds one instance more, so there are at most as many turns as instances; almost always there is one.
@@ -51,7 +53,33 @@ export function admitInstances(candidates: ReadonlyMap<string, Unit>, standing: 
   }
 }
 
-const UNJUDGED = { held: new Map(), approved: new Set<string>(), spent: new Set<string>(), holdsFor: () => false };
+const NONE: ReadonlySet<string> = new Set();
+const UNJUDGED = { held: new Map(), approved: NONE, spent: NONE, unused: NONE, holdsFor: () => false };
+
+/**
+ * What waits for a person is judged by what it would do. Of the others counts what becomes of them while that waits: who
+ * is sent back because of it wants its servers no more again than before.
+ */
+function consequencesOf({
+  round,
+  intended,
+  waiting,
+  leaving,
+}: {
+  readonly round: Round;
+  readonly intended: Consequences;
+  readonly waiting: ReadonlySet<string>;
+  readonly leaving: Consequences['leaving'];
+}): Consequences {
+  const actual = round.consequences();
+  const of = (instance: string): Consequences => (waiting.has(`instance/${instance}`) ? intended : actual);
+  return {
+    leaving,
+    specOf: (server, instance) => of(instance).specOf(server, instance),
+    retains: (instance) => of(instance).retains(instance),
+    staysBack: (instance) => of(instance).staysBack(instance),
+  };
+}
 
 /** What was judged, and whether other facts judge it in the same way. */
 function judged(

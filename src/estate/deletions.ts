@@ -48,16 +48,20 @@ export interface Judgement {
   readonly approved: ReadonlySet<string>;
   /** The digests of what goes with approval: each is used up by that. */
   readonly spent: ReadonlySet<string>;
+  /** The digests of what is approved and does not go yet, as its instance cannot come into force for another reason. */
+  readonly unused: ReadonlySet<string>;
 }
 
 /** What a commit means for servers, if all of it comes into force. */
 export interface Consequences {
   /** The servers that it takes away, by instance. */
   readonly leaving: ReadonlyMap<string, readonly string[]>;
-  /** What it wants of a server; undefined: nobody wants it. */
-  readonly specOf: (server: string) => Spec | undefined;
+  /** What it wants of a server that belongs to an instance until now; undefined: nobody wants it. */
+  readonly specOf: (server: string, instance: string) => Spec | undefined;
   /** Whether an instance leaves what it does not want any more as it is. */
   readonly retains: (instance: string) => boolean;
+  /** Whether an instance stays at the version in force for another reason than what it would take away. */
+  readonly staysBack: (instance: string) => boolean;
 }
 
 /** Returns what is held of what would go. */
@@ -66,7 +70,7 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
   const open = new Map([...all].filter(([, removals]) => !facts.isApproved(digestOf(removals))));
   const isApproved = (instance: string): boolean => all.has(instance) && !open.has(instance);
   const count = sum(open);
-  if (count > 0 && count <= facts.approvedCount) return approvalOf(all);
+  if (count > 0 && count <= facts.approvedCount) return approvalOf(all, consequences);
   // Some of what would go has begun: it counts once, and not at all where it is approved by now.
   const begun = [...all.values()].flat().filter(facts.isRecent).length;
   const recent = facts.recent - begun;
@@ -77,7 +81,7 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
     const digest = digestOf(removals);
     if (isOver || facts.heldBefore.get(instance) === digest) held.set(instance, { digest, removals, reason });
   }
-  return { ...approvalOf(new Map([...all].filter(([instance]) => isApproved(instance)))), held };
+  return { ...approvalOf(new Map([...all].filter(([instance]) => isApproved(instance))), consequences), held };
 }
 
 /** Returns whether two judgements of the same commit say the same. */
@@ -85,16 +89,28 @@ export function isSameJudgement(a: Judgement, b: Judgement): boolean {
   return textOf(a) === textOf(b);
 }
 
-function textOf({ held, approved, spent }: Judgement): string {
+function textOf({ held, approved, spent, unused }: Judgement): string {
   return JSON.stringify([
     [...held].map(([instance, { digest, reason }]) => [instance, digest, reason]),
     [...approved],
     [...spent],
+    [...unused],
   ]);
 }
 
-function approvalOf(removals: ReadonlyMap<string, readonly Removal[]>): Judgement {
-  return { held: new Map(), approved: new Set(removals.keys()), spent: new Set([...removals.values()].map(digestOf)) };
+function approvalOf(
+  removals: ReadonlyMap<string, readonly Removal[]>,
+  { leaving, staysBack }: Consequences,
+): Judgement {
+  const isUsed = ([instance]: readonly [string, unknown]): boolean => !(leaving.has(instance) && staysBack(instance));
+  const used = [...removals].filter(isUsed);
+  const unused = [...removals].filter((one) => !isUsed(one));
+  return {
+    held: new Map(),
+    approved: new Set(used.map(([instance]) => instance)),
+    spent: new Set(used.map(([, servers]) => digestOf(servers))),
+    unused: new Set(unused.map(([, servers]) => digestOf(servers))),
+  };
 }
 
 /** Returns SHA-256 over the sorted servers and their buildings, in hexadecimal. */
@@ -110,7 +126,7 @@ function removalsByInstance(
   const all = new Map<string, Removal[]>();
   for (const [instance, removals] of underWay) {
     const going = removals.filter(({ server }) => {
-      const spec = specOf(server);
+      const spec = specOf(server, instance);
       return goesOn(server, spec) && !(spec === undefined && retains(instance));
     });
     if (going.length > 0) all.set(instance, going);

@@ -56,6 +56,8 @@ export interface Estate extends Standing {
   readonly approved: ReadonlySet<string>;
   /** The digests of these deletes: an approval of one is used up. */
   readonly spent: ReadonlySet<string>;
+  /** The digests of approved deletes that do not happen yet, as their instance cannot come into force. */
+  readonly unused: ReadonlySet<string>;
   readonly problems: readonly Problem[];
   readonly counts: Counts;
 }

@@ -69,6 +69,7 @@ export class Round {
       specOf: (server) => this.#unitOf(server)?.servers.get(server)?.spec,
       retains: (instance) =>
         isRetaining(this.#moving.get(`instance/${instance}`) ?? this.#staying.get(`instance/${instance}`)),
+      staysBack: (instance) => this.#sentBack.has(`instance/${instance}`),
     };
   }
 

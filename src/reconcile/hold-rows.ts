@@ -32,7 +32,7 @@ export function heldRows(
 const REQUEST_MS = 15 * 60 * 1000;
 
 interface Taken {
-  readonly estate: Pick<Estate, 'commit' | 'held' | 'spent'>;
+  readonly estate: Pick<Estate, 'commit' | 'held' | 'spent' | 'unused'>;
   /** The newest commit of the branch, taken or not; undefined where nobody has looked yet. */
   readonly newest: string | undefined;
   readonly rollouts: ReadonlyMap<string, RolloutRow>;
@@ -46,10 +46,10 @@ interface Taken {
  */
 export function keptApprovals(
   recorded: ReadonlyMap<string, ApprovalRow>,
-  { estate: { commit, held, spent }, newest, rollouts, now }: Taken,
+  { estate: { commit, held, spent, unused }, newest, rollouts, now }: Taken,
 ): ReadonlyMap<string, ApprovalRow> {
   const failures = new Set([...rollouts.keys()].map(failuresDigest));
-  const deletes = new Set([...held.values()].map(({ digest }) => digest));
+  const deletes = new Set([...unused, ...[...held.values()].map(({ digest }) => digest)]);
   const isOpen = (digest: string): boolean =>
     newest === undefined || (newest !== commit && commitDigests(newest).includes(digest));
   const isKept = (digest: string, { what, time }: ApprovalRow): boolean => {

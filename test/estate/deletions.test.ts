@@ -8,7 +8,10 @@ type Leaving = Readonly<Record<string, readonly string[]>>;
 
 function judge(leaving: Leaving, facts: Partial<DeletionFacts> = {}): Judgement {
   return judgeDeletions(
-    { leaving: new Map(Object.entries(leaving)), specOf: () => undefined, retains: (instance) => instance === 'kept' },
+    {
+      ...{ leaving: new Map(Object.entries(leaving)), specOf: () => undefined },
+      ...{ retains: (instance: string) => instance === 'kept', staysBack: () => false },
+    },
     deletionFacts(facts),
   );
 }

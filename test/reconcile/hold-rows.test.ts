@@ -48,7 +48,12 @@ describe('an approval', () => {
   ]);
 
   const taken = (commit: string, held: Estate['held'] = new Map(), spent = new Set<string>()) => ({
-    ...{ estate: { commit, held, spent }, newest: commit as string | undefined, rollouts: new Map(), now: NOW },
+    ...{
+      estate: { commit, held, spent, unused: new Set<string>() },
+      newest: commit as string | undefined,
+      rollouts: new Map(),
+      now: NOW,
+    },
   });
 
   it('is used up when a commit is taken, but for failing updates that go on', () => {

@@ -1,0 +1,76 @@
+// Several instances judged together, of which one waits for another: what counts, and what becomes of approvals.
+import { expect, it } from 'vitest';
+import { Core, type CoreOptions } from './core.ts';
+
+const TEMPLATE = `parameters: { count: "1" }
+resources:
+  s: { type: Platform::ResourceGroup, properties: { count: "<<count>>", resource_def: { properties: { size: small } } } }
+`;
+/** The same with one more server, `<instance>-new`. */
+const WITH_NEW = `${TEMPLATE}  new: { type: Platform::Server, properties: { size: small } }\n`;
+const NEEDS_NEW =
+  'stackTemplateAdditions: { resources: { one: { type: Platform::Server, properties: { depends_on: new-new } } } }\n';
+
+function stack(name: string, count: number, { template = 't', more = '' } = {}): Readonly<Record<string, string>> {
+  return {
+    [`stacks/instances/${name}.yaml`]: `stackTemplate: ${template}\nparameters: { count: "${count}" }\n${more}`,
+  };
+}
+
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'clients/A1.yaml': 'role: administrator\n',
+  'stacks/templates/t.yaml': TEMPLATE,
+  'stacks/templates/with-new.yaml': WITH_NEW,
+};
+
+/** Three servers each for `a`, `b`, `gone` and `new`. */
+async function up(options: CoreOptions = {}): Promise<Core> {
+  const core = new Core(options);
+  core.source.commit({ ...FILES, ...stack('a', 3), ...stack('b', 3), ...stack('gone', 3), ...stack('new', 3) });
+  await core.look();
+  return core;
+}
+
+function heldNames(core: Core): readonly (string | null)[] {
+  return core.operator.held().map(({ instance }) => instance);
+}
+
+it('an approval is kept while its instance waits for another one that is held, over a restart', async () => {
+  const core = await up();
+  core.source.commit({ ...stack('a', 0, { more: NEEDS_NEW }), ...stack('new', 0, { template: 'with-new' }) });
+  await core.look();
+  expect(heldNames(core)).toEqual(['a', 'new']);
+  await core.approve(core.held('a')?.digest ?? '');
+  expect(heldNames(core)).toEqual(['new']);
+  const again = await core.restart();
+  await again.look();
+  expect(heldNames(again)).toEqual(['new']);
+  expect(again.calls('delete')).toEqual([]);
+  await again.approve(again.held('new')?.digest ?? '');
+  expect(heldNames(again)).toEqual([]);
+  expect(again.states()).toMatchObject({ 'a-one': 'done', 'new-new': 'done' });
+  expect(again.calls('delete')).toHaveLength(6);
+  expect(again.ledger.list('approval').size).toBe(0);
+});
+
+it('a delete counts that a commit would take back whose instance has to wait', async () => {
+  const core = await up({ budget: { percent: 0, least: 3, most: 3 } });
+  core.source.commit(stack('gone', 0));
+  await core.look();
+  // Held for the sake of those three, and for good.
+  core.source.commit(stack('new', 2, { template: 'with-new' }));
+  await core.look();
+  expect(heldNames(core)).toEqual(['new']);
+  await core.pass(3_700_000);
+  await core.operator.suspend(core.order, { instance: 'a', until: null });
+  core.source.commit(stack('a', 1));
+  await core.look();
+  expect(core.states()).toMatchObject({ 'a-s-2': 'marked for delete', 'a-s-3': 'marked for delete' });
+  core.source.commit({ ...stack('a', 3, { more: NEEDS_NEW }), ...stack('b', 1) });
+  await core.look();
+  expect(core.reader.status('b')).toBe('Awaiting approval');
+  await core.operator.resume(core.order, 'a');
+  await core.settle();
+  expect(core.calls('delete').filter((name) => !name.startsWith('gone'))).toEqual([]);
+});
