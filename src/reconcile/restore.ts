@@ -9,11 +9,12 @@ import { EMPTY_STANDING, type Estate, type Kept, type Standing } from '../estate
 import { isSound, type Unit, unitKey } from '../estate/unit.ts';
 import type { Entry } from '../model/entry.ts';
 import { invariant } from '../model/invariant.ts';
-import type { Client } from '../model/objects.ts';
+import type { Client, StackInstance } from '../model/objects.ts';
 import type { BehindRow } from '../model/recorded.ts';
 import type { Source } from '../source/source.ts';
 import { HEAD } from './estate-rows.ts';
 import type { Ledger } from './ledger.ts';
+import { recordedUnit } from './recorded-unit.ts';
 
 /** Reads a commit and derives it, with the work of another estate at hand. */
 export async function deriveAt(source: Source, commit: string, before: Before): Promise<Derivation> {
@@ -39,6 +40,7 @@ export async function restoreEstate(source: Source, ledger: Ledger, safety: Safe
   const units = new Map(
     [...alone.estate.candidates].filter(([, unit]) => isSound(unit) && !behind.has(addressOf(unit))),
   );
+  for (const unit of recordedUnits(ledger, alone.estate)) units.set(unitKey(unit), unit);
   for (const unit of await olderUnits(source, behind, alone.estate)) units.set(unitKey(unit), unit);
   const { hasHierarchy } = alone.estate;
   const standing: Standing = { units, owners: recordedOwners(ledger), ...keptObjects(behind), hasHierarchy };
@@ -66,6 +68,15 @@ async function olderUnits(source: Source, behind: ReadonlyMap<string, BehindRow>
     }
   }
   return units;
+}
+
+/** What the rows tell of each instance that is behind: it stands where the commit of its version in force is gone. */
+function recordedUnits(ledger: Ledger, { time }: Estate): Unit[] {
+  return [...ledger.list('behind')].flatMap(([address, row]) => {
+    const [type, name] = splitAddress(address);
+    if (row.commit === null || type !== 'stack-instance') return [];
+    return [recordedUnit(ledger, { name, entry: entryOf(row) as Entry<StackInstance>, commit: row.commit, time })];
+  });
 }
 
 /** A clientcert that by itself an older commit would not take for a hand-written one: another stack made its name then. */

@@ -1,5 +1,6 @@
 // What lifts the protection of an instance, and what does not: commits that come one by one, several at once, and merges.
 import { describe, expect, it } from 'vitest';
+import { SourceError } from '../../src/source/source.ts';
 import { Core } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1" }
@@ -89,6 +90,34 @@ describe('protection is not lifted', () => {
     await again.look();
     expect(Object.keys(again.states())).toEqual(['other-s-1', ...NAMES]);
     expect(again.reader.status('shop')).toBe('Invalid');
+  });
+});
+
+describe('protection holds where the version in force is in no commit that can be read any more', () => {
+  it.each([
+    ['and the newest makes fewer servers', { ...shop(2) }],
+    ['and its file is gone', { [SHOP]: null }],
+  ])('%s', async (_, files) => {
+    const core = new Core({ budget: { percent: 0, least: 5, most: 5 } });
+    const root = core.source.commit({ ...FILES, ...shop(3) });
+    await core.look();
+    const head = core.source.commit(shop(3, PROTECTED));
+    await core.look();
+    const rewritten = core.source.commit(files, { parents: [root] });
+    await core.look();
+    await core.operator.acceptHistory(core.order, rewritten);
+    await core.settle();
+    expectRefused(core);
+    const snapshot = core.source.snapshot.bind(core.source);
+    core.source.snapshot = async (commit, wants) => {
+      if (commit === head) throw new SourceError('it is gone');
+      return await snapshot(commit, wants);
+    };
+    for (let again = core, starts = 0; starts < 2; starts += 1) {
+      again = await again.restart();
+      await again.look();
+      expectRefused(again);
+    }
   });
 });
 
