@@ -232,8 +232,11 @@ export class Follower {
 
   async #newCommits(estate: Estate, commit: string): Promise<readonly Commit[]> {
     const { source } = this.#options;
-    const isNewer = await source.isAncestor(estate.commit, commit);
-    return isNewer ? source.commitsBetween(estate.commit, commit, COMMITS_MAX) : [await source.describe(commit)];
+    if (await source.isAncestor(estate.commit, commit)) {
+      return await source.commitsBetween(estate.commit, commit, COMMITS_MAX);
+    }
+    // Where the branch was set back, what a trailer there has approved was for when it came first.
+    return (await source.isAncestor(commit, estate.commit)) ? [] : [await source.describe(commit)];
   }
 
   #isApproved(digest: string): boolean {

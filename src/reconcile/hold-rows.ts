@@ -53,11 +53,16 @@ export function keptApprovals(
   const isOpen = (digest: string): boolean =>
     newest === undefined || (newest !== commit && commitDigests(newest).includes(digest));
   const isKept = (digest: string, { what, time }: ApprovalRow): boolean => {
-    if (what === 'requested delete') return Date.parse(time) > now - REQUEST_MS && !spent.has(digest);
+    if (what === 'requested delete') return isApprovalOpen({ what, time }, now) && !spent.has(digest);
     if (what === 'history' || what === 'nothing left') return isOpen(digest);
     return what === 'deletes' ? deletes.has(digest) : failures.has(digest);
   };
   return new Map([...recorded].filter(([digest, approval]) => isKept(digest, approval)));
+}
+
+/** Returns false where an approval was for a commit to come, and has waited for it too long. */
+export function isApprovalOpen({ what, time }: Pick<ApprovalRow, 'what' | 'time'>, now: number): boolean {
+  return what !== 'requested delete' || Date.parse(time) > now - REQUEST_MS;
 }
 
 /** Returns the digest under which a commit is held that does not come after the followed one. */

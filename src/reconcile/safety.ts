@@ -2,12 +2,12 @@
 import type { Safety } from '../estate/admit.ts';
 import type { Estate } from '../estate/estate.ts';
 import { isProtected, isSound, type Unit } from '../estate/unit.ts';
-import type { ServerRow } from '../model/recorded.ts';
+import type { ApprovalRow, ServerRow } from '../model/recorded.ts';
 import type { Spec } from '../model/spec.ts';
 import { isApplied } from '../plan/difference.ts';
 import type { DeleteBudget } from '../settings.ts';
 import type { Commit, Source } from '../source/source.ts';
-import { removalName } from './hold-rows.ts';
+import { isApprovalOpen, removalName } from './hold-rows.ts';
 import { isMade } from './is-made.ts';
 import type { Ledger } from './ledger.ts';
 import { recentRemovals, removalsMax, removalsUnderWay } from './removals.ts';
@@ -44,7 +44,7 @@ export function safetyOf(
       underWay: removalsUnderWay(ledger),
       goesOn: (server, spec) => goesOn(ledger.server(server), spec),
       incarnationOf: (server) => madeIncarnation(ledger.server(server)),
-      isApproved: (digest) => ledger.read('approval', digest) !== undefined,
+      isApproved: (digest) => isApproved(ledger.read('approval', digest), now),
       heldBefore: new Map(held.map(([instance, { digest }]) => [instance, digest])),
       approvedCount,
     },
@@ -54,6 +54,11 @@ export function safetyOf(
 /** Returns the facts as if nobody had approved anything. */
 export function withoutApprovals(safety: Safety): Safety {
   return { ...safety, deletions: { ...safety.deletions, isApproved: () => false } };
+}
+
+/** Rows are cleared when a commit is taken, so one that is over may still be there. */
+function isApproved(approval: ApprovalRow | undefined, now: number): boolean {
+  return approval !== undefined && isApprovalOpen(approval, now);
 }
 
 /** What is being deleted with approval already is no further loss. */

@@ -1,5 +1,6 @@
-// Several instances judged together, of which one waits for another: what counts, and what becomes of approvals.
+// How long approvals stand, and what counts, where what they are for has to wait or comes another time.
 import { expect, it } from 'vitest';
+import { approveDeletes } from '../../src/reconcile/approve-deletes.ts';
 import { Core, type CoreOptions } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1" }
@@ -52,6 +53,31 @@ it('an approval is kept while its instance waits for another one that is held, o
   expect(again.states()).toMatchObject({ 'a-one': 'done', 'new-new': 'done' });
   expect(again.calls('delete')).toHaveLength(6);
   expect(again.ledger.list('approval').size).toBe(0);
+});
+
+it('the trailer of a commit that was followed before approves nothing where the branch is set back to it', async () => {
+  const core = await up();
+  const close = core.source.commit(stack('a', 0), { message: 'Close\n\nTreeline-Approve-Deletes: 3\n' });
+  await core.look();
+  core.source.commit(stack('a', 3));
+  await core.look();
+  expect(core.calls('delete')).toHaveLength(3);
+  core.source.reset(close);
+  await core.look();
+  await core.operator.acceptHistory(core.order, close);
+  await core.settle();
+  expect(heldNames(core)).toEqual(['a']);
+  expect(core.calls('delete')).toHaveLength(3);
+});
+
+it('a request to delete whose commit never came approves no later one', async () => {
+  const core = await up();
+  await approveDeletes(core.ledger, { instance: 'a', by: 'A1', now: core.clock.now() });
+  await core.pass(15 * 60_000);
+  core.source.commit({ 'stacks/instances/a.yaml': null });
+  await core.look();
+  expect(heldNames(core)).toEqual(['a']);
+  expect(core.calls('delete')).toEqual([]);
 });
 
 it('a delete counts that a commit would take back whose instance has to wait', async () => {
