@@ -1,5 +1,6 @@
 // When each server was last checked. A create follows a check that is at most 30 s old: what somebody else builds while a
-// server waits must not be taken over. In memory and monotonic: after a restart no check counts.
+// server waits must not be taken over. In memory: after a restart no check counts. The monotonic clock stands still while
+// the machine sleeps, and the other one may be set back; so the one counts by which more time has passed.
 import type { Clock } from '../clock.ts';
 
 /** How long a check counts. */
@@ -9,23 +10,25 @@ const FRESH_MS = 30_000;
 export type CheckEnd = 'answered' | 'failed';
 
 interface NotedCheck {
+  /** By the monotonic clock, and by that on the wall. */
   readonly ended: number;
+  readonly endedWall: number;
   readonly end: CheckEnd;
 }
 
 export class FreshChecks {
-  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   /** By server, the oldest first. */
   readonly #checks = new Map<string, NotedCheck>();
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#clock = clock;
   }
 
   /** Notes how a check of a server has just ended. */
   note(server: string, end: CheckEnd): void {
     this.#checks.delete(server);
-    this.#checks.set(server, { ended: this.#clock.monotonic(), end });
+    this.#checks.set(server, { ended: this.#clock.monotonic(), endedWall: this.#clock.now(), end });
     this.#prune();
   }
 
@@ -47,7 +50,7 @@ export class FreshChecks {
     }
   }
 
-  #isFresh({ ended }: NotedCheck): boolean {
-    return this.#clock.monotonic() - ended <= FRESH_MS;
+  #isFresh({ ended, endedWall }: NotedCheck): boolean {
+    return this.#clock.monotonic() - ended <= FRESH_MS && this.#clock.now() - endedWall <= FRESH_MS;
   }
 }

@@ -57,6 +57,19 @@ describe('a server that waited for its dependency', () => {
     expect(core.calls('check').filter((name) => name === 'web')).toHaveLength(2);
   });
 
+  it('is checked again where the machine has slept meanwhile', async () => {
+    const core = new Core();
+    const made = Promise.withResolvers<void>();
+    answering(core, 'create', (call) => made.promise.then(() => core.provider.act(call)));
+    core.source.commit(shopFiles({ db: 'name: db', web: 'name: web, depends_on: db, size: small' }));
+    await core.look();
+    core.clock.setWall(core.clock.now() + 60 * MINUTE);
+    buildByHand(core, 'web');
+    made.resolve();
+    await core.settle();
+    expect(core.states()).toEqual({ db: 'done', web: 'blocked' });
+  });
+
   it('is checked again after a restart', async () => {
     const core = await waiting();
     const next = await core.restart();

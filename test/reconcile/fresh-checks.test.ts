@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { FreshChecks } from '../../src/reconcile/fresh-checks.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
-it('a check counts for 30 s, whatever the wall clock does, and until an action begins', () => {
+it('a check counts for 30 s, also where the wall clock is set back, and until an action begins', () => {
   const clock = new ManualClock();
   const checks = new FreshChecks(clock);
   checks.note('web', 'answered');
@@ -15,5 +15,15 @@ it('a check counts for 30 s, whatever the wall clock does, and until an action b
   checks.note('web', 'answered');
   expect(checks.of('web')).toBe('answered');
   checks.forget('web');
+  expect(checks.of('web')).toBeUndefined();
+});
+
+it('a check does not count after the machine has slept: its monotonic clock stood still', () => {
+  const clock = new ManualClock();
+  const checks = new FreshChecks(clock);
+  checks.note('web', 'answered');
+  clock.setWall(clock.now() + 30_000);
+  expect(checks.of('web')).toBe('answered');
+  clock.setWall(clock.now() + 1);
   expect(checks.of('web')).toBeUndefined();
 });

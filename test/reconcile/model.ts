@@ -53,7 +53,7 @@ export class Model {
   readonly reality = new Map<string, Spec>();
   readonly live = new Map<string, LiveCall>();
   readonly #index = new RowIndex();
-  readonly #checks = new FreshChecks({ monotonic: () => this.#now });
+  readonly #checks = new FreshChecks({ now: () => this.#now, monotonic: () => this.#now });
   /** Members that went away for a change and are not back. */
   readonly #away = new Set<string>();
   /** The last create of each server that may have had an effect, since it was last known to be absent. */
