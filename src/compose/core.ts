@@ -26,8 +26,9 @@ import { createBranchWatch } from '../source/branch-watch.ts';
 import { createGitPublisher } from '../source/git-publisher.ts';
 import { createGitSource, type GitSource } from '../source/git-source.ts';
 import { createPollTimer } from '../source/poll-timer.ts';
+import type { Publisher } from '../source/publisher.ts';
 import { parseRepositoryUrl } from '../source/repository-url.ts';
-import type { Trigger } from '../source/source.ts';
+import type { Source, Trigger } from '../source/source.ts';
 import type { Files } from '../store/files.ts';
 import { createLowdbStore } from '../store/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
@@ -51,6 +52,28 @@ export interface Core {
   stopWriting(): Promise<void>;
 }
 
+/** What {@link wireCore} wires: every part that reaches outside, and every number that the settings give. */
+export interface OutsideParts extends Omit<Parts, 'files'> {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly source: Source;
+  readonly publisher: Publisher;
+  readonly triggers: readonly Trigger[];
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly execution: Settings['execution'];
+  readonly writes: Settings['repository']['writes'];
+  /** How often the clocks are compared; every second unless told otherwise. */
+  readonly compareMs?: number;
+}
+
+/** The core with its inner parts, for whoever starts, stops and watches it. */
+export interface WiredCore extends Core {
+  readonly current: CurrentEstate;
+  readonly ledger: Ledger;
+  readonly reconciler: Reconciler;
+}
+
 /** How long writes that are on their way may take to end when the controller stops. */
 const STOP_WRITING_MS = 8_000;
 
@@ -60,59 +83,76 @@ export async function composeCore(settings: Settings, { log, clock, files, opene
   const registry = opened.add(registryOf(settings, clock), (it: Registry) => it.close());
   const source = opened.add(await sourceOf(settings, { log, clock }), (it: GitSource) => it.close());
   const triggers = triggersOf(settings, { log, clock });
+  const publisher = publisherOf(settings, { source, clock });
+  const { execution } = settings;
+  const { writes } = settings.repository;
+  const outside = { store, registry, source, publisher, triggers, clock, log, opened, random: Math.random };
+  const core = await wireCore({ ...outside, execution, writes });
+  opened.add(core.reconciler, (it) => it.stop(settings.shutdownSeconds * 1000));
+  opened.add(core.follower, (it) => it.stop());
+  return core;
+}
+
+/** Resolves with the core made of these parts; it follows nothing yet. The simulator wires its parts here too. */
+export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
+  const { store, registry, source, triggers, clock, log, random } = outside;
   const current = new CurrentEstate();
   const ledger = new Ledger(store);
   const gate = new CommitGate();
   const reader = createReader({ estate: () => current.get(), rows: ledger, now: () => clock.now() });
-  const { concurrency, graceSeconds, deleteBudget } = settings.execution;
+  const { concurrency, graceSeconds, deleteBudget } = outside.execution;
   const shared = { ledger, gate, clock, log, deleteBudget };
   const reconciler = new Reconciler({
     ...shared,
     registry,
     concurrency,
     graceMs: graceSeconds * 1000,
-    random: Math.random,
+    random,
     recordOf: (server) => reader.record(server),
     review: () => follower.review(),
   });
-  const { watch, corrected } = watchClock({ ...shared, reconciler, waitMsMax: waitMsMaxOf(settings) });
-  opened.add(watch, async (it) => it.stop());
+  const { watch, corrected } = watchClock({
+    ...{ ...shared, reconciler, compareMs: outside.compareMs },
+    waitMsMax: waitMsMaxOf(outside.execution),
+  });
+  outside.opened.add(watch, async (it) => it.stop());
   await corrected;
   const follower: Follower = new Follower({ ...shared, source, triggers, current, reconciler });
-  opened.add(reconciler, (it) => it.stop(settings.shutdownSeconds * 1000));
-  opened.add(follower, (it) => it.stop());
-  const queue = writeQueueOf(settings, { source, follower, clock });
+  const queue = writeQueueOf(outside, follower);
   const writer = createWriter({
-    queue: settings.repository.writes === 'off' ? undefined : queue,
+    queue: outside.writes === 'off' ? undefined : queue,
     approveDeletes: (instance, by) =>
       gate.exclusive(() => approveDeletes(ledger, { instance, by: by.serial, now: clock.now() })),
     isLeaving: (instance) => ledger.read('leaving', instance) !== undefined,
     review: () => follower.review(),
   });
   const operator = operatorOf({ current, ledger, gate, reconciler, follower, clock });
-  return { reader, operator, writer, follower, stopWriting: () => queue.stop(STOP_WRITING_MS) };
+  const stopWriting = (): Promise<void> => queue.stop(STOP_WRITING_MS);
+  return { reader, operator, writer, follower, stopWriting, current, ledger, reconciler };
 }
 
 /** The longest that a server waits for its next try. */
-function waitMsMaxOf({ execution }: Settings): number {
-  const policies = [execution.retry, ...execution.providers.map(({ retry }) => retry)];
+function waitMsMaxOf({ retry, providers }: Settings['execution']): number {
+  const policies = [retry, ...providers.map((provider) => provider.retry)];
   return Math.max(...policies.flatMap(({ failedSeconds, maxSeconds }) => [failedSeconds, maxSeconds])) * 1000;
 }
 
-interface WritingParts extends Pick<Core, 'follower'>, Pick<Taker, 'clock'> {
-  readonly source: GitSource;
-}
-
-function writeQueueOf({ repository, store }: Settings, { source, follower, clock }: WritingParts): WriteQueue {
-  const { url, access, branch, directory, writes } = repository;
-  const branchView: BranchView = {
+function writeQueueOf({ source, publisher, clock, writes }: OutsideParts, follower: Follower): WriteQueue {
+  const branch: BranchView = {
     newest: (options) => follower.newest(options),
     estateAt: (commit) => follower.estateAt(commit),
     fetch: () => source.fetch(null),
     isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
   };
-  const publisher = createGitPublisher({ url, access, branch, directory, cache: cacheOf(store), source, clock });
-  return new WriteQueue({ branch: branchView, publisher, clock, mode: writes === 'propose' ? 'propose' : 'commit' });
+  return new WriteQueue({ branch, publisher, clock, mode: writes === 'propose' ? 'propose' : 'commit' });
+}
+
+function publisherOf(
+  { repository, store }: Settings,
+  { source, clock }: { readonly source: GitSource; readonly clock: Clock },
+): Publisher {
+  const { url, access, branch, directory } = repository;
+  return createGitPublisher({ url, access, branch, directory, cache: cacheOf(store), source, clock });
 }
 
 function operatorOf({

@@ -16,6 +16,8 @@ export interface ClockWatchOptions {
   readonly correct: (backMs: number) => Promise<void>;
   /** Has everything looked at that waits for a time. */
   readonly wake: () => void;
+  /** How often the two clocks are compared; every second unless told otherwise. */
+  readonly compareMs?: number | undefined;
 }
 
 export class ClockWatch {
@@ -44,7 +46,8 @@ export class ClockWatch {
   }
 
   #compareLater(): void {
-    if (!this.#isStopped) this.#cancel = this.#options.clock.after(COMPARE_MS, () => void this.#compare());
+    const { clock, compareMs = COMPARE_MS } = this.#options;
+    if (!this.#isStopped) this.#cancel = clock.after(compareMs, () => void this.#compare());
   }
 
   /** Never throws. Correcting is tried again at the next comparison where it fails. */

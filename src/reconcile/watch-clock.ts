@@ -15,6 +15,8 @@ export interface WatchedParts {
   readonly reconciler: Pick<Reconciler, 'look' | 'wakeTimed'>;
   /** The longest that a server waits for its next try. */
   readonly waitMsMax: number;
+  /** See ClockWatch. */
+  readonly compareMs?: number | undefined;
 }
 
 /**
@@ -22,9 +24,9 @@ export interface WatchedParts {
  * `corrected` resolves once the first is durable; exclusive turns that are asked for later come after it.
  */
 export function watchClock(parts: WatchedParts): { readonly watch: ClockWatch; readonly corrected: Promise<void> } {
-  const { clock, log, ledger, reconciler } = parts;
+  const { clock, log, ledger, reconciler, compareMs } = parts;
   const watch = new ClockWatch({
-    ...{ clock, log },
+    ...{ clock, log, compareMs },
     correct: async (backMs) => {
       await correctStamps(parts, backMs);
       reconciler.look(ledger.list('server').keys(), 'clock');

@@ -38,11 +38,18 @@ export interface LowdbStoreOptions {
  * where its files are damaged, and where they were written by another version.
  */
 export async function createLowdbStore(directory: string, options: LowdbStoreOptions = {}): Promise<Store> {
-  const { files = diskFiles, log, compactionBytes = COMPACTION_BYTES } = options;
-  const { journalBytesLarge = JOURNAL_BYTES_LARGE, recordLength = RECORD_LENGTH } = options;
   const path = resolve(directory);
   await makeDirectory(path);
-  const lock = await lockDirectory(path);
+  return openStore(path, await lockDirectory(path), options);
+}
+
+/**
+ * Opens the store in a directory that is there and locked; the lock is released with it. For tests whose files are not on
+ * the disk. Throws like {@link createLowdbStore}.
+ */
+export async function openStore(path: string, lock: DirectoryLock, options: LowdbStoreOptions): Promise<Store> {
+  const { files = diskFiles, log, compactionBytes = COMPACTION_BYTES } = options;
+  const { journalBytesLarge = JOURNAL_BYTES_LARGE, recordLength = RECORD_LENGTH } = options;
   const adapter = new JournalAdapter({ files, directory: path, log, recordLength });
   const database = new Low<StoreDocument>(adapter, emptyStoreDocument());
   try {
