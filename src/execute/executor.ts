@@ -154,12 +154,13 @@ export class Executor {
     const entry = this.#options.entryOf(job.provider);
     if (entry === undefined) return undefined;
     const { clock, log, graceMs } = this.#options;
-    const deadline =
-      job.row.action === null ? clock.now() + entry.timeoutSeconds * 1000 : Date.parse(job.row.action.deadline);
+    // A check after a lost action has a deadline of its own: the action's may have passed long ago.
+    const action = job.kind === 'action' ? job.row.action : null;
+    const deadline = action === null ? clock.now() + entry.timeoutSeconds * 1000 : Date.parse(action.deadline);
     // Measured from here by the monotonic clock: setting the wall clock neither ends a call nor lets it run on.
     const leftMs = Math.min(deadline - clock.now(), entry.timeoutSeconds * 1000);
-    if (job.row.action !== null) {
-      this.#unanswered.set(server, { action: job.row.action.id, ends: clock.monotonic() + leftMs + graceMs });
+    if (action !== null) {
+      this.#unanswered.set(server, { action: action.id, ends: clock.monotonic() + leftMs + graceMs });
     }
     const late = new AbortController();
     const overdue = Promise.withResolvers<never>();

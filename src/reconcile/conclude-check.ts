@@ -41,8 +41,10 @@ function concludeLook(row: ServerRow, { answer, provider }: Ended, at: Circumsta
   if (row.applied !== null) return sighted(row);
   // Failed creates count on: only a check that was the first step of all has a count of its own.
   if (answer.outcome === 'absent') {
+    const isKnown = row.seen && !row.mayExist && !row.adopting;
     // There is nothing to adopt: what is built under its name later is not what the person meant.
-    return { ...row, seen: true, mayExist: false, adopting: false, attempt: row.seen ? row.attempt : 0 };
+    const facts = { seen: true, mayExist: false, adopting: false, attempt: row.seen ? row.attempt : 0 };
+    return isKnown ? row : { ...row, ...facts };
   }
   // A create of this building began, and no check has found it absent since: it is no stranger's.
   if (row.mayExist || row.wanted === null || row.state !== 'pending') return sighted(row);

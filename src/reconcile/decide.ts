@@ -216,7 +216,9 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, world: Wo
 }
 
 function hold(row: ServerRow, reason: string, world: World): Step {
-  if (row.state === 'blocked' || row.state === 'unknown') return { row, next: REST };
+  if (row.state === 'blocked') return { row, next: REST };
+  // It stays unknown, and tells why nobody looks.
+  if (row.state === 'unknown') return { row: row.reason === reason ? row : { ...row, reason }, next: REST };
   return { row: advance(row, 'hold', { now: momentOf(world.now), reason }), next: REST };
 }
 

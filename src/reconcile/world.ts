@@ -140,7 +140,9 @@ function lostActionEnds(name: string, action: RunningAction, around: Surrounding
 function responsibleProvider(registry: Registry, row: ServerRow): ResponsibleProvider {
   const match = row.wanted === null ? undefined : registry.match(row.wanted);
   const entry = row.provider === null ? match : registry.byName(row.provider);
-  if (row.provider !== null && (entry === undefined || (row.wanted !== null && match !== entry))) {
+  // Only the entry whose action was lost can tell how that ended, whatever the settings choose by now.
+  const isOther = row.wanted !== null && match !== entry && row.state !== 'unknown';
+  if (row.provider !== null && (entry === undefined || isOther)) {
     const now = match === undefined ? 'none matches it now' : `"${match.name}" matches it now`;
     const words = `the provider entry "${row.provider}" of the settings made it, but ${now}`;
     return { name: null, reason: reasonOf('provider_changed', words) };

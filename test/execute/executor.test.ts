@@ -132,6 +132,13 @@ describe('a call', () => {
 });
 
 describe('a deadline', () => {
+  it('of a check after a lost action is its own, also where that of the action has passed', async () => {
+    const { check, provider, acting, clock } = open();
+    const action = { ...running('create', SMALL), deadline: at(clock.now() - 3_600_000) };
+    await check('web-1', acting({ state: 'unknown', action }));
+    expect(provider.calls[0]?.deadline).toBe(at(clock.now() + 60_000));
+  });
+
   it('ends the call: nobody knows how the action ended', async () => {
     const { run, provider, ended, pass, executor, lines, clock } = open();
     provider.script = (_call, signal) => untilAborted(signal);

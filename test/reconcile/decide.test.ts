@@ -126,6 +126,7 @@ const CASES: Readonly<Record<string, Case>> = {
     row: rowIn('unknown', { action: running('update', LARGE) }),
     world: NO_PROVIDER,
     next: REST,
+    changes: { reason: 'no_provider: nobody' },
   },
 
   'it is to go, and was not marked yet': {

@@ -82,6 +82,11 @@ describe('the responsible provider', () => {
       { name: 'lab', timeoutMs: 60_000 },
     ],
     [
+      'is the one whose action was lost, though another matches now',
+      rowIn('unknown', { wanted: LARGE, action: running('create', SMALL) }),
+      { name: 'lab' },
+    ],
+    [
       'is nobody where its entry is gone',
       rowIn('marked for delete', { wanted: null, provider: 'old' }),
       { name: null },
