@@ -1,0 +1,47 @@
+// What can happen in a run, as data, so that any of it can be left out and the rest happens all the same.
+import type { RemoteMood } from './simulated-git.ts';
+import type { SiteMood } from './simulated-site.ts';
+import type { Shape } from './stacks.ts';
+
+/** How a file may stop being readable while something still stands there under its name. */
+export const SPOILS = ['link', 'submodule', 'yml', 'upper', 'blank', 'folder', 'broken'] as const;
+export type Spoil = (typeof SPOILS)[number];
+
+/** What a commit does to one file. */
+export type Edit =
+  | { readonly instance: string; readonly set: Partial<Shape> }
+  | { readonly path: string; readonly spoil: Spoil }
+  /** A link takes the place of a folder and of everything below it. */
+  | { readonly folder: string }
+  | { readonly path: string; readonly value: string }
+  | { readonly path: string; readonly is: 'mended' | 'removed' };
+
+export type Deed =
+  | { readonly kind: 'commit'; readonly edits: readonly Edit[]; readonly approves?: number }
+  | { readonly kind: 'side'; readonly side: string; readonly edits: readonly Edit[] }
+  | { readonly kind: 'merge'; readonly side: string; readonly edits: readonly Edit[] }
+  | { readonly kind: 'rewrite'; readonly back: number; readonly edits: readonly Edit[] }
+  | { readonly kind: 'revert' }
+  | { readonly kind: 'look' }
+  | { readonly kind: 'start' }
+  | { readonly kind: 'accept history' }
+  | { readonly kind: 'approve all' }
+  | { readonly kind: 'stop'; readonly loses: 'nothing' | 'copy' | 'store'; readonly downMs: number }
+  | { readonly kind: 'approve'; readonly pick: number }
+  | { readonly kind: 'suspend'; readonly instance: string | null; readonly forMs: number | null }
+  | { readonly kind: 'resume'; readonly instance: string | null }
+  | { readonly kind: 'retry'; readonly instance: string | null }
+  | { readonly kind: 'adopt'; readonly instance: string | null }
+  | { readonly kind: 'put'; readonly instance: string; readonly set: Partial<Shape> }
+  | { readonly kind: 'delete'; readonly instance: string }
+  | { readonly kind: 'stranger'; readonly name: string; readonly site: string }
+  | { readonly kind: 'vanish'; readonly name: string; readonly site: string }
+  | { readonly kind: 'site'; readonly site: string; readonly mood: SiteMood }
+  | { readonly kind: 'remote'; readonly mood: RemoteMood }
+  | { readonly kind: 'disk'; readonly isFull: boolean }
+  | { readonly kind: 'clock'; readonly ms: number };
+
+export type Action = Deed & {
+  /** Milliseconds since the action before. */
+  readonly after: number;
+};

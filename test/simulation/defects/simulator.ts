@@ -1,0 +1,26 @@
+// What the simulator found by itself, taken back.
+import type { PlantedDefect } from '../planted-defect.ts';
+
+export const SIMULATOR_DEFECTS: readonly PlantedDefect[] = [
+  {
+    id: 'found-1',
+    title: 'a check after a lost action has the deadline of that action, which may have passed',
+    edits: [
+      {
+        file: 'src/execute/executor.ts',
+        find: "const action = job.kind === 'action' ? job.row.action : null;",
+        replace: 'const action = job.row.action;',
+      },
+    ],
+  },
+  {
+    id: 'found-2',
+    title: 'a lost outcome is looked up by nobody once the settings choose another entry',
+    edits: [{ file: 'src/reconcile/world.ts', find: " && row.state !== 'unknown';", replace: ';' }],
+  },
+  {
+    id: 'found-3',
+    title: 'a check that tells nothing new writes the row as it was',
+    edits: [{ file: 'src/reconcile/conclude-check.ts', find: 'return isKnown ? row : {', replace: 'return {' }],
+  },
+];

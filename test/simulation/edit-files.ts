@@ -1,0 +1,174 @@
+// What edits do to the files of a commit, and what a commit's files mean for an instance.
+import type { Edit, Spoil } from './actions.ts';
+import {
+  GLOBAL,
+  instanceFile,
+  isRightShape,
+  LAB,
+  layerFile,
+  type ModelFile,
+  type ModelFiles,
+  PLAIN,
+  pathOf,
+  type Shape,
+  SMALL,
+  serversOf,
+  TEMPLATE,
+  templateFile,
+  textFile,
+} from './stacks.ts';
+
+/** What stands under an instance's name: nothing at all, something that nobody can read, or what its file says. */
+export type Standing = 'absent' | 'unreadable' | Shape;
+
+/** Returns the paths at which something may stand in a file's place. */
+function placesOf(path: string): readonly string[] {
+  const stem = path.slice(0, -'.yaml'.length);
+  return [path, `${stem}.yml`, `${stem}.YAML`, `${stem} .yaml`, `${path}/readme.md`, ...foldersOf(path)];
+}
+
+/** Returns the folders above a path: where one of them is a link, nobody knows what stands below. */
+function foldersOf(path: string): readonly string[] {
+  const steps = path.split('/').slice(0, -1);
+  return steps.map((_, index) => steps.slice(0, index + 1).join('/'));
+}
+
+/** Returns what stands under an instance's name. */
+export function standingOf(files: ModelFiles, instance: string): Standing {
+  const path = pathOf(instance);
+  const file = files.get(path);
+  if (file?.shape !== undefined && file.mode === '100644') return file.shape;
+  return isGone(files, path) ? 'absent' : 'unreadable';
+}
+
+/** Returns true where nothing stands at a path, nor at another spelling of it. */
+export function isGone(files: ModelFiles, path: string): boolean {
+  return !placesOf(path).some((place) => files.has(place));
+}
+
+/** Returns true where a file is there and can be read. */
+export function isWhole(files: ModelFiles, path: string): boolean {
+  const file = files.get(path);
+  return file !== undefined && file.mode === '100644' && !isBroken(file);
+}
+
+function isBroken(file: ModelFile): boolean {
+  return file.words === 'broken';
+}
+
+/** Returns the shape of an instance where it and all it draws on are right in these files, by itself. */
+export function rightShape(files: ModelFiles, instance: string): Shape | undefined {
+  const shape = standingOf(files, instance);
+  if (typeof shape === 'string' || !isRightShape(shape) || !isWhole(files, TEMPLATE)) return undefined;
+  const isSpoilt = (path: string): boolean => !isWhole(files, path) && !isGone(files, path);
+  // Without servers it draws on no layer.
+  if (serversOf(shape).length === 0) return shape;
+  if (isSpoilt(GLOBAL) || (shape.lab && shape.web > 0 && isSpoilt(LAB))) return undefined;
+  if (shape.small && shape.web > 0 && !isWhole(files, SMALL)) return undefined;
+  // The record of a server of that name would have this file as its last layer.
+  const certs = serversOf(shape).map((server) => `types/clientcert/${server}.yaml`);
+  return certs.some(isSpoilt) ? undefined : shape;
+}
+
+/** What earlier commits had at a path, newest first. */
+export type Earlier = (path: string) => Iterable<ModelFile>;
+
+/** Returns the files after some edits; the same object where nothing changes. */
+export function edited(files: ModelFiles, edits: readonly Edit[], earlier: Earlier): ModelFiles {
+  const after = new Map(files);
+  for (const edit of edits) apply(after, edit, earlier);
+  return isSameFiles(files, after) ? files : after;
+}
+
+function isSameFiles(a: ModelFiles, b: ModelFiles): boolean {
+  return a.size === b.size && [...a].every(([path, file]) => isSameFile(b.get(path), file));
+}
+
+/** Returns true where both are the same bytes in the same form. */
+export function isSameFile(a: ModelFile | undefined, b: ModelFile | undefined): boolean {
+  return a?.oid === b?.oid && a?.mode === b?.mode;
+}
+
+function apply(files: Map<string, ModelFile>, edit: Edit, earlier: Earlier): void {
+  if ('set' in edit) {
+    const path = pathOf(edit.instance);
+    const before = files.get(path)?.shape ?? lastShape(earlier(path)) ?? { ...PLAIN, prefix: edit.instance };
+    put(files, path, instanceFile({ ...before, ...edit.set }));
+  } else if ('folder' in edit) hide(files, edit.folder);
+  else if ('spoil' in edit) spoil(files, edit.path, edit.spoil);
+  else if ('value' in edit) put(files, edit.path, valueFile(edit.path, edit.value));
+  else if (edit.is === 'removed') clear(files, edit.path);
+  else {
+    const right = rightFile(earlier(edit.path));
+    if (right !== undefined) put(files, edit.path, right);
+  }
+}
+
+function put(files: Map<string, ModelFile>, path: string, file: ModelFile): void {
+  clear(files, path);
+  files.set(path, file);
+}
+
+function clear(files: Map<string, ModelFile>, path: string): void {
+  for (const place of placesOf(path)) files.delete(place);
+}
+
+function valueFile(path: string, value: string): ModelFile {
+  if (path === TEMPLATE) return templateFile(value);
+  return layerFile(path.split('/')[1] ?? '', value);
+}
+
+function lastShape(files: Iterable<ModelFile>): Shape | undefined {
+  return rightFile(files)?.shape;
+}
+
+function rightFile(files: Iterable<ModelFile>): ModelFile | undefined {
+  for (const file of files) {
+    const isRight = file.mode === '100644' && !isBroken(file);
+    if (isRight && (file.shape === undefined || isRightShape(file.shape))) return file;
+  }
+  return undefined;
+}
+
+/** What stood there stays in some form that nobody can read; where nothing did, nothing happens. */
+function spoil(files: Map<string, ModelFile>, path: string, how: Spoil): void {
+  const file = files.get(path);
+  if (file === undefined) return;
+  const stem = path.slice(0, -'.yaml'.length);
+  const { shape: _, ...bare } = file;
+  clear(files, path);
+  if (how === 'link') files.set(path, textFile('elsewhere.yaml', 'a link', '120000'));
+  else if (how === 'submodule') files.set(path, textFile('a commit', 'a submodule', '160000'));
+  else if (how === 'folder') files.set(`${path}/readme.md`, textFile('Read me.\n', 'a folder'));
+  else if (how === 'broken') files.set(path, textFile('{ this is: [not\n', 'broken'));
+  else files.set(`${stem}${{ yml: '.yml', upper: '.YAML', blank: ' .yaml' }[how]}`, bare);
+}
+
+function hide(files: Map<string, ModelFile>, folder: string): void {
+  for (const path of [...files.keys()]) if (path.startsWith(`${folder}/`)) files.delete(path);
+  files.set(folder, textFile('elsewhere', 'a link', '120000'));
+}
+
+/** Merges a side into a branch, field by field as git does line by line: where both changed, the branch stays. */
+export function merged(base: ModelFiles, ours: ModelFiles, theirs: ModelFiles): ModelFiles {
+  const after = new Map(ours);
+  for (const path of new Set([...base.keys(), ...theirs.keys()])) {
+    const [was, our, their] = [base.get(path), ours.get(path), theirs.get(path)];
+    if (isSameFile(was, their)) continue;
+    if (isSameFile(was, our)) {
+      if (their === undefined) after.delete(path);
+      else after.set(path, their);
+    } else if (was?.shape !== undefined && our?.shape !== undefined && their?.shape !== undefined) {
+      after.set(path, instanceFile(mergedShape(was.shape, our.shape, their.shape)));
+    }
+  }
+  return after;
+}
+
+function mergedShape(was: Shape, our: Shape, their: Shape): Shape {
+  const changed = Object.entries(their).filter(([key, value]) => {
+    const field = key as keyof Shape;
+    return value !== was[field] && our[field] === was[field];
+  });
+  return { ...our, ...Object.fromEntries(changed) };
+}

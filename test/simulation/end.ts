@@ -1,0 +1,217 @@
+// The end of a run: faults are over, people answer what they are asked, time passes; then everything has to be as the
+// newest commit wants it, or to wait for somebody who is named.
+import type { ServerRow } from '../../src/model/recorded.ts';
+import { rightShape, standingOf } from './edit-files.ts';
+import { act, adopt, approve } from './people.ts';
+import { outsideNeeds, type Shape, serversOf } from './stacks.ts';
+import { INSTANCES, SITES } from './themes.ts';
+import { COMPARE_MS, type World } from './world.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Lets everything settle, and looks whether it did. */
+export async function settle(world: World, approves: boolean): Promise<void> {
+  for (const site of SITES) world.setSite(site, 'well');
+  world.git.mood = 'well';
+  world.disk.isFull = false;
+  // A step that follows another at once would look like none.
+  if (world.wall.setAt > 0) await pass(world, 2 * COMPARE_MS);
+  world.wall.mend();
+  world.tell('people', () => 'all faults are over');
+  world.start();
+  await pass(world, 40 * MINUTE_MS);
+  await sweep(world);
+  for (const name of world.core?.ledger.list('suspension').keys() ?? []) judgeSuspension(world, name);
+  for (let round = 0; round < 3 && world.violation === undefined; round += 1) {
+    peopleAct(world, approves);
+    await pass(world, 35 * MINUTE_MS);
+    judgeApprovals(world);
+  }
+  await sweep(world);
+  if (world.violation === undefined) judge(world);
+}
+
+/** How long after an approval what it is for may still be held: a look at the branch, and a second one. */
+const USED_MS = 25 * MINUTE_MS;
+
+/** What was approved is not held any more, unless it came to be held again since. */
+function judgeApprovals(world: World): void {
+  // Stamps of a clock that was set say nothing here.
+  if (world.wall.setAt > 0 && world.wall.forwardMs > 0) return;
+  for (const { digest, since, kind, instance } of world.core?.operator.held() ?? []) {
+    const approved = world.answeredApprovals.get(digest);
+    if (approved === undefined || approved > world.wall.now() - USED_MS || Date.parse(since) > approved) continue;
+    world.fail('what was approved comes to pass', `${kind} of ${instance ?? 'the commit'}: ${digest}`);
+  }
+}
+
+async function pass(world: World, ms: number): Promise<void> {
+  await world.run(world.scheduler.now + ms);
+}
+
+function peopleAct(world: World, approves: boolean): void {
+  const { core } = world;
+  if (core === undefined) return;
+  for (const name of core.ledger.list('suspension').keys()) {
+    act(world, { kind: 'resume', instance: name === '*' ? null : name });
+  }
+  if (!approves) return;
+  adopt(world, null);
+  for (const { digest } of core.operator.held()) approve(world, digest);
+}
+
+/** Has every server looked at: whoever had something to do and did not know it slept through a wake-up. */
+async function sweep(world: World): Promise<void> {
+  const { core } = world;
+  if (core === undefined || world.violation !== undefined || world.calls.running > 0) return;
+  if (world.scheduler.next < world.scheduler.now + 30_000) return;
+  const before = new Map(core.ledger.list('server'));
+  const { count } = world.calls;
+  world.tell('sweep', () => 'looks at every server');
+  core.reconciler.look(before.keys(), 'sweep');
+  await pass(world, 20_000);
+  if (world.violation !== undefined) return;
+  const woken = [...before].find(([name, row]) => core.ledger.server(name) !== row);
+  if (woken !== undefined)
+    world.fail('no wake-up is lost', `${woken[0]} was ${woken[1].state} and had something to do`);
+  else if (world.calls.count > count) world.fail('no wake-up is lost', 'a call began because somebody looked');
+}
+
+function judge(world: World): void {
+  if (world.core?.current.get() === undefined) {
+    judgeUnready(world);
+    return;
+  }
+  judgeFollowed(world);
+  world.look();
+  world.rows.step(true);
+  for (const [name] of world.core.ledger.list('server')) judgeRow(world, name);
+  for (const name of world.core.ledger.list('suspension').keys()) judgeSuspension(world, name);
+  for (const site of world.sites) for (const server of site.servers) judgeServer(world, site.options.name, server.name);
+  judgeWanted(world);
+}
+
+/** Nothing was ever followed: only a head that cannot be taken excuses that. */
+function judgeUnready(world: World): void {
+  const line = world.git.firstParents(world.git.head);
+  if (line.some(({ files }) => files.has('tree.yaml'))) {
+    world.fail('the controller comes up', `nothing is followed: ${world.core?.follower.trouble}`);
+  }
+}
+
+/** The newest commit is followed, or held, or wrong as a whole. */
+function judgeFollowed(world: World): void {
+  const { core, git } = world;
+  const refused = core?.current.refused;
+  const followed = core?.current.get()?.commit;
+  if (followed === git.head || refused?.commit === git.head) return;
+  world.fail('the newest commit is followed or refused', `${git.head}, but ${followed} is in force`);
+}
+
+/** A suspension ends with its instance, or a later one of that name would inherit it. */
+function judgeSuspension(world: World, name: string): void {
+  if (world.core?.current.get() === undefined) return;
+  const isKnown = name === '*' || world.core.reader.instances().some((instance) => instance.name === name);
+  if (!isKnown) world.fail('a suspension ends with its instance', `${name} is suspended, and does not exist`);
+}
+
+const WAITS_FOR_PEOPLE = ['exists_already', 'no_provider', 'provider_changed', 'protected'];
+
+/** A row is at rest, or says whom it waits for. */
+function judgeRow(world: World, name: string): void {
+  const row = world.core?.ledger.server(name);
+  if (row === undefined || world.core === undefined) return;
+  const isHeld = world.core.ledger.read('held', row.instance) !== undefined;
+  const isBlocked = row.state === 'blocked' && WAITS_FOR_PEOPLE.some((code) => row.reason.startsWith(`${code}:`));
+  if (isHeld || isBlocked) return;
+  if (row.wanted !== null && (row.state === 'done' || row.state === 'drifted')) return;
+  if (waitsForBlocked(world, name)) return;
+  const wanted = row.wanted === null ? 'unwanted' : 'wanted';
+  world.fail(
+    'everything is at rest or waits for a stated time or person',
+    `${name} is ${row.state}, ${wanted}: ${row.reason}`,
+  );
+}
+
+/** Something that it depends on, or that depends on it, waits for a person. */
+function waitsForBlocked(world: World, name: string, seen: ReadonlySet<string> = new Set()): boolean {
+  const ledger = world.core?.ledger;
+  const row = ledger?.server(name);
+  if (ledger === undefined || row === undefined || seen.has(name)) return false;
+  if (ledger.read('held', row.instance) !== undefined || row.state === 'blocked') return true;
+  // What is wrong beside it keeps it as it was, until somebody mends that.
+  if (world.followed.last?.staying.has(row.instance) === true) return true;
+  const next = row.wanted === null ? ledger.index.dependentsOf(name) : row.wanted.dependsOn;
+  const siblings = row.wanted === null || row.applied === null ? [] : groupOf(ledger.list('server'), row);
+  const visited = new Set([...seen, name]);
+  return [...next, ...siblings].some((other) => waitsForBlocked(world, other, visited));
+}
+
+function groupOf(rows: ReadonlyMap<string, ServerRow>, { instance, key }: ServerRow): string[] {
+  return [...rows].filter(([, row]) => row.instance === instance && row.key === key).map(([name]) => name);
+}
+
+/** A server that a controller made is known to a row, or was retained. */
+function judgeServer(world: World, at: string, name: string): void {
+  const server = world.site(at).find(name);
+  if (server?.maker !== 'controller' || world.orphans.has(name) || world.core?.ledger.server(name) !== undefined)
+    return;
+  const isRetained = [...world.git.commits].some(({ files }) =>
+    INSTANCES.some((instance) => {
+      const shape = standingOf(files, instance);
+      return typeof shape !== 'string' && shape.retain;
+    }),
+  );
+  if (!isRetained) world.fail('nothing exists that no row knows', `${name} at ${at}`);
+}
+
+/** Where nothing in the newest commit stands in the way, every instance is in force and its servers are there. */
+function judgeWanted(world: World): void {
+  const last = world.followed.last;
+  if (last === undefined || last.commit !== world.git.head) return;
+  const shapes = new Map<string, Shape>();
+  for (const instance of INSTANCES) {
+    if (standingOf(last.files, instance) === 'absent') continue;
+    const shape = rightShape(last.files, instance);
+    if (shape === undefined) return;
+    shapes.set(instance, shape);
+  }
+  if (!getAlong([...shapes.values()])) return;
+  const held = world.core?.ledger.list('held');
+  for (const [instance, shape] of shapes) {
+    if (held?.has(instance) === true) continue;
+    const isStuck = [...world.followed.all].some(({ files }) => rightShape(files, instance)?.protected === true);
+    if (last.staying.has(instance)) {
+      if (!isStuck && !isAnyHeld(world))
+        world.fail('what is right comes into force', `${instance} stays as it was at ${last.commit}`);
+      continue;
+    }
+    for (const name of serversOf(shape)) {
+      const row = world.core?.ledger.server(name);
+      if (row === undefined || row.wanted === null)
+        world.fail('every wanted server is there', `${name} of ${instance}`);
+      else if (
+        row.state === 'done' &&
+        !world.sites.some((site) => site.find(name) !== undefined) &&
+        !world.isVanished(name)
+      ) {
+        world.fail('every wanted server is there', `${name} is done, and nowhere`);
+      }
+    }
+  }
+}
+
+function isAnyHeld(world: World): boolean {
+  const everProtected = world.followed.all.some(({ files }) =>
+    INSTANCES.some((instance) => rightShape(files, instance)?.protected === true),
+  );
+  return everProtected || (world.core?.ledger.list('held').size ?? 0) > 0;
+}
+
+/** Names are not taken twice, needs are met, and nothing needs itself. */
+function getAlong(shapes: readonly Shape[]): boolean {
+  const names = shapes.flatMap(serversOf);
+  if (new Set(names.map((name) => name.toLowerCase())).size < names.length) return false;
+  // Circles over several instances are left to others: an outside need of any kind only counts where it is harmless.
+  return shapes.every((shape) => outsideNeeds(shape).length === 0);
+}

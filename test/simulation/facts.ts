@@ -1,0 +1,33 @@
+// What everybody who watches a run can see, and where they report a broken promise.
+import type { WiredCore } from '../../src/compose/core.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { WallTime } from './simulated-clock.ts';
+import type { SimulatedGit } from './simulated-git.ts';
+import type { SimulatedSite } from './simulated-site.ts';
+
+/** A promise that did not hold, and the facts that show it. */
+export interface Violation {
+  readonly promise: string;
+  readonly facts: string;
+}
+
+export interface Facts {
+  readonly scheduler: Scheduler;
+  readonly wall: WallTime;
+  readonly git: SimulatedGit;
+  readonly sites: readonly SimulatedSite[];
+  /** The controller that runs; undefined between two lives. */
+  readonly core: WiredCore | undefined;
+  /** Names of servers whose delete or replacement a person approved, until they are gone. */
+  readonly approved: Set<string>;
+  /** When each digest was approved last, by the clock on the wall. */
+  readonly answeredApprovals: Map<string, number>;
+  /** Names of servers that a person asked to adopt. */
+  readonly adopted: Set<string>;
+  /** When something happened that makes more calls natural: a commit, a person, a restart. In simulated time. */
+  readonly disturbances: readonly number[];
+  /** When the store was lost the last time; those that were there by then are strangers' as far as anybody knows. */
+  readonly orphans: Set<string>;
+  fail(promise: string, facts: string): void;
+  tell(who: string, what: () => string): void;
+}

@@ -1,0 +1,56 @@
+// Which commits the controller said it follows, in order, and what it said of each instance then. Claims only ever excuse
+// here: an instance that is said to be held or wrong may stay as it was, never lose more.
+import { rightShape } from './edit-files.ts';
+import type { Facts } from './facts.ts';
+import type { ModelFiles } from './stacks.ts';
+import { INSTANCES } from './themes.ts';
+
+export interface FollowedCommit {
+  readonly commit: string;
+  readonly files: ModelFiles;
+  /** Names of instances that are not at this commit's version: wrong beside the others, or held. */
+  readonly staying: ReadonlySet<string>;
+}
+
+export class Followed {
+  readonly #facts: Facts;
+  readonly #onNew: () => void;
+  /** Whether some instance ever retained its servers. */
+  everRetained = false;
+  readonly #commits: FollowedCommit[] = [];
+  #estate: unknown;
+
+  /** `onNew` is called for each, before anybody looks at what follows from it. */
+  constructor(facts: Facts, onNew: () => void) {
+    this.#facts = facts;
+    this.#onNew = onNew;
+  }
+
+  /** Notes the estate in force, if it is another one. */
+  note(): void {
+    const estate = this.#facts.core?.current.get();
+    if (estate === undefined || estate === this.#estate) return;
+    this.#estate = estate;
+    const { files } = this.#facts.git.at(estate.commit);
+    const staying = new Set([...estate.invalid, ...estate.held.keys()]);
+    this.#commits.push({ commit: estate.commit, files, staying });
+    const words = [...staying].length === 0 ? '' : `; stay as they were: ${[...staying].join(', ')}`;
+    this.#facts.tell('controller', () => `follows ${estate.commit}${words}`);
+    this.everRetained ||= INSTANCES.some((instance) => rightShape(files, instance)?.retain);
+    this.#onNew();
+  }
+
+  /** The store is lost: nobody knows any more what was in force. */
+  forget(): void {
+    this.#commits.length = 0;
+  }
+
+  get last(): FollowedCommit | undefined {
+    return this.#commits.at(-1);
+  }
+
+  /** Oldest first. */
+  get all(): readonly FollowedCommit[] {
+    return this.#commits;
+  }
+}

@@ -1,0 +1,165 @@
+// Whether anybody meant a delete: judged by the files that people wrote and the commits that were followed, never by what
+// the controller says of the server.
+import { rightShape, standingOf } from './edit-files.ts';
+import type { Facts, Violation } from './facts.ts';
+import type { Followed, FollowedCommit } from './followed.ts';
+import type { SimulatedGit } from './simulated-git.ts';
+import type { SiteServer } from './simulated-site.ts';
+import { type Shape, serversOf } from './stacks.ts';
+import { INSTANCES } from './themes.ts';
+
+export interface Deletion {
+  readonly server: SiteServer;
+  /** As the call names it, which may be another spelling than the server's own. */
+  readonly resource: string;
+  /** The site said that it can only be replaced. */
+  readonly isReplaceable: boolean;
+}
+
+/** Returns the promise that a delete breaks, or undefined. */
+export function whyNotDeleted(facts: Facts, followed: Followed, deletion: Deletion): Violation | undefined {
+  const { last } = followed;
+  if (last === undefined)
+    return { promise: 'nothing is deleted before a commit is followed', facts: deletion.resource };
+  return (
+    whyStranger(facts, followed, deletion) ??
+    whySpelling(facts, last, deletion) ??
+    whyWanted(last, deletion) ??
+    whyUnreadable(facts, followed, deletion)
+  );
+}
+
+function whyStranger(
+  { adopted, orphans }: Facts,
+  followed: Followed,
+  { server, resource }: Deletion,
+): Violation | undefined {
+  if (server.maker === 'controller' && !orphans.has(server.name)) return undefined;
+  if (adopted.has(resource)) return undefined;
+  const isAdopting = ({ files }: FollowedCommit): boolean =>
+    INSTANCES.some((instance) => {
+      const shape = standingOf(files, instance);
+      return typeof shape !== 'string' && shape.adopt && serversOf(shape).includes(resource);
+    });
+  if (followed.all.some(isAdopting)) return undefined;
+  return { promise: 'no server that a stranger made is deleted', facts: `${resource}, which nobody adopted` };
+}
+
+/** Where the site ignores case, the server may be wanted under another spelling that took it over. */
+function whySpelling({ core }: Facts, last: FollowedCommit, { server, resource }: Deletion): Violation | undefined {
+  const other = INSTANCES.flatMap((instance) => wantedShape(last, instance) ?? [])
+    .flatMap(serversOf)
+    .find((name) => name !== resource && name.toLowerCase() === server.name.toLowerCase());
+  const row = other === undefined ? undefined : core?.ledger.server(other);
+  if (row === undefined || row.applied === null) return undefined;
+  return { promise: 'no wanted server is deleted', facts: `${resource}, which is there as ${other} and wanted so` };
+}
+
+function whyWanted(last: FollowedCommit, { resource, isReplaceable }: Deletion): Violation | undefined {
+  for (const instance of INSTANCES) {
+    const shape = wantedShape(last, instance);
+    if (shape === undefined || !serversOf(shape).includes(resource)) continue;
+    if (!isReplaceable) {
+      return {
+        promise: 'no wanted server is deleted',
+        facts: `${resource} is wanted by ${instance} at ${last.commit}`,
+      };
+    }
+    if (shape.protected) {
+      return {
+        promise: 'no protected server is deleted',
+        facts: `${resource} is replaced although ${instance} is protected`,
+      };
+    }
+  }
+  return undefined;
+}
+
+/** What an instance wants at a commit, if nothing is wrong with it and nobody says that it stays as it was. */
+function wantedShape({ files, staying }: FollowedCommit, instance: string): Shape | undefined {
+  return staying.has(instance) ? undefined : rightShape(files, instance);
+}
+
+/** A commit that was followed must have taken it away: readable, without it, and not protected or retained before. */
+function whyUnreadable(facts: Facts, followed: Followed, { resource, isReplaceable }: Deletion): Violation | undefined {
+  const commits = followed.all;
+  const before = commits.findLastIndex((one) => ownerIn(one, resource) !== undefined);
+  const from = commits[before];
+  const owner = from === undefined ? undefined : ownerIn(from, resource);
+  if (from === undefined || owner === undefined || before === commits.length - 1) return undefined;
+  const at = commits.findIndex((one, index) => index > before && takesAway(one, owner, resource));
+  const taker = commits[at];
+  const last = commits.at(-1);
+  if (taker === undefined) {
+    // A replacement goes on at the version that is in force.
+    if (isReplaceable) return undefined;
+    const facts = `${resource} of ${owner}, in force at ${from.commit}; since then ${last?.commit ?? ''} says no more of ${owner}`;
+    return { promise: 'nothing is deleted because of what cannot be read', facts };
+  }
+  return whyKept(facts, { from, taker, owner, resource });
+}
+
+function ownerIn(commit: FollowedCommit, resource: string): string | undefined {
+  return INSTANCES.find((instance) => {
+    const shape = wantedShape(commit, instance);
+    return shape !== undefined && serversOf(shape).includes(resource);
+  });
+}
+
+function takesAway(commit: FollowedCommit, owner: string, resource: string): boolean {
+  if (commit.staying.has(owner)) return false;
+  if (standingOf(commit.files, owner) === 'absent') return true;
+  const shape = rightShape(commit.files, owner);
+  return shape !== undefined && !serversOf(shape).includes(resource);
+}
+
+interface Taking {
+  readonly from: FollowedCommit;
+  readonly taker: FollowedCommit;
+  readonly owner: string;
+  readonly resource: string;
+}
+
+function whyKept({ git }: Facts, { from, taker, owner, resource }: Taking): Violation | undefined {
+  const before = rightShape(from.files, owner);
+  const after = rightShape(taker.files, owner);
+  const words = `${resource} of ${owner}: in force at ${from.commit}, taken away by ${taker.commit}`;
+  const isRetained = after === undefined ? before?.retain === true : after.retain;
+  if (isRetained && before?.protected !== true) return { promise: 'no retained server is deleted', facts: words };
+  if (before?.protected !== true) return undefined;
+  return isLifted(git, { from, taker, owner }, before)
+    ? undefined
+    : { promise: 'no protected server is deleted', facts: words };
+}
+
+/**
+ * Only a commit of the branch itself, before the one that takes away, lifts the protection: by a version that is
+ * unprotected and still makes every server.
+ */
+function isLifted(git: SimulatedGit, { from, taker, owner }: Omit<Taking, 'resource'>, before: Shape): boolean {
+  const old = git.historyOf(from.commit);
+  const line = git.firstParents(taker.commit).filter(({ commit }) => commit !== taker.commit && !old.has(commit));
+  return line.some(({ files }) => {
+    const shape = rightShape(files, owner);
+    const servers = shape === undefined ? [] : serversOf(shape);
+    return shape !== undefined && !shape.protected && serversOf(before).every((name) => servers.includes(name));
+  });
+}
+
+/** Returns what the commit that came into force last gives up of a protected instance, or undefined. */
+export function givesUpProtected({ git }: Facts, followed: Followed): string | undefined {
+  const taker = followed.last;
+  if (taker === undefined) return undefined;
+  const wanted = new Set(INSTANCES.flatMap((instance) => wantedShape(taker, instance) ?? []).flatMap(serversOf));
+  for (const owner of INSTANCES) {
+    const from = followed.all.findLast((one) => one !== taker && wantedShape(one, owner) !== undefined);
+    const before = from === undefined ? undefined : wantedShape(from, owner);
+    if (from === undefined || before?.protected !== true || taker.staying.has(owner)) continue;
+    const isGone = standingOf(taker.files, owner) === 'absent' || rightShape(taker.files, owner) !== undefined;
+    const lost = serversOf(before).filter((server) => !wanted.has(server));
+    if (isGone && lost.length > 0 && !isLifted(git, { from, taker, owner }, before)) {
+      return `${lost.join(', ')} of ${owner}: in force at ${from.commit}, given up by ${taker.commit}`;
+    }
+  }
+  return undefined;
+}

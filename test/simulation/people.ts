@@ -1,0 +1,265 @@
+// People at work: each deed of a script, done to the repository, the sites or the running controller.
+import type { WiredCore } from '../../src/compose/core.ts';
+import type { Client } from '../../src/model/objects.ts';
+import type { ServerRow } from '../../src/model/recorded.ts';
+import { ServiceError } from '../../src/model/service-error.ts';
+import type { Order, Target } from '../../src/service/operator.ts';
+import type { Deed, Edit } from './actions.ts';
+import { edited, merged } from './edit-files.ts';
+import { fieldsOf, instanceFile, type ModelFile, type ModelFiles, PLAIN, pathOf, type Shape } from './stacks.ts';
+import { COMPARE_MS, type World } from './world.ts';
+
+const ADMINISTRATOR: Client = {
+  ...{ name: 'A1', type: 'client', description: '', role: 'administrator', fingerprint: '', serial: 'A1', tenant: '' },
+};
+const ORDER: Order = { by: ADMINISTRATOR, reason: '' };
+
+/** How long a disk stays full at most: somebody sees to it. */
+const FULL_MS = 60_000;
+
+type Doing = {
+  readonly [Kind in Deed['kind']]: (world: World, deed: Extract<Deed, { kind: Kind }>) => void;
+};
+
+/** Asks the running controller; whoever asks one that is down gets no answer. */
+type Asking<Kind extends Deed['kind']> = (core: WiredCore, world: World, deed: Extract<Deed, { kind: Kind }>) => void;
+
+function asking<Kind extends Deed['kind']>(ask: Asking<Kind>): Doing[Kind] {
+  return ((world: World, deed: Extract<Deed, { kind: Kind }>) => {
+    if (world.core === undefined) return;
+    world.disturb();
+    ask(world.core, world, deed);
+  }) as Doing[Kind];
+}
+
+const DOING: Doing = {
+  commit: (world, { edits, approves }) => commit(world, edits, approves),
+  side: (world, { side, edits }) => commitAside(world, side, edits),
+  merge: (world, { side, edits }) => merge(world, side, edits),
+  rewrite: (world, { back, edits }) => rewrite(world, back, edits),
+  revert: (world) => revert(world),
+  start: (world) => world.start(),
+  stop: (world, { loses, downMs }) => world.crash(loses, downMs),
+  look: (world) => world.hint(),
+  stranger: (world, { name, site }) => {
+    if (world.site(site).build(name)) world.tell(site, () => `a stranger builds ${name}`);
+  },
+  vanish: (world, { name, site }) => vanish(world, name, site),
+  site: (world, { site, mood }) => world.setSite(site, mood),
+  remote: (world, { mood }) => {
+    world.git.mood = mood;
+    world.tell('remote', () => mood);
+  },
+  disk: (world, { isFull }) => {
+    world.disk.isFull = isFull;
+    world.tell('disk', () => (isFull ? 'is full' : 'has room'));
+    if (isFull) world.scheduler.after(FULL_MS, null, () => (world.disk.isFull = false));
+  },
+  clock: (world, { ms }) => {
+    // Two steps between two comparisons would look like none.
+    if (world.scheduler.now - world.wall.setAt < 2 * COMPARE_MS) return;
+    world.wall.step(ms);
+    world.tell('clock', () => `is set ${ms > 0 ? 'forward' : 'back'} by ${Math.abs(ms) / 1000} s`);
+  },
+  approve: asking<'approve'>(({ operator }, world, { pick }) => {
+    const items = operator.held();
+    const item = items[pick % Math.max(1, items.length)];
+    if (item !== undefined) approve(world, item.digest);
+  }),
+  'approve all': asking<'approve all'>(({ operator }, world) => {
+    for (const { digest } of operator.held()) approve(world, digest);
+  }),
+  'accept history': asking<'accept history'>(({ operator }, world) => {
+    const item = operator.held().find(({ kind }) => kind === 'history');
+    const id = item?.digest.slice('history-'.length);
+    if (id !== undefined) answered(world, `accept history ${id}`, operator.acceptHistory(ORDER, id));
+  }),
+  suspend: asking<'suspend'>(({ operator }, world, { instance, forMs }) => {
+    const until = forMs === null ? null : new Date(world.wall.now() + forMs).toISOString();
+    const words = `suspend ${instance ?? 'everything'}${until === null ? '' : ` until ${until}`}`;
+    answered(world, words, operator.suspend(ORDER, { instance, until }));
+  }),
+  resume: asking<'resume'>(({ operator }, world, { instance }) => {
+    answered(world, `resume ${instance ?? 'everything'}`, operator.resume(ORDER, instance));
+  }),
+  retry: asking<'retry'>((_core, world, { instance }) => retry(world, instance)),
+  adopt: asking<'adopt'>((_core, world, { instance }) => adopt(world, instance)),
+  put: asking<'put'>((_core, world, { instance, set }) => put(world, instance, set)),
+  delete: asking<'delete'>((_core, world, { instance }) => remove(world, instance)),
+};
+
+/** Does one thing. What it asks of a controller is answered later, or never. */
+export function act(world: World, deed: Deed): void {
+  const doing = DOING[deed.kind] as (world: World, deed: Deed) => void;
+  doing(world, deed);
+}
+
+function earlierOf(world: World, from: string) {
+  return function* (path: string): Generator<ModelFile> {
+    for (const { files } of world.git.firstParents(from)) {
+      const file = files.get(path);
+      if (file !== undefined) yield file;
+    }
+  };
+}
+
+function commit(world: World, edits: readonly Edit[], approves?: number): void {
+  const { git } = world;
+  const files = edited(git.at(git.head).files, edits, earlierOf(world, git.head));
+  // One that changes nothing may still bring a trailer.
+  if (files === git.at(git.head).files && approves === undefined) return;
+  const words = describe(git.at(git.head).files, files);
+  const trailer = approves === undefined ? '' : `\n\nTreeline-Approve-Deletes: ${approves}\n`;
+  const { commit: id } = git.commit(files, { words, message: `${words}${trailer}` });
+  world.pushed(approves === undefined ? words : `${words} (approves ${approves})`, id);
+}
+
+function commitAside(world: World, side: string, edits: readonly Edit[]): void {
+  const { git } = world;
+  const from = git.sides.get(side) ?? git.head;
+  const files = edited(git.at(from).files, edits, earlierOf(world, from));
+  if (files === git.at(from).files) return;
+  const words = describe(git.at(from).files, files);
+  const { commit: id } = git.commitAside(side, files, words);
+  world.tell('people', () => `commit ${id} on the side branch after ${from}: ${words}`);
+}
+
+function merge(world: World, side: string, edits: readonly Edit[]): void {
+  const { git } = world;
+  const other = git.sides.get(side);
+  git.sides.delete(side);
+  if (other === undefined || git.isAncestor(other, git.head)) return;
+  const [base] = git.firstParents(other).filter(({ commit: one }) => git.isAncestor(one, git.head));
+  const ours = git.at(git.head).files;
+  const joined = merged(base?.files ?? ours, ours, git.at(other).files);
+  const files = edited(joined, edits, earlierOf(world, git.head));
+  const words = `merge ${other}: ${describe(ours, files)}`;
+  const { commit: id } = git.commit(files, { words, parents: [git.head, other] });
+  world.pushed(words, id);
+}
+
+function rewrite(world: World, back: number, edits: readonly Edit[]): void {
+  const { git } = world;
+  const line = git.firstParents(git.head);
+  const to = line[Math.min(back, line.length - 1)];
+  if (to === undefined) return;
+  git.head = to.commit;
+  world.rewritten(`the branch is set back to ${to.commit}`);
+  if (edits.length > 0) commit(world, edits);
+}
+
+function revert(world: World): void {
+  const { git } = world;
+  const [, before] = git.firstParents(git.head);
+  if (before === undefined || before.files === git.at(git.head).files) return;
+  const words = `revert to ${before.commit}: ${describe(git.at(git.head).files, before.files)}`;
+  world.pushed(words, git.commit(before.files, { words }).commit);
+}
+
+/** Returns what differs, for a person. */
+function describe(before: ModelFiles, after: ModelFiles): string {
+  const paths = [...new Set([...before.keys(), ...after.keys()])].filter(
+    (path) => before.get(path) !== after.get(path),
+  );
+  const words = paths.map((path) => `${path} ${after.get(path)?.words ?? 'removed'}`);
+  return words.length === 0 ? 'nothing' : words.join('; ');
+}
+
+function vanish(world: World, name: string, at: string): void {
+  const server = world.site(at).vanish(name);
+  if (server === undefined) return;
+  world.vanished(server.name);
+  world.tell(at, () => `${name} vanishes`);
+}
+
+function targetOf(instance: string | null): Target {
+  return instance === null ? { all: true } : { instance };
+}
+
+/** Notes that the delete of each server that is held under a digest was approved. */
+export function approve(world: World, digest: string): void {
+  const item = world.core?.operator.held().find((one) => one.digest === digest);
+  if (world.core === undefined || item === undefined) return;
+  if (item.kind === 'deletes') for (const server of item.resources) world.approved.add(server);
+  const answer = world.core.operator.approve(ORDER, digest).then((text) => {
+    world.answeredApprovals.set(digest, world.wall.now());
+    return text;
+  });
+  answered(world, `approve ${item.kind} ${item.instance ?? ''} ${item.resources.join(' ')}`, answer);
+}
+
+/** Whoever is told that nothing waits must not find something waiting. */
+function retry(world: World, instance: string | null): void {
+  const { core } = world;
+  if (core === undefined) return;
+  const isMeant = (row: ServerRow): boolean => row.due !== null && (instance === null || row.instance === instance);
+  const waiting = [...core.ledger.list('server')].find(([, row]) => isMeant(row));
+  const answer = core.operator.retry(ORDER, targetOf(instance)).catch((error: unknown) => {
+    const isNothing = error instanceof ServiceError && error.code === 'conflict';
+    if (isNothing && waiting !== undefined && core.ledger.server(waiting[0]) === waiting[1]) {
+      world.fail('retry ends every wait for a time', `${waiting[0]} is ${waiting[1].state} until ${waiting[1].due}`);
+    }
+    throw error;
+  });
+  answered(world, `retry ${instance ?? 'everything'}`, answer);
+}
+
+export function adopt(world: World, instance: string | null): void {
+  const { core } = world;
+  if (core === undefined) return;
+  for (const [name, row] of core.ledger.list('server')) {
+    if (instance === null || row.instance === instance) world.adopted.add(name);
+  }
+  answered(world, `adopt ${instance ?? 'everything'}`, core.operator.adopt(ORDER, targetOf(instance)));
+}
+
+function put(world: World, instance: string, set: Partial<Shape>): void {
+  const { core, git } = world;
+  if (core === undefined) return;
+  const now = git.at(git.head).files.get(pathOf(instance))?.shape ?? { ...PLAIN, prefix: instance };
+  const shape = { ...now, ...set };
+  const requestId = world.request(instanceFile(shape));
+  const order = { by: ADMINISTRATOR, requestId, ifMatch: undefined };
+  const fields = JSON.parse(JSON.stringify(fieldsOf(shape)));
+  const written = core.writer.putInstance(order, instance, fields, true);
+  answered(
+    world,
+    `put ${instance}: ${instanceFile(shape).words}`,
+    written.then((it) => noteWritten(world, it.commit)),
+  );
+}
+
+function remove(world: World, instance: string): void {
+  const { core } = world;
+  if (core === undefined) return;
+  const order = { by: ADMINISTRATOR, requestId: world.request(undefined), ifMatch: undefined };
+  for (const [name, row] of core.ledger.list('server')) if (row.instance === instance) world.approved.add(name);
+  const written = core.writer.deleteInstance(order, instance);
+  answered(
+    world,
+    `delete ${instance}`,
+    written.then((it) => noteWritten(world, it.commit)),
+  );
+}
+
+function noteWritten(world: World, commit: string | null): string {
+  if (commit !== null) world.git.acknowledged.add(commit);
+  return `commit ${commit ?? 'none'}`;
+}
+
+function answered(world: World, words: string, answer: Promise<string>): void {
+  world.tell('people', () => words);
+  answer.then(
+    (text) => world.tell('people', () => `${words}: ${text}`),
+    (error: unknown) => {
+      world.tell('people', () => `${words}: ${error instanceof Error ? error.message : String(error)}`);
+      if (!(error instanceof ServiceError) && !isOfStore(error)) {
+        world.fail('requests are answered or refused', `${words}: ${String(error)}`);
+      }
+    },
+  );
+}
+
+function isOfStore(error: unknown): boolean {
+  return error instanceof Error && error.name === 'StoreError';
+}

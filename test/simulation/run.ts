@@ -1,0 +1,71 @@
+// The command `npm run simulate`: many seeds, or one with its story.
+import { parseArgs } from 'node:util';
+import { scriptOf } from './script.ts';
+import { shrunk } from './shrink.ts';
+import { type Run, simulate } from './simulate.ts';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '2000' },
+    from: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    story: { type: 'boolean', default: false },
+    all: { type: 'boolean', default: false },
+    planted: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    script: { type: 'boolean', default: false },
+    until: { type: 'string' },
+    quiet: { type: 'boolean', default: false },
+  },
+});
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function report({ seed, theme, violation }: Run): string {
+  return `seed ${seed} (${theme}): ${violation === undefined ? 'all promises hold' : `${violation.promise}: ${violation.facts}`}`;
+}
+
+async function tell(seed: number): Promise<boolean> {
+  const run = await simulate(seed, { isTold: true });
+  if (run.violation === undefined || values.all) print(run.story.join('\n'));
+  print(report(run));
+  if (run.violation === undefined || values.all) return run.violation === undefined;
+  const small = await shrunk(run, scriptOf(seed));
+  print(`\nThe shortest script found that breaks it:\n${small.run.story.join('\n')}\n`);
+  if (values.script) print(JSON.stringify(small.script));
+  return false;
+}
+
+/** Runs them one after the other, until the first that fails or, with --all, to the end. */
+async function runMany(from: number, count: number): Promise<boolean> {
+  const began = performance.now();
+  const finds = new Map<string, { seed: number; count: number }>();
+  for (let seed = from; seed < from + count; seed += 1) {
+    const run = await simulate(seed);
+    if (run.violation === undefined) continue;
+    const { promise } = run.violation;
+    const known = finds.get(promise);
+    finds.set(promise, { seed: known?.seed ?? seed, count: (known?.count ?? 0) + 1 });
+    if (known === undefined) print(report(run));
+    if (!values.all) {
+      if (!values.quiet) await tell(seed);
+      return false;
+    }
+  }
+  const seconds = (performance.now() - began) / 1000;
+  print(
+    `${count} seeds in ${seconds.toFixed(1)} s: ${(count / seconds).toFixed(0)} a second; ${finds.size} promises broken`,
+  );
+  for (const [promise, { seed, count: times }] of finds) print(`  ${times} times: ${promise} (first: seed ${seed})`);
+  return finds.size === 0;
+}
+
+async function main(): Promise<boolean> {
+  if (values.planted) return (await import('./plant.ts')).plantAll(Number(values.seeds), values.only);
+  if (values.seed !== undefined) return tell(Number(values.seed));
+  return runMany(Number(values.from), Number(values.seeds));
+}
+
+process.exitCode = (await main()) ? 0 : 1;

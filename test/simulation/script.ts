@@ -1,0 +1,60 @@
+// What happens in a run: drawn from the seed before the run begins.
+import type { Action } from './actions.ts';
+import { Chance } from './chance.ts';
+import { THEMES, type Theme } from './themes.ts';
+
+export interface Script {
+  readonly theme: string;
+  /** Whether the north site ignores the case of names, and whether its actions outlive a controller. */
+  readonly ignoresCase: boolean;
+  readonly outlives: boolean;
+  /** Whether people approve what is held when everything settles. */
+  readonly approvesAtEnd: boolean;
+  readonly actions: readonly Action[];
+}
+
+/** Returns the script of a seed. */
+export function scriptOf(seed: number): Script {
+  const chance = new Chance(seed);
+  const theme = chance.pick(THEMES);
+  const script = {
+    theme: theme.name,
+    ignoresCase: chance.is(theme.ignoresCase ?? 0.1),
+    outlives: chance.is(0.4),
+    approvesAtEnd: chance.is(0.6),
+  };
+  return { ...script, actions: [...actionsOf(theme, chance)] };
+}
+
+function* actionsOf(theme: Theme, chance: Chance): Generator<Action> {
+  yield { kind: 'commit', edits: theme.first(chance), after: 0 };
+  const isLate = chance.is(theme.startsLate ?? 0.1);
+  const startsAt = isLate ? 1 + chance.below(4) : 0;
+  const count = 5 + chance.below(15);
+  for (let number = 0; number < count; number += 1) {
+    if (number === startsAt) {
+      yield { kind: 'start', after: 0 };
+      if (!isLate) yield { kind: 'look', after: chance.pick([100, 5_000, 60_000, 300_000]) };
+    }
+    const deeds = theme.deeds(chance);
+    let after = gapOf(chance);
+    for (const deed of deeds) {
+      yield { ...deed, after };
+      after = chance.pick([0, 0, 3, 40, 1_000, 8_000]);
+    }
+  }
+}
+
+/** Most gaps are short, so that things meet; some are long, so that they end. */
+function gapOf(chance: Chance): number {
+  return chance.weighted([
+    [3, 0],
+    [3, 20],
+    [4, 400],
+    [4, 3_000],
+    [4, 20_000],
+    [4, 120_000],
+    [2, 700_000],
+    [1, 4_000_000],
+  ]);
+}

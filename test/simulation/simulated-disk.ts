@@ -1,0 +1,126 @@
+// A disk in memory for the store: what was not synced may be lost when the controller dies, and it may be full.
+import type { AppendFile, Files } from '../../src/store/files.ts';
+import { drawn } from './chance.ts';
+import type { Life, Scheduler } from './scheduler.ts';
+
+interface DiskFile {
+  bytes: Buffer;
+  /** How much of `bytes` is in use. */
+  length: number;
+  /** What would survive. */
+  durable: Buffer;
+}
+
+export class SimulatedDisk {
+  readonly #scheduler: Scheduler;
+  readonly #seed: number;
+  #names = new Map<string, DiskFile>();
+  #durableNames = new Map<string, DiskFile>();
+  #syncs = 0;
+  /** Nothing more can be written. */
+  isFull = false;
+  /** Something was written that is not synced. */
+  isDirty = false;
+
+  constructor(scheduler: Scheduler, seed: number) {
+    this.#scheduler = scheduler;
+    this.#seed = seed;
+  }
+
+  /** Returns the disk as one controller uses it; it answers only while that lives. */
+  files(life: Life): Files {
+    return {
+      read: async (path) => {
+        const file = this.#names.get(path);
+        return file === undefined ? undefined : Buffer.from(file.bytes.subarray(0, file.length));
+      },
+      create: async (path) => {
+        this.#requireRoom();
+        const file: DiskFile = { bytes: Buffer.alloc(4096), length: 0, durable: Buffer.alloc(0) };
+        this.#names.set(path, file);
+        return this.#handleOf(file, life);
+      },
+      open: async (path) => {
+        const file = this.#names.get(path);
+        if (file === undefined) throw Object.assign(new Error(`ENOENT: ${path}`), { code: 'ENOENT' });
+        return this.#handleOf(file, life);
+      },
+      rename: async (from, to) => {
+        const file = this.#names.get(from);
+        if (file === undefined) throw Object.assign(new Error(`ENOENT: ${from}`), { code: 'ENOENT' });
+        this.#names.delete(from);
+        this.#names.set(to, file);
+      },
+      syncDirectory: async () => {
+        await this.#turn(life);
+        this.#durableNames = new Map(this.#names);
+      },
+    };
+  }
+
+  /** The controller dies: what was not synced is lost, or part of it, as chance has it. */
+  cut(): void {
+    const keepsNames = this.#drawn('names') < 0.5;
+    const names = keepsNames ? this.#names : this.#durableNames;
+    for (const file of names.values()) {
+      const isLonger = file.length > file.durable.length;
+      const share = isLonger ? this.#drawn(`bytes ${file.length}`) : 0;
+      const length = file.durable.length + Math.floor((file.length - file.durable.length) * share);
+      const bytes = isLonger ? file.bytes.subarray(0, length) : file.durable;
+      file.bytes = Buffer.from(bytes);
+      file.length = bytes.length;
+      file.durable = file.bytes;
+    }
+    this.#names = new Map(names);
+    this.#durableNames = new Map(names);
+    this.isDirty = false;
+  }
+
+  /** The disk is lost with everything on it. */
+  wipe(): void {
+    this.#names = new Map();
+    this.#durableNames = new Map();
+    this.isDirty = false;
+  }
+
+  #handleOf(file: DiskFile, life: Life): AppendFile {
+    return {
+      append: async (bytes) => {
+        this.#requireRoom();
+        this.isDirty = true;
+        const length = file.length + bytes.length;
+        if (length > file.bytes.length) {
+          const grown = Buffer.alloc(2 * length);
+          file.bytes.copy(grown, 0, 0, file.length);
+          file.bytes = grown;
+        }
+        file.bytes.set(bytes, file.length);
+        file.length = length;
+      },
+      sync: async () => {
+        const { bytes, length } = file;
+        await this.#turn(life);
+        // Bytes are only added behind this length before the next truncate, which is followed by a sync of its own.
+        file.durable = bytes.subarray(0, length);
+        this.isDirty = false;
+      },
+      truncate: async (length) => {
+        file.bytes = Buffer.from(file.bytes.subarray(0, length));
+        file.length = Math.min(file.length, length);
+      },
+      close: async () => undefined,
+    };
+  }
+
+  #turn(life: Life): Promise<void> {
+    return this.#scheduler.pause(1 + Math.floor(this.#drawn('turn') ** 4 * 40), life);
+  }
+
+  #drawn(key: string): number {
+    return drawn(this.#seed, `disk ${key} ${this.#syncs++}`);
+  }
+
+  #requireRoom(): void {
+    if (this.isFull) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+  }
+}

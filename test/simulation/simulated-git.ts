@@ -1,0 +1,206 @@
+// A repository in memory: a branch, side branches, merges, rewritten history; and the two ends a controller has of it,
+// source and publisher, which take time and fail.
+import type { NewCommit, PreparedCommits, Publisher } from '../../src/source/publisher.ts';
+import { OutcomeUnknownError, PushRefusedError } from '../../src/source/publisher.ts';
+import { type Commit, type Source, SourceError } from '../../src/source/source.ts';
+import { drawn } from './chance.ts';
+import type { Life, Scheduler } from './scheduler.ts';
+import type { WallTime } from './simulated-clock.ts';
+import { firstFiles, type ModelFile, type ModelFiles, textFile } from './stacks.ts';
+
+export interface GitCommit extends Commit {
+  readonly files: ModelFiles;
+  /** What was meant, for the story. */
+  readonly words: string;
+}
+
+/** What goes wrong between a controller and the repository, for now. */
+export type RemoteMood = 'well' | 'gone' | 'slow' | 'refuses' | 'loses answers';
+
+/** Returns what a file that a controller writes means, as its request said; undefined for one that nobody asked for. */
+export type MeaningOf = (message: string, path: string, text: string) => ModelFile | undefined;
+
+export class SimulatedGit {
+  readonly #scheduler: Scheduler;
+  readonly #wall: WallTime;
+  readonly #seed: number;
+  readonly #commits = new Map<string, GitCommit>();
+  /** Commits that were prepared and never pushed are nobody else's. */
+  readonly #prepared = new Map<string, GitCommit>();
+  readonly #lines = new Map<string, ReadonlySet<string>>();
+  #asked = 0;
+  head: string;
+  mood: RemoteMood = 'well';
+  /** Side branches by name. */
+  readonly sides = new Map<string, string>();
+  /** Commits that controllers were told are on the branch. */
+  readonly acknowledged = new Set<string>();
+  /** Told of every push of a controller that arrived. */
+  onPushed: (commit: GitCommit) => void = () => undefined;
+
+  constructor(scheduler: Scheduler, wall: WallTime, seed: number) {
+    this.#scheduler = scheduler;
+    this.#wall = wall;
+    this.#seed = seed;
+    this.head = this.#add({ parents: [], message: 'begin', files: firstFiles(), words: 'begin' }).commit;
+  }
+
+  /** Every commit that was ever pushed, on any branch. */
+  get commits(): Iterable<GitCommit> {
+    return this.#commits.values();
+  }
+
+  at(commit: string): GitCommit {
+    const found = this.#commits.get(commit) ?? this.#prepared.get(commit);
+    if (found === undefined) throw new SourceError(`there is no commit ${commit}`);
+    return found;
+  }
+
+  /** Adds a commit to the branch. */
+  commit(files: ModelFiles, text: { words: string; message?: string; parents?: readonly string[] }): GitCommit {
+    const { words, message = words, parents = [this.head] } = text;
+    const commit = this.#add({ parents, message, files, words });
+    this.head = commit.commit;
+    return commit;
+  }
+
+  /** Adds a commit to a side branch, which begins at the head where it is new. */
+  commitAside(side: string, files: ModelFiles, words: string): GitCommit {
+    const commit = this.#add({ parents: [this.sides.get(side) ?? this.head], message: words, files, words });
+    this.sides.set(side, commit.commit);
+    return commit;
+  }
+
+  /** Returns the commit and everything before it. */
+  historyOf(commit: string): ReadonlySet<string> {
+    const known = this.#lines.get(commit);
+    if (known !== undefined) return known;
+    const seen = new Set([commit]);
+    for (const each of seen) for (const parent of this.at(each).parents) seen.add(parent);
+    this.#lines.set(commit, seen);
+    return seen;
+  }
+
+  isAncestor(ancestor: string, descendant: string): boolean {
+    return this.historyOf(descendant).has(ancestor);
+  }
+
+  /** Returns the commit and its first parents, newest first. */
+  firstParents(commit: string): readonly GitCommit[] {
+    const line: GitCommit[] = [];
+    for (let next: string | undefined = commit; next !== undefined; next = this.at(next).parents[0]) {
+      line.push(this.at(next));
+    }
+    return line;
+  }
+
+  /** Returns the source of one controller. `here` is what its local copy holds; it outlives a crash. */
+  source(life: Life, here: Set<string>): Source {
+    const find = (commit: string): GitCommit => {
+      if (here.has(commit)) return this.at(commit);
+      throw new SourceError(`the local copy does not have ${commit}`);
+    };
+    return {
+      fetch: async () => {
+        await this.#travel(life);
+        const head = this.at(this.head);
+        for (const commit of this.historyOf(head.commit)) here.add(commit);
+        return head;
+      },
+      snapshot: async (commit, wants) => {
+        const { files, time } = find(commit);
+        await this.#read(life);
+        const blobs = new Map<string, Uint8Array>();
+        for (const [path, { oid, mode, bytes }] of files) {
+          const isFile = mode === '100644' || mode === '100755';
+          if (isFile && wants(path, oid)) blobs.set(oid, bytes);
+        }
+        return { commit, time, files, blobs };
+      },
+      describe: async (commit) => find(commit),
+      commitsBetween: async (from, to, countMax) => this.#between(find(from), find(to)).slice(0, countMax),
+      isAncestor: async (ancestor, descendant) => {
+        find(descendant);
+        return here.has(ancestor) && this.isAncestor(ancestor, descendant);
+      },
+      close: async () => undefined,
+    };
+  }
+
+  /** Returns the publisher of one controller. */
+  publisher(life: Life, meaningOf: MeaningOf): Publisher {
+    return {
+      prepare: async (base, commits) => this.#prepare(base, commits, meaningOf),
+      push: async (prepared) => {
+        await this.#travel(life);
+        const sent = this.#drawn('push');
+        if (this.mood === 'refuses') throw new PushRefusedError('the repository refuses it');
+        if (this.mood === 'loses answers' && sent < 0.3) throw new OutcomeUnknownError('the answer was lost');
+        const isTaken = this.#take(prepared);
+        await this.#scheduler.pause(Math.floor(sent * 50), life);
+        if (this.mood === 'loses answers' && sent < 0.7) throw new OutcomeUnknownError('the answer was lost');
+        return isTaken;
+      },
+    };
+  }
+
+  #take({ base, commits }: PreparedCommits): boolean {
+    if (this.head !== base) return false;
+    for (const id of commits) {
+      const commit = this.at(id);
+      this.#commits.set(id, commit);
+      this.head = id;
+      this.onPushed(commit);
+    }
+    return true;
+  }
+
+  #prepare(base: string, commits: readonly NewCommit[], meaningOf: MeaningOf): PreparedCommits {
+    const ids: string[] = [];
+    let parent = this.at(base);
+    for (const { message, edits } of commits) {
+      const files = new Map(parent.files);
+      for (const { path, text } of edits) {
+        if (text === null) files.delete(path);
+        else files.set(path, meaningOf(message, path, text) ?? textFile(text, 'written'));
+      }
+      const words = message.split('\n', 1)[0] ?? '';
+      parent = this.#made({ parents: [parent.commit], message, files, words });
+      this.#prepared.set(parent.commit, parent);
+      ids.push(parent.commit);
+    }
+    return { base, commits: ids, pack: new Uint8Array() };
+  }
+
+  #add(facts: Omit<GitCommit, 'commit' | 'time'>): GitCommit {
+    const commit = this.#made(facts);
+    this.#commits.set(commit.commit, commit);
+    return commit;
+  }
+
+  #made(facts: Omit<GitCommit, 'commit' | 'time'>): GitCommit {
+    const commit = `c${this.#commits.size + this.#prepared.size}`;
+    return { ...facts, commit, time: `${new Date(this.#wall.now()).toISOString().slice(0, 19)}Z` };
+  }
+
+  /** What comes with `to` and was not there with `from`, newest first: a child always before its parents. */
+  #between(from: GitCommit, to: GitCommit): readonly GitCommit[] {
+    const old = this.historyOf(from.commit);
+    const news = [...this.historyOf(to.commit)].filter((commit) => !old.has(commit));
+    return news.sort((a, b) => Number(b.slice(1)) - Number(a.slice(1))).map((commit) => this.at(commit));
+  }
+
+  async #travel(life: Life): Promise<void> {
+    const share = this.#drawn('travel');
+    await this.#scheduler.pause(this.mood === 'slow' ? share * 30_000 : 5 + share ** 3 * 400, life);
+    if (this.mood === 'gone') throw new SourceError('the remote cannot be reached');
+  }
+
+  async #read(life: Life): Promise<void> {
+    await this.#scheduler.pause(1 + this.#drawn('read') ** 4 * 2_000, life);
+  }
+
+  #drawn(key: string): number {
+    return drawn(this.#seed, `git ${key} ${this.#asked++}`);
+  }
+}

@@ -1,0 +1,182 @@
+// A site with servers: makes, changes and deletes them when a controller says so, later and not always; and what others do
+// there. It remembers who made what, which nobody tells the controller.
+import type { Properties } from '../../src/model/objects.ts';
+import type { Answer, Call, Provider } from '../../src/providers/provider.ts';
+import { drawn } from './chance.ts';
+import type { Life, Scheduler } from './scheduler.ts';
+
+/** How a site is, for now. A dead one answers nothing, a deaf one does
+ * not even end; a losing one loses every action and answers checks; a lying one says `replace` to every update. */
+export type SiteMood = 'well' | 'failing' | 'throwing' | 'losing' | 'dead' | 'deaf' | 'lying' | 'broken';
+
+/** A server at a site. */
+export interface SiteServer {
+  readonly name: string;
+  properties: Properties;
+  /** Nobody ever told the controller that a stranger made it. */
+  readonly maker: 'controller' | 'stranger';
+}
+
+/** What a site tells whoever watches it. */
+export interface SiteWatch {
+  began(site: string, call: Call): void;
+  effect(site: string, call: Call): void;
+  /** `answer` is undefined where the call threw. */
+  ended(site: string, call: Call, answer: Answer | undefined): void;
+}
+
+export interface SiteOptions {
+  readonly name: string;
+  readonly ignoresCase: boolean;
+  readonly lostActionEnds: Provider['lostActionEnds'];
+}
+
+export class SimulatedSite {
+  readonly options: SiteOptions;
+  readonly #scheduler: Scheduler;
+  readonly #seed: number;
+  readonly #watch: SiteWatch;
+  readonly #servers = new Map<string, SiteServer>();
+  /** Ends of actions that go on when their controller is gone, by a number. */
+  readonly #running = new Map<number, { readonly end: (isDone: boolean) => void; readonly isEndless: boolean }>();
+  #calls = 0;
+  mood: SiteMood = 'well';
+
+  constructor(options: SiteOptions, parts: { scheduler: Scheduler; seed: number; watch: SiteWatch }) {
+    this.options = options;
+    this.#scheduler = parts.scheduler;
+    this.#seed = parts.seed;
+    this.#watch = parts.watch;
+  }
+
+  get servers(): Iterable<SiteServer> {
+    return this.#servers.values();
+  }
+
+  find(name: string): SiteServer | undefined {
+    return this.#servers.get(this.#keyOf(name));
+  }
+
+  /** Somebody else builds a server. Returns false where there is one. */
+  build(name: string): boolean {
+    if (this.find(name) !== undefined) return false;
+    this.#servers.set(this.#keyOf(name), { name, properties: { name, size: '9' }, maker: 'stranger' });
+    return true;
+  }
+
+  /** A server is gone, and nobody was asked. */
+  vanish(name: string): SiteServer | undefined {
+    const server = this.find(name);
+    this.#servers.delete(this.#keyOf(name));
+    return server;
+  }
+
+  /** The controller dies. What ends with it has had its effect or not, as chance has it. */
+  abandon(): void {
+    const endsWith = this.options.lostActionEnds === 'with the controller';
+    for (const [number, { end, isEndless }] of [...this.#running]) {
+      if (endsWith || isEndless) end(endsWith && this.#drawn(`abandon ${number}`) < 0.5);
+    }
+  }
+
+  /** Returns the site as a controller calls it. */
+  provider(life: Life): Provider {
+    return {
+      lostActionEnds: this.options.lostActionEnds,
+      perform: (call, signal) => this.#perform(call, signal, life),
+      close: async () => undefined,
+    };
+  }
+
+  async #perform(call: Call, signal: AbortSignal, life: Life): Promise<Answer> {
+    signal.throwIfAborted();
+    const number = this.#calls++;
+    const { name } = this.options;
+    this.#watch.began(name, call);
+    const luck = this.#drawn(`luck ${number}`);
+    const way = this.#wayOf(call, luck);
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const end = (answer: Answer | undefined, error?: unknown): void => {
+      if (!this.#running.delete(number)) return;
+      this.#watch.ended(name, call, answer);
+      if (life.isOver) return;
+      if (answer === undefined) reject(error ?? new Error('the connection was lost'));
+      else resolve(answer);
+    };
+    const isEndless = way.ms === Number.POSITIVE_INFINITY;
+    this.#running.set(number, {
+      isEndless,
+      end: (isDone) => {
+        if (isDone && way.hasEffect) this.#act(call);
+        end(undefined);
+      },
+    });
+    if (isEndless && this.mood === 'deaf') {
+      // It neither answers nor hears that it should end; by the end of the grace nothing of it runs any more.
+      this.#scheduler.after(69_000, null, () => {
+        if (this.#running.delete(number)) this.#watch.ended(name, call, undefined);
+      });
+    } else if (isEndless) {
+      signal.addEventListener('abort', () => end(undefined, signal.reason), { once: true });
+    } else {
+      const { hasEffect, answerOf } = way;
+      this.#scheduler.after(way.ms, null, () => {
+        if (!this.#running.has(number)) return;
+        if (hasEffect) this.#act(call);
+        end(answerOf?.());
+      });
+    }
+    return promise;
+  }
+
+  #wayOf(call: Call, luck: number): { ms: number; hasEffect: boolean; answerOf: (() => Answer) | undefined } {
+    const second = this.#drawn(`second ${this.#calls}`);
+    const ms = 1 + Math.floor(second ** 6 * 8_000);
+    const isCheck = call.operation === 'check';
+    const good = { ms, hasEffect: !isCheck, answerOf: () => this.#truth(call) };
+    const refusal = (outcome: Answer['outcome']) => () => answer(outcome, { message: 'no luck' });
+    if (this.mood === 'well') return luck < 0.9 ? good : { ...good, ms: 20_000 * second };
+    if (this.mood === 'dead' || this.mood === 'deaf')
+      return { ...good, ms: Number.POSITIVE_INFINITY, hasEffect: false };
+    if (this.mood === 'throwing') return { ms: 1, hasEffect: !isCheck && luck < 0.3, answerOf: undefined };
+    if (this.mood === 'losing') return isCheck ? { ...good, ms: 1 } : { ms: 1, hasEffect: false, answerOf: undefined };
+    if (this.mood === 'broken') return { ms, hasEffect: false, answerOf: refusal('failed') };
+    if (this.mood === 'lying')
+      return call.operation === 'update' ? { ...good, hasEffect: false, answerOf: refusal('replace') } : good;
+    if (luck < 0.3) return good;
+    if (luck < 0.5) return { ...good, hasEffect: false, answerOf: refusal('retryable') };
+    if (luck < 0.6) return { ...good, answerOf: refusal('retryable') };
+    if (luck < 0.65) return { ...good, hasEffect: false, answerOf: refusal('failed') };
+    if (luck < 0.8) return { ...good, hasEffect: false, answerOf: undefined };
+    return { ...good, answerOf: undefined };
+  }
+
+  #act(call: Call): void {
+    const { operation, resource, properties } = call;
+    const server = this.find(resource);
+    if (operation === 'delete') this.#servers.delete(this.#keyOf(resource));
+    else if (operation === 'update' && server !== undefined) server.properties = properties;
+    else if (operation === 'create' && server === undefined) {
+      this.#servers.set(this.#keyOf(resource), { name: resource, properties, maker: 'controller' });
+    }
+    this.#watch.effect(this.options.name, call);
+  }
+
+  #truth({ operation, resource }: Call): Answer {
+    const server = this.find(resource);
+    if (server !== undefined && operation === 'delete') return answer('failed', { message: 'it is there again' });
+    return server === undefined ? answer('absent', {}) : answer('done', { observed: server.properties });
+  }
+
+  #keyOf(name: string): string {
+    return this.options.ignoresCase ? name.toLowerCase() : name;
+  }
+
+  #drawn(key: string): number {
+    return drawn(this.#seed, `${this.options.name} ${key}`);
+  }
+}
+
+function answer(outcome: Answer['outcome'], rest: { message?: string; observed?: Properties }): Answer {
+  return { outcome, message: rest.message ?? '', outputs: {}, observed: rest.observed ?? {} };
+}

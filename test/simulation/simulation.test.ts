@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { KEPT } from './kept.ts';
+import { faultsOf, plantedDefects } from './plant.ts';
+import { simulate } from './simulate.ts';
+
+/** A few seconds' worth. `npm run test:long` runs many more. */
+const SEEDS = 300;
+
+describe('a simulated run', () => {
+  it('is the same for the same seed, to the last line of its story', async () => {
+    for (const seed of [1, 2, 3, 5, 8, 13, 21, 34]) {
+      const [first, second] = [await simulate(seed, { isTold: true }), await simulate(seed, { isTold: true })];
+      expect(second).toEqual(first);
+      expect(first.story.length).toBeGreaterThan(20);
+    }
+  });
+
+  it('keeps every promise', async () => {
+    for (let seed = 1; seed <= SEEDS; seed += 1) {
+      const { violation } = await simulate(seed);
+      expect(violation, `npm run simulate -- --seed ${seed}`).toBeUndefined();
+    }
+  }, 120_000);
+});
+
+it('keeps now what scripts once broke', async () => {
+  for (const { title, seed, script } of KEPT) {
+    expect((await simulate(seed, { script })).violation, title).toBeUndefined();
+  }
+});
+
+it('can plant every defect', async () => {
+  const faults = await Promise.all((await plantedDefects()).map(faultsOf));
+  expect(faults.flat()).toEqual([]);
+});

@@ -1,0 +1,182 @@
+// The small vocabulary of stacks that simulated people write: what each file says, and which servers it means. Says the
+// latter by itself, so that the controller is measured by something that is not the controller.
+import { createHash } from 'node:crypto';
+import type { FileMode } from '../../src/model/snapshot.ts';
+
+/** What an instance's file says. */
+export interface Shape {
+  /** Server names begin with it. */
+  readonly prefix: string;
+  /** Members of the group `web`. */
+  readonly web: number;
+  readonly db: boolean;
+  /** Two servers, `link-1` and `link-2`; member n of `web` needs link-n, and link-2 needs member 1. */
+  readonly links: boolean;
+  readonly size: string;
+  readonly site: string;
+  /** Whether `web` is in the environment `lab`, a layer. */
+  readonly lab: boolean;
+  /** Whether `web` has the shape `small`, a provisioning layer. */
+  readonly small: boolean;
+  /** What `web` depends on: nothing, `db`, or a server of another instance. */
+  readonly webNeeds: string;
+  /** What `db` depends on: nothing, `web`, or a server of another instance. */
+  readonly dbNeeds: string;
+  /** Whether `web` lists `db`. */
+  readonly lists: boolean;
+  readonly unavailable: string;
+  readonly pause: string;
+  readonly protected: boolean;
+  readonly retain: boolean;
+  readonly adopt: boolean;
+  readonly template: string;
+}
+
+export const PLAIN: Shape = {
+  ...{ prefix: 'a', web: 2, db: false, links: false, size: '1', site: 'north', lab: true, small: true },
+  ...{ webNeeds: '', dbNeeds: '', lists: false, unavailable: '1', pause: '0' },
+  ...{ protected: false, retain: false, adopt: false, template: 'stack' },
+};
+
+/** A file of the repository, with what it means. */
+export interface ModelFile {
+  readonly mode: FileMode;
+  readonly oid: string;
+  readonly bytes: Uint8Array;
+  /** What an instance's file says; undefined for other files and for what nobody can read. */
+  readonly shape?: Shape;
+  /** For the story. */
+  readonly words: string;
+}
+
+export type ModelFiles = ReadonlyMap<string, ModelFile>;
+
+export const GLOBAL = 'types/common/global.yaml';
+export const LAB = 'types/environment/lab.yaml';
+export const SMALL = 'types/shape/small.yaml';
+export const TEMPLATE = 'stacks/templates/stack.yaml';
+export const TREE = 'tree.yaml';
+
+/** Returns the path of an instance's file. */
+export function pathOf(instance: string): string {
+  return `stacks/instances/${instance}.yaml`;
+}
+
+const KNOWN = new Map<string, { readonly oid: string; readonly bytes: Uint8Array }>();
+
+/** Returns a file of a text. The same text is the same bytes, in every run. */
+export function textFile(text: string, words: string, mode: FileMode = '100644'): ModelFile {
+  const known = KNOWN.get(text) ?? blobOf(text);
+  KNOWN.set(text, known);
+  return { mode, ...known, words };
+}
+
+function blobOf(text: string): { readonly oid: string; readonly bytes: Uint8Array } {
+  const bytes = Buffer.from(text);
+  return { oid: createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex'), bytes };
+}
+
+/** Returns the file of an instance. */
+export function instanceFile(shape: Shape): ModelFile {
+  return { ...textFile(JSON.stringify(fieldsOf(shape)), wordsOf(shape)), shape };
+}
+
+/** Returns the files that every repository begins with. */
+export function firstFiles(): ModelFiles {
+  return new Map([
+    [TREE, textFile('name: global\ntype: common\nchildren: [{ name: lab, type: environment }]\n', 'the tree')],
+    [TEMPLATE, templateFile('1')],
+    [GLOBAL, layerFile('common', '1')],
+    [LAB, layerFile('environment', '1')],
+    [SMALL, layerFile('shape', '1')],
+    ['clients/A1.yaml', textFile('role: administrator\n', 'an administrator')],
+  ]);
+}
+
+/** Returns the template. A grade changes every server. */
+export function templateFile(grade: string): ModelFile {
+  return textFile(`parameters: { size: "1", grade: "${grade}" }\nresources: {}\n`, `grade ${grade}`);
+}
+
+/** Returns a layer's object: one key that says which layer it is. */
+export function layerFile(type: string, value: string): ModelFile {
+  return textFile(`from_${type}: "${type} ${value}"\n`, `${type} ${value}`);
+}
+
+/** Returns the fields of an instance, as the interface has them. */
+export function fieldsOf(shape: Shape): Record<string, unknown> {
+  const { prefix } = shape;
+  const common = { size: '<<size>>', grade: '<<grade>>', site: shape.site };
+  const resources: Record<string, unknown> = {};
+  if (shape.db) {
+    const needs = shape.dbNeeds === '' ? {} : { depends_on: shape.dbNeeds };
+    resources.db = { type: 'Platform::Server', properties: { name: `${prefix}-db`, ...common, ...needs } };
+  }
+  if (shape.links) {
+    for (const number of ['1', '2']) {
+      const needs = number === '2' ? { depends_on: `${prefix}-web-1` } : {};
+      const properties = { name: `${prefix}-link-${number}`, ...common, ...needs };
+      resources[`link${number}`] = { type: 'Platform::Server', properties };
+    }
+  }
+  resources.web = {
+    type: 'Platform::ResourceGroup',
+    properties: {
+      count: String(shape.web),
+      max_unavailable: shape.unavailable,
+      pause_seconds: shape.pause,
+      resource_def: { properties: { name: `${prefix}-web-<<index>>`, ...common, ...webProperties(shape) } },
+    },
+  };
+  return {
+    description: wordsOf(shape),
+    stackTemplate: shape.template,
+    parameters: { size: shape.size },
+    stackTemplateAdditions: { resources },
+    ...(shape.protected ? { protected: true } : {}),
+    ...(shape.retain ? { deletion: 'retain' } : {}),
+    ...(shape.adopt ? { adopt: true } : {}),
+  };
+}
+
+function webProperties({ prefix, lab, small, webNeeds, links, lists, db }: Shape): Record<string, unknown> {
+  const needs = [webNeeds, links ? `${prefix}-link-<<index>>` : ''].filter((need) => need !== '');
+  return {
+    ...(lab ? { environment: 'lab' } : {}),
+    ...(small ? { shape: 'small' } : {}),
+    ...(needs.length > 0 ? { depends_on: needs } : {}),
+    ...(lists && db ? { peers: "<<(Array)['db']['name']>>" } : {}),
+  };
+}
+
+/** Returns the names of the servers that a shape means. */
+export function serversOf({ prefix, web, db, links }: Shape): readonly string[] {
+  const names = Array.from({ length: web }, (_, index) => `${prefix}-web-${index + 1}`);
+  if (db) names.push(`${prefix}-db`);
+  if (links) names.push(`${prefix}-link-1`, `${prefix}-link-2`);
+  return names;
+}
+
+/** Returns the servers that a shape's servers need outside of it. */
+export function outsideNeeds(shape: Shape): readonly string[] {
+  const web = shape.web > 0 && shape.webNeeds !== 'db' ? [shape.webNeeds] : [];
+  const db = shape.db && shape.dbNeeds !== 'web' ? [shape.dbNeeds] : [];
+  return [...web, ...db].filter((need) => need !== '');
+}
+
+/** Returns true where nothing in the file itself is wrong. */
+export function isRightShape(shape: Shape): boolean {
+  const hasTemplate = shape.template === 'stack';
+  const hasDb = shape.db || shape.web === 0 || shape.webNeeds !== 'db';
+  const hasNoCircle = !(shape.db && shape.web > 0 && shape.webNeeds === 'db' && shape.dbNeeds === 'web');
+  // Without both members, one of the names that links and members need is nobody's.
+  const hasLinks = !shape.links || (shape.web >= 1 && shape.web <= 2);
+  return hasTemplate && hasDb && hasNoCircle && hasLinks;
+}
+
+function wordsOf(shape: Shape): string {
+  const words = Object.entries(shape)
+    .filter(([key, value]) => value !== PLAIN[key as keyof Shape] || key === 'prefix' || key === 'web')
+    .map(([key, value]) => (value === true ? key : `${key} ${value === '' ? 'none' : value}`));
+  return words.join(', ');
+}

@@ -1,0 +1,170 @@
+// Watches every call to a site: never two for one server, no delete that nobody meant, and not too many.
+import type { Answer, Call } from '../../src/providers/provider.ts';
+import type { Facts } from './facts.ts';
+import type { Followed } from './followed.ts';
+import { whyNotDeleted } from './judge-delete.ts';
+import type { SiteWatch } from './simulated-site.ts';
+import { CreateWatch } from './watch-creates.ts';
+
+const HOUR_MS = 3_600_000;
+/** How many deletes and replacements need no approval, as the simulated settings say. */
+export const BUDGET = 2;
+/** Calls for one server in an hour in which nothing happened but failures, and more for everything that did. */
+const CALLS_MAX = 160;
+const CALLS_PER_DISTURBANCE = 14;
+
+interface Running {
+  readonly operation: string;
+  readonly site: string;
+  readonly began: number;
+  readonly life: unknown;
+}
+
+interface Removal {
+  readonly name: string;
+  /** In time that passed for anybody: simulated time, and what clocks were set forward. */
+  readonly time: number;
+}
+
+export class CallWatch implements SiteWatch {
+  readonly #facts: Facts;
+  readonly #followed: Followed;
+  readonly #running = new Map<string, Running>();
+  readonly #creates: CreateWatch;
+  /** Servers whose site said that they can only be replaced. */
+  readonly #replaceable = new Set<string>();
+  /** Deletes that began and nobody approved, one for each building of a server. */
+  #removals: Removal[] = [];
+  /** Buildings whose delete has begun. */
+  readonly #going = new Set<string>();
+  readonly #calls = new Map<string, number[]>();
+  /** Every server that a controller ever asked a site to make. */
+  readonly made = new Set<string>();
+  /** Buildings, `<server>/<incarnation>`, whose delete began with an approval that the controller had noted. */
+  readonly approvedDeletes = new Set<string>();
+  count = 0;
+
+  constructor(facts: Facts, followed: Followed) {
+    this.#facts = facts;
+    this.#followed = followed;
+    this.#creates = new CreateWatch(facts);
+  }
+
+  /** How many calls are under way. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  began(site: string, call: Call): void {
+    const { resource, operation } = call;
+    const { scheduler } = this.#facts;
+    this.#followed.note();
+    this.count += 1;
+    this.#facts.tell(site, () => `${operation} ${resource} begins (${call.action})`);
+    const other = this.#running.get(resource);
+    const isCertain = this.#facts.wall.setAt < (other?.began ?? 0);
+    if (other !== undefined && isCertain && (operation !== 'check' || other.operation !== 'check')) {
+      this.#facts.fail(
+        'no call overlaps another for one server',
+        `${operation} ${resource} began during its ${other.operation}`,
+      );
+    }
+    this.#running.set(resource, { operation, site, began: scheduler.now, life: this.#facts.core });
+    if (operation === 'create') {
+      this.made.add(resource);
+      this.#creates.began(site, call);
+    }
+    if (operation === 'delete') this.#watchDelete(site, call);
+    this.#watchRate(resource);
+  }
+
+  effect(site: string, { resource, operation }: Call): void {
+    this.#facts.tell(site, () => `${operation} ${resource} has its effect`);
+    if (operation === 'delete') this.#gone(resource);
+    const makers = this.#facts.sites.filter((one) => one.find(resource)?.maker === 'controller');
+    if (operation === 'create' && makers.length > 1 && !this.#isLost(resource)) {
+      this.#facts.fail(
+        'no two servers of one name at once',
+        `${resource} is at ${makers.map((one) => one.options.name).join(' and ')}`,
+      );
+    }
+  }
+
+  ended(site: string, call: Call, answer: Answer | undefined): void {
+    const { resource, operation } = call;
+    const words = answer === undefined ? 'ends without an answer' : `answers ${answer.outcome}`;
+    this.#facts.tell(site, () => `${operation} ${resource} ${words}`);
+    if (this.#running.get(resource)?.operation === operation) this.#running.delete(resource);
+    if (operation === 'check') this.#creates.checked(call, answer);
+    if (operation === 'update' && answer?.outcome === 'replace') this.#replaceable.add(resource);
+  }
+
+  /** Returns the servers of which nobody can know any more what runs for them: the store is lost. */
+  forget(): readonly string[] {
+    const names = [...this.#running.keys()];
+    this.#running.clear();
+    return names;
+  }
+
+  vanished(name: string): void {
+    this.#gone(name);
+  }
+
+  /** Who lost the store, or was told to retain a server, may have lost sight of one that is somewhere else since. */
+  #isLost(name: string): boolean {
+    return this.#facts.orphans.has(name) || this.#followed.everRetained;
+  }
+
+  #gone(name: string): void {
+    // One that was approved after it had begun does not count any more.
+    if (this.#facts.approved.has(name)) this.#removals = this.#removals.filter((one) => one.name !== name);
+    this.#facts.approved.delete(name);
+    this.#replaceable.delete(name);
+    this.#going.delete(name);
+  }
+
+  #watchDelete(site: string, { resource }: Call): void {
+    const server = this.#facts.sites.find((one) => one.options.name === site)?.find(resource);
+    if (server === undefined) return;
+    const isReplaceable = this.#replaceable.has(resource);
+    const why = whyNotDeleted(this.#facts, this.#followed, { server, resource, isReplaceable });
+    if (why !== undefined) this.#facts.fail(why.promise, why.facts);
+    const row = this.#facts.core?.ledger.server(resource);
+    if (row?.approved && this.#facts.approved.has(resource)) this.approvedDeletes.add(`${resource}/${row.incarnation}`);
+    this.#count(resource);
+  }
+
+  /** Every building counts once, from the begin of its first delete, for an hour. */
+  #count(name: string): void {
+    if (this.#going.has(name)) return;
+    this.#going.add(name);
+    if (this.#facts.approved.has(name)) return;
+    const now = this.#facts.scheduler.now + this.#facts.wall.forwardMs;
+    this.#removals = this.#removals.filter(({ time }) => time > now - HOUR_MS);
+    this.#removals.push({ name, time: now });
+    const counted = this.#removals.filter((one) => !this.#facts.approved.has(one.name));
+    if (counted.length <= BUDGET) return;
+    const names = counted.map((one) => one.name).join(', ');
+    this.#facts.fail(
+      'no more unapproved deletes in any hour than the budget',
+      `${counted.length} of ${BUDGET}: ${names}`,
+    );
+  }
+
+  #watchRate(name: string): void {
+    const { scheduler, disturbances } = this.#facts;
+    const since = scheduler.now - HOUR_MS;
+    const calls = (this.#calls.get(name) ?? []).filter((time) => time > since);
+    calls.push(scheduler.now);
+    this.#calls.set(name, calls);
+    if (calls.length <= CALLS_MAX) return;
+    const disturbed = disturbances.filter((time) => time > since - HOUR_MS).length;
+    const max = CALLS_MAX + CALLS_PER_DISTURBANCE * disturbed;
+    if (calls.length > max) {
+      this.#facts.fail(
+        'calls for one server stay below a bound',
+        `${calls.length} for ${name} within an hour; the bound is ${max}`,
+      );
+    }
+  }
+}

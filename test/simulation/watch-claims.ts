@@ -1,0 +1,43 @@
+// Watches each commit that comes into force: nothing of a protected instance is given up, nobody is refused for want of a
+// server that is there, and no clientcert is hidden by one that is refused.
+import { isWhole, rightShape } from './edit-files.ts';
+import type { Facts } from './facts.ts';
+import type { Followed } from './followed.ts';
+import { givesUpProtected } from './judge-delete.ts';
+import { GLOBAL, outsideNeeds } from './stacks.ts';
+import { INSTANCES } from './themes.ts';
+
+const CLIENTCERT = /^types\/clientcert\/([\w-]+)\.yaml$/;
+
+/** Looks at the commit that came into force last. */
+export function watchClaims(facts: Facts, followed: Followed): void {
+  const estate = facts.core?.current.get();
+  const { last } = followed;
+  if (estate === undefined || last === undefined) return;
+  const lost = givesUpProtected(facts, followed);
+  if (lost !== undefined) facts.fail('no protected server is given up', lost);
+  const named = new Set(
+    estate.problems.filter(({ code }) => code === 'unknown_dependency').flatMap((it) => it.instances ?? []),
+  );
+  for (const instance of INSTANCES) {
+    const shape = named.has(instance) ? rightShape(last.files, instance) : undefined;
+    if (shape !== undefined && outsideNeeds(shape).every((server) => estate.owners.has(server))) {
+      facts.fail(
+        'nobody misses a server that is there',
+        `${instance} at ${last.commit} needs ${outsideNeeds(shape).join(', ')}`,
+      );
+    }
+  }
+  for (const [path, { mode }] of last.files) {
+    const [, node] = CLIENTCERT.exec(path) ?? [];
+    const isRight = mode === '100644' && isWhole(last.files, GLOBAL);
+    if (node !== undefined && isRight) watchClientcert(facts, node);
+  }
+}
+
+function watchClientcert(facts: Facts, node: string): void {
+  const estate = facts.core?.current.get();
+  const isOfStack = estate === undefined || estate.owners.has(node) || facts.core?.ledger.server(node) !== undefined;
+  if (isOfStack || estate.units.has(`clientcert/${node}`)) return;
+  facts.fail('no clientcert is hidden by a stack that is refused', `${node} has no record`);
+}

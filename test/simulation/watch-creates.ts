@@ -1,0 +1,47 @@
+// Watches that nothing is created on a guess: a check comes before each create, at most half a minute old.
+import type { Answer, Call } from '../../src/providers/provider.ts';
+import type { Facts } from './facts.ts';
+
+/** Half a minute, and a moment for the disk. */
+const CHECK_AGE_MS_MAX = 31_000;
+
+interface Check {
+  readonly time: number;
+  readonly isAbsent: boolean;
+}
+
+export class CreateWatch {
+  readonly #facts: Facts;
+  readonly #checks = new Map<string, Check>();
+  /** The last create of each server: who repeats it may find what it left. */
+  readonly #creates = new Map<string, string>();
+
+  constructor(facts: Facts) {
+    this.#facts = facts;
+  }
+
+  checked({ resource }: Call, answer: Answer | undefined): void {
+    if (answer?.outcome !== 'absent' && answer?.outcome !== 'done') return;
+    const isAbsent = answer.outcome === 'absent';
+    this.#checks.set(resource, { time: this.#facts.scheduler.now, isAbsent });
+    // What is there later was made later.
+    const isNowhere = this.#facts.sites.every((site) => site.find(resource) === undefined);
+    if (isAbsent && isNowhere) this.#facts.orphans.delete(resource);
+  }
+
+  began(site: string, { resource, action }: Call): void {
+    const why = this.#whyNot(resource, action);
+    this.#creates.set(resource, action);
+    if (why !== undefined) this.#facts.fail('no create without a check before it', `${resource} at ${site} ${why}`);
+  }
+
+  #whyNot(resource: string, action: string): string | undefined {
+    const check = this.#checks.get(resource);
+    const { scheduler, wall } = this.#facts;
+    if (check === undefined) return 'was never checked';
+    if (!check.isAbsent && this.#creates.get(resource) !== action) return 'was there when it was checked';
+    const seconds = Math.round((scheduler.now - check.time) / 1000);
+    const isOld = scheduler.now - check.time > CHECK_AGE_MS_MAX && wall.setAt < check.time;
+    return isOld ? `was checked ${seconds} s before` : undefined;
+  }
+}

@@ -1,0 +1,175 @@
+// Watches the recorded rows: what the interface answers agrees with them, writes change something, what counts against the
+// budget is what nobody approved, and a crash loses nothing.
+import type { ServerRow } from '../../src/model/recorded.ts';
+import type { Change, Store } from '../../src/store/store.ts';
+import type { Facts } from './facts.ts';
+import { GLOBAL, LAB, SMALL } from './stacks.ts';
+
+const HOUR_MS = 3_600_000;
+/** Writes of one row in an hour in which nothing happened but failures, and more for everything that did. */
+const WRITES_MAX = 700;
+const WRITES_PER_DISTURBANCE = 40;
+
+/** The key that each layer's object brings, and the property of a record that says that the layer is selected. */
+const LAYERS = [
+  [GLOBAL, 'from_common', undefined],
+  [LAB, 'from_environment', 'lab'],
+  [SMALL, 'from_shape', 'small'],
+] as const;
+
+export interface RowWatchOptions {
+  readonly isMade: (server: string) => boolean;
+  readonly isApproved: (building: string) => boolean;
+  readonly forgetApproval: (building: string) => void;
+}
+
+export class RowWatch {
+  readonly #facts: Facts;
+  /** Whether a server was ever handed to a site, or is a stranger's. */
+  readonly #isMade: (server: string) => boolean;
+  /** Whether the delete of a building, `<server>/<incarnation>`, began with an approval. */
+  readonly #isApproved: (building: string) => boolean;
+  /** A server that is wanted again and rests needs another approval to go. */
+  readonly #forgetApproval: (row: ServerRow, name: string) => void;
+  /** Layers whose file was gone, for certain, at some commit: their keys may be missing since. */
+  readonly goneLayers = new Set<string>();
+  readonly #writes = new Map<string, number[]>();
+  #changed = new Set<string>();
+  #store: Store | undefined;
+  /** How many commits the store took. */
+  commits = 0;
+
+  constructor(facts: Facts, of: RowWatchOptions) {
+    this.#facts = facts;
+    this.#isMade = of.isMade;
+    this.#isApproved = of.isApproved;
+    this.#forgetApproval = ({ incarnation }, name) => of.forgetApproval(`${name}/${incarnation}`);
+  }
+
+  /** Returns the store with every commit watched. */
+  watched(store: Store): Store {
+    this.#store = store;
+    return {
+      read: (kind, name) => store.read(kind, name),
+      list: (kind) => store.list(kind),
+      commit: async (changes) => {
+        await store.commit(changes);
+        this.commits += changes.length;
+        for (const change of changes) this.#note(change);
+      },
+      get journalBytes() {
+        return store.journalBytes;
+      },
+      get rowBytes() {
+        return store.rowBytes;
+      },
+      close: () => store.close(),
+    };
+  }
+
+  /** Looks at what changed since the last time. */
+  step(isAll: boolean): void {
+    const { core } = this.#facts;
+    if (core?.current.get() === undefined) return;
+    const names = isAll ? [...core.ledger.list('server').keys()] : this.#changed;
+    for (const name of names) this.#compare(name);
+    this.#changed = new Set();
+    if (isAll) this.#watchHeld();
+  }
+
+  /** Every row, as text: what a crash must not lose. */
+  image(): Map<string, string> {
+    const rows = new Map<string, string>();
+    for (const kind of ['head', 'server', 'held', 'approval', 'removal', 'suspension', 'behind', 'leaving'] as const) {
+      for (const [name, row] of this.#store?.list(kind) ?? []) rows.set(`${kind} ${name}`, JSON.stringify(row));
+    }
+    return rows;
+  }
+
+  #note(change: Change): void {
+    const { name, value, expected } = change;
+    if (change.kind === 'server') {
+      this.#changed.add(name);
+      this.#tellStep(name, change.expected, change.value);
+      if (change.value?.wanted != null && change.value.action === null) this.#forgetApproval(change.value, name);
+    }
+    if (change.kind === 'removal' && value !== null && expected === undefined) this.#watchRemoval(name);
+    if (value !== null && expected !== undefined && isSameRow(value, expected)) {
+      this.#facts.fail('the journal grows by no more than the changes', `${change.kind} ${name} was written as it was`);
+    }
+    this.#watchRate(`${change.kind} ${name}`);
+  }
+
+  #tellStep(name: string, before: ServerRow | undefined, after: ServerRow | null): void {
+    const from = before?.state ?? 'nothing';
+    const to = after === null ? 'forgotten' : `${after.state}${after.reason === '' ? '' : ` (${after.reason})`}`;
+    if (from !== to) this.#facts.tell('row', () => `${name}: ${from} -> ${to}`);
+  }
+
+  #watchRemoval(name: string): void {
+    if (this.#isApproved(name)) {
+      this.#facts.fail('what was approved does not count against the budget', `${name} counts`);
+    }
+  }
+
+  #watchRate(row: string): void {
+    const { scheduler, disturbances } = this.#facts;
+    const since = scheduler.now - HOUR_MS;
+    const known = this.#writes.get(row) ?? [];
+    known.push(scheduler.now);
+    this.#writes.set(row, known);
+    if (known.length <= WRITES_MAX) return;
+    const recent = known.filter((time) => time > since);
+    this.#writes.set(row, recent);
+    const max = WRITES_MAX + WRITES_PER_DISTURBANCE * disturbances.filter((time) => time > since - HOUR_MS).length;
+    if (recent.length > max) {
+      this.#facts.fail(
+        'the journal grows by no more than the changes',
+        `${row} was written ${recent.length} times in an hour`,
+      );
+    }
+  }
+
+  /** What the interface answers of one server. */
+  #compare(name: string): void {
+    const { core } = this.#facts;
+    const row = core?.ledger.server(name);
+    if (core === undefined || row === undefined) return;
+    const promise = 'what REST answers agrees with the rows';
+    try {
+      const states = core.reader.statusFull(row.instance);
+      const shown = states[row.key]?.[name]?.state;
+      if (shown !== row.state) this.#facts.fail(promise, `${name} is ${row.state}, and ${String(shown)} for REST`);
+      this.#watchRecord(name, core.reader.record(name));
+    } catch (error) {
+      this.#facts.fail(promise, `${name} of ${row.instance}, which is ${row.state}: ${String(error)}`);
+    }
+  }
+
+  #watchRecord(name: string, record: Readonly<Record<string, unknown>>): void {
+    for (const [path, key, selected] of LAYERS) {
+      const isSelected = selected === undefined || record.environment === selected || record.shape === selected;
+      if (isSelected && record[key] === undefined && !this.goneLayers.has(path)) {
+        this.#facts.fail(
+          'no record loses what cannot be read',
+          `${name} has no ${key}, though ${path} was never removed`,
+        );
+      }
+    }
+  }
+
+  #watchHeld(): void {
+    for (const [instance, { servers }] of this.#facts.core?.ledger.list('held') ?? []) {
+      const never = servers.find((server) => !this.#isMade(server));
+      if (never !== undefined) {
+        this.#facts.fail('servers that were never made are not held', `${never} of ${instance} is held`);
+      }
+    }
+  }
+}
+
+/** Rows are copied with a few fields replaced, so that those that stay are the same values. */
+function isSameRow(a: object, b: object): boolean {
+  const other = b as Readonly<Record<string, unknown>>;
+  return Object.entries(a).every(([key, value]) => value === other[key]);
+}
