@@ -9,6 +9,7 @@ import { CurrentEstate } from '../src/reconcile/current-estate.ts';
 import { Follower } from '../src/reconcile/follower.ts';
 import { Ledger } from '../src/reconcile/ledger.ts';
 import { Reconciler } from '../src/reconcile/reconciler.ts';
+import { stallsIn } from '../src/reconcile/stall-graph.ts';
 import { createReader } from '../src/service/create-reader.ts';
 import type { Reader } from '../src/service/reader.ts';
 import { ManualClock } from '../test/support/manual-clock.ts';
@@ -37,7 +38,12 @@ export class CliffCore {
     const clock = new ManualClock();
     const ledger = new Ledger(this.#store);
     const current = new CurrentEstate();
-    const reader = createReader({ estate: () => current.get(), rows: ledger, now: () => clock.now() });
+    const reader = createReader({
+      estate: () => current.get(),
+      rows: ledger,
+      stallsOf: stallsIn(ledger, clock),
+      now: () => clock.now(),
+    });
     const log = createLog('info', { write: () => (this.#lines += 1) });
     const shared = { ledger, gate: new CommitGate(), clock, log, deleteBudget: BUDGET };
     // A real provider never answers within the same turn of the event loop.

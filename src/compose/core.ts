@@ -11,6 +11,7 @@ import { CurrentEstate } from '../reconcile/current-estate.ts';
 import { Follower } from '../reconcile/follower.ts';
 import { Ledger } from '../reconcile/ledger.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
+import { stallsIn } from '../reconcile/stall-graph.ts';
 import type { Taker } from '../reconcile/take.ts';
 import { watchClock } from '../reconcile/watch-clock.ts';
 import { createOperator } from '../service/create-operator.ts';
@@ -99,7 +100,12 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const current = new CurrentEstate();
   const ledger = new Ledger(store);
   const gate = new CommitGate();
-  const reader = createReader({ estate: () => current.get(), rows: ledger, now: () => clock.now() });
+  const reader = createReader({
+    estate: () => current.get(),
+    rows: ledger,
+    stallsOf: stallsIn(ledger, clock),
+    now: () => clock.now(),
+  });
   const { concurrency, graceSeconds, deleteBudget } = outside.execution;
   const shared = { ledger, gate, clock, log, deleteBudget };
   const reconciler = new Reconciler({

@@ -35,6 +35,8 @@ export interface Surroundings {
   readonly leaveOf: (server: string, row: ServerRow) => Leave | undefined;
 }
 
+type Rows = Pick<Ledger, 'server' | 'index'>;
+
 /** Returns the world as the server `name` sees it. */
 export function worldOf(name: string, around: Surroundings): World {
   const { ledger, registry, now } = around;
@@ -81,10 +83,11 @@ export function updatesAreHeld(commit: string, ledger: Pick<Ledger, 'index' | 'r
 }
 
 /**
- * A site may take names that differ in case only for one. So a server that is not there yet waits for another spelling of
- * its name that may be there, or that nobody wants; admission lets no two of them be wanted for long.
+ * Returns the other spelling of its name for which a server waits. A site may take names that differ in case only for one.
+ * So a server that is not there yet waits for another spelling of its name that may be there, or that nobody wants;
+ * admission lets no two of them be wanted for long.
  */
-function otherSpelling(name: string, row: ServerRow, ledger: Surroundings['ledger']): string | undefined {
+export function otherSpelling(name: string, row: ServerRow, ledger: Rows): string | undefined {
   if (mayBeThere(row)) return undefined;
   return otherSpellings(name, ledger).find((other) => isInTheWay(ledger.server(other)));
 }
@@ -94,10 +97,10 @@ function isInTheWay(row: ServerRow | undefined): boolean {
 }
 
 /**
- * Those that may hold up a delete. Where another spelling of the name waits for it, what is wanted does not: it may be
- * waiting for that other spelling itself.
+ * Returns those that may hold up a delete. Where another spelling of the name waits for it, what is wanted does not: it may
+ * be waiting for that other spelling itself.
  */
-function holders(name: string, ledger: Surroundings['ledger']): Iterable<string> {
+export function holders(name: string, ledger: Rows): Iterable<string> {
   const dependents = ledger.index.dependentsOf(name);
   const isAwaited = otherSpellings(name, ledger).some((other) => {
     const row = ledger.server(other);
@@ -106,7 +109,7 @@ function holders(name: string, ledger: Surroundings['ledger']): Iterable<string>
   return isAwaited ? [...dependents].filter((dependent) => ledger.server(dependent)?.wanted === null) : dependents;
 }
 
-function otherSpellings(name: string, ledger: Surroundings['ledger']): readonly string[] {
+function otherSpellings(name: string, ledger: Rows): readonly string[] {
   const spellings = ledger.index.spellingsOf(name);
   return spellings.size < 2 ? [] : [...spellings].filter((other) => other !== name);
 }

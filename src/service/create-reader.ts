@@ -7,7 +7,7 @@ import type { ExplainedRecord, NodeRecord } from '../model/record.ts';
 import { canonicalSerial } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { didYouMean } from '../model/suggest.ts';
-import { instanceNames, instanceStatus, resourceStates, viewInstance } from './instance-views.ts';
+import { instanceNames, instanceStatus, resourceStates, type StallsOf, viewInstance } from './instance-views.ts';
 import { explainedRecordOfNode, explainedValueOfNode, recordedNodes, recordOfNode } from './node-records.ts';
 import { viewObject, viewObjects } from './object-views.ts';
 import type { InstanceView, Reader, Served } from './reader.ts';
@@ -17,12 +17,13 @@ export interface ReaderOptions {
   /** The estate in force, or undefined before the first good commit. */
   readonly estate: () => Estate | undefined;
   readonly rows: RecordedRows;
+  readonly stallsOf: StallsOf;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /** Returns the reader. Every answer is of one moment: nothing in it waits. */
-export function createReader({ estate, rows, now }: ReaderOptions): Reader {
+export function createReader({ estate, rows, stallsOf, now }: ReaderOptions): Reader {
   function view(): View<Estate> {
     const inForce = estate();
     if (inForce !== undefined) return { estate: inForce, rows, now: now() };
@@ -50,7 +51,7 @@ export function createReader({ estate, rows, now }: ReaderOptions): Reader {
     registered: (serial) => estate()?.clients.get(serial)?.entry.object ?? undefined,
     instances: () => instanceNames(view()).map((name) => instance(name).body),
     instance,
-    status: (name) => instanceStatus(view(), instance(name).body.name),
+    status: (name) => instanceStatus(view(), instance(name).body.name, stallsOf),
     statusFull: (name) => resourceStates(view(), instance(name).body.name),
     templates: () => [...templatesOf(view()).values()].map(({ body }) => body),
     template,

@@ -2,6 +2,7 @@
 import type { Estate } from '../estate/estate.ts';
 import { unitKey } from '../estate/unit.ts';
 import { rollUp } from '../machine/roll-up.ts';
+import { isWaiting, type Stall } from '../machine/stall.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { Entry } from '../model/entry.ts';
 import { emptyMap } from '../model/json.ts';
@@ -10,6 +11,9 @@ import type { StackInstance } from '../model/objects.ts';
 import type { InstanceStatus, State } from '../model/state.ts';
 import type { InstanceView, ResourceStates, Served } from './reader.ts';
 import type { View } from './recorded-rows.ts';
+
+/** Why each of these servers, which wait, does not go on before a person acts; undefined where one does. See stall.ts. */
+export type StallsOf = (servers: readonly string[]) => readonly Stall[] | undefined;
 
 /** Returns the names of all instances, sorted: in force, wrong from the start, or leaving. */
 export function instanceNames({ estate, rows }: View<Estate>): string[] {
@@ -38,17 +42,26 @@ export function resourceStates({ estate, rows }: View<Estate>, name: string): Re
   return resources;
 }
 
-/** Returns the status of an instance that exists. */
-export function instanceStatus(view: View<Estate>, name: string): InstanceStatus {
+/** Returns the status of an instance that exists. `stallsOf` is asked only where every server of it that is not done waits. */
+export function instanceStatus(view: View<Estate>, name: string, stallsOf: StallsOf): InstanceStatus {
   const { estate, rows, now } = view;
-  const states = rows.index.serversOf(name).flatMap((server) => rows.server(server)?.state ?? []);
+  const servers = rows.index.serversOf(name).flatMap((server) => {
+    const state = rows.server(server)?.state;
+    return state === undefined ? [] : [{ server, state }];
+  });
   const isLeaving = !estate.invalid.has(name) && !estate.units.has(unitKey({ kind: 'instance', name }));
   const isSuspended = [name, EVERY_INSTANCE].some(
     (key) => suspendedUntil(rows.read('suspension', key), now) !== undefined,
   );
   const awaitsApproval = rows.read('held', name) !== undefined;
   const facts = { isLeaving, isSuspended, isInvalid: estate.invalid.has(name), awaitsApproval };
-  return rollUp(facts, states);
+  const states = servers.map(({ state }) => state);
+  const status = rollUp(facts, states);
+  const begun = states.filter((state) => !isWaiting(state));
+  if (status !== 'In progress' || rollUp(facts, begun) === status) return status;
+  const waiting = servers.filter(({ state }) => isWaiting(state)).map(({ server }) => server);
+  const stalls = stallsOf(waiting);
+  return stalls === undefined ? status : rollUp(facts, [...begun, ...stalls]);
 }
 
 /** The document in force; of a newcomer that is wrong, as much of it as could be read. */

@@ -14,6 +14,7 @@ import { CurrentEstate } from '../../src/reconcile/current-estate.ts';
 import { Follower } from '../../src/reconcile/follower.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
+import { stallsIn } from '../../src/reconcile/stall-graph.ts';
 import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
 import { waitReason } from '../../src/reconcile/wait.ts';
 import { watchClock } from '../../src/reconcile/watch-clock.ts';
@@ -103,7 +104,12 @@ export class Core {
     this.ledger = new Ledger(this.store);
     this.provider = new ScriptedProvider(servers);
     const current = new CurrentEstate();
-    this.reader = createReader({ estate: () => current.get(), rows: this.ledger, now: () => clock.now() });
+    this.reader = createReader({
+      estate: () => current.get(),
+      rows: this.ledger,
+      stallsOf: stallsIn(this.ledger, clock),
+      now: () => clock.now(),
+    });
     const gate = new CommitGate();
     const { ledger, reader } = this;
     const { budget: deleteBudget, concurrency } = this.#options;

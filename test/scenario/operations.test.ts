@@ -218,8 +218,9 @@ describe('updates', () => {
     const commit = await push(scene, { 'stacks/templates/one.yaml': oneText('large') });
     const item = await untilHeld(scene, 'failures');
     expect(item).toMatchObject({ digest: `failures-${commit}`, instance: null });
-    const statuses = async (): Promise<unknown[]> =>
-      (await Promise.all(Array.from({ length: 6 }, (_, index) => scene.running.status(`s${index}`)))).sort();
+    const names = Array.from({ length: 6 }, (_, index) => `s${index}`);
+    const states = async (): Promise<unknown[]> =>
+      (await Promise.all(names.map((name) => scene.running.states(name)))).flatMap((one) => Object.values(one)).sort();
     // The next one may have begun before the last failure was recorded.
     await expect.poll(async () => (await scene.running.logged('state')).to, PATIENCE).toBe('failed');
     await push(scene, { 'README.md': 'unrelated' });
@@ -227,17 +228,18 @@ describe('updates', () => {
     const count = held?.resources.length ?? 0;
     expect([3, 4]).toContain(count);
     expect(held?.reason).toBe(`${count} of 6 updates of commit ${commit} have failed, so the rest waits`);
-    expect(await statuses()).toEqual([...Array(count).fill('Failed'), ...Array(6 - count).fill('In progress')]);
+    const standing = [...Array(count).fill('failed'), ...Array(6 - count).fill('pending')];
+    expect(await states()).toEqual(standing);
+    // Those that wait for the failed ones are no progress either.
+    for (const name of names) expect(await scene.running.status(name)).toBe('Failed');
     const failed = held?.resources;
     await restart(scene, oneAtATime(1));
     // The next start tries again what has failed, and still nothing else.
     expect((await scene.running.post('/operations/retry', { all: true })).status).toBeLessThan(500);
-    await expect
-      .poll(statuses, PATIENCE)
-      .toEqual([...Array(count).fill('Failed'), ...Array(6 - count).fill('In progress')]);
+    await expect.poll(states, PATIENCE).toEqual(standing);
     expect((await heldIn(scene))[0]?.resources).toEqual(failed);
     expect(await approve(scene, item.digest)).toBe(200);
-    await expect.poll(statuses, PATIENCE).toEqual(Array(6).fill('Failed'));
+    await expect.poll(states, PATIENCE).toEqual(Array(6).fill('failed'));
     expect(await heldIn(scene)).toEqual([]);
   });
 

@@ -4,6 +4,7 @@ import type { Client } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/recorded.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
+import { stallsIn } from '../../src/reconcile/stall-graph.ts';
 import { syncChanges } from '../../src/reconcile/sync.ts';
 import { createReader } from '../../src/service/create-reader.ts';
 import type { Reader } from '../../src/service/reader.ts';
@@ -42,7 +43,12 @@ export class Service {
   #estate: Estate | undefined;
 
   constructor() {
-    this.reader = createReader({ estate: () => this.#estate, rows: this.ledger, now: () => NOW });
+    this.reader = createReader({
+      estate: () => this.#estate,
+      rows: this.ledger,
+      stallsOf: stallsIn(this.ledger, { now: () => NOW }),
+      now: () => NOW,
+    });
   }
 
   async commit(changes: TextChanges): Promise<void> {

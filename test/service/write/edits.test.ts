@@ -33,7 +33,12 @@ function sent(value: unknown): JsonMap {
 
 describe('what was read, sent back,', () => {
   const repository = open();
-  const reader = createReader({ estate: () => repository.estate, rows: new Ledger(new MemoryStore()), now: () => 0 });
+  const reader = createReader({
+    estate: () => repository.estate,
+    rows: new Ledger(new MemoryStore()),
+    stallsOf: () => undefined,
+    now: () => 0,
+  });
   const by = reader.registered(ADMINISTRATOR);
   if (by === undefined) throw new Error('nobody is registered');
   const objects = reader

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { type Stall, type StallGraph, stallsOf } from '../../src/machine/stall.ts';
+import type { State } from '../../src/model/state.ts';
+
+type Servers = Readonly<Record<string, readonly [state: State, ...needs: (string | undefined)[]]>>;
+
+interface Counted extends StallGraph {
+  looks: number;
+}
+
+function graphOf(servers: Servers, own: Readonly<Record<string, Stall>> = {}): Counted {
+  const graph: Counted = {
+    looks: 0,
+    stateOf: (server) => servers[server]?.[0],
+    ownStallOf: (server) => own[server],
+    *needsOf(server) {
+      for (const need of servers[server]?.slice(1) ?? []) {
+        graph.looks += 1;
+        yield need;
+      }
+    },
+  };
+  return graph;
+}
+
+const GRAPH: Servers = {
+  a: ['pending', 'b'],
+  b: ['pending', undefined, 'done', 'c'],
+  c: ['failed'],
+  done: ['done'],
+  free: ['pending'],
+  running: ['creating', 'c'],
+  late: ['pending', 'running'],
+  both: ['pending', 'running', 'gone', 'c'],
+  leaving: ['marked for delete', 'stuck'],
+  stuck: ['blocked'],
+  x: ['marked for delete', 'y'],
+  y: ['marked for delete', 'x'],
+  z: ['pending', 'x', 'stuck'],
+};
+
+describe('the stalls of servers that wait', () => {
+  test.each<[servers: readonly string[], stalls: readonly Stall[] | undefined]>([
+    [[], []],
+    [['a'], ['failed']],
+    [
+      ['a', 'b'],
+      ['failed', 'failed'],
+    ],
+    [['leaving'], ['blocked']],
+    [
+      ['a', 'leaving'],
+      ['failed', 'blocked'],
+    ],
+    [['free'], undefined],
+    [['a', 'free'], undefined],
+    [['late'], undefined],
+    [['both'], ['failed']],
+    [['x'], undefined],
+    [['z'], ['blocked']],
+  ])('%j: %j', (servers, stalls) => {
+    expect(stallsOf(servers, graphOf(GRAPH))).toEqual(stalls);
+  });
+
+  test('come from what keeps a server apart from others, too', () => {
+    expect(stallsOf(['free', 'late'], graphOf(GRAPH, { free: 'blocked', late: 'failed' }))).toEqual([
+      'blocked',
+      'failed',
+    ]);
+  });
+});
+
+describe('the walk', () => {
+  const LENGTH = 50_000;
+  const names = Array.from({ length: LENGTH }, (_, index) => `s${index}`);
+  const chain: Servers = Object.fromEntries(
+    names.map((name, index) => [name, index === 0 ? ['failed'] : ['pending', `s${index - 1}`]]),
+  );
+
+  test('goes over each server once, and over chains of any length', () => {
+    const graph = graphOf(chain);
+    expect(stallsOf(names.slice(1).reverse(), graph)).toEqual(Array(LENGTH - 1).fill('failed'));
+    expect(graph.looks).toBe(LENGTH - 1);
+  });
+
+  test('ends with the first server that has no stall', () => {
+    const graph = graphOf({ ...chain, free: ['pending'] });
+    expect(stallsOf(['free', ...names.slice(1)], graph)).toBeUndefined();
+    expect(graph.looks).toBe(0);
+  });
+
+  test('gives up after so many looks', () => {
+    const graph = graphOf(chain);
+    expect(stallsOf(names.slice(1), graph, 1_000)).toBeUndefined();
+    expect(graph.looks).toBeLessThanOrEqual(1_001);
+  });
+});
