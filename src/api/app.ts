@@ -54,8 +54,8 @@ export function createRoutes(options: AppOptions): Express {
   const app = createExpress();
   app.use(assignRequestId, checkRequest, authenticate(options), refuseForeignOrigin);
   app.use(compression({ threshold: COMPRESSED_BYTES_MIN }));
-  app.use(stackInstanceRoutes(reader, writer), stackTemplateRoutes(reader, writer), clientRoutes(reader, writer));
-  app.use(typeRoutes(reader, writer), hieraRoutes(reader), treeRoutes(reader, writer));
+  app.use(stackInstanceRoutes(reader, writer, operator), stackTemplateRoutes(reader, writer));
+  app.use(clientRoutes(reader, writer), typeRoutes(reader, writer), hieraRoutes(reader), treeRoutes(reader, writer));
   app.use(operationRoutes(reader, operator));
   app.use(refuseUnknownPath, answerErrors(log));
   return app;

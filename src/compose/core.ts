@@ -13,6 +13,7 @@ import { Ledger } from '../reconcile/ledger.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
 import { stallsIn } from '../reconcile/stall-graph.ts';
 import type { Taker } from '../reconcile/take.ts';
+import { toldWait } from '../reconcile/wait.ts';
 import { watchClock } from '../reconcile/watch-clock.ts';
 import { createOperator } from '../service/create-operator.ts';
 import { createReader } from '../service/create-reader.ts';
@@ -132,7 +133,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     isLeaving: (instance) => ledger.read('leaving', instance) !== undefined,
     review: () => follower.review(),
   });
-  const operator = operatorOf({ current, ledger, gate, reconciler, follower, clock });
+  const operator = operatorOf({ current, ledger, gate, reconciler, follower, clock, reader });
   const stopWriting = (): Promise<void> => queue.stop(STOP_WRITING_MS);
   return { reader, operator, writer, follower, stopWriting, current, ledger, reconciler };
 }
@@ -168,11 +169,14 @@ function operatorOf({
   reconciler,
   follower,
   clock,
-}: Omit<Taker, 'log'> & Pick<Core, 'follower'>): Operator {
+  reader,
+}: Omit<Taker, 'log'> & Pick<Core, 'follower' | 'reader'> & { readonly reconciler: Reconciler }): Operator {
   return createOperator({
     estate: () => current.get(),
     refused: () => current.refused,
     rows: ledger,
+    statusOf: (instance) => reader.status(instance),
+    waitOf: (server) => toldWait(reconciler.waitsOf(server)),
     write: (changes) =>
       gate.exclusive(async () => {
         const wanted = changes();

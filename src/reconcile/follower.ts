@@ -265,8 +265,9 @@ const NOTHING: ReadonlySet<string> = new Set();
 function refusalOf(commit: string, problems: readonly Problem[]): Omit<RefusedCommit, 'since'> {
   const errors = problems.filter(({ severity }) => severity === 'error');
   const nothingLeft = errors.find(({ code }) => code === 'nothing_left');
-  const first = nothingLeft ?? errors[0];
-  const reason = first === undefined ? 'it is wrong' : textOf(first);
+  const first = errors[0];
+  // What is left is no matter of a place in a file.
+  const reason = nothingLeft?.message ?? (first === undefined ? 'it is wrong' : textOf(first));
   const hold =
     nothingLeft === undefined ? null : ({ kind: 'nothing left', digest: nothingLeftDigest(commit) } as const);
   return { commit, reason, problems, hold };

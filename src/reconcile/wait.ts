@@ -1,6 +1,8 @@
 // What a server waits for, and how that is told to a person. A waiting server waits for one thing at a time.
 import { momentOf } from '../clock.ts';
+import { failuresDigest } from '../machine/failure-limit.ts';
 import type { ServerRow } from '../model/recorded.ts';
+import type { ToldWait } from '../model/told-wait.ts';
 import type { Next } from './decide.ts';
 import { groupOf } from './row-index.ts';
 
@@ -72,6 +74,18 @@ export function waitReason(wait: Wait): string {
     case 'time':
       return `waits until ${momentOf(wait.until)}`;
   }
+}
+
+/** Returns a wait as people are told it; undefined where there is none. */
+export function toldWait(wait: Wait | undefined): ToldWait | undefined {
+  if (wait === undefined) return undefined;
+  const until = 'until' in wait && wait.until !== undefined && Number.isFinite(wait.until) ? wait.until : undefined;
+  return {
+    reason: waitReason(wait),
+    server: 'server' in wait ? wait.server : null,
+    until: until === undefined ? null : momentOf(until),
+    action: wait.kind === 'failures' ? `treeline approve ${failuresDigest(wait.commit)}` : null,
+  };
 }
 
 /** Returns true where the two wait at the same place, so that the second does not lose the place of the first. */

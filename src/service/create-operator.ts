@@ -7,17 +7,24 @@ import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import { invariant } from '../model/invariant.ts';
 import type { ServerRow } from '../model/recorded.ts';
 import { ServiceError } from '../model/service-error.ts';
+import type { InstanceStatus } from '../model/state.ts';
 import { didYouMean } from '../model/suggest.ts';
+import type { ToldWait } from '../model/told-wait.ts';
 import type { Change } from '../store/store.ts';
 import { heldItems } from './held-items.ts';
 import { instanceNames } from './instance-views.ts';
 import type { HeldItem, Operator, Order, Target } from './operator.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
+import { overviewOf, type WhyFacts, whyOf } from './why.ts';
 
 export interface OperatorOptions {
   readonly estate: () => Estate | undefined;
   readonly refused: () => RefusedCommit | undefined;
   readonly rows: RecordedRows;
+  /** The status of an instance that exists. */
+  readonly statusOf: (instance: string) => InstanceStatus;
+  /** What a server waits for; undefined where it does not wait. */
+  readonly waitOf: (server: string) => ToldWait | undefined;
   /** Writes rows while nobody else does; `changes` is called when that is so. Resolves when they are durable. */
   readonly write: (changes: () => readonly Change[]) => Promise<readonly Change[]>;
   /** Has servers looked at again. */
@@ -34,6 +41,12 @@ export interface OperatorOptions {
 export function createOperator(options: OperatorOptions): Operator {
   return {
     held: () => heldIn(options),
+    why(by, instance) {
+      const facts = whyFacts(options);
+      requireInstance(facts.view, instance);
+      return whyOf(instance, by, facts);
+    },
+    overview: (by) => overviewOf(by, whyFacts(options)),
     problems: () => problemsIn(options),
     ...approvals(options),
     ...suspensions(options),
@@ -45,6 +58,11 @@ function viewOf({ estate: estateOf, rows, now }: OperatorOptions): View<Estate> 
   const estate = estateOf();
   if (estate !== undefined) return { estate, rows, now: now() };
   throw new ServiceError('not_ready', 'No good commit of the stacks repository has been read yet; try again soon');
+}
+
+function whyFacts(options: OperatorOptions): WhyFacts {
+  const { refused, statusOf, waitOf } = options;
+  return { view: viewOf(options), refused: refused(), statusOf, waitOf };
 }
 
 function heldIn({ rows, refused }: OperatorOptions): readonly HeldItem[] {

@@ -3,6 +3,7 @@
 import type { Client } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { HoldKind } from '../model/recorded.ts';
+import type { InstanceStatus, State } from '../model/state.ts';
 
 /** Something that does not happen before a person says yes. */
 export interface HeldItem {
@@ -16,6 +17,55 @@ export interface HeldItem {
   readonly since: string;
   /** Names of the servers that would be deleted or replaced, or whose update failed; sorted. */
   readonly resources: readonly string[];
+}
+
+/** How many servers are in each state; states of no server are left out. */
+export type StateCounts = Readonly<Partial<Record<State, number>>>;
+
+/** Something that keeps an instance from being done. */
+export interface WaitingItem {
+  /** The server; null where it concerns the instance as a whole. */
+  readonly resource: string | null;
+  /** The server's state; else the status that follows from it, or that the newest commit is not followed. */
+  readonly state: State | InstanceStatus | 'Not followed';
+  /** What is waited for, and why; for a person. */
+  readonly reason: string;
+  /** RFC 3339, with milliseconds; null where it is not recorded. */
+  readonly since: string | null;
+  /** When it ends by itself or is tried again, RFC 3339 with milliseconds; null where that is not known. */
+  readonly until: string | null;
+  /** What a person can do: a command to type, or words; null where nothing has to be done. */
+  readonly action: string | null;
+}
+
+/** Why an instance is not done. */
+export interface Why {
+  readonly status: InstanceStatus;
+  /** One sentence: the first of `waiting`, or that all is done. */
+  readonly summary: string;
+  readonly counts: StateCounts;
+  /** What a person has to see to comes first. At most 1,000: `counts` has all. */
+  readonly waiting: readonly WaitingItem[];
+}
+
+/** The newest commit, where it is not followed. */
+export interface UnfollowedCommit {
+  readonly commit: string;
+  readonly reason: string;
+  readonly since: string;
+  readonly action: string;
+}
+
+/** How far everything is. */
+export interface Overview {
+  /** The followed commit. */
+  readonly commit: string;
+  /** Null where that is the newest one. */
+  readonly newest: UnfollowedCommit | null;
+  readonly held: readonly HeldItem[];
+  readonly counts: StateCounts;
+  /** Sorted by name. */
+  readonly instances: readonly ({ readonly name: string } & Omit<Why, 'waiting'>)[];
 }
 
 /** Which servers an operation is for: exactly one of these. */
@@ -38,6 +88,10 @@ export interface Order {
  */
 export interface Operator {
   held(): readonly HeldItem[];
+  /** Why an instance is not done. A proxy is told where a file is wrong, and not what stands there. */
+  why(by: Client, instance: string): Why;
+  /** How far all instances are, and which commit is followed. A proxy is told as little as by {@link why}. */
+  overview(by: Client): Overview;
   /** What is wrong with the newest commit, followed or not; with the followed one where the newest was not looked into. */
   problems(): { readonly commit: string; readonly problems: readonly Problem[] };
   /** Lets happen what is held under a digest. */

@@ -16,7 +16,7 @@ import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
 import { stallsIn } from '../../src/reconcile/stall-graph.ts';
 import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
-import { waitReason } from '../../src/reconcile/wait.ts';
+import { toldWait, waitReason } from '../../src/reconcile/wait.ts';
 import { watchClock } from '../../src/reconcile/watch-clock.ts';
 import { createOperator } from '../../src/service/create-operator.ts';
 import { createReader } from '../../src/service/create-reader.ts';
@@ -125,6 +125,7 @@ export class Core {
     this.#follower = new Follower({ ...shared, source, triggers: [], current, reconciler });
     this.operator = createOperator({
       ...{ estate: () => current.get(), refused: () => current.refused, rows: ledger },
+      ...{ statusOf: (name) => reader.status(name), waitOf: (name) => toldWait(reconciler.waitsOf(name)) },
       write: (changes) =>
         gate.exclusive(async () => {
           const wanted = changes();

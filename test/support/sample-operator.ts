@@ -1,7 +1,28 @@
 // An operator for tests of the API: it holds and finds nothing, and remembers what it was asked.
-import type { Operator } from '../../src/service/operator.ts';
+import { ServiceError } from '../../src/model/service-error.ts';
+import type { Operator, Overview, Why } from '../../src/service/operator.ts';
+import { COMMIT } from './sample-reader.ts';
+
+export const WHY: Why = {
+  status: 'In progress',
+  summary: 'shop-web is creating: the provider entry "lab" carries out the create',
+  counts: { creating: 1, done: 2 },
+  waiting: [
+    {
+      ...{ resource: 'shop-web', state: 'creating', reason: 'the provider entry "lab" carries out the create' },
+      ...{ since: '2026-11-20T10:13:56.000Z', until: '2026-11-20T10:23:56.000Z', action: null },
+    },
+  ],
+};
+
+const OVERVIEW: Overview = {
+  ...{ commit: COMMIT, newest: null, held: [], counts: WHY.counts },
+  instances: [{ name: 'shop', status: WHY.status, summary: WHY.summary, counts: WHY.counts }],
+};
 
 export interface SampleOperator extends Operator {
+  /** What `overview` answers. */
+  status: Overview;
   /** Every operation asked for: its name, then its arguments without who asked. */
   readonly asked: unknown[][];
 }
@@ -12,8 +33,14 @@ export function createSampleOperator(): SampleOperator {
     asked.push(order);
     return Promise.resolve('so it is');
   };
-  return {
+  const operator: SampleOperator = {
     asked,
+    status: OVERVIEW,
+    why(_by, instance) {
+      if (instance !== 'shop') throw new ServiceError('not_found', `There is no "${instance}"`);
+      return WHY;
+    },
+    overview: () => operator.status,
     held: () => [],
     problems: () => ({ commit: 'c'.repeat(40), problems: [] }),
     approve: ({ reason }, digest) => note('approve', reason, digest),
@@ -23,4 +50,5 @@ export function createSampleOperator(): SampleOperator {
     retry: ({ reason }, target) => note('retry', reason, target),
     adopt: ({ reason }, target) => note('adopt', reason, target),
   };
+  return operator;
 }

@@ -17,6 +17,10 @@ const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reas
 export function operationRoutes(reader: Reader, operator: Operator): Router {
   const router = Router({ caseSensitive: true });
   router
+    .route('/operations/status')
+    .all(only('GET'))
+    .get(read(reader, (request) => ({ body: operator.overview(clientOf(request)) })));
+  router
     .route('/operations/held')
     .all(only('GET'))
     .get(read(reader, () => ({ body: { held: operator.held() } })));

@@ -1,14 +1,16 @@
 // docs/rest.md, stack instances.
 import { Router } from 'express';
+import type { Operator } from '../../service/operator.ts';
 import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
+import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { only } from '../only.ts';
 import { read } from '../read.ts';
 import { bodyOf, forceOf, write } from '../write.ts';
 
 /** Returns the routes below `/stacks/instances`. */
-export function stackInstanceRoutes(reader: Reader, writer: Writer): Router {
+export function stackInstanceRoutes(reader: Reader, writer: Writer, operator: Pick<Operator, 'why'>): Router {
   const router = Router({ caseSensitive: true });
   router
     .route('/stacks/instances')
@@ -41,5 +43,9 @@ export function stackInstanceRoutes(reader: Reader, writer: Writer): Router {
     .route('/stacks/instances/:id/status/full')
     .all(only('GET'))
     .get(read(reader, ({ params }) => ({ body: reader.statusFull(params.id) })));
+  router
+    .route('/stacks/instances/:id/why')
+    .all(only('GET'))
+    .get(read<{ id: string }>(reader, (request) => ({ body: operator.why(clientOf(request), request.params.id) })));
   return router;
 }

@@ -1,0 +1,11 @@
+// What a server waits for, as people are told it.
+
+export interface ToldWait {
+  readonly reason: string;
+  /** The server whose change ends the wait; null where something else does. */
+  readonly server: string | null;
+  /** When it ends at the latest, RFC 3339 with milliseconds; null where nobody knows. */
+  readonly until: string | null;
+  /** The command that ends it; null where none does. */
+  readonly action: string | null;
+}

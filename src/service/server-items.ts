@@ -1,0 +1,133 @@
+// Why servers of an instance are not done: one item for each, as it is answered. docs/rest.md, stack instances.
+
+import { compareNames } from '../model/names.ts';
+import type { ServerRow } from '../model/recorded.ts';
+import { STATES, type State } from '../model/state.ts';
+import type { ToldWait } from '../model/told-wait.ts';
+import type { StateCounts, WaitingItem } from './operator.ts';
+import type { RecordedRows } from './recorded-rows.ts';
+
+export interface WaitFacts {
+  readonly rows: RecordedRows;
+  /** What a server waits for; undefined where it does not wait. */
+  readonly waitOf: (server: string) => ToldWait | undefined;
+}
+
+/** What a person has to see to comes first, what waits for others last. */
+const URGENCY: readonly State[] = [
+  'blocked',
+  'failed',
+  'drifted',
+  'unknown',
+  'retrying',
+  'creating',
+  'updating',
+  'deleting',
+  'pending',
+  'marked for delete',
+];
+
+/** A server may wait for one that waits in turn; so many of these are followed. */
+const CHAIN_MAX = 100;
+
+/** Returns how many of the servers are in each state. */
+export function countStates(servers: readonly string[], rows: RecordedRows): StateCounts {
+  const counts = new Map<State, number>();
+  for (const server of servers) {
+    const state = rows.server(server)?.state;
+    if (state !== undefined) counts.set(state, (counts.get(state) ?? 0) + 1);
+  }
+  return Object.fromEntries(STATES.flatMap((state) => (counts.has(state) ? [[state, counts.get(state)]] : [])));
+}
+
+/** Returns an item for each server that is not done, the most urgent first; at most `countMax`. */
+export function serverItems(servers: readonly string[], facts: WaitFacts, countMax: number): readonly WaitingItem[] {
+  const byState = new Map<State, string[]>();
+  for (const server of servers) {
+    const state = facts.rows.server(server)?.state;
+    if (state === undefined || state === 'done') continue;
+    const names = byState.get(state) ?? [];
+    names.push(server);
+    byState.set(state, names);
+  }
+  const names = URGENCY.flatMap((state) => (byState.get(state) ?? []).sort(compareNames));
+  return names.slice(0, countMax).flatMap((name) => {
+    const row = facts.rows.server(name);
+    return row === undefined ? [] : [itemOf(name, row, facts)];
+  });
+}
+
+function itemOf(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem {
+  const { state, since } = row;
+  switch (state) {
+    case 'creating':
+    case 'updating':
+    case 'deleting':
+      return { resource, state, reason: runningReason(row), since, until: row.action?.deadline ?? null, action: null };
+    case 'failed':
+    case 'retrying':
+      return { ...waitingItem(resource, row, facts), action: `treeline retry --resource ${resource}` };
+    case 'blocked':
+      return { resource, state, reason: row.reason, since, until: null, action: unblocking(resource, row) };
+    case 'drifted':
+      return { resource, state, reason: row.reason, since, until: null, action: 'push a commit that changes it' };
+    default:
+      return waitingItem(resource, row, facts);
+  }
+}
+
+function runningReason({ action, attempt, reason }: ServerRow): string {
+  const tries = attempt === 0 ? '' : `, try ${attempt + 1}`;
+  const words = `the provider entry "${action?.provider}" carries out the ${action?.operation}${tries}`;
+  return reason === '' ? words : `${words}; ${reason}`;
+}
+
+function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem {
+  const { state, since, due } = row;
+  const wait = facts.waitOf(resource);
+  const root = wait?.server == null ? undefined : rootOf(wait.server, facts);
+  const waits = wait === undefined ? 'is looked at in a moment' : `${wait.reason}${rootWords(wait, root, facts)}`;
+  const isTold = row.reason !== '' && (due !== null || wait === undefined);
+  const owner = root === undefined ? undefined : facts.rows.server(root)?.instance;
+  const elsewhere = owner === undefined || owner === row.instance ? null : `treeline why ${owner}`;
+  return {
+    ...{ resource, state, since },
+    reason: isTold ? row.reason : [row.reason, waits].filter((text) => text !== '').join('; '),
+    until: due ?? wait?.until ?? null,
+    action: wait?.action ?? elsewhere,
+  };
+}
+
+/** Returns the server at the end of the chain of waits that begins with this one. */
+function rootOf(server: string, { waitOf }: WaitFacts): string {
+  const seen = new Set([server]);
+  for (let root = server; ; ) {
+    const next = waitOf(root)?.server;
+    if (next == null || seen.has(next) || seen.size >= CHAIN_MAX) return root;
+    seen.add(next);
+    root = next;
+  }
+}
+
+function rootWords({ server }: ToldWait, root: string | undefined, { rows }: WaitFacts): string {
+  const first = server === null ? undefined : rows.server(server);
+  if (server === null || first === undefined) return '';
+  const last = root === undefined || root === server ? undefined : rows.server(root);
+  const words = `; ${server} is ${stateWords(first)}`;
+  return last === undefined ? words : `${words}, and waits in the end for ${root}, which is ${stateWords(last)}`;
+}
+
+function stateWords({ state, reason }: ServerRow): string {
+  return (state === 'failed' || state === 'blocked') && reason !== '' ? `${state} (${reason})` : state;
+}
+
+/** What a person does about a server that is blocked, by the code with which its reason begins. */
+function unblocking(resource: string, { reason, instance }: ServerRow): string | null {
+  const code = reason.slice(0, Math.max(0, reason.indexOf(':')));
+  if (code === 'exists_already') return `treeline adopt --resource ${resource}`;
+  if (code === 'protected') return `take the change back, or push "protected: false" for ${instance} first`;
+  if (code === 'no_provider' || code === 'provider_changed') {
+    return 'correct execution.providers in the settings, and start the controller again';
+  }
+  return null;
+}

@@ -1,0 +1,121 @@
+// Why instances are not done, and how far all of them are. docs/rest.md, stack instances and operations.
+import type { Estate } from '../estate/estate.ts';
+import type { RefusedCommit } from '../estate/refused-commit.ts';
+import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
+import type { Client } from '../model/objects.ts';
+import { isError, type Problem } from '../model/problem.ts';
+import type { InstanceStatus } from '../model/state.ts';
+import { heldItems } from './held-items.ts';
+import { instanceNames } from './instance-views.ts';
+import type { Overview, StateCounts, UnfollowedCommit, WaitingItem, Why } from './operator.ts';
+import type { View } from './recorded-rows.ts';
+import { countStates, serverItems, type WaitFacts } from './server-items.ts';
+
+/** What the answers are made of. */
+export interface WhyFacts extends Pick<WaitFacts, 'waitOf'> {
+  readonly view: View<Estate>;
+  readonly refused: RefusedCommit | undefined;
+  readonly statusOf: (instance: string) => InstanceStatus;
+}
+
+const ITEMS_MAX = 1_000;
+/** So many mistakes of its files are named. */
+const PROBLEMS_MAX = 20;
+const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
+
+/** Returns why an instance that exists is not done, with at most `itemsMax` items. */
+export function whyOf(name: string, by: Client, facts: WhyFacts, itemsMax = ITEMS_MAX): Why {
+  const { rows } = facts.view;
+  const servers = rows.index.serversOf(name);
+  const whole = [...suspensions(name, by, facts.view), ...hold(name, facts.view), ...mistakes(name, by, facts.view)];
+  const newest = unfollowed(by, facts.refused);
+  if (newest !== null) whole.push(notFollowed(newest));
+  const waiting = [...whole, ...serverItems(servers, { rows, waitOf: facts.waitOf }, itemsMax)].slice(0, itemsMax);
+  const counts = countStates(servers, rows);
+  return { status: facts.statusOf(name), summary: summaryOf(waiting, counts), counts, waiting };
+}
+
+/** Returns how far all instances are. */
+export function overviewOf(by: Client, facts: WhyFacts): Overview {
+  const { estate, rows } = facts.view;
+  const instances = instanceNames(facts.view).map((name) => {
+    const { status, summary, counts } = whyOf(name, by, { ...facts, refused: undefined }, 1);
+    return { name, status, summary, counts };
+  });
+  return {
+    commit: estate.commit,
+    newest: unfollowed(by, facts.refused),
+    held: heldItems(rows, facts.refused),
+    counts: countStates([...rows.list('server').keys()], rows),
+    instances,
+  };
+}
+
+function suspensions(name: string, by: Client, { estate, rows, now }: View<Estate>): WaitingItem[] {
+  return [name, EVERY_INSTANCE].flatMap((key): WaitingItem[] => {
+    const row = rows.read('suspension', key);
+    if (row === undefined || suspendedUntil(row, now) === undefined) return [];
+    const what = key === EVERY_INSTANCE ? 'every instance' : name;
+    const who = by.role === 'proxy' ? 'an administrator' : personOf(row.by, estate);
+    const reason = `${who} suspended ${what}${row.reason === '' ? '' : `: ${row.reason}`}`;
+    const action = key === EVERY_INSTANCE ? 'treeline resume' : `treeline resume ${name}`;
+    return [{ resource: null, state: 'Suspended', reason, since: row.since, until: row.until, action }];
+  });
+}
+
+/** A client as people know it: its description, else its serial. */
+function personOf(serial: string | null, { clients }: Estate): string {
+  if (serial === null) return 'the operator';
+  const description = clients.get(serial)?.entry.object?.description ?? '';
+  return description === '' ? `the client ${serial}` : `${description} (${serial})`;
+}
+
+function hold(name: string, { rows }: View<Estate>): WaitingItem[] {
+  const row = rows.read('held', name);
+  if (row === undefined) return [];
+  const { reason, since, digest } = row;
+  const action = `treeline approve ${digest}`;
+  return [{ resource: null, state: 'Awaiting approval', reason, since, until: null, action }];
+}
+
+function mistakes(name: string, by: Client, { estate }: View<Estate>): WaitingItem[] {
+  if (!estate.invalid.has(name)) return [];
+  const problems = estate.problems.filter((one) => isError(one) && one.instances?.includes(name));
+  return problems.slice(0, PROBLEMS_MAX).map((problem): WaitingItem => {
+    const action = `correct ${problem.file}, and push`;
+    return { resource: null, state: 'Invalid', reason: problemText(problem, by), since: null, until: null, action };
+  });
+}
+
+/** Messages quote what stands in a file, and that a proxy is not shown. */
+function problemText({ file, line, column, message, hint, code }: Problem, by: Client): string {
+  const what = by.role === 'proxy' ? WITHHELD : `${message}${hint === null ? '' : ` (${hint})`}`;
+  return `${file}:${line}:${column}: ${what} [${code}]`;
+}
+
+function unfollowed(by: Client, refused: RefusedCommit | undefined): UnfollowedCommit | null {
+  if (refused === undefined) return null;
+  const { commit, hold: held, since } = refused;
+  const reason = by.role === 'proxy' && held === null ? WITHHELD : refused.reason;
+  return { commit, reason, since, action: releaseOf(refused) };
+}
+
+function releaseOf({ commit, hold: held }: RefusedCommit): string {
+  if (held === null) return 'treeline problems';
+  return held.kind === 'history' ? `treeline accept-history ${commit}` : `treeline approve ${held.digest}`;
+}
+
+function notFollowed({ commit, reason, since, action }: UnfollowedCommit): WaitingItem {
+  const words = `the newest commit ${commit} is not followed: ${reason}`;
+  return { resource: null, state: 'Not followed', reason: words, since, until: null, action };
+}
+
+function summaryOf([first]: readonly WaitingItem[], counts: StateCounts): string {
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const open = total - (counts.done ?? 0);
+  const all = total === 0 ? 'it has no servers' : `all ${total} servers are done`;
+  if (first === undefined) return total === 1 ? 'its server is done' : all;
+  if (first.resource === null) return open === 0 ? first.reason : `${first.reason}; servers that are not done: ${open}`;
+  const others = open > 1 ? `; others that are not done: ${open - 1}` : '';
+  return `${first.resource} is ${first.state}: ${first.reason}${others}`;
+}

@@ -1,0 +1,310 @@
+// Why an instance is not done: every reason names what is waited for, since when, until when, and what to do.
+import { describe, expect, it } from 'vitest';
+import type { Client } from '../../src/model/objects.ts';
+import type { WaitingItem, Why } from '../../src/service/operator.ts';
+import { answerOf } from '../reconcile/build.ts';
+import { Core, type CoreOptions } from '../reconcile/core.ts';
+import { buildByHand } from '../reconcile/shop.ts';
+import { untilAborted } from '../support/scripted-provider.ts';
+import { refusal } from './service.ts';
+
+const TREE = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'clients/A1.yaml': 'role: administrator\ndescription: Ada\n',
+};
+const MANY = { percent: 100, least: 100, most: 100 };
+const COUNT = 1_500;
+
+type Files = Readonly<Record<string, string>>;
+
+function stack(name: string, resources: Readonly<Record<string, string>>): Files {
+  const lines = Object.entries(resources).map(
+    ([key, properties]) =>
+      `  ${key}: { type: Platform::Server, properties: { name: ${name}-${key}, ${properties} } }\n`,
+  );
+  return {
+    [`stacks/templates/${name}.yaml`]: lines.length === 0 ? 'resources: {}\n' : `resources:\n${lines.join('')}`,
+    [`stacks/instances/${name}.yaml`]: `stackTemplate: ${name}\n`,
+  };
+}
+
+function group(size: string, count = 3): Files {
+  const member = `resource_def: { properties: { size: ${size} } }`;
+  return {
+    'stacks/templates/g.yaml': `resources:
+  web: { type: Platform::ResourceGroup, properties: { count: "${count}", ${member} } }
+`,
+    'stacks/instances/g.yaml': 'stackTemplate: g\n',
+  };
+}
+
+type Script = Core['provider']['script'];
+
+async function coreOn(files: Files, script: Script = () => undefined, options: CoreOptions = {}): Promise<Core> {
+  const core = new Core({ budget: MANY, ...options });
+  core.provider.script = script;
+  core.source.commit({ ...TREE, ...files });
+  await core.look();
+  return core;
+}
+
+function why(core: Core, instance = 'shop', by: Client = core.order.by): Why {
+  return core.operator.why(by, instance);
+}
+
+function itemOf(core: Core, resource: string | null, instance = 'shop'): WaitingItem | undefined {
+  return why(core, instance).waiting.find((item) => item.resource === resource);
+}
+
+const failing: Script = ({ operation }) =>
+  operation === 'create' ? Promise.resolve(answerOf('failed', { message: 'no such image' })) : undefined;
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+describe('an instance that is done', () => {
+  it('waits for nothing', async () => {
+    const core = await coreOn(stack('shop', { db: 'size: small', web: 'size: small' }));
+    expect(why(core)).toEqual({
+      ...{ status: 'Done', summary: 'all 2 servers are done', counts: { done: 2 }, waiting: [] },
+    });
+  });
+
+  it('may have no servers, or not be there', async () => {
+    const core = await coreOn(stack('shop', {}));
+    expect(why(core)).toEqual({ status: 'Done', summary: 'it has no servers', counts: {}, waiting: [] });
+    expect(refusal(() => why(core, 'shpo'))).toBe('not_found: There is no stack instance "shpo"; did you mean "shop"?');
+  });
+});
+
+describe('a server', () => {
+  const CHAIN = { db: 'size: small', app: 'depends_on: db', web: 'depends_on: app' };
+
+  it('that failed comes first, and those that wait for it name it', async () => {
+    const core = await coreOn(stack('shop', CHAIN), failing);
+    const { status, summary, counts, waiting } = why(core);
+    expect(status).toBe('Failed');
+    expect(counts).toEqual({ pending: 2, failed: 1 });
+    expect(waiting.map(({ resource }) => resource)).toEqual(['shop-db', 'shop-app', 'shop-web']);
+    expect(waiting[0]).toEqual({
+      ...{ resource: 'shop-db', state: 'failed', reason: expect.stringContaining('no such image') },
+      ...{ since: expect.stringMatching(MOMENT), until: expect.stringMatching(MOMENT) },
+      action: 'treeline retry --resource shop-db',
+    });
+    expect(waiting[1]?.reason).toMatch(
+      /^waits until shop-db is done, on which it depends; shop-db is failed \(.*no such image.*\)$/,
+    );
+    expect(waiting[2]?.reason).toMatch(
+      /^waits until shop-app is done, on which it depends; shop-app is pending, and waits in the end for shop-db, which is failed \(/,
+    );
+    expect(summary).toBe(`shop-db is failed: ${waiting[0]?.reason}; others that are not done: 2`);
+  });
+
+  it('that waits for one of another instance says where to ask on', async () => {
+    const core = await coreOn(
+      { ...stack('data', { db: '' }), ...stack('shop', { web: 'depends_on: data-db' }) },
+      failing,
+    );
+    expect(itemOf(core, 'shop-web')).toMatchObject({ state: 'pending', action: 'treeline why data' });
+    expect(why(core).summary).toMatch(/^shop-web is pending: waits until data-db is done, .*data-db is failed/);
+  });
+
+  it('that is tried again says when', async () => {
+    const core = await coreOn(stack('shop', { db: '' }), (call) =>
+      call.operation === 'create' ? Promise.resolve(answerOf('retryable', { message: 'busy' })) : undefined,
+    );
+    expect(itemOf(core, 'shop-db')).toEqual({
+      ...{ resource: 'shop-db', state: 'retrying', reason: expect.stringContaining('busy') },
+      ...{ since: expect.stringMatching(MOMENT), until: core.ledger.server('shop-db')?.due },
+      action: 'treeline retry --resource shop-db',
+    });
+  });
+
+  it('that is being made names the provider entry and the deadline', async () => {
+    // Answered at the end, so that nothing is left under way.
+    const answer = Promise.withResolvers<void>();
+    const core = await coreOn(stack('shop', { db: '' }), ({ operation }) =>
+      operation === 'create' ? answer.promise.then(() => answerOf('done')) : undefined,
+    );
+    expect(itemOf(core, 'shop-db')).toEqual({
+      ...{ resource: 'shop-db', state: 'creating', reason: 'the provider entry "lab" carries out the create' },
+      ...{ since: expect.stringMatching(MOMENT), until: core.ledger.server('shop-db')?.action?.deadline },
+      action: null,
+    });
+    answer.resolve();
+    await core.settle();
+  });
+
+  it('that was there before says how to take it over', async () => {
+    const core = await coreOn(stack('shop', { db: '' }));
+    buildByHand(core, 'shop-web');
+    core.source.commit(stack('shop', { db: '', web: '' }));
+    await core.look();
+    expect(why(core).status).toBe('Blocked');
+    expect(itemOf(core, 'shop-web')).toMatchObject({
+      ...{ state: 'blocked', reason: expect.stringMatching(/^exists_already: /) },
+      action: 'treeline adopt --resource shop-web',
+    });
+  });
+
+  it('that no provider entry matches points at the settings', async () => {
+    const entries = [{ name: 'lab', match: { kind: null, properties: { location: ['lab'] } } }];
+    const core = await coreOn(stack('shop', { db: '' }), () => undefined, { entries });
+    expect(itemOf(core, 'shop-db')).toMatchObject({
+      ...{ state: 'blocked', reason: expect.stringMatching(/^no_provider: /) },
+      action: 'correct execution.providers in the settings, and start the controller again',
+    });
+  });
+
+  it('that waits for capacity names the provider entry', async () => {
+    const options = { concurrency: 1 };
+    const core = await coreOn(stack('shop', { a: '', b: '' }), (_call, signal) => untilAborted(signal), options);
+    expect(why(core).waiting.map(({ reason }) => reason)).toContain(
+      'waits until the provider entry "lab" has capacity',
+    );
+  });
+
+  it('that waits for its turn names the group', async () => {
+    const core = await coreOn(group('small'));
+    core.provider.script = ({ operation }) =>
+      operation === 'update' ? Promise.resolve(answerOf('failed')) : undefined;
+    core.source.commit(group('large'));
+    await core.look();
+    const { status, counts, waiting } = why(core, 'g');
+    expect([status, counts]).toEqual(['Failed', { pending: 2, failed: 1 }]);
+    expect(waiting[1]?.reason).toMatch(/^waits for a slot of the group g\/web: a member is failed/);
+  });
+
+  it('that waits since too many updates failed names the approval', async () => {
+    const six = (size: string): Files =>
+      Object.assign({}, ...Array.from({ length: 6 }, (_, index) => stack(`s${index}`, { a: `size: ${size}` })));
+    const core = await coreOn(six('small'), () => undefined, { concurrency: 1 });
+    core.provider.script = ({ operation }) =>
+      operation === 'update' ? Promise.resolve(answerOf('failed')) : undefined;
+    const commit = core.source.commit(six('large'));
+    await core.look();
+    const waiting = Array.from({ length: 6 }, (_, index) => why(core, `s${index}`).waiting).flat();
+    expect(waiting.filter(({ action }) => action === `treeline approve failures-${commit}`)).not.toEqual([]);
+  });
+});
+
+describe('an instance as a whole', () => {
+  it('that is suspended names who did it, why, until when, and how it goes on', async () => {
+    const core = await coreOn(stack('shop', { db: '' }));
+    const until = '2126-11-20T18:00:00Z';
+    await core.operator.suspend({ ...core.order, reason: 'moving house' }, { instance: 'shop', until });
+    await core.operator.suspend(core.order, { instance: null, until: null });
+    expect(why(core).status).toBe('Suspended');
+    const since = expect.stringMatching(MOMENT);
+    expect(why(core).waiting).toEqual([
+      {
+        ...{ resource: null, state: 'Suspended', reason: 'Ada (A1) suspended shop: moving house' },
+        ...{ since, until, action: 'treeline resume shop' },
+      },
+      {
+        ...{ resource: null, state: 'Suspended', reason: 'Ada (A1) suspended every instance' },
+        ...{ since, until: null, action: 'treeline resume' },
+      },
+    ]);
+  });
+
+  it('that is held names the approval', async () => {
+    const budget = { percent: 0, least: 0, most: 0 };
+    const core = await coreOn(stack('shop', { db: '', web: '' }), () => undefined, { budget });
+    core.source.commit(stack('shop', { db: '' }));
+    await core.look();
+    const digest = core.held('shop')?.digest;
+    expect(digest).toMatch(/^[0-9a-f]{64}$/);
+    expect(why(core)).toMatchObject({
+      status: 'Awaiting approval',
+      summary: expect.stringContaining('the limit is 0'),
+      waiting: [{ resource: null, state: 'Awaiting approval', action: `treeline approve ${digest}` }],
+    });
+    expect(core.operator.overview(core.order.by).held).toMatchObject([{ instance: 'shop', digest }]);
+  });
+
+  const WRONG = { 'stacks/instances/shop.yaml': 'stackTemplate: shoop\n' };
+
+  it('that is invalid names file, line and column, and to a proxy no more than these', async () => {
+    const core = await coreOn(stack('shop', { db: '' }));
+    core.source.commit(WRONG);
+    await core.look();
+    expect(why(core)).toMatchObject({
+      status: 'Invalid',
+      waiting: [
+        {
+          ...{ resource: null, state: 'Invalid', since: null, until: null },
+          reason: expect.stringMatching(/^stacks\/instances\/shop\.yaml:1:16: .*"shoop".* \[unknown_template\]$/),
+          action: 'correct stacks/instances/shop.yaml, and push',
+        },
+      ],
+    });
+    const proxy: Client = { ...core.order.by, role: 'proxy' };
+    const told = why(core, 'shop', proxy).waiting[0]?.reason;
+    expect(told).toMatch(/^stacks\/instances\/shop\.yaml:1:16: .* \[unknown_template\]$/);
+    expect(told).not.toContain('shoop');
+  });
+
+  it('says so where the newest commit is not followed', async () => {
+    const core = await coreOn(stack('shop', { db: '' }));
+    const commit = core.source.commit({ 'tree.yaml': 'name: secret-tree\ntype: nonsense\n' });
+    await core.look();
+    const { status, waiting } = why(core);
+    expect([status, waiting]).toEqual([
+      'Done',
+      [
+        {
+          ...{
+            resource: null,
+            state: 'Not followed',
+            reason: expect.stringMatching(`^the newest commit ${commit} is not`),
+          },
+          ...{ since: expect.stringMatching(MOMENT), until: null, action: 'treeline problems' },
+        },
+      ],
+    ]);
+    const { commit: followed, newest } = core.operator.overview(core.order.by);
+    expect(followed).toBe(core.reader.commit());
+    expect(newest).toMatchObject({ commit, reason: expect.stringContaining('nonsense'), action: 'treeline problems' });
+    const proxy: Client = { ...core.order.by, role: 'proxy' };
+    expect(JSON.stringify([why(core, 'shop', proxy), core.operator.overview(proxy)])).not.toContain('nonsense');
+  });
+
+  it('names no place where there is none: nothing is left', async () => {
+    const core = await coreOn(stack('shop', { db: '' }));
+    const commit = core.source.commit({ 'stacks/instances/shop.yaml': null });
+    await core.look();
+    const [held] = core.operator.held();
+    expect(held).toMatchObject({
+      kind: 'nothing left',
+      reason: expect.stringMatching(/^no stack instance would be left/),
+    });
+    expect(core.operator.overview(core.order.by).newest).toMatchObject({
+      ...{ commit, action: `treeline approve ${held?.digest}` },
+    });
+  });
+});
+
+describe('everything', () => {
+  it('is shown with the states of each instance and of all', async () => {
+    const core = await coreOn(
+      { ...stack('data', { db: '' }), ...stack('shop', { web: 'depends_on: data-db' }) },
+      failing,
+    );
+    expect(core.operator.overview(core.order.by)).toEqual({
+      commit: core.reader.commit(),
+      newest: null,
+      held: [],
+      counts: { pending: 1, failed: 1 },
+      instances: ['data', 'shop'].map((name) => {
+        const { waiting: _, ...rest } = why(core, name);
+        return { name, ...rest };
+      }),
+    });
+  });
+
+  it('is bounded where there are many servers', async () => {
+    const core = await coreOn(group('small', COUNT), failing);
+    const { counts, waiting } = why(core, 'g');
+    expect(Object.values(counts)).toEqual([COUNT]);
+    expect(waiting).toHaveLength(1_000);
+  });
+});
