@@ -53,19 +53,15 @@ async function compose(settings: Settings, { log, clock, files, opened }: Parts)
   for (const secret of await openSecrets(settings)) {
     log.warn(secret, 'everybody on this machine may read a secret: chmod o-r');
   }
-  const { reader, operator, writer, follower, stopWriting } = await composeCore(settings, {
-    log,
-    clock,
-    files,
-    opened,
-  });
+  const core = await composeCore(settings, { log, clock, files, opened });
+  const { reader, operator, writer, commits, follower } = core;
   const ready = (): true | string => (isReady(reader) ? true : `not ready: ${follower.trouble}`);
   const tls = opened.add(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
-  const served = await startApi({ ...settings.api, tls: tls.material, reader, operator, writer, clock, log });
+  const served = await startApi({ ...settings.api, tls: tls.material, reader, operator, writer, commits, clock, log });
   const api = opened.add(served, (it: Listener) => it.close());
   tls.follow((material) => api.reload(material));
-  // First, so that writes on their way are answered before the doors close.
-  opened.add(stopWriting, (stop) => stop());
+  // First, so that writes on their way and reads that wait are answered before the doors close.
+  opened.add(core, (it) => it.stopWaiting());
   const health = await createManagement({ ...settings.management, ready });
   const management = opened.add(health, (it: Management) => it.close());
   const webhook = await openWebhook(settings, { log, clock, opened, look: () => follower.look() });

@@ -1,6 +1,7 @@
 // The REST interface as it runs: the application behind its TLS listener.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
+import type { CommitWait } from '../service/commit-wait.ts';
 import type { Operator } from '../service/operator.ts';
 import type { Reader } from '../service/reader.ts';
 import type { Writer } from '../service/writer.ts';
@@ -17,6 +18,7 @@ export interface ApiOptions {
   readonly reader: Reader;
   readonly operator: Operator;
   readonly writer: Writer;
+  readonly commits: Pick<CommitWait, 'reached'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -29,11 +31,12 @@ export async function startApi({
   reader,
   operator,
   writer,
+  commits,
   clock,
   log,
 }: ApiOptions): Promise<Listener> {
   const clients = judgeClients(tls);
-  const app = createApp({ reader, operator, writer, clock, log, judge: clients.judge });
+  const app = createApp({ reader, operator, writer, commits, clock, log, judge: clients.judge });
   const listener = await startListener({ host, port, tls, handler: app, log, clock });
   return {
     ...listener,

@@ -5,11 +5,13 @@ import express, { type Express, type Request } from 'express';
 import type { Logger } from '../log.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { didYouMean } from '../model/suggest.ts';
+import type { CommitWait } from '../service/commit-wait.ts';
 import type { Operator } from '../service/operator.ts';
 import type { Writer } from '../service/writer.ts';
 import { type AuthenticateOptions, authenticate } from './authenticate.ts';
 import { checkRequest } from './check-request.ts';
 import { answerErrors } from './errors.ts';
+import { waitForMinCommit } from './min-commit.ts';
 import { assignRequestId } from './request-id.ts';
 import { originForm } from './request-target.ts';
 import { clientRoutes } from './routes/clients.ts';
@@ -24,6 +26,7 @@ import { refuseForeignOrigin } from './same-origin.ts';
 export interface AppOptions extends AuthenticateOptions {
   readonly operator: Operator;
   readonly writer: Writer;
+  readonly commits: Pick<CommitWait, 'reached'>;
   readonly log: Logger;
 }
 
@@ -50,9 +53,10 @@ export function createApp(options: AppOptions): RequestListener {
 
 /** Returns all routes, behind what every request passes. */
 export function createRoutes(options: AppOptions): Express {
-  const { reader, operator, writer, log } = options;
+  const { reader, operator, writer, commits, log } = options;
   const app = createExpress();
-  app.use(assignRequestId, checkRequest, authenticate(options), refuseForeignOrigin);
+  const known = authenticate(options);
+  app.use(assignRequestId, checkRequest, known, refuseForeignOrigin, waitForMinCommit(commits, known));
   app.use(compression({ threshold: COMPRESSED_BYTES_MIN }));
   app.use(stackInstanceRoutes(reader, writer, operator), stackTemplateRoutes(reader, writer));
   app.use(clientRoutes(reader, writer), typeRoutes(reader, writer), hieraRoutes(reader), treeRoutes(reader, writer));

@@ -15,6 +15,7 @@ import { stallsIn } from '../reconcile/stall-graph.ts';
 import type { Taker } from '../reconcile/take.ts';
 import { toldWait } from '../reconcile/wait.ts';
 import { watchClock } from '../reconcile/watch-clock.ts';
+import { type CommitWait, createCommitWait } from '../service/commit-wait.ts';
 import { createOperator } from '../service/create-operator.ts';
 import { createReader } from '../service/create-reader.ts';
 import { createWriter } from '../service/create-writer.ts';
@@ -49,9 +50,10 @@ export interface Core {
   readonly reader: Reader;
   readonly operator: Operator;
   readonly writer: Writer;
+  readonly commits: CommitWait;
   readonly follower: Follower;
-  /** Refuses new writes, and waits for those that are on their way. */
-  stopWriting(): Promise<void>;
+  /** Sends reads away that wait for a commit, refuses new writes, and waits for those that are on their way. */
+  stopWaiting(): Promise<void>;
 }
 
 /** What {@link wireCore} wires: every part that reaches outside, and every number that the settings give. */
@@ -134,8 +136,12 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     review: () => follower.review(),
   });
   const operator = operatorOf({ current, ledger, gate, reconciler, follower, clock, reader });
-  const stopWriting = (): Promise<void> => queue.stop(STOP_WRITING_MS);
-  return { reader, operator, writer, follower, stopWriting, current, ledger, reconciler };
+  const commits = commitWaitOf({ current, follower, source, clock });
+  const stopWaiting = (): Promise<void> => {
+    commits.stop();
+    return queue.stop(STOP_WRITING_MS);
+  };
+  return { reader, operator, writer, commits, follower, stopWaiting, current, ledger, reconciler };
 }
 
 /** The longest that a server waits for its next try. */
@@ -152,6 +158,21 @@ function writeQueueOf({ source, publisher, clock, writes }: OutsideParts, follow
     isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
   };
   return new WriteQueue({ branch, publisher, clock, mode: writes === 'propose' ? 'propose' : 'commit' });
+}
+
+function commitWaitOf({
+  current,
+  follower,
+  source,
+  clock,
+}: Pick<Taker, 'current' | 'clock'> & Pick<Core, 'follower'> & { readonly source: Source }): CommitWait {
+  return createCommitWait({
+    estate: () => current.get(),
+    refused: () => current.refused,
+    estateAt: (commit) => follower.estateAt(commit),
+    isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
+    clock,
+  });
 }
 
 function publisherOf(

@@ -238,6 +238,7 @@ describe('without TLS', () => {
       reader,
       operator: createSampleOperator(),
       writer: createSampleWriter(),
+      commits: { reached: () => Promise.resolve() },
       clock: systemClock,
       log,
       judge: () => ({ ambiguity: undefined, listsUntil: Number.POSITIVE_INFINITY }),

@@ -108,6 +108,7 @@ test('every route has a row, and every row a route', () => {
     reader: createSampleReader(),
     operator: createSampleOperator(),
     writer: createSampleWriter(),
+    commits: { reached: () => Promise.resolve() },
     clock: systemClock,
     log: createLog('silent'),
     judge: () => ({ ambiguity: undefined, listsUntil: Number.POSITIVE_INFINITY }),

@@ -21,6 +21,7 @@ export interface TestApi extends HttpsClient {
   readonly reader: SampleReader;
   readonly operator: SampleOperator;
   readonly writer: SampleWriter;
+  readonly commits: SampleCommits;
   readonly authority: Credential;
   readonly identities: Readonly<Record<Role, Credential>>;
   /** Every line logged so far. */
@@ -44,7 +45,8 @@ export async function startTestApi(clock: Clock = systemClock): Promise<TestApi>
   const log = createLog('debug', { write: (line) => lines.push(line) });
   const tls = { key, cert, ca: authority.cert };
   const writer = createSampleWriter();
-  const api = await startApi({ host: '127.0.0.1', port: 0, tls, reader, operator, writer, clock, log });
+  const commits = createSampleCommits();
+  const api = await startApi({ host: '127.0.0.1', port: 0, tls, reader, operator, writer, commits, clock, log });
   const server = { port: api.port, ca: authority.cert };
   const register = (credential: Credential, fields: Partial<Client> = {}): Client => {
     const client = clientOf(credential, fields);
@@ -55,7 +57,23 @@ export async function startTestApi(clock: Clock = systemClock): Promise<TestApi>
   register(identities['automation-endpoint'], { role: 'automation-endpoint' });
   register(identities.proxy, { role: 'proxy', tags: ['lab'] });
   const { request } = createHttpsClient(server, identities.administrator);
-  return { api, server, tls, reader, operator, writer, authority, identities, lines, register, request };
+  return { api, server, tls, reader, operator, writer, commits, authority, identities, lines, register, request };
+}
+
+/** Which commits reads were to wait for; `reached` may be replaced. */
+export interface SampleCommits {
+  readonly asked: string[];
+  reached(commit: string): Promise<void>;
+}
+
+function createSampleCommits(): SampleCommits {
+  const asked: string[] = [];
+  return {
+    asked,
+    async reached(commit) {
+      asked.push(commit);
+    },
+  };
 }
 
 function clientOf({ serial, fingerprint }: Credential, fields: Partial<Client>): Client {

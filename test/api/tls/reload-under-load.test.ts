@@ -32,6 +32,7 @@ async function serve(site: TlsSite) {
     reader,
     operator: createSampleOperator(),
     writer: createSampleWriter(),
+    commits: { reached: () => Promise.resolve() },
     clock: systemClock,
     log,
   };

@@ -1,0 +1,88 @@
+// Reads that are to be answered from a commit on wait here until it is followed. docs/rest.md, answers.
+import type { Clock } from '../clock.ts';
+import type { Estate } from '../estate/estate.ts';
+import type { RefusedCommit } from '../estate/refused-commit.ts';
+import { ServiceError } from '../model/service-error.ts';
+import type { BranchView } from './write/branch-view.ts';
+import { within } from './write/patience.ts';
+
+export interface CommitWaitOptions extends Pick<BranchView, 'estateAt' | 'isAncestor'> {
+  /** The estate in force, or undefined before the first good commit. */
+  readonly estate: () => Estate | undefined;
+  /** The newest commit, if it is not followed. */
+  readonly refused: () => RefusedCommit | undefined;
+  readonly clock: Clock;
+}
+
+export interface CommitWait {
+  /**
+   * Resolves once a commit, or one after it, is followed. Throws ServiceError `invalid_input` where the branch has no such
+   * commit, and `not_ready` where it is not followed within 10 s or will not be, or where too many wait already.
+   */
+  reached(commit: string): Promise<void>;
+  /** Sends everybody away. */
+  stop(): void;
+}
+
+export const WAIT_MS = 10_000;
+export const WAITERS_MAX = 100;
+
+/** How the wait for a commit ended. */
+type End = { readonly kind: 'reached' } | { readonly kind: 'failed'; readonly error: unknown };
+
+/** Returns the one place where reads wait. */
+export function createCommitWait(options: CommitWaitOptions): CommitWait {
+  const { estateAt, isAncestor, estate, clock } = options;
+  const stopped = Promise.withResolvers<End>();
+  /** Those whose look at the branch is not over, also where nobody waits for it any more. */
+  let open = 0;
+
+  async function isReached(commit: string): Promise<boolean> {
+    const followed = estate()?.commit;
+    return followed !== undefined && (followed === commit || (await isAncestor(commit, followed)));
+  }
+
+  async function arrival(commit: string): Promise<End> {
+    open += 1;
+    try {
+      await estateAt(commit);
+      return { kind: 'reached' };
+    } catch (error) {
+      return { kind: 'failed', error };
+    } finally {
+      open -= 1;
+    }
+  }
+
+  return {
+    async reached(commit) {
+      if (await isReached(commit)) return;
+      if (open >= WAITERS_MAX) {
+        throw new ServiceError('not_ready', `${WAITERS_MAX} reads wait for commits already; try again`);
+      }
+      const end = await within(clock, WAIT_MS, Promise.race([arrival(commit), stopped.promise]));
+      if (end === undefined) throw late(commit);
+      if (end.kind === 'failed') throw await failureOf(commit, end.error, options);
+    },
+    stop() {
+      stopped.resolve({ kind: 'failed', error: new ServiceError('not_ready', 'The controller is stopping') });
+    },
+  };
+}
+
+function late(commit: string): ServiceError {
+  return new ServiceError('not_ready', `The commit ${commit} is not followed yet; try again`);
+}
+
+/** A commit that was looked for and is not followed: there is none, or a person has to settle something first. */
+async function failureOf(commit: string, error: unknown, { refused, isAncestor }: CommitWaitOptions): Promise<unknown> {
+  if (!(error instanceof ServiceError) || error.code !== 'conflict') return error;
+  const newest = refused()?.commit;
+  if (newest !== undefined && (newest === commit || (await isAncestor(commit, newest)))) {
+    return new ServiceError(
+      'not_ready',
+      `The newest commit ${newest} is not followed, so ${commit} is not; GET /operations/status says why`,
+    );
+  }
+  return new ServiceError('invalid_input', `The followed branch has no commit ${commit}`);
+}

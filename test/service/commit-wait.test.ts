@@ -1,0 +1,133 @@
+// Reads that wait for a commit: how long, how many, and what they are told when it does not come.
+import { describe, expect, it } from 'vitest';
+import type { Estate } from '../../src/estate/estate.ts';
+import type { RefusedCommit } from '../../src/estate/refused-commit.ts';
+import { ServiceError } from '../../src/model/service-error.ts';
+import { type CommitWait, createCommitWait, WAIT_MS, WAITERS_MAX } from '../../src/service/commit-wait.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { TextRepository } from '../support/text-repository.ts';
+
+const ESTATE: Estate = new TextRepository().commit({ 'tree.yaml': 'name: global\ntype: common\n' });
+const HISTORY = ['a', 'b', 'c', 'd'];
+
+class Scene {
+  readonly clock = new ManualClock();
+  readonly wait: CommitWait;
+  followed: string | undefined = 'b';
+  refused: RefusedCommit | undefined;
+  /** One for each commit that was waited for. */
+  readonly looks: PromiseWithResolvers<Estate>[] = [];
+
+  constructor() {
+    this.wait = createCommitWait({
+      clock: this.clock,
+      estate: () => (this.followed === undefined ? undefined : { ...ESTATE, commit: this.followed }),
+      refused: () => this.refused,
+      isAncestor: async (ancestor, descendant) =>
+        HISTORY.includes(ancestor) && HISTORY.indexOf(ancestor) <= HISTORY.indexOf(descendant),
+      estateAt: () => {
+        const look = Promise.withResolvers<Estate>();
+        this.looks.push(look);
+        return look.promise;
+      },
+    });
+  }
+
+  /** Resolves to what a read that waits is told. */
+  async reached(commit: string): Promise<string> {
+    try {
+      await this.wait.reached(commit);
+      return 'reached';
+    } catch (error) {
+      if (error instanceof ServiceError) return `${error.code}: ${error.message}`;
+      throw error;
+    }
+  }
+
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+  }
+}
+
+const NOT_FOLLOWED = new ServiceError('conflict', 'The newest commit d is not followed');
+
+describe('a read that waits for a commit', () => {
+  it.each(['a', 'b'])('goes on at once where %s is followed, or a later one', async (commit) => {
+    const scene = new Scene();
+    expect(await scene.reached(commit)).toBe('reached');
+    expect(scene.looks).toHaveLength(0);
+  });
+
+  it('goes on once it is followed', async () => {
+    const scene = new Scene();
+    const told = scene.reached('c');
+    await scene.settle();
+    expect(scene.looks).toHaveLength(1);
+    scene.looks[0]?.resolve(ESTATE);
+    expect(await told).toBe('reached');
+  });
+
+  it('is sent away after ten seconds', async () => {
+    const scene = new Scene();
+    const told = scene.reached('c');
+    await scene.settle();
+    scene.clock.advance(WAIT_MS);
+    expect(await told).toBe('not_ready: The commit c is not followed yet; try again');
+    expect(scene.clock.pending).toBe(0);
+  });
+
+  it('is sent away at once where the branch has no such commit', async () => {
+    const scene = new Scene();
+    const told = scene.reached('x');
+    await scene.settle();
+    scene.looks[0]?.reject(NOT_FOLLOWED);
+    expect(await told).toBe('invalid_input: The followed branch has no commit x');
+  });
+
+  it.each(['c', 'd'])('is told where the newest commit d is not followed, and so %s is not', async (commit) => {
+    const scene = new Scene();
+    scene.refused = { commit: 'd', reason: 'wrong', problems: [], hold: null, since: '' };
+    const told = scene.reached(commit);
+    await scene.settle();
+    scene.looks[0]?.reject(NOT_FOLLOWED);
+    const words = `The newest commit d is not followed, so ${commit} is not; GET /operations/status says why`;
+    expect(await told).toBe(`not_ready: ${words}`);
+  });
+
+  it('is told what keeps the controller from looking', async () => {
+    const scene = new Scene();
+    scene.followed = undefined;
+    const told = scene.reached('c');
+    await scene.settle();
+    scene.looks[0]?.reject(new ServiceError('not_ready', 'The repository cannot be followed at the moment: refused'));
+    expect(await told).toBe('not_ready: The repository cannot be followed at the moment: refused');
+  });
+
+  it('is one of a hundred at most, those included whose look goes on without them', async () => {
+    const scene = new Scene();
+    const all = Array.from({ length: WAITERS_MAX }, () => scene.reached('c'));
+    await scene.settle();
+    const words = `not_ready: ${WAITERS_MAX} reads wait for commits already; try again`;
+    expect(await scene.reached('c')).toBe(words);
+    expect(await scene.reached('b')).toBe('reached');
+    scene.clock.advance(WAIT_MS);
+    expect(new Set(await Promise.all(all))).toEqual(
+      new Set(['not_ready: The commit c is not followed yet; try again']),
+    );
+    expect(await scene.reached('c')).toBe(words);
+    scene.looks[0]?.resolve(ESTATE);
+    await scene.settle();
+    const next = scene.reached('c');
+    await scene.settle();
+    scene.looks.at(-1)?.resolve(ESTATE);
+    expect(await next).toBe('reached');
+  });
+
+  it('is sent away when the controller stops', async () => {
+    const scene = new Scene();
+    const told = scene.reached('c');
+    await scene.settle();
+    scene.wait.stop();
+    expect(await told).toBe('not_ready: The controller is stopping');
+  });
+});
