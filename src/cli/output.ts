@@ -1,6 +1,7 @@
 // What commands print: text for people, JSON for programs.
 import { Option } from 'commander';
 import type { Problem } from '../model/problem.ts';
+import type { StateCounts } from '../service/operator.ts';
 
 export type Format = 'text' | 'json';
 
@@ -30,4 +31,10 @@ export function formatProblem({ file, line, column, severity, code, message, hin
 /** Returns `1 file`, `2 files`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Returns a line such as `servers: 1 failed, 2 done`; none where there are no servers. */
+export function formatCounts(counts: StateCounts): readonly string[] {
+  const parts = Object.entries(counts).map(([state, count]) => `${count} ${state}`);
+  return parts.length === 0 ? [] : [`servers: ${parts.join(', ')}`];
 }

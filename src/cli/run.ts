@@ -12,6 +12,7 @@ import { addStatusCommand } from './status-command.ts';
 import { addStoreCommand } from './store-command.ts';
 import { describeSystemError } from './system-error.ts';
 import { addValidateCommand } from './validate-command.ts';
+import { addWhyCommand } from './why-command.ts';
 
 const COMMANDS = [
   addDemoCommand,
@@ -20,6 +21,7 @@ const COMMANDS = [
   addExplainCommand,
   addSchemasCommand,
   addStatusCommand,
+  addWhyCommand,
   addClientCommand,
   addOperationCommands,
   addStoreCommand,

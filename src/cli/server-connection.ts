@@ -65,12 +65,26 @@ function serverOptions(): Option[] {
   ];
 }
 
-/** Returns the body of a read. Throws CommandFailure with the server's own words. */
-export function getFrom(server: ServerOptions, path: string): Promise<unknown> {
-  return send(server, { method: 'GET', path });
+/** The server answered with an error; the message has its own words. */
+export class RefusedRequest extends CommandFailure {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
 }
 
-/** Sends a body and returns the answer's. Throws CommandFailure with the server's own words. */
+/** Returns the body of a read. Throws RefusedRequest with the server's own words, else CommandFailure. */
+export function getFrom(
+  server: ServerOptions,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<unknown> {
+  return send(server, { method: 'GET', path, headers });
+}
+
+/** Sends a body and returns the answer's. Throws like {@link getFrom}. */
 export function postTo(server: ServerOptions, path: string, body: unknown): Promise<unknown> {
   return send(server, { method: 'POST', path, body: JSON.stringify(body) });
 }
@@ -78,13 +92,18 @@ export function postTo(server: ServerOptions, path: string, body: unknown): Prom
 interface Sent {
   readonly method: string;
   readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-async function send(options: ServerOptions, { method, path, body }: Sent): Promise<unknown> {
+async function send(options: ServerOptions, { method, path, body, headers: own }: Sent): Promise<unknown> {
   const url = addressOf(options.server, path);
   const credentials = await credentialsOf(options);
-  const headers = { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
+  const headers = {
+    ...own,
+    accept: 'application/json',
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  };
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
   const sent = request(url, { method, ...credentials, headers, timeout: TIMEOUT_MS }, (response) => {
     const chunks: Buffer[] = [];
@@ -142,7 +161,7 @@ function contentOf({ status, text }: { readonly status: number; readonly text: s
   if (status >= 200 && status < 300 && body !== undefined) return body;
   const message =
     typeof body === 'object' && body !== null && 'message' in body ? String(body.message) : text.slice(0, 200);
-  throw new CommandFailure(`${url.pathname} answered ${status}: ${message}`);
+  throw new RefusedRequest(`${url.pathname} answered ${status}: ${message}`, status);
 }
 
 function parsed(text: string): unknown {

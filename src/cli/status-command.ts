@@ -1,43 +1,108 @@
-// `treeline status`: how far the stacks of a running controller are.
-import type { Command } from 'commander';
+// `treeline status`: how far the stacks of a running controller are, and which commit it follows.
+import { type Command, Option } from 'commander';
+import type { Overview, Why } from '../service/operator.ts';
 import type { InstanceView } from '../service/reader.ts';
-import { type Format, formatOption, print, printJson } from './output.ts';
+import { CommandFailure } from './command-failure.ts';
+import { type Format, formatCounts, formatOption, print, printJson } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
+import { waitUntilSettled } from './wait-until-settled.ts';
 
-type Options = ServerOptions & { readonly format: Format };
+const EXIT_NOT_DONE = 1;
+const OID = /^[0-9a-f]{40}$/;
+const TIMEOUT_SECONDS = 300;
+const TIMEOUT_SECONDS_MAX = 86_400;
 
-/** Adds the command. */
+interface Options extends ServerOptions {
+  readonly format: Format;
+  readonly wait?: string;
+  readonly timeout: number;
+}
+
+/** Adds the command. Exit code 0: shown, and with `--wait` all is done; 1: with `--wait`, it is not; 3: could not run. */
 export function addStatusCommand(program: Command): void {
   const command = program
     .command('status')
-    .description('show the status of every instance of a running controller, or of the servers of one')
-    .argument('[instance]', 'show its servers')
-    .addOption(formatOption());
+    .description('show how far every instance of a running controller is, which commit it follows, and what is held')
+    .argument('[instance]', 'show this one, with its servers')
+    .option('--wait <commit>', 'first wait until that commit is followed and nothing is in progress', oidOf)
+    .addOption(new Option('--timeout <seconds>', 'how long --wait waits').argParser(secondsOf).default(TIMEOUT_SECONDS))
+    .addOption(formatOption())
+    .addHelpText('after', '\nWith --wait, exit code 0: all is done, 1: it is not, 3: could not run.');
   addServerOptions(command).action(async (instance: string | undefined, options: Options) => {
-    if (instance === undefined) await showInstances(options);
-    else await showServers(instance, options);
+    const isGone = options.wait === undefined ? false : await wait(instance, { ...options, wait: options.wait });
+    if (isGone) print(`${instance}: gone`);
+    else if (instance === undefined) await showAll(options);
+    else await showOne(instance, options);
   });
 }
 
-async function showInstances(options: Options): Promise<void> {
-  const instances = (await getFrom(options, '/stacks/instances')) as readonly InstanceView[];
-  const rows = await Promise.all(
-    instances.map(async ({ name }) => {
-      return { name, status: await getFrom(options, `/stacks/instances/${encodeURIComponent(name)}/status`) };
-    }),
-  );
-  if (options.format === 'json') printJson(rows);
-  else for (const { name, status } of rows) print(`${name}: ${status}`);
+/** Waits, sets the exit code, and returns whether the named instance is gone. */
+async function wait(instance: string | undefined, options: Options & { readonly wait: string }): Promise<boolean> {
+  const { isDone, trouble } = await waitUntilSettled(options, {
+    ...{ commit: options.wait, instance, timeoutMs: options.timeout * 1000 },
+    tell: (line) => {
+      if (process.stderr.isTTY) process.stderr.write(`${line}\n`);
+    },
+  });
+  if (!isDone) process.exitCode = EXIT_NOT_DONE;
+  if (trouble !== undefined) process.stderr.write(`treeline: ${trouble}\n`);
+  if (instance === undefined || !isDone) return false;
+  const { instances } = (await getFrom(options, '/operations/status')) as Overview;
+  return !instances.some(({ name }) => name === instance);
 }
 
-async function showServers(instance: string, options: Options): Promise<void> {
-  const path = `/stacks/instances/${encodeURIComponent(instance)}/status/full`;
-  const resources = (await getFrom(options, path)) as InstanceView['resources'];
+function oidOf(text: string): string {
+  if (OID.test(text)) return text;
+  throw new CommandFailure(`--wait takes the full id of a commit, 40 hexadecimal digits, not "${text}"`);
+}
+
+function secondsOf(text: string): number {
+  const seconds = Number(text);
+  if (/^\d+$/.test(text) && seconds >= 1 && seconds <= TIMEOUT_SECONDS_MAX) return seconds;
+  throw new CommandFailure(`--timeout takes a number of seconds from 1 to ${TIMEOUT_SECONDS_MAX}, not "${text}"`);
+}
+
+async function showAll(options: Options): Promise<void> {
+  const overview = (await getFrom(options, '/operations/status')) as Overview;
   if (options.format === 'json') {
-    printJson(resources);
+    printJson(overview);
     return;
   }
-  for (const [key, servers] of Object.entries(resources)) {
-    for (const [server, { state }] of Object.entries(servers)) print(`${key}  ${server}: ${state}`);
+  const { instances, counts } = overview;
+  print([...instances.map(formatInstance), ...formatCounts(counts), ...formatCommits(overview)].join('\n'));
+}
+
+async function showOne(instance: string, options: Options): Promise<void> {
+  const path = `/stacks/instances/${encodeURIComponent(instance)}`;
+  const resources = (await getFrom(options, `${path}/status/full`)) as InstanceView['resources'];
+  const { status, summary, counts } = (await getFrom(options, `${path}/why`)) as Why;
+  const { commit, newest, held } = (await getFrom(options, '/operations/status')) as Overview;
+  const own = held.filter((item) => item.instance === null || item.instance === instance);
+  if (options.format === 'json') {
+    printJson({ name: instance, status, summary, counts, resources, commit, newest, held: own });
+    return;
   }
+  const servers = Object.entries(resources).flatMap(([key, group]) =>
+    Object.entries(group).map(([server, { state }]) => `  ${key}  ${server}: ${state}`),
+  );
+  const lines = [formatInstance({ name: instance, status, summary, counts }), ...servers, ...formatCounts(counts)];
+  print([...lines, ...formatCommits({ commit, newest, held: own })].join('\n'));
+}
+
+function formatInstance({ name, status, summary }: Overview['instances'][number]): string {
+  return status === 'Done' ? `${name}: ${status}` : `${name}: ${status}: ${summary}`;
+}
+
+function formatCommits({ commit, newest, held }: Pick<Overview, 'commit' | 'newest' | 'held'>): readonly string[] {
+  const lines = [`commit ${commit} is followed`];
+  if (newest !== null) {
+    lines.push(
+      `the newest commit ${newest.commit} is not, since ${newest.since}: ${newest.reason}`,
+      `    do: ${newest.action}`,
+    );
+  }
+  for (const { kind, instance, since } of held) {
+    lines.push(`held since ${since}: ${kind}${instance === null ? '' : ` of ${instance}`}; see treeline held`);
+  }
+  return lines;
 }

@@ -9,14 +9,18 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, 
 import { CommandFailure } from '../../src/cli/command-failure.ts';
 import { addOperationCommands } from '../../src/cli/operation-commands.ts';
 import { addStatusCommand } from '../../src/cli/status-command.ts';
+import { addWhyCommand } from '../../src/cli/why-command.ts';
 import { createAuthority, issueClientCertificate, type KeyPair } from '../../src/development-pki.ts';
 import type { Role } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { HeldItem } from '../../src/service/operator.ts';
+import type { InstanceStatus } from '../../src/model/state.ts';
+import type { HeldItem, StateCounts, WaitingItem, Why } from '../../src/service/operator.ts';
 import { heldIn, push, upAndDone } from '../scenario/scene.ts';
 import { instanceText, OFFICE, SHOP } from '../scenario/stacks.ts';
 import { treeline } from '../support/command-line.ts';
+import { WHY } from '../support/sample-operator.ts';
+import { COMMIT } from '../support/sample-reader.ts';
 import { commandLineOptions } from '../support/server-options.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
@@ -52,6 +56,7 @@ function options({ identity = api.identities.administrator, ca = api.server.ca, 
 function program(): Command {
   const command = new Command('treeline').exitOverride().configureOutput({ writeErr: () => undefined });
   addStatusCommand(command);
+  addWhyCommand(command);
   addOperationCommands(command);
   return command;
 }
@@ -167,17 +172,205 @@ describe('treeline problems', () => {
 
 describe('treeline status', () => {
   it('prints every instance, or the servers of one', async () => {
-    expect(await run('status', ...options())).toBe('shop: In progress\n');
-    expect(await run('status', 'shop', ...options())).toBe('web  shop-web: done\n');
-    expect(JSON.parse(await run('status', '--format', 'json', ...options()))).toEqual([
-      { name: 'shop', status: 'In progress' },
+    const summary = 'shop-web is creating: the provider entry "lab" carries out the create';
+    const foot = ['servers: 1 creating, 2 done', `commit ${COMMIT} is followed`, ''];
+    expect((await run('status', ...options())).split('\n')).toEqual([`shop: In progress: ${summary}`, ...foot]);
+    expect((await run('status', 'shop', ...options())).split('\n')).toEqual([
+      `shop: In progress: ${summary}`,
+      '  web  shop-web: done',
+      ...foot,
     ]);
+    const { status } = api.operator;
+    expect(JSON.parse(await run('status', '--format', 'json', ...options()))).toEqual(status);
+    const { commit, newest, held } = status;
     expect(JSON.parse(await run('status', 'shop', '--format', 'json', ...options()))).toEqual({
-      web: { 'shop-web': { state: 'done' } },
-      workers: {},
+      ...{ ...status.instances[0], commit, newest, held },
+      resources: { web: { 'shop-web': { state: 'done' } }, workers: {} },
     });
   });
+
+  it('prints the newest commit where it is not followed, and what is held', async () => {
+    const { status } = api.operator;
+    onTestFinished(() => {
+      api.operator.status = status;
+    });
+    const since = '2026-11-20T10:13:57.000Z';
+    api.operator.status = {
+      ...status,
+      newest: {
+        commit: 'c0ffee',
+        reason: 'the history was rewritten',
+        since,
+        action: 'treeline accept-history c0ffee',
+      },
+      held: [
+        { kind: 'deletes', digest: 'beef', instance: 'shop', reason: 'too many', since, resources: ['shop-web'] },
+        { kind: 'history', digest: 'history-c0ffee', instance: null, reason: 'rewritten', since, resources: [] },
+      ],
+      instances: [{ name: 'shop', status: 'Done', summary: 'its server is done', counts: { done: 1 } }],
+    };
+    expect((await run('status', ...options())).split('\n')).toEqual([
+      'shop: Done',
+      'servers: 1 creating, 2 done',
+      `commit ${COMMIT} is followed`,
+      `the newest commit c0ffee is not, since ${since}: the history was rewritten`,
+      '    do: treeline accept-history c0ffee',
+      `held since ${since}: deletes of shop; see treeline held`,
+      `held since ${since}: history; see treeline held`,
+      '',
+    ]);
+  });
 });
+
+describe('treeline why', () => {
+  it('prints what is waited for, since when, until when, and what to do', async () => {
+    const { why } = api.operator;
+    onTestFinished(() => {
+      api.operator.why = why;
+    });
+    const since = '2026-11-20T10:13:57.000Z';
+    const failed: WaitingItem = {
+      ...{ resource: 'shop-db', state: 'failed', reason: 'action_failed: no such image', since },
+      ...{ until: '2026-11-20T11:13:57.000Z', action: 'treeline retry --resource shop-db' },
+    };
+    const suspended: WaitingItem = {
+      ...{ resource: null, state: 'Suspended', reason: 'Ada suspended shop', since, until: null },
+      action: 'treeline resume shop',
+    };
+    const answer: Why = {
+      ...{ status: 'Suspended', summary: 'Ada suspended shop', counts: { failed: 60, done: 1 } },
+      waiting: [suspended, ...Array<WaitingItem>(60).fill(failed)],
+    };
+    api.operator.why = () => answer;
+    const lines = (await run('why', 'shop', ...options())).split('\n');
+    expect(lines.slice(0, 8)).toEqual([
+      'shop: Suspended',
+      'servers: 60 failed, 1 done',
+      `Suspended, since ${since}`,
+      '    Ada suspended shop',
+      '    do: treeline resume shop',
+      `shop-db: failed, since ${since}, until 2026-11-20T11:13:57.000Z`,
+      '    action_failed: no such image',
+      '    do: treeline retry --resource shop-db',
+    ]);
+    expect(lines.slice(-2)).toEqual(['and 11 more that are not done', '']);
+    expect(JSON.parse(await run('why', 'shop', '--format', 'json', ...options()))).toEqual(answer);
+  });
+
+  it('says in one line that all is done', async () => {
+    const { why } = api.operator;
+    onTestFinished(() => {
+      api.operator.why = why;
+    });
+    api.operator.why = () => ({ status: 'Done', summary: 'its server is done', counts: { done: 1 }, waiting: [] });
+    expect(await run('why', 'shop', ...options())).toBe('shop: Done: its server is done\nservers: 1 done\n');
+  });
+});
+
+describe('treeline status --wait', () => {
+  const OID = '0123456789abcdef0123456789abcdef01234567';
+
+  /** Has the interface answer these statuses of `shop`, one after the other, until the test is over. */
+  function answering(...statuses: readonly (readonly [InstanceStatus, StateCounts])[]): void {
+    const { overview } = api.operator;
+    const { reached } = api.commits;
+    onTestFinished(() => {
+      Object.assign(api.operator, { overview });
+      Object.assign(api.commits, { reached });
+      process.exitCode = undefined;
+    });
+    api.commits.asked.length = 0;
+    let asked = -1;
+    api.operator.overview = () => {
+      asked += 1;
+      const [status = 'Done', counts = {}] = statuses[Math.min(asked, statuses.length - 1)] ?? [];
+      const { summary } = WHY;
+      const shop = { name: 'shop', status, summary, counts };
+      return { ...api.operator.status, instances: statuses.length === 0 ? [] : [shop] };
+    };
+  }
+
+  it('ends with 0 once the commit is followed and all is done', async () => {
+    answering(['In progress', { pending: 1 }], ['In progress', { creating: 1 }], ['Done', { done: 1 }]);
+    await run('status', '--wait', OID, ...options());
+    expect(api.commits.asked).toEqual([OID]);
+    expect(process.exitCode).toBeUndefined();
+  });
+
+  it.each<[InstanceStatus, StateCounts]>([
+    ['Failed', { failed: 1, pending: 2 }],
+    ['Blocked', { blocked: 1 }],
+    ['Invalid', { done: 1 }],
+    ['Suspended', { pending: 1 }],
+    ['Awaiting approval', { done: 1 }],
+    ['Drifted', { drifted: 1 }],
+    ['Marked for delete', { failed: 1, 'marked for delete': 1 }],
+  ])('ends with 1 where it comes to %s', async (status, counts) => {
+    answering(['In progress', { pending: 1 }], [status, counts]);
+    const printed = await run('status', 'shop', '--wait', OID, ...options());
+    expect(process.exitCode).toBe(1);
+    expect(printed).toContain('shop: ');
+  });
+
+  it('ends with 1 when the time is over', async () => {
+    answering(['Marked for delete', { deleting: 1 }]);
+    const told = await stderrOf(() => run('status', '--wait', OID, '--timeout', '1', ...options()));
+    expect([process.exitCode, told]).toEqual([1, 'treeline: still in progress after 1 s\n']);
+  });
+
+  it('ends with 1 where the commit is not followed, and says why', async () => {
+    answering(['Done', { done: 1 }]);
+    const { overview } = api.operator;
+    api.commits.reached = () => Promise.reject(new ServiceError('not_ready', 'not followed'));
+    api.operator.overview = (by) => ({
+      ...overview(by),
+      newest: { commit: OID, reason: 'it is wrong', since: '', action: 'treeline problems' },
+    });
+    const told = await stderrOf(() => run('status', '--wait', OID, ...options()));
+    expect([process.exitCode, told]).toEqual([
+      1,
+      `treeline: the commit ${OID} is not followed: it is wrong; treeline problems\n`,
+    ]);
+  });
+
+  it('ends with 0 for an instance that goes meanwhile, and fails for one that was never there', async () => {
+    answering(['Marked for delete', { deleting: 1 }]);
+    const { overview } = api.operator;
+    let asked = 0;
+    api.operator.overview = (by) => {
+      asked += 1;
+      return asked < 3 ? overview(by) : { ...overview(by), instances: [] };
+    };
+    expect(await run('status', 'shop', '--wait', OID, ...options())).toBe('shop: gone\n');
+    expect(process.exitCode).toBeUndefined();
+    await expect(run('status', 'shop', '--wait', OID, ...options())).rejects.toThrow(
+      'there is no stack instance "shop" at that commit',
+    );
+  });
+
+  it.each([
+    ['--wait', 'HEAD', '--wait takes the full id of a commit, 40 hexadecimal digits, not "HEAD"'],
+    ['--timeout', '0', '--timeout takes a number of seconds from 1 to 86400, not "0"'],
+    ['--timeout', 'soon', '--timeout takes a number of seconds from 1 to 86400, not "soon"'],
+  ])('%s %s is refused', async (name, value, message) => {
+    await expect(run('status', name, value, ...options())).rejects.toThrow(message);
+  });
+});
+
+/** Returns what is written to the standard error meanwhile. */
+async function stderrOf(work: () => Promise<unknown>): Promise<string> {
+  const written: string[] = [];
+  const spy = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    written.push(String(text));
+    return true;
+  });
+  try {
+    await work();
+  } finally {
+    spy.mockRestore();
+  }
+  return written.join('');
+}
 
 describe('a command fails', () => {
   async function failure(...args: readonly string[]): Promise<string> {
@@ -295,15 +488,16 @@ describe('a command fails', () => {
 describe('as people run them', () => {
   it('they take where the controller is from the environment, and end with 3 where they fail', async () => {
     const scene = await upAndDone();
-    await push(scene, { [SHOP]: instanceText('shop', 1), [OFFICE]: 'stackTemplate: wbe\n' });
+    const commit = await push(scene, { [SHOP]: instanceText('shop', 1), [OFFICE]: 'stackTemplate: wbe\n' });
     const given = commandLineOptions(scene.site, scene.running);
     const [, server = '', , cert = '', , key = '', , ca = ''] = given;
     const env = { TREELINE_SERVER: server, TREELINE_CERT: cert, TREELINE_KEY: key, TREELINE_CA: ca };
-    const [held, problems, status, servers] = await Promise.all([
+    const [held, problems, status, servers, why] = await Promise.all([
       treeline(['held'], { env }),
       treeline(['problems'], { env }),
-      treeline(['status'], { env }),
+      treeline(['status', '--wait', commit], { env }),
       treeline(['status', 'office', '--format', 'json'], { env }),
+      treeline(['why', 'office'], { env }),
     ]);
     const [item] = await heldIn(scene);
     expect(held).toEqual({
@@ -318,8 +512,18 @@ describe('as people run them', () => {
       stderr: '',
     });
     expect(problems.stdout).toContain('stacks/instances/office.yaml:1:16: error: there is no stack template "wbe"');
-    expect(status).toEqual({ code: 0, stdout: 'office: Invalid\nshop: Awaiting approval\n', stderr: '' });
-    expect(JSON.parse(servers.stdout)).toEqual({
+    expect(status).toMatchObject({ code: 1, stderr: '' });
+    const mistake = 'stacks/instances/office.yaml:1:16: there is no stack template "wbe" (did you mean "web"?)';
+    expect(status.stdout.split('\n')).toEqual([
+      `office: Invalid: ${mistake} [unknown_template]`,
+      `shop: Awaiting approval: ${item?.reason}`,
+      'servers: 7 done',
+      `commit ${commit} is followed`,
+      `held since ${item?.since}: deletes of shop; see treeline held`,
+      '',
+    ]);
+    expect(why).toMatchObject({ code: 0, stdout: expect.stringContaining('do: correct stacks/instances/office.yaml') });
+    expect(JSON.parse(servers.stdout).resources).toEqual({
       db: { 'office-db': { state: 'done' } },
       web: { 'office-web-1': { state: 'done' } },
     });

@@ -1,0 +1,104 @@
+// Waits until a commit is followed and nothing that it brings is in progress any more.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Overview } from '../service/operator.ts';
+import { CommandFailure } from './command-failure.ts';
+import { getFrom, RefusedRequest, type ServerOptions } from './server-connection.ts';
+
+const LOOK_MS = 500;
+const RETRY_MS = 1_000;
+
+export interface Awaited {
+  /** Full object id. */
+  readonly commit: string;
+  /** Undefined: all instances. */
+  readonly instance: string | undefined;
+  readonly timeoutMs: number;
+  /** Tells a person how it goes on. */
+  readonly tell: (line: string) => void;
+}
+
+export interface Outcome {
+  /** The commit is followed, and all that was waited for is `Done` or gone. */
+  readonly isDone: boolean;
+  /** Why the wait ended before everything had settled; undefined where it has. */
+  readonly trouble: string | undefined;
+}
+
+type Entry = Overview['instances'][number];
+
+/** Resolves once all has settled, the commit turns out not to be followed, or the time is over. Throws CommandFailure. */
+export async function waitUntilSettled(server: ServerOptions, awaited: Awaited): Promise<Outcome> {
+  const deadline = performance.now() + awaited.timeoutMs;
+  const trouble = await untilFollowed(server, awaited, deadline);
+  return trouble === undefined ? await untilQuiet(server, awaited, deadline) : { isDone: false, trouble };
+}
+
+/** Returns why the commit is not followed, or undefined once it is. The controller waits a while before it says no. */
+async function untilFollowed(
+  server: ServerOptions,
+  { commit, timeoutMs, tell }: Awaited,
+  deadline: number,
+): Promise<string | undefined> {
+  tell(`waiting until ${commit} is followed`);
+  while (true) {
+    try {
+      await getFrom(server, '/operations/status', { 'x-treeline-min-commit': commit });
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof RefusedRequest) || error.status !== 503) throw error;
+      const newest = await newestIn(server);
+      if (newest?.commit === commit) return `the commit ${commit} is not followed: ${newest.reason}; ${newest.action}`;
+      const others = newest === null ? '' : `; the newest one, ${newest.commit}, is not either: ${newest.reason}`;
+      if (performance.now() >= deadline) {
+        return `the commit ${commit} is not followed after ${timeoutMs / 1000} s${others}`;
+      }
+    }
+    await sleep(Math.min(RETRY_MS, Math.max(0, deadline - performance.now())));
+  }
+}
+
+/** A controller that is not ready yet knows none. */
+async function newestIn(server: ServerOptions): Promise<Overview['newest']> {
+  try {
+    return ((await getFrom(server, '/operations/status')) as Overview).newest;
+  } catch (error) {
+    if (error instanceof RefusedRequest && error.status === 503) return null;
+    throw error;
+  }
+}
+
+async function untilQuiet(
+  server: ServerOptions,
+  { instance, timeoutMs, tell }: Awaited,
+  deadline: number,
+): Promise<Outcome> {
+  const told = new Map<string, string>();
+  while (true) {
+    const { instances } = (await getFrom(server, '/operations/status')) as Overview;
+    const awaited = instances.filter(({ name }) => instance === undefined || name === instance);
+    if (instance !== undefined && awaited.length === 0 && told.size === 0) {
+      throw new CommandFailure(`there is no stack instance "${instance}" at that commit`);
+    }
+    for (const { name, status } of awaited) {
+      if (told.get(name) !== status) tell(`${name}: ${status}`);
+      told.set(name, status);
+    }
+    if (awaited.every(isSettled)) {
+      return { isDone: awaited.every(({ status }) => status === 'Done'), trouble: undefined };
+    }
+    if (performance.now() >= deadline) {
+      return { isDone: false, trouble: `still in progress after ${timeoutMs / 1000} s` };
+    }
+    await sleep(Math.min(LOOK_MS, Math.max(0, deadline - performance.now())));
+  }
+}
+
+/** Returns whether nothing happens to an instance before a person acts. */
+function isSettled({ status, counts }: Entry): boolean {
+  if (status === 'Marked for delete') return !isMoving(counts) && (counts.failed ?? 0) + (counts.blocked ?? 0) > 0;
+  return status !== 'In progress';
+}
+
+function isMoving({ creating = 0, updating = 0, deleting = 0, retrying = 0, unknown = 0 }: Entry['counts']): boolean {
+  return creating + updating + deleting + retrying + unknown > 0;
+}

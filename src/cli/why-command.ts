@@ -1,0 +1,42 @@
+// `treeline why`: what keeps an instance of a running controller from being done, and what to do about it.
+import type { Command } from 'commander';
+import type { WaitingItem, Why } from '../service/operator.ts';
+import { type Format, formatCounts, formatOption, print, printJson } from './output.ts';
+import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
+
+/** So many are printed; `--format json` has as many as the controller answers. */
+const PRINTED_MAX = 50;
+
+/** Adds the command. Exit code 0: answered, whatever the answer; 3: could not run. */
+export function addWhyCommand(program: Command): void {
+  const command = program
+    .command('why')
+    .description('show why an instance is not done: what it waits for, since when, until when, and what to do')
+    .argument('<instance>')
+    .addOption(formatOption());
+  addServerOptions(command).action(async (instance: string, options: ServerOptions & { readonly format: Format }) => {
+    const path = `/stacks/instances/${encodeURIComponent(instance)}/why`;
+    const why = (await getFrom(options, path)) as Why;
+    if (options.format === 'json') printJson(why);
+    else print(formatWhy(instance, why));
+  });
+}
+
+function formatWhy(instance: string, { status, summary, counts, waiting }: Why): string {
+  const open = Object.values(counts).reduce((sum, count) => sum + count, 0) - (counts.done ?? 0);
+  const printed = waiting.slice(0, PRINTED_MAX);
+  const left = open - printed.filter(({ resource }) => resource !== null).length;
+  return [
+    waiting.length === 0 ? `${instance}: ${status}: ${summary}` : `${instance}: ${status}`,
+    ...formatCounts(counts),
+    ...printed.map(formatItem),
+    ...(left > 0 ? [`and ${left} more that are not done`] : []),
+  ].join('\n');
+}
+
+function formatItem({ resource, state, reason, since, until, action }: WaitingItem): string {
+  const times = [since === null ? '' : `, since ${since}`, until === null ? '' : `, until ${until}`].join('');
+  const lines = [`${resource === null ? '' : `${resource}: `}${state}${times}`, `    ${reason}`];
+  if (action !== null) lines.push(`    do: ${action}`);
+  return lines.join('\n');
+}
