@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { text as childText } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { ensureSettings, moveTakenPorts } from '../../src/cli/demo/settings-file.ts';
 import { listenOn } from '../../src/listen.ts';
@@ -58,7 +59,9 @@ it('prints lines that fit, can be asked without being named, and runs once a fol
   expect(text.split('\n').filter((line) => line.length > COLUMNS && !line.includes(' is taken '))).toEqual([]);
   expect(await treeline(['status'], { cwd: folder })).toMatchObject({
     code: 0,
-    stdout: 'orders-db: Done\nshop-production: Done\nshop-staging: Done\n',
+    stdout: expect.stringMatching(
+      /^orders-db: Done\nshop-production: Done\nshop-staging: Done\nservers: \d+ done\ncommit /,
+    ),
   });
 
   const second = await treeline(['demo'], { cwd: folder });
@@ -69,6 +72,38 @@ it('prints lines that fit, can be asked without being named, and runs once a fol
   const again = startDemo(folder);
   expect(await again.printed('To begin anew')).not.toContain('Bringing the stacks up');
   await again.stop();
+}, 120_000);
+
+/** Returns what the lines to paste print, as somebody's shell runs them in the folder in which the demo was started. */
+async function paste(text: string, cwd: string): Promise<string> {
+  const lines = text
+    .slice(text.indexOf('In a second terminal'))
+    .split('\n')
+    .filter((line) => line.startsWith('  '));
+  const npm = `npm() { shift 4; "${process.execPath}" "${ROOT}/src/cli.ts" "$@"; }`;
+  const child = spawn('bash', ['-c', [npm, ...lines].join('\n')], {
+    ...{ cwd, env: plainEnvironment() },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [printed] = await Promise.all([childText(child.stdout), once(child, 'close')]);
+  return printed;
+}
+
+it('prints lines that show what a push has brought, a mistake and its correction', async () => {
+  const folder = join(temporaryDirectory(), 'a folder');
+  mkdirSync(folder);
+  const demo = startDemo(folder);
+  const printed = await paste(await demo.printed('To begin anew'), folder);
+  const first = printed.indexOf('shop-staging: Done\n', printed.indexOf('One web server more'));
+  const mistake = printed.indexOf('shop-staging: Invalid: stacks/instances/shop/shop-staging.yaml:5:16: ', first);
+  const why = printed.indexOf('do: correct stacks/instances/shop/shop-staging.yaml, and push', mistake);
+  const last = printed.indexOf('shop-staging: Done\n', why);
+  expect([first, mistake, why, last]).toEqual([first, mistake, why, last].toSorted((a, b) => a - b));
+  expect(first).toBeGreaterThan(0);
+  expect(why).toBeGreaterThan(mistake);
+  expect(last).toBeGreaterThan(why);
+  expect(printed.slice(first, mistake)).toContain('  web  stage-web-3: done\n');
+  await demo.stop();
 }, 120_000);
 
 it('moves to free ports, and keeps them', async () => {

@@ -71,8 +71,28 @@ async function changes(controller: Controller, { repository }: DemoPlaces, from:
     `  sed -i 's/web_count: "${count}"/web_count: "${count + 1}"/' \\`,
     `    ${CLONE}/${STAGING}`,
     `  git -C ${CLONE} commit -am "One web server more"`,
+    ...pushAndWait(),
+    '',
+    'Make a mistake: look for it, push it all the same, and ask why:',
+    `  sed -i 's/stackTemplate: shop/stackTemplate: shoop/' \\`,
+    `    ${CLONE}/${STAGING}`,
+    `  npm run -s treeline -- validate ${CLONE}`,
+    `  git -C ${CLONE} commit -am "A mistake"`,
+    ...pushAndWait(),
+    '  npm run -s treeline -- why shop-staging',
+    '',
+    'Take it back:',
+    `  git -C ${CLONE} revert --no-edit HEAD`,
+    ...pushAndWait(),
+  ];
+}
+
+/** A read right after a push would show what was before it. */
+function pushAndWait(): readonly string[] {
+  return [
     `  git -C ${CLONE} push`,
-    '  ask /stacks/instances/shop-staging/status/full',
+    '  npm run -s treeline -- status shop-staging \\',
+    `    --wait "$(git -C ${CLONE} rev-parse HEAD)"`,
   ];
 }
 
