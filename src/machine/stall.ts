@@ -13,6 +13,8 @@ export interface StallGraph {
   readonly ownStallOf: (server: string) => Stall | undefined;
   /** The servers all of which a waiting server has to wait for; undefined for each that was looked at and is none of them. */
   readonly needsOf: (server: string) => Iterable<string | undefined>;
+  /** Whether a waiting server is known to need this one, without a look at the others that it needs. */
+  readonly isNeeded: (other: string, server: string) => boolean;
 }
 
 /** So many others are looked at for one answer; see {@link stallsOf}. */
@@ -53,6 +55,8 @@ class StallSearch {
   readonly #graph: StallGraph;
   /** What is known of a server; undefined: it has no stall, or is on the way that is being walked. */
   readonly #known = new Map<string, Stall | undefined>();
+  /** The last one found that stalls another: many servers mostly wait for the same one of all that they need. */
+  #last: { readonly server: string; readonly stall: Stall } | undefined;
   #looksLeft: number;
 
   constructor(graph: StallGraph, looksMax: number) {
@@ -71,11 +75,18 @@ class StallSearch {
       if (next === undefined) return undefined;
       this.#looksLeft -= 1;
       if (next.done) path.pop();
-      else if (next.value !== undefined) stall = this.#enter(next.value, path);
+      else if (next.value !== undefined) {
+        stall = this.#enter(next.value, path);
+        if (stall !== undefined) this.#last = { server: next.value, stall };
+      }
     }
     // Everybody on the way waits for the one that was found.
     for (const visit of path) this.#known.set(visit.server, stall);
     return stall;
+  }
+
+  #stallByLast(server: string): Stall | undefined {
+    return this.#last !== undefined && this.#graph.isNeeded(this.#last.server, server) ? this.#last.stall : undefined;
   }
 
   /** Returns the stall of a server where it is known without its needs; else adds it to the path where it has any. */
@@ -84,7 +95,7 @@ class StallSearch {
     const state = this.#graph.stateOf(server);
     if (state === 'failed' || state === 'blocked') return state;
     const isOpen = state !== undefined && isWaiting(state);
-    const stall = isOpen ? this.#graph.ownStallOf(server) : undefined;
+    const stall = isOpen ? (this.#graph.ownStallOf(server) ?? this.#stallByLast(server)) : undefined;
     this.#known.set(server, stall);
     if (isOpen && stall === undefined) path.push({ server, needs: this.#graph.needsOf(server)[Symbol.iterator]() });
     return stall;

@@ -26,8 +26,8 @@ export function specsInUse({ applied, action }: ServerRow): readonly Spec[] {
   return [applied, action?.spec].filter((spec) => spec != null);
 }
 
-/** Whether sorted names hold one, in as many looks as their number has binary digits: they may be thousands. */
-function includesSorted(names: readonly string[], name: string): boolean {
+/** Returns whether sorted names hold one, in as many looks as their number has binary digits: they may be thousands. */
+export function includesSorted(names: readonly string[], name: string): boolean {
   let first = 0;
   let end = names.length;
   while (first < end) {

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { type Stall, type StallGraph, stallsOf } from '../machine/stall.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { ServerRow } from '../model/recorded.ts';
-import { firstHolder } from './holding-up.ts';
+import { firstHolder, includesSorted } from './holding-up.ts';
 import type { Ledger } from './ledger.ts';
 import { awayMax } from './rollout.ts';
 import { groupOf } from './row-index.ts';
@@ -25,9 +25,9 @@ export function stallGraph(ledger: Recorded, now: number): StallGraph {
   const groups = new Map<string, Stall | undefined>();
 
   /** Asked for once a group: each of its members would look at all that are away. */
-  function groupStall(row: ServerRow): Stall | undefined {
+  function groupStall(server: string, row: ServerRow): Stall | undefined {
     const group = groupOf(row);
-    if (!groups.has(group)) groups.set(group, slotStall(row, ledger));
+    if (!groups.has(group)) groups.set(group, slotStall(server, row, ledger));
     return groups.get(group);
   }
 
@@ -40,6 +40,10 @@ export function stallGraph(ledger: Recorded, now: number): StallGraph {
       return changes(row) ? rolloutStall(server, row, { ledger, groupStall }) : undefined;
     },
     needsOf: (server) => needsOf(server, ledger),
+    isNeeded: (other, server) => {
+      const row = ledger.server(server);
+      return row?.seen === true && includesSorted(row.wanted?.dependsOn ?? [], other);
+    },
   };
 }
 
@@ -57,21 +61,21 @@ function changes({ wanted, applied, seen }: ServerRow): boolean {
 
 interface Rollout {
   readonly ledger: Recorded;
-  readonly groupStall: (row: ServerRow) => Stall | undefined;
+  readonly groupStall: (server: string, row: ServerRow) => Stall | undefined;
 }
 
 function rolloutStall(server: string, row: ServerRow, { ledger, groupStall }: Rollout): Stall | undefined {
   if (!row.gaveUp && updatesAreHeld(row.commit, ledger)) return 'failed';
   if (ledger.index.standingOf(server, row).hasFailed) return 'failed';
   // Who is away already takes no further slot.
-  return row.touched ? undefined : groupStall(row);
+  return row.touched ? undefined : groupStall(server, row);
 }
 
 /** The slots of a group are taken by members that a person has to see to. */
-function slotStall(row: ServerRow, { server, index }: Recorded): Stall | undefined {
+function slotStall(member: string, row: ServerRow, { server, index }: Recorded): Stall | undefined {
   const away = index.awayOf(groupOf(row));
   const stalled = [...away].filter((name) => server(name)?.state === 'blocked').length;
-  const { size } = index.standingOf('', row);
+  const { size } = index.standingOf(member, row);
   return stalled >= awayMax(row.policy.maxUnavailable, size) ? 'blocked' : undefined;
 }
 

@@ -19,6 +19,7 @@ function graphOf(servers: Servers, own: Readonly<Record<string, Stall>> = {}): C
         yield need;
       }
     },
+    isNeeded: (other, server) => servers[server]?.includes(other) ?? false,
   };
   return graph;
 }
@@ -81,6 +82,17 @@ describe('the walk', () => {
     const graph = graphOf(chain);
     expect(stallsOf(names.slice(1).reverse(), graph)).toEqual(Array(LENGTH - 1).fill('failed'));
     expect(graph.looks).toBe(LENGTH - 1);
+  });
+
+  test('finds the one for which many wait at once, among all that each of them needs', () => {
+    const data = Array.from({ length: 500 }, (_, index) => `d${index}`);
+    const webs = Array.from({ length: 1_000 }, (_, index) => `w${index}`);
+    const graph = graphOf({
+      ...Object.fromEntries(data.map((name, index) => [name, [index === 499 ? 'failed' : 'done']])),
+      ...Object.fromEntries(webs.map((name) => [name, ['pending', ...data]])),
+    });
+    expect(stallsOf(webs, graph)).toHaveLength(webs.length);
+    expect(graph.looks).toBe(data.length);
   });
 
   test('ends with the first server that has no stall', () => {
