@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Wait, waitReason } from '../../src/reconcile/wait.ts';
+import { toldWait, type Wait, waitReason } from '../../src/reconcile/wait.ts';
 import { NOW } from './build.ts';
 
 it.each<[wait: Wait, reason: string]>([
@@ -34,4 +34,34 @@ it.each<[wait: Wait, reason: string]>([
   [{ kind: 'time', until: NOW }, 'waits until 2026-11-20T10:20:00.000Z'],
 ])('a wait is told: %o', (wait, reason) => {
   expect(waitReason(wait)).toBe(reason);
+});
+
+it.each<[wait: Wait, told: object]>([
+  [
+    { kind: 'dependency', server: 'db' },
+    { server: 'db', until: null, action: null },
+  ],
+  [
+    { kind: 'spelling', server: 'DB' },
+    { server: 'DB', until: null, action: null },
+  ],
+  [
+    { kind: 'time', until: NOW },
+    { server: null, until: '2026-11-20T10:20:00.000Z', action: null },
+  ],
+  [
+    { kind: 'turn', group: 'shop/web', isAway: false, until: undefined },
+    { server: null, until: null, action: null },
+  ],
+  [
+    { kind: 'instance', instance: 'shop', until: Number.POSITIVE_INFINITY },
+    { server: null, until: null, action: null },
+  ],
+  [
+    { kind: 'failures', commit: 'c1' },
+    { server: null, until: null, action: 'treeline approve failures-c1' },
+  ],
+])('and handed on: %o', (wait, told) => {
+  expect(toldWait(wait)).toEqual({ reason: waitReason(wait), ...told });
+  expect(toldWait(undefined)).toBeUndefined();
 });
