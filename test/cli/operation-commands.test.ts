@@ -548,7 +548,7 @@ describe('as people run them', () => {
       stdout: '',
       stderr: expect.stringMatching(/^treeline: https:.*ECONNREFUSED/),
     });
-  });
+  }, 60_000);
 
   it('they say what is missing, and have help', async () => {
     const [missing, help] = await Promise.all([treeline(['held']), treeline(['suspend', '--help'])]);
