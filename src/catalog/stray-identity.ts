@@ -1,5 +1,5 @@
 // Which object a path is meant to be, also where nothing is read from it: another spelling of the extension, blanks in the
-// name, a folder in another case. Says nothing of what is read; see paths.ts.
+// name, a folder in another case, a hidden or backup copy. Says nothing of what is read; see paths.ts.
 import { isPlainTypeName } from '../model/names.ts';
 import { canonicalSerial } from '../model/serial.ts';
 import type { FileType } from './catalog.ts';
@@ -8,19 +8,29 @@ import { FOLDERS } from './paths.ts';
 /** `<type>/<name>`; `tree/tree` and `hierarchy/hierarchy` for those two. */
 export type Address = `${FileType}/${string}`;
 
+/** `global.yaml`, and the names under which it is hidden or kept: `.global.yaml`, `global.yaml~`, `global.yaml.bak`. */
+const FILE_NAME = /^\.?([^.].*?)\.ya?ml(?:~|\.bak)?$/i;
+const COPY_NAME = /(?:^|\/)\s*\.[^/]*$|(?:~|\.bak)\s*$/i;
+
 /** What nobody sees in a name: blanks, and characters that only format. */
 const UNSEEN = /[\s\p{Cf}]/gu;
 
 /** Returns the address of the object that a file, link or folder at a path is meant to be, or undefined. */
 export function addressMeant(path: string): Address | undefined {
   const steps = path.replaceAll(UNSEEN, '').split('/');
-  const stem = /^(.+)\.ya?ml$/i.exec(steps.pop() ?? '')?.[1];
+  // No object's name begins with a dot.
+  const stem = FILE_NAME.exec(steps.pop() ?? '')?.[1];
   if (stem === undefined) return undefined;
   const type = typeMeant(steps.map((step) => step.toLowerCase()));
   if (type === 'client') return `client/${canonicalSerial(stem) ?? stem}`;
   if (type !== undefined) return `${type}/${stem}`;
   const root = stem.toLowerCase();
   return steps.length === 0 && (root === 'tree' || root === 'hierarchy') ? `${root}/${root}` : undefined;
+}
+
+/** Returns true for the name of a hidden or backup copy: such a copy stands for the object only in the folder where that was. */
+export function isCopy(path: string): boolean {
+  return COPY_NAME.test(path);
 }
 
 function typeMeant(steps: readonly string[]): FileType | undefined {
@@ -34,7 +44,12 @@ function typeMeant(steps: readonly string[]): FileType | undefined {
 /** Returns true for a path in or beside the layout that may stand for an object of it, or for a folder of them. */
 export function isNearLayout(path: string): boolean {
   const first = (path.split('/', 1)[0] ?? '').replaceAll(UNSEEN, '').toLowerCase();
-  return first === 'types' || first === 'stacks' || first === 'clients' || /^(?:tree|hierarchy)\.ya?ml$/.test(first);
+  return (
+    first === 'types' ||
+    first === 'stacks' ||
+    first === 'clients' ||
+    /^\.?(?:tree|hierarchy)\.ya?ml(?:~|\.bak)?$/.test(first)
+  );
 }
 
 /** Yields the addresses that a path is meant to be: its own, and those of the folders that it lies in. */

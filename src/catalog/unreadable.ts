@@ -5,7 +5,7 @@ import { type Problem, sortProblems } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import type { Catalog, FileEntry, FileType } from './catalog.ts';
 import { isOfType, nameEntries } from './name-entries.ts';
-import { type Address, addressesAt } from './stray-identity.ts';
+import { type Address, addressesAt, isCopy } from './stray-identity.ts';
 
 /** Where an object in force was read from. */
 export interface Known {
@@ -57,12 +57,16 @@ function placeOf(
   { places }: Catalog,
   strays: ReadonlyMap<Address, readonly string[]>,
 ): string | undefined {
-  const meant = strays.get(`${type}/${name}`) ?? [];
+  const meant = (strays.get(`${type}/${name}`) ?? []).filter((place) => !isCopy(place) || isBeside(place, path));
   if (places.has(path) || meant.includes(path)) return path;
   for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) {
     if (places.has(path.slice(0, at))) return path.slice(0, at);
   }
   return meant.toSorted()[0];
+}
+
+function isBeside(place: string, path: string): boolean {
+  return place.slice(0, place.lastIndexOf('/') + 1) === path.slice(0, path.lastIndexOf('/') + 1);
 }
 
 const START = { line: 1, column: 1 };

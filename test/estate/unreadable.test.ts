@@ -60,6 +60,9 @@ function inPlaceOf(path: string): readonly (readonly [what: string, changes: Tex
     ],
     ['a blank before the extension', { [path]: null, [`${stem} .yaml`]: 'a: 1\n' }, `${stem} .yaml `],
     ['a blank after the extension', { [path]: null, [`${path} `]: 'a: 1\n' }, `${path}  unreadable_object`],
+    ['a dot before the name', { [path]: null, [`${folder}/.${base}`]: 'a: 1\n' }, `${folder}/.${base} bad_name`],
+    ['a copy of an editor', { [path]: null, [`${path}~`]: 'a: 1\n' }, `${path}~ unreadable_object`],
+    ['a backup', { [path]: null, [`${path}.bak`]: 'a: 1\n' }, `${path}.bak unreadable_object`],
     ['a blank before the name', { [path]: null, [`${folder}/ ${base}`]: 'a: 1\n' }, `${folder}/ ${base} `],
     [
       'a folder in another case',
@@ -127,6 +130,12 @@ describe('an object that cannot be read', () => {
     expect([errorsIn(renamed), renamed.owners.has('shop-web')]).toEqual([[], false]);
   });
 
+  it('is no copy in another folder, and none that says that it is switched off', () => {
+    const { repository } = followed();
+    const after = repository.commit({ [SHOP]: null, [`${SHOP}.disabled`]: '', 'stacks/instances/eu/.shop.yaml~': '' });
+    expect([errorsIn(after), after.owners.has('shop-web')]).toEqual([[], false]);
+  });
+
   it('is only where there was one: another spelling beside nothing, or beside the object, is a warning', () => {
     const { repository } = followed();
     const after = repository.commit({ 'stacks/instances/new.yml': '', 'stacks/instances/shop.yml': '' });
@@ -152,6 +161,8 @@ describe('an object that cannot be read', () => {
 
   it.each([
     ['hierarchy.yml', { 'hierarchy.yaml': null, 'hierarchy.yml': FILES['hierarchy.yaml'] }],
+    ['hierarchy.yaml~', { 'hierarchy.yaml': null, 'hierarchy.yaml~': FILES['hierarchy.yaml'] }],
+    ['.hierarchy.yaml', { 'hierarchy.yaml': null, '.hierarchy.yaml': FILES['hierarchy.yaml'] }],
     ['a folder called hierarchy.yaml', { 'hierarchy.yaml': null, 'hierarchy.yaml/x': '' }],
     ['a link to it', { 'hierarchy.yaml': linkTo('x') }],
     ['tree.yml', { 'tree.yaml': null, 'tree.yml': FILES['tree.yaml'] }],

@@ -44,6 +44,8 @@ function seen({ reader, operator }: Core) {
 const UNREADABLE: readonly (readonly [what: string, changes: TextChanges])[] = [
   ['an instance is a link', { [SHOP]: linkTo('x') }],
   ['an instance ends in .yml', { [SHOP]: null, 'stacks/instances/shop.yml': 'stackTemplate: t\n' }],
+  ['an instance is hidden', { [SHOP]: null, 'stacks/instances/.shop.yaml': 'stackTemplate: t\n' }],
+  ['an instance is a backup', { [SHOP]: null, [`${SHOP}.bak`]: 'stackTemplate: t\n' }],
   ['an instance is a folder', { [SHOP]: null, [`${SHOP}/x`]: '' }],
   [
     'the instances are a submodule',
