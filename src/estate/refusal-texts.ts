@@ -2,6 +2,9 @@
 import { printCycle } from '../expand/dependency-order.ts';
 import type { Claim } from './claims.ts';
 
+/** Servers, or instances, that a text names. */
+const NAMED_MAX = 5;
+
 /** Returns the text for a server that is given to an instance that cannot take it. */
 export function handOverText(server: string, taker: string) {
   return {
@@ -11,15 +14,32 @@ export function handOverText(server: string, taker: string) {
   };
 }
 
+/** What a commit would take from a protected instance. */
+export interface ProtectedLoss {
+  readonly deleted: readonly string[];
+  /** Servers that instances take over that are not protected. */
+  readonly given: readonly { readonly server: string; readonly taker: string }[];
+}
+
 /** Returns the text for a commit that would take servers from a protected instance. */
-export function protectedText(instance: string, servers: readonly string[]) {
-  const some = servers.slice(0, 5).join(', ');
+export function protectedText(instance: string, { deleted, given }: ProtectedLoss) {
+  const losses = [
+    ...(deleted.length > 0 ? [`delete ${some(deleted)}`] : []),
+    ...[...Map.groupBy(given, ({ taker }) => taker)]
+      .slice(0, NAMED_MAX)
+      .map(([taker, servers]) => `hand ${some(servers.map(({ server }) => server))} over to "${taker}", which is not`),
+  ];
+  const lift = 'set protected: false in a commit of its own first';
   return {
     code: 'protected_instance',
-    message: `the instance "${instance}" is protected, and this would delete ${some}${servers.length > 5 ? ' and others' : ''}`,
-    hint: 'set protected: false in a commit of its own first',
+    message: `the instance "${instance}" is protected, and this would ${losses.join(', and ')}`,
+    hint: given.length > 0 ? `protect the instance that takes over too, or ${lift}` : lift,
     instances: [instance],
   };
+}
+
+function some(servers: readonly string[]): string {
+  return `${servers.slice(0, NAMED_MAX).join(', ')}${servers.length > NAMED_MAX ? ' and others' : ''}`;
 }
 
 /** Returns the text for a claim that loses against another one. */

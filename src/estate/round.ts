@@ -8,7 +8,8 @@ import { dependentsIn } from './dependents.ts';
 import type { Standing } from './estate.ts';
 import { findCycles } from './find-cycle.ts';
 import { MissingServers } from './missing-servers.ts';
-import { circleText, handOverText, nameTaken, protectedText } from './refusal-texts.ts';
+import { handedToUnprotected } from './protected-losses.ts';
+import { circleText, handOverText, nameTaken, type ProtectedLoss, protectedText } from './refusal-texts.ts';
 import { isProtected, isRetaining, isSameVersion, isSound, type Unit, unitKey } from './unit.ts';
 
 /** A set of versions that get along. */
@@ -106,14 +107,19 @@ export class Round {
     return [...refused.values()];
   }
 
-  /** Units that would lose servers although they are protected until now, retained ones too. */
+  /** Units that would lose servers although they are protected until now: retained ones too, and to ones that are not protected. */
   protectedLosses(unprotected: ReadonlySet<string>): readonly Refusal[] {
-    return [...this.losses({ withRetained: true })].flatMap(([instance, servers]) => {
+    const losses = new Map<string, ProtectedLoss>();
+    for (const [instance, deleted] of this.losses({ withRetained: true })) losses.set(instance, { deleted, given: [] });
+    for (const [instance, given] of handedToUnprotected(this.#standing.units, (server) => this.#unitOf(server))) {
+      losses.set(instance, { deleted: losses.get(instance)?.deleted ?? [], given });
+    }
+    return [...losses].flatMap(([instance, loss]) => {
       const key = `instance/${instance}`;
       const unit = this.#standing.units.get(key);
       if (unit === undefined || !isProtected(unit) || unprotected.has(key) || this.#staying.has(key)) return [];
       const file = this.#moving.get(key)?.entry ?? unit.entry;
-      return [{ key, problem: problemAt(file, '/protected', protectedText(instance, servers)) }];
+      return [{ key, problem: problemAt(file, '/protected', protectedText(instance, loss)) }];
     });
   }
 

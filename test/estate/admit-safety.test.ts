@@ -233,6 +233,36 @@ describe('a protected instance', () => {
     });
   });
 
+  it.each<[name: string, change: Instances]>([
+    ['its servers are handed to one that is not', { shop: null, store: store() }],
+    ['one of its servers is', { shop: two('shop-s-2', 'shop-s-3') + PROTECTED, other: two('o', 'shop-s-1') }],
+    ['its servers are, and it retains what goes', { shop: null, store: store('deletion: retain\n') }],
+  ])('stays whole, and its taker Invalid, where %s', (_name, change) => {
+    const estate = commit(started({ shop: many(3, PROTECTED), other: one('o') }), change, all);
+    expect(summaryOf(estate)).toMatchObject({
+      owners: ['o: other', ...SHOP_3],
+      codes: expect.arrayContaining(['protected_instance', 'server_name_taken']),
+    });
+    expect([...estate.invalid]).toContain('shop');
+  });
+
+  it('says what would be handed over, and to whom', () => {
+    const change = { shop: two('shop-s-2', 'z') + PROTECTED, other: two('o', 'shop-s-1') };
+    const { problems } = commit(started({ shop: many(3, PROTECTED), other: one('o') }), change, all);
+    expect(describeProblems(problems.filter(({ code }) => code === 'protected_instance'))).toEqual([
+      'shop.yaml:3:12 protected_instance: the instance "shop" is protected, and this would delete shop-s-3, and hand shop-s-1 over to "other", which is not (protect the instance that takes over too, or set protected: false in a commit of its own first) [shop]',
+    ]);
+  });
+
+  it('may give its servers to one that is not, once an earlier commit has lifted it', () => {
+    const change = { shop: null, store: store() };
+    const lifted = safety({ limit: 100 }, ['instance/shop']);
+    expect(summaryOf(commit(started({ shop: many(3, PROTECTED) }), change, lifted))).toEqual({
+      ...QUIET,
+      owners: handedTo('store'),
+    });
+  });
+
   it('says what would go, and what to do', () => {
     const repository = started({ shop: many(7, PROTECTED) });
     expect(describeProblems(commit(repository, { shop: many(6, PROTECTED) }, all).problems)).toEqual([
@@ -251,7 +281,7 @@ describe('a protected instance', () => {
 
   it.each<[name: string, change: Instances, owners: readonly string[]]>([
     ['grows', { shop: many(4, PROTECTED) }, [...SHOP_3, 'shop-s-4: shop']],
-    ['gives its servers to another', { shop: null, store: many(3) + additions(SHOP_3) }, handedTo('store')],
+    ['gives its servers to another that is protected', { shop: null, store: store(PROTECTED) }, handedTo('store')],
     ['loses its protection alone', { shop: many(3, LIFTED) }, SHOP_3],
   ])('%s', (_name, change, owners) => {
     const estate = commit(started({ shop: many(3, PROTECTED) }), change, all);
@@ -325,6 +355,11 @@ describe('what an instance depends on is looked up in what is in force after all
 });
 
 /** Makes an instance of the template bear the names of these servers. */
+/** An instance that makes the servers of `shop` under the names that these have. */
+function store(more = ''): string {
+  return many(3, more) + additions(SHOP_3);
+}
+
 function additions(owners: readonly string[]): string {
   const names = owners.map((owner) => owner.split(':')[0]?.replace(/\d$/, '<<index>>'));
   return `stackTemplateAdditions: { resources: { s: { properties: { resource_def: { properties: { name: "${names[0]}" } } } } } }\n`;
