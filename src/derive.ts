@@ -9,6 +9,7 @@ import { knownObjects } from './estate/known-objects.ts';
 import { nothingLeft } from './estate/nothing-left.ts';
 import { objectsInForce } from './estate/objects-in-force.ts';
 import { registerClients } from './estate/registry.ts';
+import { undeterminedIn } from './estate/undetermined.ts';
 import { isSound, type Unit } from './estate/unit.ts';
 import { type Problem, sortProblems } from './model/problem.ts';
 import type { Snapshot } from './model/snapshot.ts';
@@ -81,6 +82,7 @@ function estateOf(
     objects: objectsInForce(catalog, templateProblems, standing.objects),
     clients: registry.clients,
     hasHierarchy: catalog.hierarchy.oid !== '',
+    undetermined: undeterminedIn(stacks.units),
     invalid: new Set([...instances.refused].map((key) => key.slice('instance/'.length))),
     held: instances.held,
     approved: instances.approved,

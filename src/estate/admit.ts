@@ -78,6 +78,7 @@ function consequencesOf({
     specOf: (server, instance) => of(instance).specOf(server, instance),
     retains: (instance) => of(instance).retains(instance),
     staysBack: (instance) => of(instance).staysBack(instance),
+    undetermined: intended.undetermined,
   };
 }
 

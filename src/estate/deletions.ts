@@ -2,7 +2,9 @@
 // allowed is handed in.
 import { createHash } from 'node:crypto';
 import { compareNames } from '../model/names.ts';
+import type { HeldRow } from '../model/recorded.ts';
 import type { Spec } from '../model/spec.ts';
+import { undeterminedText } from './undetermined.ts';
 
 /** A server that would go, and which building of it: an approval is for these and no others. */
 export interface Removal {
@@ -26,11 +28,14 @@ export interface DeletionFacts {
   readonly incarnationOf: (server: string) => number | undefined;
   /** Whether a person approved a held set with this digest. */
   readonly isApproved: (digest: string) => boolean;
-  /** The digests of what was held until now, by instance: what is held stays so, however much time passes. */
-  readonly heldBefore: ReadonlyMap<string, string>;
+  /** What was held until now, by instance: what is held stays so, however much time passes. */
+  readonly heldBefore: ReadonlyMap<string, HeldBefore>;
   /** The largest number in a `Treeline-Approve-Deletes` trailer of the commits that are being taken; 0 without one. */
   readonly approvedCount: number;
 }
+
+/** What is remembered of deletes that are held. */
+export type HeldBefore = Pick<HeldRow, 'digest' | 'servers' | 'reason' | 'isHandOver'>;
 
 export interface HeldDeletes {
   readonly digest: string;
@@ -39,6 +44,8 @@ export interface HeldDeletes {
   readonly reason: string;
   /** The instance was protected, and a commit has lifted that: it need not be lifted again before the deletes happen. */
   readonly isLifted?: boolean;
+  /** They may be meant for an instance that is wrong: they wait also where the budget would let them go. */
+  readonly isHandOver?: boolean;
 }
 
 export interface Judgement {
@@ -62,6 +69,8 @@ export interface Consequences {
   readonly retains: (instance: string) => boolean;
   /** Whether an instance stays at the version in force for another reason than what it would take away. */
   readonly staysBack: (instance: string) => boolean;
+  /** Names of the instances that are wrong since this commit in such a way that nobody can tell which servers they make. */
+  readonly undetermined: readonly string[];
 }
 
 /** Returns what is held of what would go. */
@@ -79,9 +88,35 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
   const held = new Map<string, HeldDeletes>();
   for (const [instance, removals] of open) {
     const digest = digestOf(removals);
-    if (isOver || facts.heldBefore.get(instance) === digest) held.set(instance, { digest, removals, reason });
+    const before = facts.heldBefore.get(instance);
+    const handOver = handOverReason({ removals, lost: consequences.leaving.get(instance), before }, consequences);
+    if (handOver !== undefined) held.set(instance, { digest, removals, reason: handOver, isHandOver: true });
+    else if (isOver || before?.digest === digest) held.set(instance, { digest, removals, reason });
   }
   return { ...approvalOf(new Map([...all].filter(([instance]) => isApproved(instance))), consequences), held };
+}
+
+interface Loss {
+  readonly removals: readonly Removal[];
+  /** Servers that this commit takes away. */
+  readonly lost: readonly string[] | undefined;
+  readonly before: HeldBefore | undefined;
+}
+
+/**
+ * Why servers wait that may be meant for a wrong instance; undefined where none are. They wait for as long as one of them
+ * would go: other ones that go with it later change nothing about that.
+ */
+function handOverReason(
+  { removals, lost = [], before }: Loss,
+  { undetermined }: Pick<Consequences, 'undetermined'>,
+): string | undefined {
+  const isAmong = (servers: readonly string[]): boolean => {
+    const names = new Set(servers);
+    return removals.some(({ server }) => names.has(server));
+  };
+  if (undetermined.length > 0 && isAmong(lost)) return undeterminedText(undetermined);
+  return before?.isHandOver === true && isAmong(before.servers) ? before.reason : undefined;
 }
 
 /** Returns whether two judgements of the same commit say the same. */

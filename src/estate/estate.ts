@@ -5,6 +5,7 @@ import type { Entry } from '../model/entry.ts';
 import type { Client, StackTemplate } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { HeldDeletes } from './deletions.ts';
+import type { Undetermined } from './undetermined.ts';
 import type { Unit } from './unit.ts';
 
 /** A file that counts although the followed commit has another version of it, or a wrong one. */
@@ -37,6 +38,8 @@ export interface Standing {
   readonly clients: InForce<Client>;
   /** Whether hierarchy.yaml says how things merge, and not the defaults. */
   readonly hasHierarchy: boolean;
+  /** Wrong instances of which nobody can tell which servers they make. */
+  readonly undetermined: Undetermined;
 }
 
 export interface Estate extends Standing {
@@ -68,4 +71,5 @@ export const EMPTY_STANDING: Standing = {
   objects: new Map(),
   clients: new Map(),
   hasHierarchy: false,
+  undetermined: new Map(),
 };

@@ -45,6 +45,8 @@ export interface HeldRow {
   readonly since: string;
   /** It was protected until a commit lifted that; left out where it was not. */
   readonly isLifted?: boolean;
+  /** They may be meant for an instance that is wrong; left out where the budget alone holds them. */
+  readonly isHandOver?: boolean;
 }
 
 /** A person said yes to something that is held, named after its digest. Gone once it has been made use of. */

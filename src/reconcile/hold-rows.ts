@@ -18,11 +18,12 @@ export function heldRows(
   now: number,
 ): ReadonlyMap<string, HeldRow> {
   const rows = new Map<string, HeldRow>();
-  for (const [instance, { digest, removals, reason, isLifted = false }] of held) {
+  for (const [instance, { digest, removals, reason, isLifted = false, isHandOver = false }] of held) {
     const known = recorded.get(instance);
     const servers = removals.map(({ server }) => server);
-    const isSame = known?.digest === digest && (known.isLifted ?? false) === isLifted;
-    const row = { digest, servers, reason, since: momentOf(now), ...(isLifted ? { isLifted } : {}) };
+    const flags = { ...(isLifted ? { isLifted } : {}), ...(isHandOver ? { isHandOver } : {}) };
+    const isSame = known?.digest === digest && !known.isLifted === !isLifted && !known.isHandOver === !isHandOver;
+    const row = { digest, servers, reason, since: momentOf(now), ...flags };
     rows.set(instance, isSame ? known : row);
   }
   return rows;

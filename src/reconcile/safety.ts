@@ -45,7 +45,7 @@ export function safetyOf(
       goesOn: (server, spec) => goesOn(ledger.server(server), spec),
       incarnationOf: (server) => madeIncarnation(ledger.server(server)),
       isApproved: (digest) => isApproved(ledger.read('approval', digest), now),
-      heldBefore: new Map(held.map(([instance, { digest }]) => [instance, digest])),
+      heldBefore: ledger.list('held'),
       approvedCount,
     },
   };

@@ -61,7 +61,7 @@ describe('admission reads a unit some times, however many units there are', () =
       }));
       const leaving = new Map([['a', removals.map((_, index) => `leaving-${index}`)]]);
       judgeDeletions(
-        { leaving, specOf: () => undefined, retains: () => false, staysBack: () => false },
+        { leaving, specOf: () => undefined, retains: () => false, staysBack: () => false, undetermined: [] },
         deletionFacts({ underWay: new Map([['a', removals]]) }),
       );
       return reads;

@@ -1,16 +1,23 @@
 // The delete budget by itself: what would go and what is known go in, what is held and what is approved come out.
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { type DeletionFacts, digestOf, type Judgement, judgeDeletions } from '../../src/estate/deletions.ts';
+import {
+  type DeletionFacts,
+  digestOf,
+  type HeldBefore,
+  type Judgement,
+  judgeDeletions,
+} from '../../src/estate/deletions.ts';
 import { deletionFacts, removalsOf } from './facts.ts';
 
 type Leaving = Readonly<Record<string, readonly string[]>>;
 
-function judge(leaving: Leaving, facts: Partial<DeletionFacts> = {}): Judgement {
+function judge(leaving: Leaving, facts: Partial<DeletionFacts> = {}, undetermined: readonly string[] = []): Judgement {
   return judgeDeletions(
     {
       ...{ leaving: new Map(Object.entries(leaving)), specOf: () => undefined },
       ...{ retains: (instance: string) => instance === 'kept', staysBack: () => false },
+      undetermined,
     },
     deletionFacts(facts),
   );
@@ -25,8 +32,20 @@ function digest(...servers: readonly string[]): string {
   return digestOf(removalsOf(...servers));
 }
 
+function heldBefore(instance: string, ...servers: readonly string[]): ReadonlyMap<string, HeldBefore> {
+  return new Map([[instance, { digest: digest(...servers), servers, reason: 'because' }]]);
+}
+
+/** Held until now as they may be meant for a wrong instance. */
+function heldForTaker(instance: string, ...servers: readonly string[]): ReadonlyMap<string, HeldBefore> {
+  const before = { digest: digest(...servers), servers, reason: '"b" is wrong', isHandOver: true };
+  return new Map([[instance, before]]);
+}
+
 interface Case {
   readonly leaving: Leaving;
+  /** Instances that are wrong in this commit, so that nobody can tell what they make. */
+  readonly undetermined?: readonly string[];
   readonly facts?: Partial<DeletionFacts>;
   /** Names of the instances. */
   readonly held?: readonly string[];
@@ -140,22 +159,22 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'what is held, though time has passed and it would fit': {
     leaving: { shop: ['a', 'b'] },
-    facts: { heldBefore: new Map([['shop', digest('a', 'b')]]) },
+    facts: { heldBefore: heldBefore('shop', 'a', 'b') },
     held: ['shop'],
   },
   'what is held, though the other instance was approved and it would fit': {
     leaving: { shop: ['a', 'b'], office: ['x'] },
-    facts: { heldBefore: new Map([['shop', digest('a', 'b')]]), isApproved: (one) => one === digest('x') },
+    facts: { heldBefore: heldBefore('shop', 'a', 'b'), isApproved: (one) => one === digest('x') },
     held: ['shop'],
     approved: ['office'],
   },
   'what was held, and is something else that fits by now': {
     leaving: { shop: ['a'] },
-    facts: { heldBefore: new Map([['shop', digest('a', 'b', 'c')]]) },
+    facts: { heldBefore: heldBefore('shop', 'a', 'b', 'c') },
   },
   'what was held, under the name of another instance': {
     leaving: { shop: ['a', 'b'] },
-    facts: { heldBefore: new Map([['office', digest('a', 'b')]]) },
+    facts: { heldBefore: heldBefore('office', 'a', 'b') },
   },
   'a trailer with enough': {
     leaving: { shop: ['a', 'b', 'c'], office: ['x'] },
@@ -185,7 +204,7 @@ const CASES: Readonly<Record<string, Case>> = {
     leaving: { shop: ['a', 'b', 'c'] },
     facts: {
       approvedCount: 4,
-      heldBefore: new Map([['shop', digest('a', 'b', 'c')]]),
+      heldBefore: heldBefore('shop', 'a', 'b', 'c'),
       underWay: underWay({ office: ['x'] }),
     },
     approved: ['office', 'shop'],
@@ -195,11 +214,47 @@ const CASES: Readonly<Record<string, Case>> = {
     facts: { approvedCount: 3, isApproved: (one) => one === digest('a', 'b', 'c') },
     approved: ['office', 'shop'],
   },
+  'a few that may be meant for a wrong instance: those of every instance': {
+    leaving: { shop: ['a'], office: ['x'] },
+    undetermined: ['b'],
+    held: ['office', 'shop'],
+  },
+  'some that may be meant for a wrong instance, and were never made': {
+    leaving: { shop: ['a'] },
+    facts: { incarnationOf: () => undefined },
+    undetermined: ['b'],
+  },
+  'some that are under way while another instance becomes wrong': {
+    leaving: {},
+    facts: { underWay: underWay({ shop: ['a'] }) },
+    undetermined: ['b'],
+  },
+  'one that may be meant for a wrong instance, and is approved': {
+    leaving: { shop: ['a'] },
+    facts: { isApproved: (one) => one === digest('a') },
+    undetermined: ['b'],
+    approved: ['shop'],
+  },
+  'one that may be meant for a wrong instance, and a trailer': {
+    leaving: { shop: ['a'] },
+    facts: { approvedCount: 1 },
+    undetermined: ['b'],
+    approved: ['shop'],
+  },
+  'one that was held for a wrong instance, though more goes with it now': {
+    leaving: { shop: ['a', 'c'] },
+    facts: { heldBefore: heldForTaker('shop', 'a') },
+    held: ['shop'],
+  },
+  'others than those that were held for a wrong instance': {
+    leaving: { shop: ['c'] },
+    facts: { heldBefore: heldForTaker('shop', 'a') },
+  },
 };
 
 describe('what is held of', () => {
-  it.each(Object.entries(CASES))('%s', (_name, { leaving, facts, held = [], approved = [] }) => {
-    const judgement = judge(leaving, facts);
+  it.each(Object.entries(CASES))('%s', (_name, { leaving, facts, undetermined, held = [], approved = [] }) => {
+    const judgement = judge(leaving, facts, undetermined);
     expect([...judgement.held.keys()].sort()).toEqual(held);
     expect([...judgement.approved].sort()).toEqual(approved);
   });
@@ -262,4 +317,19 @@ describe('a digest', () => {
       }),
     );
   });
+});
+
+test('what may be meant for wrong instances is told with these, and keeps being told so', () => {
+  const names = ['b', 'c', 'd', 'e', 'f', 'g', 'h'];
+  const { held } = judge({ shop: ['a'] }, {}, names);
+  expect(held.get('shop')).toMatchObject({
+    reason:
+      '"b", "c", "d", "e", "f" and 2 more are wrong in the commit that takes these servers away, and may be what takes them over',
+    isHandOver: true,
+  });
+  expect(judge({ shop: ['a'] }, {}, ['b']).held.get('shop')?.reason).toBe(
+    '"b" is wrong in the commit that takes these servers away, and may be what takes them over',
+  );
+  const later = judge({ shop: ['a'] }, { heldBefore: heldForTaker('shop', 'a') });
+  expect(later.held.get('shop')).toMatchObject({ reason: '"b" is wrong', isHandOver: true });
 });

@@ -32,6 +32,12 @@ describe('the rows of what is held', () => {
     expect(heldRows({ held: judged }, new Map([['shop', recorded]]), NOW).get('shop')).toEqual(fresh);
   });
 
+  it('remember what may be meant for a wrong instance', () => {
+    const handOver = { ...held('a', 'b'), isHandOver: true };
+    const row = heldRows({ held: new Map([['shop', handOver]]) }, new Map([['shop', fresh]]), NOW).get('shop');
+    expect(row).toEqual({ ...fresh, isHandOver: true });
+  });
+
   it('go with what is not held any more', () => {
     expect(heldRows({ held: new Map() }, new Map([['shop', fresh]]), NOW).size).toBe(0);
   });

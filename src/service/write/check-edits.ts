@@ -40,7 +40,7 @@ function safetyAt({ held, owners }: Estate): Safety {
       goesOn: () => true,
       incarnationOf: (server) => incarnations.get(server),
       isApproved: () => false,
-      heldBefore: mapValues(held, ({ digest }) => digest),
+      heldBefore: mapValues(held, (one) => ({ ...one, servers: one.removals.map(({ server }) => server) })),
       approvedCount: 0,
     },
   };

@@ -41,8 +41,8 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/estate/round.ts',
-        find: 'return [...this.losses({ withRetained: true })].flatMap(',
-        replace: 'return [...this.losses()].flatMap(',
+        find: 'of this.losses({ withRetained: true })) losses.set(',
+        replace: 'of this.losses()) losses.set(',
       },
     ],
   },
@@ -191,6 +191,61 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
         replace: 'const found: HeldItem[] = [];\n    const first = find();\n',
       },
       { file: 'src/service/create-operator.ts', find: 'const item = find();', replace: 'const item = first;' },
+    ],
+  },
+  {
+    id: 'hand-over-wrong',
+    title: 'a server that one commit takes from an instance goes although the instance that may take it over is wrong',
+    edits: [
+      {
+        file: 'src/estate/deletions.ts',
+        find: 'if (undetermined.length > 0 && isAmong(lost)) return undeterminedText(undetermined);',
+        replace: 'if (undetermined.length < 0 && isAmong(lost)) return undeterminedText(undetermined);',
+      },
+    ],
+  },
+  {
+    id: 'hand-over-more',
+    title: 'a server that is held for a wrong instance goes once another one goes with it',
+    edits: [
+      {
+        file: 'src/estate/deletions.ts',
+        find: 'return before?.isHandOver === true && isAmong(before.servers) ? before.reason : undefined;',
+        replace: 'return undefined;',
+      },
+    ],
+  },
+  {
+    id: 'hand-over-known',
+    title: 'what was wrong before counts as new after a restart, or with every commit',
+    edits: [
+      {
+        file: 'src/estate/undetermined.ts',
+        find: 'return isUndetermined(unit) && known.get(key) !== versionOf(unit);',
+        replace: 'return isUndetermined(unit) && known.size >= 0;',
+      },
+    ],
+  },
+  {
+    id: 'hand-over-protected',
+    title: 'a server of a protected instance is handed to one that is not, and replaced or deleted there',
+    edits: [
+      {
+        file: 'src/estate/protected-losses.ts',
+        find: 'const isGiven = taker !== undefined && taker.name !== unit.name && !isProtected(taker);',
+        replace: 'const isGiven = taker !== undefined && taker.name === unit.name;',
+      },
+    ],
+  },
+  {
+    id: '1-copy',
+    title: 'an object whose file became a hidden or backup copy counts as removed',
+    edits: [
+      {
+        file: 'src/catalog/unreadable.ts',
+        find: '.filter((place) => !isCopy(place) || isBeside(place, path));',
+        replace: '.filter((place) => !isCopy(place));',
+      },
     ],
   },
 ];

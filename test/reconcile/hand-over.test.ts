@@ -1,0 +1,196 @@
+// A server that one commit takes from an instance, and that may be meant for another one which is wrong or not protected.
+import { describe, expect, it } from 'vitest';
+import { answerOf } from './build.ts';
+import { Core } from './core.ts';
+
+function template(keys: readonly string[], more = ''): string {
+  const resources = keys.map((key) => {
+    const properties = `name: ${key}, size: "<<size>>"${key === 'x' ? more : ''}`;
+    return `  ${key}: { type: Platform::Server, properties: { ${properties} } }\n`;
+  });
+  return `parameters: { size: small }\nresources:\n${resources.join('')}`;
+}
+
+const A = 'stacks/instances/a.yaml';
+const B = 'stacks/instances/b.yaml';
+const C = 'stacks/instances/c.yaml';
+const TA = 'stacks/templates/ta.yaml';
+const TB = 'stacks/templates/tb.yaml';
+const TEMPLATE_A = 'stackTemplate: ta\n';
+const TEMPLATE_B = 'stackTemplate: tb\n';
+const PROTECTED = 'protected: true\n';
+
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'clients/A1.yaml': 'role: administrator\n',
+  [TA]: template(['s', 'k']),
+  [TB]: template(['x']),
+  [A]: TEMPLATE_A,
+  [B]: TEMPLATE_B,
+};
+
+type Files = Readonly<Record<string, string | null>>;
+
+/** The server `s` leaves `a`, and belongs to `b`. */
+const HANDED = { [TA]: template(['k']), [TB]: template(['x', 's']) };
+const MISSPELT = { ...HANDED, [B]: 'stackTemplate: tbb\n' };
+
+async function up(files: Files = {}): Promise<Core> {
+  const core = new Core();
+  core.source.commit({ ...FILES, ...files });
+  await core.look();
+  expect(Object.keys(core.states()).sort()).toEqual(['k', 's', 'x']);
+  return core;
+}
+
+async function follow(core: Core, files: Files, message?: string): Promise<void> {
+  core.source.commit(files, message === undefined ? {} : { message });
+  await core.look();
+}
+
+describe('a server that is handed over to an instance that is wrong', () => {
+  it.each<[what: string, files: Files, taker: string, servers: readonly string[]]>([
+    ['a misspelt template', MISSPELT, 'b', ['s']],
+    ['an unknown parameter', { ...HANDED, [B]: `${TEMPLATE_B}parameters: { sizee: big }\n` }, 'b', ['s']],
+    ['an undeclared placeholder', { ...HANDED, [TB]: template(['x', 's'], ', z: "<<nope>>"') }, 'b', ['s']],
+    ['an error of YAML', { ...HANDED, [B]: `${TEMPLATE_B}  x: [\n` }, 'b', ['s']],
+    ['a newcomer with a typo', { [A]: null, [C]: `${TEMPLATE_A}parameters: { sizee: big }\n` }, 'c', ['k', 's']],
+    ['two files of one name', { ...HANDED, 'stacks/instances/eu/b.yaml': TEMPLATE_B }, 'b', ['s']],
+  ])('%s: it is held', async (_what, files, taker, servers) => {
+    const core = await up();
+    await follow(core, files);
+    await core.pass(2 * 3_600_000);
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.operator.held()).toMatchObject([{ kind: 'deletes', instance: 'a', resources: servers }]);
+    expect(core.held('a')?.reason).toBe(
+      `"${taker}" is wrong in the commit that takes these servers away, and may be what takes them over`,
+    );
+    expect(core.reader.status('a')).toBe('Awaiting approval');
+  });
+
+  it('stays held over other commits and restarts, also where more goes with it', async () => {
+    const core = await up();
+    await follow(core, MISSPELT);
+    const { reason } = core.held('a') ?? {};
+    await follow(core, { 'types/role/web.yaml': 'port: "443"\n' });
+    expect(core.held('a')).toMatchObject({ resources: ['s'], reason });
+    const again = await core.restart();
+    await again.look();
+    expect(again.held('a')).toMatchObject({ resources: ['s'], reason });
+    await follow(again, { [TA]: template(['other']) });
+    expect(again.held('a')).toMatchObject({ resources: ['k', 's'], reason });
+    const last = await again.restart();
+    await last.look();
+    await last.pass(2 * 3_600_000);
+    expect(last.held('a')).toMatchObject({ resources: ['k', 's'], reason });
+    expect(last.calls('delete')).toEqual([]);
+  });
+
+  it('moves with the corrected taker, and nothing is built or deleted', async () => {
+    const core = await up();
+    await follow(core, MISSPELT);
+    const calls = core.calls('create').length;
+    await follow(core, { [B]: TEMPLATE_B });
+    expect(core.operator.held()).toEqual([]);
+    expect(core.ledger.server('s')?.instance).toBe('b');
+    expect([core.calls('delete'), core.calls('create').length]).toEqual([[], calls]);
+  });
+
+  it('goes with an approval', async () => {
+    const core = await up();
+    await follow(core, MISSPELT);
+    await core.approve(core.held('a')?.digest ?? '');
+    expect(core.calls('delete')).toEqual(['s']);
+    expect(core.operator.held()).toEqual([]);
+  });
+
+  it('goes with a trailer', async () => {
+    const core = await up();
+    await follow(core, MISSPELT, 'Remove s\n\nTreeline-Approve-Deletes: 1\n');
+    expect(core.calls('delete')).toEqual(['s']);
+  });
+
+  it('is refused where it is protected', async () => {
+    const core = await up({ [A]: TEMPLATE_A + PROTECTED });
+    await follow(core, MISSPELT);
+    expect(core.operator.held()).toEqual([]);
+    expect(core.reader.status('a')).toBe('Invalid');
+    expect(core.calls('delete')).toEqual([]);
+  });
+});
+
+describe('a server that goes while an instance is wrong that was so before', () => {
+  it.each([
+    ['without a restart', async (core: Core) => core],
+    ['after a restart', async (core: Core) => await core.restart()],
+  ])('is deleted within the budget, %s', async (_when, later) => {
+    const core = await up();
+    await follow(core, { [B]: 'stackTemplate: tbb\n', [C]: 'stackTemplate: [\n' });
+    const then = await later(core);
+    await then.look();
+    await follow(then, { [TA]: template(['k']) });
+    expect(then.operator.held()).toEqual([]);
+    expect(then.calls('delete')).toEqual(['s']);
+  });
+
+  it.each<[what: string, files: Files]>([
+    ['its file', { [B]: `${TEMPLATE_B}parameters: { sizee: large }\n` }],
+    ['its template', { [TB]: template(['x', 's']) }],
+  ])('is held where that commit changes %s', async (_what, files) => {
+    const core = await up();
+    await follow(core, { [B]: `${TEMPLATE_B}parameters: { sizee: big }\n` });
+    await follow(await core.restart(), {});
+    const again = await core.restart();
+    await again.look();
+    await follow(again, { [TA]: template(['k']), ...files });
+    expect(again.held('a')?.resources).toEqual(['s']);
+    expect(again.calls('delete')).toEqual([]);
+  });
+});
+
+describe('a server of a protected instance that is handed over', () => {
+  /** Nothing but deleting and building anew changes a server. */
+  async function upProtected(): Promise<Core> {
+    const core = await up({ [A]: TEMPLATE_A + PROTECTED });
+    core.provider.script = ({ operation }) =>
+      operation === 'update' ? Promise.resolve(answerOf('replace')) : undefined;
+    return core;
+  }
+
+  function expectRefused(core: Core): void {
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.ledger.server('s')?.instance).toBe('a');
+    expect(core.operator.problems().problems.map(({ code }) => code)).toContain('protected_instance');
+  }
+
+  it('to one that is not is not replaced: the commit is refused', async () => {
+    const core = await upProtected();
+    await follow(core, { ...HANDED, [B]: `${TEMPLATE_B}parameters: { size: large }\n` });
+    expectRefused(core);
+  });
+
+  it('to one that makes fewer servers by the next commit is not deleted', async () => {
+    const core = await upProtected();
+    await follow(core, { [A]: null, [C]: TEMPLATE_A });
+    expectRefused(core);
+    await follow(core, { [TA]: template(['k']) });
+    expectRefused(core);
+  });
+
+  it('to one that is protected moves, and is not replaced', async () => {
+    const core = await upProtected();
+    await follow(core, { ...HANDED, [B]: `${TEMPLATE_B}parameters: { size: large }\n${PROTECTED}` });
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.ledger.server('s')?.instance).toBe('b');
+    expect(core.states()).toMatchObject({ s: 'blocked' });
+  });
+
+  it('moves where an earlier commit has lifted the protection', async () => {
+    const core = await up({ [A]: TEMPLATE_A + PROTECTED });
+    core.source.commit({ [A]: TEMPLATE_A });
+    await follow(core, HANDED);
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.ledger.server('s')?.instance).toBe('b');
+    expect(core.operator.problems().problems).toEqual([]);
+  });
+});
