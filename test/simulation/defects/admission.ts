@@ -39,7 +39,13 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '1-extension',
     title: 'a file renamed to .yml or .YAML is removed',
-    edits: [{ file: 'src/catalog/stray-identity.ts', find: '/^(.+)\\.ya?ml$/i.exec', replace: '/^(.+)\\.yaml$/.exec' }],
+    edits: [
+      {
+        file: 'src/catalog/stray-identity.ts',
+        find: '([^.].*?)\\.ya?ml(?:~|\\.bak)?$/i;',
+        replace: '([^.].*?)\\.yaml(?:~|\\.bak)?$/;',
+      },
+    ],
   },
   {
     id: '1-lost-store',
