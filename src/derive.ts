@@ -1,6 +1,6 @@
 // The pure way from a commit to the estate in force. Reconciling, the service and the command line all take it.
 import type { Catalog } from './catalog/catalog.ts';
-import { loadCatalog } from './catalog/load-catalog.ts';
+import { loadCatalog, type ParsedFiles } from './catalog/load-catalog.ts';
 import { withUnreadable } from './catalog/unreadable.ts';
 import { type Admission, admitInstances, type Safety } from './estate/admit.ts';
 import { buildClientcerts, buildInstances, type Candidates, checkTemplates } from './estate/candidates.ts';
@@ -29,6 +29,8 @@ export interface Before {
   readonly standing: Standing;
   /** The estate whose work may be used again; the answer does not depend on it. */
   readonly earlier?: Estate | undefined;
+  /** Files of the snapshot that were parsed beforehand; the answer does not depend on them. */
+  readonly parsedFiles?: ParsedFiles | undefined;
   /** What has a say in which deletes may happen; left out: all may. */
   readonly safety?: Safety | undefined;
   /** A person said yes to a commit after which nothing is left. */
@@ -40,8 +42,8 @@ export interface Before {
  * of the user are problems, never exceptions. docs/concepts.md, wrong commits.
  */
 export function derive(snapshot: Snapshot, before: Before = { standing: EMPTY_STANDING }): Derivation {
-  const { standing, earlier, safety, isAccepted = false } = before;
-  const catalog = withUnreadable(loadCatalog(snapshot, earlier?.catalog), knownObjects(standing));
+  const { standing, earlier, parsedFiles, safety, isAccepted = false } = before;
+  const catalog = withUnreadable(loadCatalog(snapshot, earlier?.catalog, parsedFiles), knownObjects(standing));
   const refused = [...(isAccepted ? [] : nothingLeft(catalog, standing)), ...catalog.fatal];
   if (refused.length > 0) return { isTaken: false, catalog, problems: sortProblems([...catalog.problems, ...refused]) };
 

@@ -16,22 +16,41 @@ import { checkTreeLevels } from './tree.ts';
 /** The most files that the layout may hold, whatever else the repository has. */
 export const FILES_MAX = 20_000;
 
+/** The entries of files that were parsed beforehand, by path: those of one snapshot, and of no other. */
+export type ParsedFiles = ReadonlyMap<string, FileEntry>;
+
+const NO_FILES: ParsedFiles = new Map();
+
 /**
  * Returns the catalog of a commit. A file that `previous` has with the same path and content is taken over, entry and
- * all: the same file is the same object, and the answer does not depend on `previous` otherwise.
+ * all: the same file is the same object, and the answer does not depend on `previous` otherwise. It does not depend on
+ * `parsedFiles` at all, which come from {@link parseFiles}.
  */
-export function loadCatalog(snapshot: Snapshot, previous?: Catalog): Catalog {
+export function loadCatalog(snapshot: Snapshot, previous?: Catalog, parsedFiles: ParsedFiles = NO_FILES): Catalog {
   const layout = layoutOf(snapshot);
   if (layout.length > FILES_MAX) return refuseSize(snapshot, layout.length);
   const files = new Map<string, FileEntry>();
   let parsed = 0;
   for (const file of layout) {
     const known = reusable(previous, file);
-    const entry = known ?? readEntry(file, snapshot.blobs.get(file.oid));
+    const entry = known ?? parsedFiles.get(file.path) ?? readEntry(file, snapshot.blobs.get(file.oid));
     files.set(file.path, entry);
     if (known === undefined && entry.text !== null) parsed++;
   }
   return assemble(snapshot, files, parsed);
+}
+
+/**
+ * Returns the entries of the files that {@link loadCatalog} would parse, one for each step: whoever has others to serve
+ * can do so between two steps. None for a commit with too many files.
+ */
+export function* parseFiles(snapshot: Snapshot, previous?: Catalog): Generator<FileEntry, void> {
+  const layout = layoutOf(snapshot);
+  if (layout.length > FILES_MAX) return;
+  for (const file of layout) {
+    const content = snapshot.blobs.get(file.oid);
+    if (content !== undefined && reusable(previous, file) === undefined) yield readEntry(file, content);
+  }
 }
 
 /** Returns the filter for the next snapshot: true for a file of the layout whose content `previous` does not have. */

@@ -92,7 +92,10 @@ export function duplicateKeyFault(key: string, firstLine: number): Fault {
  * a warning where reading it loses how it was written. Undefined: nothing.
  */
 export function numberFault(written: string, value: number): Fault | undefined {
-  const hint = `to keep it as written, put it in quotes: ${quote(written)}`;
+  const isLong = written.length > DIGITS_SHOWN;
+  const hint = isLong
+    ? 'to keep it as written, put it in quotes'
+    : `to keep it as written, put it in quotes: ${quote(written)}`;
   if (!Number.isFinite(value)) {
     return { code: 'unsafe_number', message: `${quote(written)} is no number that JSON can hold`, hint };
   }
@@ -107,7 +110,7 @@ export function numberFault(written: string, value: number): Fault | undefined {
   return {
     code: 'number_spelling',
     severity: 'warning',
-    message: `${written} is read as the number ${String(value)}`,
+    message: `${written.slice(0, DIGITS_SHOWN)}${isLong ? '…' : ''} is read as the number ${String(value)}`,
     hint,
   };
 }

@@ -39,10 +39,17 @@ const EXPLANATIONS: readonly Explain[] = [
   explainMissingColon,
 ];
 
-/** Returns the fault and where it stands, from the parser's offset and reason. */
+/** Nobody writes longer lines by hand; the explanations that look at a line take a time that grows with its square. */
+const LINE_LENGTH_MAX = 2000;
+
+/** Those that look at no line as a whole. */
+const EXPLANATIONS_OF_LONG_LINES: readonly Explain[] = [explainTooDeep, explainUnclosed, explainControlCharacter];
+
+/** Returns the fault and where it stands, from the parser's offset and reason. In a long line it says less. */
 export function explainSyntax(text: string, offset: number, reason: string): SyntaxFault {
   const spot = spotAt(text, offset, reason);
-  for (const explain of EXPLANATIONS) {
+  const isLong = spot.before.length + spot.after.length > LINE_LENGTH_MAX || spot.above.length > LINE_LENGTH_MAX;
+  for (const explain of isLong ? EXPLANATIONS_OF_LONG_LINES : EXPLANATIONS) {
     const explained = explain(spot);
     if (explained !== undefined) return explained;
   }

@@ -14,11 +14,14 @@ import type { BehindRow } from '../model/recorded.ts';
 import type { Source } from '../source/source.ts';
 import { HEAD } from './estate-rows.ts';
 import type { Ledger } from './ledger.ts';
+import { parseInTurns } from './parse-in-turns.ts';
 import { recordedUnit } from './recorded-unit.ts';
 
-/** Reads a commit and derives it, with the work of another estate at hand. */
+/** Reads a commit and derives it, with the work of another estate at hand. Other work gets its turn while files are parsed. */
 export async function deriveAt(source: Source, commit: string, before: Before): Promise<Derivation> {
-  return derive(await source.snapshot(commit, wantsBlob(before.earlier?.catalog)), before);
+  const previous = before.earlier?.catalog;
+  const snapshot = await source.snapshot(commit, wantsBlob(previous));
+  return derive(snapshot, { ...before, parsedFiles: await parseInTurns(snapshot, previous) });
 }
 
 /** What was in force when the process before this one ended. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { secondsOf } from '../clock.ts';
 import type { FileMode } from '../model/snapshot.ts';
 import type { Commit } from './source.ts';
-import { splitTree } from './tree-bytes.ts';
+import { rawEntries } from './tree-bytes.ts';
 
 export const OBJECT_TYPES = ['commit', 'tree', 'blob', 'tag'] as const;
 export type ObjectType = (typeof OBJECT_TYPES)[number];
@@ -41,13 +41,18 @@ export function oidOf({ type, bytes }: { readonly type: ObjectType; readonly byt
 
 /** Returns a tree's entries in Git's order. Throws where it is malformed or holds a name that no file can have. */
 export function parseTree(bytes: Buffer): readonly TreeEntry[] {
-  return splitTree(bytes).map((entry) => {
+  return [...treeEntries(bytes)];
+}
+
+/** Returns the same entries one by one, and throws where the next one is wrong. */
+export function* treeEntries(bytes: Buffer): Generator<TreeEntry, void> {
+  for (const entry of rawEntries(bytes)) {
     const name = decodeName(entry.name);
     if (name === '' || name === '.' || name === '..' || name.includes('/')) {
       throw new Error(`a tree holds the name ${JSON.stringify(name)}`);
     }
-    return { mode: modeOf(entry.mode), name, oid: entry.oid };
-  });
+    yield { mode: modeOf(entry.mode), name, oid: entry.oid };
+  }
 }
 
 /** Returns what a commit says of itself; a time that cannot be read is 1970. Throws where it names no tree. */

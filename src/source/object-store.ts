@@ -2,14 +2,15 @@
 // or a remote got wrong is noticed and never believed.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import {
   type GitObject,
   type ObjectType,
   oidOf,
   type ParsedCommit,
   parseCommit,
-  parseTree,
   type TreeEntry,
+  treeEntries,
 } from './git-object.ts';
 import { ObjectTooLargeError, Pack } from './pack.ts';
 import { SourceError } from './source.ts';
@@ -25,6 +26,8 @@ export class DamagedCopyError extends SourceError {}
  * Inflating it takes a tenth of a second, in which nobody is answered.
  */
 const OBJECT_BYTES_MAX = 32 * 1024 * 1024;
+/** Other work gets its turn after so many entries of a tree. */
+const ENTRIES_A_TURN = 5000;
 
 export class ObjectStore {
   readonly packs: readonly Pack[];
@@ -66,9 +69,22 @@ export class ObjectStore {
     });
   }
 
-  readTree(oid: string): readonly TreeEntry[] {
+  /**
+   * Returns a tree's entries in Git's order, and stops with the first one beyond `countMax`: a megabyte can hold a hundred
+   * thousand in a pack. Other work gets its turn meanwhile. Throws like {@link read}.
+   */
+  async readTree(oid: string, countMax: number): Promise<readonly TreeEntry[]> {
     const { bytes } = this.read(oid, 'tree');
-    return asDamage(oid, () => parseTree(bytes));
+    const entries: TreeEntry[] = [];
+    try {
+      for (const entry of treeEntries(bytes)) {
+        if (entries.push(entry) > countMax) break;
+        if (entries.length % ENTRIES_A_TURN === 0) await setImmediate();
+      }
+    } catch (error) {
+      throw damageOf(oid, error);
+    }
+    return entries;
   }
 
   readCommit(oid: string): ParsedCommit {
@@ -138,13 +154,17 @@ function asDamage<Value>(oid: string, work: () => Value): Value {
   try {
     return work();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    if (error instanceof ObjectTooLargeError) {
-      throw new LargeObjectError(`object ${oid} is too large to be read: ${reason}`, { cause: error });
-    }
-    throw new DamagedCopyError(
-      `the local copy of the repository is damaged at object ${oid}: ${reason}; it is fetched anew at the next look`,
-      { cause: error },
-    );
+    throw damageOf(oid, error);
   }
+}
+
+function damageOf(oid: string, error: unknown): SourceError {
+  const reason = error instanceof Error ? error.message : String(error);
+  if (error instanceof ObjectTooLargeError) {
+    return new LargeObjectError(`object ${oid} is too large to be read: ${reason}`, { cause: error });
+  }
+  return new DamagedCopyError(
+    `the local copy of the repository is damaged at object ${oid}: ${reason}; it is fetched anew at the next look`,
+    { cause: error },
+  );
 }

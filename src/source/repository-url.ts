@@ -40,6 +40,7 @@ function checkScpUrl(text: string): string {
       `"${shown(text)}" is written with a password, which ssh does not take: use a key (a path with "@" is written as ssh://host/path)`,
     );
   }
+  if (/[?#]/.test(text)) throw withQuery(text);
   return text;
 }
 
@@ -52,9 +53,7 @@ function checkHttpUrl(text: string): string {
       `"${shown(text)}" is written with a user or password before the host, where logs would show it: write the URL without, and name files as repository.usernameFile and repository.passwordFile`,
     );
   }
-  if (url.search !== '' || url.hash !== '') {
-    throw new SourceError(`"${shown(text)}" is no repository that can be followed: write the URL without "?" and "#"`);
-  }
+  if (url.search !== '' || url.hash !== '') throw withQuery(text);
   return url.href.replace(/\/+$/, '');
 }
 
@@ -64,6 +63,7 @@ function checkSshUrl(text: string): string {
   if (url.password !== '') {
     throw new SourceError(`"${shown(text)}" is written with a password, which ssh does not take: use a key`);
   }
+  if (url.search !== '' || url.hash !== '') throw withQuery(text);
   return text;
 }
 
@@ -71,6 +71,11 @@ function noRepository(text: string): SourceError {
   return new SourceError(
     `"${shown(text)}" is no repository that can be followed: use a path, file://, https:// or ssh://`,
   );
+}
+
+/** What stands behind the path may be a token, and would be in every message. */
+function withQuery(text: string): SourceError {
+  return new SourceError(`"${shown(text)}" is no repository that can be followed: write the URL without "?" and "#"`);
 }
 
 /** Without what stands before the host and after the path: both may be a password. */

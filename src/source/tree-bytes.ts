@@ -15,7 +15,11 @@ const SLASH = Buffer.from('/');
 
 /** Returns the entries in the order in which they stand there. Throws where the tree is cut off. */
 export function splitTree(bytes: Buffer): readonly RawEntry[] {
-  const entries: RawEntry[] = [];
+  return [...rawEntries(bytes)];
+}
+
+/** Returns the same entries one by one, for a tree that may hold more of them than somebody wants. */
+export function* rawEntries(bytes: Buffer): Generator<RawEntry, void> {
   let at = 0;
   while (at < bytes.length) {
     const space = bytes.indexOf(SPACE, at);
@@ -23,10 +27,9 @@ export function splitTree(bytes: Buffer): readonly RawEntry[] {
     const next = end + 1 + OID_BYTES;
     if (space < 0 || end < 0 || next > bytes.length) throw new Error('a tree ends in the middle of an entry');
     const name = bytes.subarray(space + 1, end);
-    entries.push({ mode: bytes.toString('latin1', at, space), name, oid: bytes.toString('hex', end + 1, next) });
+    yield { mode: bytes.toString('latin1', at, space), name, oid: bytes.toString('hex', end + 1, next) };
     at = next;
   }
-  return entries;
 }
 
 /** Returns the tree of these entries, in Git's order. */

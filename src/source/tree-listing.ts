@@ -43,17 +43,17 @@ export async function listFiles(objects: ObjectStore, options: ListingOptions): 
   let treesRead = 0;
   let entries = 0;
 
-  function entriesOf(oid: string): readonly TreeEntry[] {
+  async function entriesOf(oid: string): Promise<readonly TreeEntry[]> {
     const known = trees.get(oid) ?? options.known.get(oid);
     if (known === undefined) treesRead++;
-    const found = known ?? objects.readTree(oid);
+    const found = known ?? (await objects.readTree(oid, options.entriesMax));
     trees.set(oid, found);
     return found;
   }
 
   async function walk(oid: string, prefix: string, depth: number): Promise<void> {
     if (depth > DEPTH_MAX) throw new SourceError(`directories are nested deeper than ${DEPTH_MAX} at "${prefix}"`);
-    for (const entry of entriesOf(oid)) {
+    for (const entry of await entriesOf(oid)) {
       if (++entries > options.entriesMax) throw tooMany(options);
       if (entries % ENTRIES_A_TURN === 0) await setImmediate();
       const path = `${prefix}${entry.name}`;
@@ -65,7 +65,8 @@ export async function listFiles(objects: ObjectStore, options: ListingOptions): 
   let start: string | undefined = options.root;
   for (const name of options.directory) {
     if (start === undefined) break;
-    start = entriesOf(start).find((entry) => entry.name === name && entry.mode === DIRECTORY_MODE)?.oid;
+    const entries: readonly TreeEntry[] = await entriesOf(start);
+    start = entries.find((entry) => entry.name === name && entry.mode === DIRECTORY_MODE)?.oid;
   }
   if (start !== undefined) await walk(start, '', 0);
   return { files, trees, treesRead };

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { DEFAULT_HIERARCHY } from '../../src/catalog/hierarchy.ts';
-import { FILES_MAX, loadCatalog, wantsBlob } from '../../src/catalog/load-catalog.ts';
+import { FILES_MAX, loadCatalog, parseFiles, wantsBlob } from '../../src/catalog/load-catalog.ts';
 import { type Entry, isRight } from '../../src/model/entry.ts';
 import { snapshotOf, TREE } from './snapshots.ts';
 
@@ -357,3 +357,22 @@ function contentOf(catalog: Catalog): unknown {
     fatal,
   };
 }
+
+test('files that were parsed beforehand change nothing in the answer', () => {
+  const first = loadCatalog(snapshotOf(SHOP));
+  const next = { ...SHOP, 'types/environment/prod.yaml': 'ntp: [b]\n', 'types/zone/c.yaml': 'x: {}\n' };
+  const snapshot = snapshotOf(next, { wants: wantsBlob(first) });
+  const parsed = new Map([...parseFiles(snapshot, first)].map((entry) => [entry.path, entry]));
+  expect([...parsed.keys()]).toEqual(['types/environment/prod.yaml', 'types/zone/c.yaml']);
+  const catalog = loadCatalog(snapshot, first, parsed);
+  const alone = loadCatalog(snapshot, first);
+  expect(catalog.files.get('types/zone/c.yaml')).toBe(parsed.get('types/zone/c.yaml'));
+  expect(catalog.parsed).toBe(2);
+  expect(said(catalog)).toEqual(said(alone));
+  expect(catalog.objects.get('environment/prod')?.object).toEqual(alone.objects.get('environment/prod')?.object);
+});
+
+test('nothing of a commit with too many files is parsed beforehand', () => {
+  const many = Object.fromEntries(Array.from({ length: FILES_MAX + 1 }, (_, n) => [`types/role/r${n}.yaml`, 'a: 1\n']));
+  expect([...parseFiles(snapshotOf(many))]).toEqual([]);
+});

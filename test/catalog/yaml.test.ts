@@ -121,6 +121,7 @@ describe('what is refused', () => {
         '3:4 unsafe_number /c ".nan" is no number that JSON can hold',
       ],
     ],
+    [`a: 0.${'9'.repeat(1000)}`, [`1:4 number_spelling /a 0.${'9'.repeat(38)}… is read as the number 1`]],
     [
       'a: 1.10\nb: 010\nc: 0o10\nd: +5',
       [

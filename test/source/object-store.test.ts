@@ -76,9 +76,26 @@ describe('withObjects', () => {
     const commit = await repository.commit({ a: '1' });
     await repository.git('repack', '-adq');
     await withObjects(repository.path, async (objects) => {
-      expect(() => objects.readTree(commit)).toThrow(/it is a commit where a tree belongs/);
+      await expect(objects.readTree(commit, 10)).rejects.toThrow(/it is a commit where a tree belongs/);
       expect(() => objects.read('0'.repeat(40))).toThrow(DamagedCopyError);
       expect(() => objects.sizeOf('0'.repeat(40))).toThrow(/it is not there/);
+    });
+  });
+
+  it('reads no more of a tree than is wanted, and gives others their turn meanwhile', async () => {
+    const repository = await createGitRepository(join(temporaryDirectory(), 'wide.git'));
+    const names = Array.from({ length: 12_000 }, (_, n) => `f${n.toString().padStart(5, '0')}`);
+    await repository.commit(Object.fromEntries(names.map((name) => [name, 'x'])));
+    await repository.git('repack', '-adq');
+    const tree = await repository.git('rev-parse', 'main^{tree}');
+    await withObjects(repository.path, async (objects) => {
+      let turns = 0;
+      const others = setInterval(() => turns++, 0);
+      const whole = await objects.readTree(tree, 20_000);
+      clearInterval(others);
+      expect(whole.map(({ name }) => name)).toEqual(names);
+      expect(turns).toBeGreaterThan(0);
+      expect((await objects.readTree(tree, 100)).length).toBe(101);
     });
   });
 

@@ -56,6 +56,13 @@ describe('parseRepositoryUrl', () => {
     ['https://u:PASS@WORD@host/x', '"https://host/x" is written with a user'],
     ['https:/u:PASSWORD@host/x', '"https:/host/x" is no repository'],
     ['ssh://u:PASS/WORD@host/x', '"ssh://host/x" is no repository'],
+    [
+      'ssh://git@host/x?token=PASSWORD',
+      '"ssh://host/x" is no repository that can be followed: write the URL without "?"',
+    ],
+    ['ssh://git@host/x#PASSWORD', '"ssh://host/x" is no repository'],
+    ['git+ssh://git@host/x?token=PASSWORD', '"git+ssh://host/x" is no repository'],
+    ['git@host:x?token=PASSWORD', '"host:x" is no repository'],
     ['ftp://host/x?token=PASSWORD', '"ftp://host/x" is no repository'],
     ['file://u:PASSWORD@host/x', '"file://host/x" names no file'],
   ])('refuses %j and prints no password', (text, message) => {
