@@ -16,7 +16,8 @@ export interface ArrayToken {
 }
 
 const PLACEHOLDER = /(<?)<<(?:(\w[\w.-]*)|\(Array\)\['([^'<>]*)'\]\['([^'<>]*)'\])>>/g;
-const LOOKALIKE = /(?<!<)<<(?:\s*\(?\s*Array\b[^<>]*|\s+\w[\w.-]*\s*)>>/gi;
+/** No two runs of blanks side by side: which of them takes which blank would be tried for every one. */
+const LOOKALIKE = /(?<!<)<<(?:\s*(?:\(\s*)?Array\b[^<>]*|\s+\w[\w.-]*\s*)>>/gi;
 
 /**
  * Returns the pieces of a text in order, no two literals side by side. `<<` that opens none of the three forms is

@@ -29,19 +29,24 @@ export interface ListingOptions {
 }
 
 const DEPTH_MAX = 256;
+/** No system opens a longer path. A tree can hold a name of megabytes, and each path below would repeat it. */
+const PATH_LENGTH_MAX = 4096;
+/** Of all paths together, in characters: as many files as are listed, with paths of 300 characters. */
+const PATHS_LENGTH_MAX = 32 * 1024 * 1024;
 /** Other work gets its turn after so many. */
 const ENTRIES_A_TURN = 5000;
 
 /**
  * Returns the files below a directory, none where the commit has no such directory. Throws DamagedCopyError where a tree
- * is not there or is malformed, SourceError where there are more than `entriesMax` files and directories. Other work gets
- * its turn meanwhile.
+ * is not there or is malformed, SourceError where there are more than `entriesMax` files and directories, or where their
+ * paths are too long. Other work gets its turn meanwhile.
  */
 export async function listFiles(objects: ObjectStore, options: ListingOptions): Promise<TreeListing> {
   const files = new Map<string, SnapshotFile>();
   const trees = new Map<string, readonly TreeEntry[]>();
   let treesRead = 0;
   let entries = 0;
+  let pathsLength = 0;
 
   async function entriesOf(oid: string): Promise<readonly TreeEntry[]> {
     const known = trees.get(oid) ?? options.known.get(oid);
@@ -56,6 +61,9 @@ export async function listFiles(objects: ObjectStore, options: ListingOptions): 
     for (const entry of await entriesOf(oid)) {
       if (++entries > options.entriesMax) throw tooMany(options);
       if (entries % ENTRIES_A_TURN === 0) await setImmediate();
+      pathsLength += prefix.length + entry.name.length;
+      if (prefix.length + entry.name.length > PATH_LENGTH_MAX) throw tooLong(prefix.length + entry.name.length);
+      if (pathsLength > PATHS_LENGTH_MAX) throw tooManyCharacters(options);
       const path = `${prefix}${entry.name}`;
       if (entry.mode === DIRECTORY_MODE) await walk(entry.oid, `${path}/`, depth + 1);
       else addFile(files, path, { oid: entry.oid, mode: entry.mode });
@@ -77,9 +85,23 @@ function addFile(files: Map<string, SnapshotFile>, path: string, file: { oid: st
   files.set(path, file);
 }
 
-function tooMany({ directory, entriesMax }: ListingOptions): SourceError {
-  const place = directory.length === 0 ? 'the repository' : `"${directory.join('/')}"`;
+function tooLong(length: number): SourceError {
+  return new SourceError(`a path has ${length} characters: at most ${PATH_LENGTH_MAX} are read, shorten it`);
+}
+
+function tooManyCharacters(options: ListingOptions): SourceError {
   return new SourceError(
-    `${place} holds more than ${entriesMax} files and directories: follow a directory of it that holds the stacks alone`,
+    `the paths of ${placeOf(options)} have more than ${PATHS_LENGTH_MAX} characters together: follow a directory of it`,
+  );
+}
+
+function placeOf({ directory }: ListingOptions): string {
+  return directory.length === 0 ? 'the repository' : `"${directory.join('/')}"`;
+}
+
+function tooMany(options: ListingOptions): SourceError {
+  const { entriesMax } = options;
+  return new SourceError(
+    `${placeOf(options)} holds more than ${entriesMax} files and directories: follow a directory of it that holds the stacks alone`,
   );
 }

@@ -114,3 +114,15 @@ describe('lookalikes', () => {
 function escapePlaceholders(text: string): string {
   return text.replaceAll(/<<(?=(?:\w[\w.-]*|\(Array\)\['[^'<>]*'\]\['[^'<>]*'\])>>)/g, '<<<');
 }
+
+test('looks for lookalikes in a time that grows with the text', () => {
+  const start = process.cpuUsage();
+  for (const form of [
+    `<<${' '.repeat(65_000)}`,
+    `<< a${' '.repeat(65_000)}x`,
+    `<<${' '.repeat(32_000)}(${' '.repeat(32_000)}x`,
+  ]) {
+    expect(lookalikes(form)).toEqual([]);
+  }
+  expect(process.cpuUsage(start).user / 1000).toBeLessThan(500);
+});

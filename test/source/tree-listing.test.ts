@@ -51,6 +51,25 @@ describe('listFiles', () => {
     );
   });
 
+  it('ends a directory whose name is so long that the paths below it fill the memory', async () => {
+    const many = Array.from({ length: 900 }, (_, n) => file(`f${n}`));
+    const long = directory('x'.repeat(1_000_000), 'sub');
+    await expect(list({ root: [long], sub: many })).rejects.toThrow(/^a path has 1000000 characters: /);
+    const steps = Array.from({ length: 40 }, (_, n) => [
+      n === 0 ? 'root' : `t${n}`,
+      [directory('x'.repeat(99), `t${n + 1}`)],
+    ]);
+    const trees = { ...Object.fromEntries(steps), t40: Array.from({ length: 900 }, (_, n) => file(`f${n}`)) };
+    expect((await list(trees)).files.size).toBe(900);
+    const wide = {
+      root: Array.from({ length: 300 }, (_, n) => directory(`d${n}${'x'.repeat(3_900)}`, 'sub')),
+      sub: many,
+    };
+    await expect(
+      listFiles(NOTHING, { root: 'root', directory: [], known: new Map(Object.entries(wide)), entriesMax: 1e6 }),
+    ).rejects.toThrow(/^the paths of the repository have more than \d+ characters together/);
+  });
+
   it('refuses a name that is listed twice', async () => {
     await expect(list({ root: [file('a'), file('a')] })).rejects.toThrow(/a tree lists "a" twice/);
   });
