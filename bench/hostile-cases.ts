@@ -7,6 +7,8 @@ export interface HostileCase {
   readonly title: string;
   /** Added to an estate that is right; made when its turn comes, for it may be large. */
   files(): FileChanges;
+  /** How many commits come before it in the same push, and how long the message of each is. */
+  readonly history?: { readonly count: number; readonly messageBytes: number };
 }
 
 const MIB = 2 ** 20;
@@ -40,6 +42,32 @@ export const CASES: readonly HostileCase[] = [
       'hierarchy.yaml': `secrets:\n  keys: ["${'.*'.repeat(WILDCARDS)}Z", "_password$"]\n  reference: "^kv/.*/.*/.*#$"\n`,
       'types/common/global.yaml': `db_password: kv/${'/'.repeat(3_000)}\n${'k'.repeat(200)}: 1\n`,
     }),
+  },
+  {
+    name: 'blanks',
+    title: 'texts of blanks where a pattern looks for something',
+    files: () => ({
+      'types/role/blanks.yaml': `a: ${' '.repeat(YAML_BYTES / 2)}: ${' '.repeat(YAML_BYTES / 2)}:\n`,
+      'stacks/templates/blanks.yaml': `resources:\n  r:\n    type: vm\n    properties:\n${Array.from({ length: 15 }, (_, i) => `      p${i}: "<<${' '.repeat(65_000)}"\n`).join('')}`,
+    }),
+  },
+  {
+    name: 'messages',
+    title: '20 commits with messages of 16 MB',
+    files: () => ({ 'notes/a': 'a' }),
+    history: { count: 20, messageBytes: 16 * MIB },
+  },
+  {
+    name: 'commits',
+    title: '20,000 commits',
+    files: () => ({ 'notes/a': 'a' }),
+    history: { count: 20_000, messageBytes: 2_000 },
+  },
+  {
+    name: 'paths',
+    title: '1,000 files in a directory whose name has 300 KB',
+    files: () =>
+      Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`notes/${'d'.repeat(300_000)}/f${i}`, 'x'])),
   },
   {
     name: 'yaml-list',

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { estateFiles, instancePath, instanceText } from '../test/support/estate-repository.ts';
+import { runGit } from '../test/support/git-repository.ts';
 import { type HttpsClient, keepAlive } from '../test/support/https-client.ts';
 import { CASES, type HostileCase } from './hostile-cases.ts';
 import { markdownTable } from './markdown-table.ts';
@@ -70,7 +71,7 @@ function casesOf(args: readonly string[]): readonly HostileCase[] {
   return CASES.filter(({ name }) => names.includes(name));
 }
 
-async function measure(folder: string, { title, files }: HostileCase): Promise<HostileRun> {
+async function measure(folder: string, { title, files, history }: HostileCase): Promise<HostileRun> {
   const site = await createSite(folder, { ...estateFiles({ instances: INSTANCES, servers: SERVERS_AN_INSTANCE }) });
   const good = await site.repository.git('rev-parse', 'main');
   const controller = new ServedController(site, 'hostile');
@@ -79,7 +80,8 @@ async function measure(folder: string, { title, files }: HostileCase): Promise<H
   // Made beforehand, aside: what git does to store it is not what is measured.
   await site.repository.git('config', 'core.compression', '1');
   await site.repository.git('config', 'core.bigFileThreshold', '1m');
-  const hostile = await site.repository.commit(files(), { branch: 'aside', parents: [good] });
+  const before = history === undefined ? good : await addHistory(site, good, history);
+  const hostile = await site.repository.commit(files(), { branch: 'aside', parents: [before] });
   say(`${title}: pushing`);
   const livez = observe(controller.livez());
   const reads = observe(readerOf(await controller.client()));
@@ -93,6 +95,24 @@ async function measure(folder: string, { title, files }: HostileCase): Promise<H
   const [{ worstMs: livezMs }, { worstMs: readMs }] = seen;
   const failures = seen.reduce((sum, each) => sum + each.failures, 0);
   return { title, livezMs, readMs, failures, peakBytes, outcome, isFollowing };
+}
+
+/** Returns the last of the commits, which change nothing. */
+async function addHistory(
+  { repository }: Site,
+  from: string,
+  { count, messageBytes }: NonNullable<HostileCase['history']>,
+): Promise<string> {
+  const message = Buffer.alloc(messageBytes, 'x');
+  const parts = Array.from({ length: count }, (_, i) => [
+    Buffer.from(
+      `commit refs/heads/aside\ncommitter A <a@example.org> ${1_700_000_000 + i} +0000\ndata ${messageBytes}\n`,
+    ),
+    message,
+    Buffer.from(i === 0 ? `\nfrom ${from}\n` : '\n'),
+  ]);
+  await runGit(['-C', repository.path, 'fast-import', '--quiet', '--force'], Buffer.concat(parts.flat()));
+  return await repository.git('rev-parse', 'refs/heads/aside');
 }
 
 function readerOf(client: HttpsClient): () => Promise<number> {

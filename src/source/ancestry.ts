@@ -1,12 +1,9 @@
 // Who came before whom in the history of the local copy.
-import { setImmediate } from 'node:timers/promises';
 import { invariant } from '../model/invariant.ts';
 import type { ParsedCommit } from './git-object.ts';
 import type { ObjectStore } from './object-store.ts';
 import { SourceError } from './source.ts';
-
-/** Other work gets its turn after so many commits. */
-const COMMITS_A_TURN = 1000;
+import { Turns } from './turns.ts';
 
 /**
  * Tells whether `ancestor` is `descendant` or comes before it. Goes back level by level, so that the usual case, a few
@@ -20,6 +17,7 @@ export async function isReachable(
   // A copy holds whole histories: what is not in it comes before nothing that is.
   if (!objects.has(ancestor)) return false;
   const seen = new Set([descendant]);
+  const turns = new Turns();
   let looked = 0;
   // Grows while it is walked: a Set hands out members in the order in which they joined.
   for (const commit of seen) {
@@ -30,7 +28,7 @@ export async function isReachable(
     if (++looked >= commitsMax) {
       throw new SourceError(`no answer within ${commitsMax} commits whether ${ancestor} comes before ${descendant}`);
     }
-    if (looked % COMMITS_A_TURN === 0) await setImmediate();
+    await turns.next();
   }
   return false;
 }
@@ -45,24 +43,39 @@ export async function newCommits(
 ): Promise<readonly ParsedCommit[]> {
   const old = new Set([from]);
   const seen = new Set([from, to]);
-  const waiting = new Map([from, to].map((oid) => [oid, objects.readCommit(oid)]));
-  const found: ParsedCommit[] = [];
+  const waiting = new Map([from, to].map((oid) => [oid, walkedAt(objects, oid)]));
+  const found: string[] = [];
+  const turns = new Turns();
   for (let looked = 0; [...waiting.keys()].some((oid) => !old.has(oid)) && looked < commitsMax; looked += 1) {
-    const commit = newest(waiting.values());
-    waiting.delete(commit.commit);
-    if (!old.has(commit.commit)) found.push(commit);
-    for (const parent of commit.parents) {
-      if (old.has(commit.commit)) old.add(parent);
-      if (!seen.has(parent)) waiting.set(parent, objects.readCommit(parent));
+    const { commit, parents } = newest(waiting.values());
+    waiting.delete(commit);
+    if (!old.has(commit)) found.push(commit);
+    for (const parent of parents) {
+      if (old.has(commit)) old.add(parent);
+      if (!seen.has(parent)) waiting.set(parent, walkedAt(objects, parent));
       seen.add(parent);
+      await turns.next();
     }
-    if (looked % COMMITS_A_TURN === 0) await setImmediate();
   }
   // A commit may have been found before its way from the old side was.
-  return found.filter(({ commit }) => !old.has(commit)).slice(0, countMax);
+  const newOnes = found.filter((commit) => !old.has(commit)).slice(0, countMax);
+  const commits: ParsedCommit[] = [];
+  for (const oid of newOnes) {
+    commits.push(objects.readCommit(oid));
+    await turns.next();
+  }
+  return commits;
 }
 
-function newest(commits: Iterable<ParsedCommit>): ParsedCommit {
+type Walked = Pick<ParsedCommit, 'commit' | 'time' | 'parents'>;
+
+/** Without its message: a push may have a million commits. */
+function walkedAt(objects: ObjectStore, oid: string): Walked {
+  const { commit, time, parents } = objects.readCommit(oid);
+  return { commit, time, parents };
+}
+
+function newest(commits: Iterable<Walked>): Walked {
   const [first, ...others] = commits;
   invariant(first !== undefined, 'there is a commit to look at');
   return others.reduce((best, commit) => (commit.time > best.time ? commit : best), first);

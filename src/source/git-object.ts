@@ -28,6 +28,8 @@ const OID_BYTES = 20;
 const OID = /^[0-9a-f]{40}$/;
 /** The last second of the year 9999: beyond it, RFC 3339 has no words. */
 const SECONDS_MAX = 253_402_300_799;
+/** Nobody reads more, and a commit may have 32 MiB. */
+const MESSAGE_BYTES_MAX = 64 * 1024;
 
 /** Returns true for a full SHA-1 object id in lower-case hexadecimal. */
 export function isOid(text: string): boolean {
@@ -55,13 +57,15 @@ export function* treeEntries(bytes: Buffer): Generator<TreeEntry, void> {
   }
 }
 
-/** Returns what a commit says of itself; a time that cannot be read is 1970. Throws where it names no tree. */
+/**
+ * Returns what a commit says of itself, of a long message the first 64 KiB; a time that cannot be read is 1970. Keeps
+ * nothing of `bytes` beyond that. Throws where it names no tree.
+ */
 export function parseCommit(oid: string, bytes: Buffer): ParsedCommit {
-  const text = bytes.toString('utf8');
-  const blank = text.indexOf('\n\n');
-  const headers = (blank < 0 ? text : text.slice(0, blank)).split('\n');
+  const blank = bytes.indexOf('\n\n');
+  const headers = bytes.toString('utf8', 0, blank < 0 ? bytes.length : blank).split('\n');
   const valuesOf = (key: string): readonly string[] =>
-    headers.filter((line) => line.startsWith(`${key} `)).map((line) => line.slice(key.length + 1));
+    headers.filter((line) => line.startsWith(`${key} `)).map((line) => copyOf(line.slice(key.length + 1)));
   const [tree] = valuesOf('tree');
   if (tree === undefined) throw new Error('a commit without a tree');
   // Old and imported histories hold times that no tool would write today: no reason to refuse what came after them.
@@ -69,10 +73,15 @@ export function parseCommit(oid: string, bytes: Buffer): ParsedCommit {
   return {
     commit: oid,
     time: secondsOf(Math.min(seconds, SECONDS_MAX) * 1000),
-    message: blank < 0 ? '' : text.slice(blank + 2),
+    message: blank < 0 ? '' : bytes.toString('utf8', blank + 2, blank + 2 + MESSAGE_BYTES_MAX),
     parents: valuesOf('parent'),
     tree,
   };
+}
+
+/** A part of a text keeps the whole of it in memory, and a commit may have megabytes. */
+function copyOf(text: string): string {
+  return Buffer.from(text).toString();
 }
 
 /** Returns the ids of the objects that have to be there for this one to be whole. A submodule's commit is none. */

@@ -65,6 +65,11 @@ describe('parseTree', () => {
 });
 
 describe('parseCommit', () => {
+  it('keeps no more of a message than anybody reads', () => {
+    const bytes = commit(`tree ${A}`, 'committer A <a@b> 1800000000 +0000', '', 'x'.repeat(1_000_000));
+    expect(parseCommit(A, bytes).message).toBe('x'.repeat(64 * 1024));
+  });
+
   it('reads headers and leaves signatures alone', () => {
     const bytes = commit(
       `tree ${A}`,
