@@ -65,9 +65,8 @@ export const CASES: readonly HostileCase[] = [
   },
   {
     name: 'paths',
-    title: '1,000 files in a directory whose name has 300 KB',
-    files: () =>
-      Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`notes/${'d'.repeat(300_000)}/f${i}`, 'x'])),
+    title: '3,000 files in a directory whose name has 60 KB',
+    files: () => Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`notes/${'d'.repeat(60_000)}/f${i}`, 'x'])),
   },
   {
     name: 'yaml-list',
