@@ -9,8 +9,8 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/derive.ts',
-        find: 'withUnreadable(loadCatalog(snapshot, earlier?.catalog), knownObjects(standing))',
-        replace: 'loadCatalog(snapshot, earlier?.catalog)',
+        find: 'withUnreadable(loadCatalog(snapshot, earlier?.catalog, parsedFiles), knownObjects(standing))',
+        replace: 'loadCatalog(snapshot, earlier?.catalog, parsedFiles)',
       },
     ],
   },
