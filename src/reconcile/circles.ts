@@ -61,13 +61,14 @@ export function findCircles(servers: Iterable<string>, graph: WaitGraph): readon
   stuck.sort((a, b) => compareNames(a.name, b.name));
   const circles: Circle[] = [];
   for (const node of stuck) {
-    if (circles.length === CIRCLES_MAX) break;
-    if (!node.isStuck) continue;
-    const links = breakable(circleFrom(node, nodes));
-    if (links === undefined) continue;
-    circles.push({ links });
-    const first = nodes.servers.get(links[0].server);
-    if (first !== undefined) release([first]);
+    // A server that waits for several slots can be part of several circles.
+    while (node.isStuck && circles.length < CIRCLES_MAX) {
+      const links = breakable(circleFrom(node, nodes));
+      const first = links && nodes.servers.get(links[0].server);
+      if (links === undefined || first === undefined) break;
+      circles.push({ links });
+      release([first]);
+    }
   }
   return circles;
 }
