@@ -8,6 +8,7 @@ import { EMPTY_STANDING, type Estate, type Standing } from './estate/estate.ts';
 import { knownObjects } from './estate/known-objects.ts';
 import { nothingLeft } from './estate/nothing-left.ts';
 import { objectsInForce } from './estate/objects-in-force.ts';
+import { withoutPlainSecrets } from './estate/plain-secrets.ts';
 import { registerClients } from './estate/registry.ts';
 import { undeterminedIn } from './estate/undetermined.ts';
 import { isSound, type Unit } from './estate/unit.ts';
@@ -43,7 +44,8 @@ export interface Before {
  */
 export function derive(snapshot: Snapshot, before: Before = { standing: EMPTY_STANDING }): Derivation {
   const { standing, earlier, parsedFiles, safety, isAccepted = false } = before;
-  const catalog = withUnreadable(loadCatalog(snapshot, earlier?.catalog, parsedFiles), knownObjects(standing));
+  const loaded = withUnreadable(loadCatalog(snapshot, earlier?.catalog, parsedFiles), knownObjects(standing));
+  const catalog = withoutPlainSecrets(loaded);
   const refused = [...(isAccepted ? [] : nothingLeft(catalog, standing)), ...catalog.fatal];
   if (refused.length > 0) return { isTaken: false, catalog, problems: sortProblems([...catalog.problems, ...refused]) };
 

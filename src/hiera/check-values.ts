@@ -37,7 +37,8 @@ function listAt(list: Layer | undefined, key: string): string {
   return `; it is a list at ${origin.entry.path}:${origin.entry.locate(origin.pointer, 'key').line}`;
 }
 
-function* checkSecrets(layers: readonly Layer[], { check, reference }: Secrets): Generator<Problem> {
+/** Yields a problem for every key that is for a secret and holds something else than a reference; the value is not quoted. */
+export function* checkSecrets(layers: readonly Layer[], { check, reference }: Secrets): Generator<Problem> {
   for (const layer of layers) {
     const { exposed, stoppedAt } = check(layer);
     if (stoppedAt !== null) yield tooMuch(layer, stoppedAt);
