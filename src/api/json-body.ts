@@ -3,6 +3,7 @@ import express, { type NextFunction, type Request, type RequestHandler, type Res
 import { isMap, type Json, type JsonMap } from '../model/json.ts';
 import { type ErrorDetail, ServiceError } from '../model/service-error.ts';
 import { didYouMean } from '../model/suggest.ts';
+import { parseStrictJson } from './strict-json.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
 const NO_BODY = 'The body is missing: send a JSON object, {} where there is nothing to say';
@@ -10,8 +11,41 @@ const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 /** Returns the handlers that read a JSON body into `request.body`. Only a DELETE may come without one. */
 export function jsonBody(): RequestHandler[] {
-  const options = { limit: BODY_BYTES_MAX, strict: false, type: () => true, verify: requireBytes };
-  return [requireJson, express.json(options)];
+  const bytes = express.raw({ limit: BODY_BYTES_MAX, type: () => true });
+  return [requireJson, explained(bytes), parseBytes];
+}
+
+/** Returns the handler that reads bytes, with what it finds wrong said in words of this interface. */
+function explained(readBytes: RequestHandler): RequestHandler {
+  return (request, response, next) => {
+    readBytes(request, response, (error?: unknown) => {
+      if (error === undefined) next();
+      else next(bodyFault(error, request.headers['content-encoding'] ?? ''));
+    });
+  };
+}
+
+/** What Express throws carries a `type`; what unpacking throws carries none. */
+function bodyFault(error: unknown, encoding: string): unknown {
+  if (!(error instanceof Error)) return error;
+  const type = 'type' in error ? error.type : undefined;
+  if (type === 'entity.too.large') return new ServiceError('body_too_large', 'The body is larger than 1 MiB');
+  if (type === 'encoding.unsupported') {
+    const message = `The content encoding "${encoding}" is not known; send the body with "gzip", or as it is`;
+    return new ServiceError('unsupported_media_type', message);
+  }
+  return type === undefined ? new ServiceError('invalid_input', `The body is not valid ${encoding}`) : error;
+}
+
+function parseBytes(request: Request, _response: Response, next: NextFunction): void {
+  const bytes: unknown = request.body;
+  if (!(bytes instanceof Uint8Array)) {
+    next();
+    return;
+  }
+  if (bytes.length === 0) throw new ServiceError('invalid_input', NO_BODY);
+  request.body = parseStrictJson(bytes);
+  next();
 }
 
 /** What a field may be: its type as a word for messages, and the check. */
@@ -62,14 +96,19 @@ function requireJson(request: Request, _response: Response, next: NextFunction):
     return;
   }
   // A page of another site can make a browser send other types without asking first.
-  const [type = ''] = (request.headers['content-type'] ?? '').split(';', 1);
+  const [type = '', ...parameters] = (request.headers['content-type'] ?? '').split(';');
   if (type.trim().toLowerCase() !== 'application/json') {
     throw new ServiceError('unsupported_media_type', 'The body has to be JSON, with Content-Type: application/json');
   }
+  requireUtf8(parameters);
   if (!hasBody) throw new ServiceError('invalid_input', NO_BODY);
   next();
 }
 
-function requireBytes(_request: unknown, _response: unknown, bytes: Buffer): void {
-  if (bytes.length === 0) throw new ServiceError('invalid_input', NO_BODY);
+function requireUtf8(parameters: readonly string[]): void {
+  for (const parameter of parameters) {
+    const [, charset] = /^\s*charset\s*=\s*"?([^"]*?)"?\s*$/i.exec(parameter) ?? [];
+    if (charset === undefined || charset.toLowerCase() === 'utf-8') continue;
+    throw new ServiceError('unsupported_media_type', `The charset "${charset}" is not read; send JSON in UTF-8`);
+  }
 }

@@ -6,7 +6,7 @@ import { layerOf } from '../hiera/layers.ts';
 import type { Layer } from '../hiera/node.ts';
 import { secretsOf } from '../hiera/secrets.ts';
 import { type Entry, isRight } from '../model/entry.ts';
-import type { Hierarchy, StackInstance, StackTemplate, TypedObject } from '../model/objects.ts';
+import type { Hierarchy, StackInstance, StackTemplate } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import { sortProblems } from '../model/problem.ts';
 import { writtenLayers } from './written-layers.ts';

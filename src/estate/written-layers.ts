@@ -5,11 +5,12 @@ import type { Layer } from '../hiera/node.ts';
 import { below, type Entry } from '../model/entry.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { DESCRIBING_FIELDS } from '../model/keys.ts';
+import type { ResourceDefinition } from '../model/objects.ts';
 import type { RecordValue } from '../model/record.ts';
 
 /** Resources, and the values that their placeholders have. */
 export interface WrittenResources {
-  readonly resources: Json | undefined;
+  readonly resources: Json | Readonly<Record<string, ResourceDefinition>> | undefined;
   readonly pointer: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly parametersAt: string;
@@ -18,7 +19,8 @@ export interface WrittenResources {
 /** Returns a layer for every resource of a file; values that hang on another file are left out. */
 export function writtenLayers(entry: Entry<unknown>, written: WrittenResources): readonly Layer[] {
   if (!isMap(written.resources)) return [];
-  return Object.entries(written.resources).flatMap(([key, resource]) =>
+  const resources: JsonMap = written.resources;
+  return Object.entries(resources).flatMap(([key, resource]) =>
     propertyMaps(resource, below(written.pointer, key)).map(([pointer, properties]) =>
       layerOfProperties(entry, { name: key, pointer, properties, written }),
     ),
