@@ -12,6 +12,7 @@ import { type AuthenticateOptions, authenticate } from './authenticate.ts';
 import { checkRequest } from './check-request.ts';
 import { answerErrors } from './errors.ts';
 import { waitForMinCommit } from './min-commit.ts';
+import { weakenPackedTags } from './present.ts';
 import { assignRequestId } from './request-id.ts';
 import { originForm } from './request-target.ts';
 import { clientRoutes } from './routes/clients.ts';
@@ -57,7 +58,7 @@ export function createRoutes(options: AppOptions): Express {
   const app = createExpress();
   const known = authenticate(options);
   app.use(assignRequestId, checkRequest, known, refuseForeignOrigin, waitForMinCommit(commits, known));
-  app.use(compression({ threshold: COMPRESSED_BYTES_MIN }));
+  app.use(weakenPackedTags, compression({ threshold: COMPRESSED_BYTES_MIN }));
   app.use(stackInstanceRoutes(reader, writer, operator), stackTemplateRoutes(reader, writer));
   app.use(clientRoutes(reader, writer), typeRoutes(reader, writer), hieraRoutes(reader), treeRoutes(reader, writer));
   app.use(operationRoutes(reader, operator));

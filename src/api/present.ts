@@ -21,10 +21,13 @@ export function sendRead(
 ): void {
   const json = JSON.stringify(body);
   const etag = etagOf(json, oid);
-  response.setHeader('ETag', etag);
   response.setHeader('X-Treeline-Commit', commit);
   response.setHeader('Cache-Control', 'no-cache');
-  if (holds(request.headers['if-none-match'], etag)) {
+  // A 304 has the headers of the 200 that it stands for, whether or not that would be packed.
+  response.setHeader('Vary', 'Accept-Encoding');
+  const known = tagIn(request.headers['if-none-match'], etag);
+  response.setHeader('ETag', known ?? etag);
+  if (known !== undefined) {
     response.statusCode = 304;
     response.end();
   } else {
@@ -57,9 +60,28 @@ function etagOf(json: string, oid: string | null): string {
   return oid === null ? `"${digest}"` : `"${oid}.${digest}"`;
 }
 
-/** RFC 9110, 13.1.2: a list of tags, each perhaps weak, or `*`. Whether a tag is weak makes no difference here. */
-function holds(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  const tags: readonly string[] = ifNoneMatch.match(/"[^"]*"/g) ?? [];
-  return ifNoneMatch.trim() === '*' || tags.includes(etag);
+/**
+ * Makes the tag of an answer weak where the answer is sent packed: the bytes are others than those of the plain one, and a
+ * strong tag would promise the same. RFC 9110, 8.8.1. Comes before the handler that packs.
+ */
+export function weakenPackedTags(_request: IncomingMessage, response: ServerResponse, next: () => void): void {
+  const writeHead = response.writeHead.bind(response) as (...head: unknown[]) => ServerResponse;
+  response.writeHead = (...head: unknown[]): ServerResponse => {
+    const tag = response.getHeader('ETag');
+    const isPacked = response.hasHeader('Content-Encoding');
+    if (isPacked && typeof tag === 'string' && !tag.startsWith('W/')) response.setHeader('ETag', `W/${tag}`);
+    return writeHead(...head);
+  };
+  next();
+}
+
+/**
+ * Returns the tag that names the present answer, as the client has it. RFC 9110, 13.1.2: a list of tags, each perhaps
+ * weak, or `*`. Whether a tag is weak makes no difference here.
+ */
+function tagIn(ifNoneMatch: string | undefined, etag: string): string | undefined {
+  if (ifNoneMatch === undefined) return undefined;
+  if (ifNoneMatch.trim() === '*') return etag;
+  const tags: readonly string[] = ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? [];
+  return tags.find((tag) => tag === etag || tag === `W/${etag}`);
 }

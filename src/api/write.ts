@@ -23,7 +23,9 @@ export function write<Params>(
   return [
     ...(jsonBody() as RequestHandler<Params>[]),
     async (request: Request<Params>, response: Response) => {
-      const order = { by: clientOf(request), requestId: requestIdOf(response), ifMatch: ifMatchOf(request) };
+      const ifMatch = blobsIn(request.headers['if-match']);
+      const ifNoneMatch = blobsIn(request.headers['if-none-match']);
+      const order = { by: clientOf(request), requestId: requestIdOf(response), ifMatch, ifNoneMatch };
       const { branch } = await carryOut(request, order);
       const { status, message } = answer(request);
       if (branch === null) sendEnvelope(response, status, message);
@@ -48,9 +50,8 @@ export function forceOf(request: Parameters<typeof queryFlag>[0] & { readonly bo
   return queryFlag(request, 'force') || field;
 }
 
-/** The blobs that `If-Match` names: the first part of each ETag, since a roll-out should not spoil an edit. */
-function ifMatchOf(request: Request<unknown>): readonly string[] | undefined {
-  const header = request.headers['if-match'];
+/** The blobs that a condition names: the first part of each ETag, since a roll-out should not spoil an edit. */
+function blobsIn(header: string | undefined): readonly string[] | undefined {
   if (header === undefined) return undefined;
   if (header.trim() === '*') return ['*'];
   // A quoted `*` is a tag like any other, and nobody's.

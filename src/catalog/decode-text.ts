@@ -15,12 +15,12 @@ export function decodeText(
 }
 
 function notUtf8(bytes: Uint8Array): { readonly fault: Fault; readonly before: string } {
-  const length = validLength(bytes);
+  const { length, isCut } = validPrefix(bytes);
   const before = decodePrefix(bytes, length, true);
   invariant(before !== undefined, 'what was found valid decodes');
   const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
   const byte = bytes[length]?.toString(16);
-  const where = byte === undefined ? 'the file ends inside a character' : `the byte 0x${byte} here is no UTF-8`;
+  const where = isCut ? 'the file ends inside a character' : `the byte 0x${byte} here is no UTF-8`;
   return {
     before,
     fault: {
@@ -31,8 +31,8 @@ function notUtf8(bytes: Uint8Array): { readonly fault: Fault; readonly before: s
   };
 }
 
-/** Returns how many bytes from the start are UTF-8; a character cut off at the end of the file does not count. */
-function validLength(bytes: Uint8Array): number {
+/** Returns how many bytes from the start are whole characters, and whether nothing but the end of the file cuts the next one. */
+function validPrefix(bytes: Uint8Array): { readonly length: number; readonly isCut: boolean } {
   let low = 0;
   let high = bytes.length;
   while (low < high) {
@@ -40,7 +40,10 @@ function validLength(bytes: Uint8Array): number {
     if (decodePrefix(bytes, middle, true) === undefined) high = middle - 1;
     else low = middle;
   }
-  return low;
+  // A byte may begin a character that the next one does not go on with: then it is the first of the two that is wrong.
+  let length = low;
+  while (length > 0 && decodePrefix(bytes, length, false) === undefined) length--;
+  return { length, isCut: low === bytes.length };
 }
 
 function decodePrefix(bytes: Uint8Array, length: number, isCut: boolean): string | undefined {

@@ -28,6 +28,8 @@ const NUMBERS = [
 /** A first character that means nothing; a dash means nothing before a letter. */
 const PLAIN_START = /^(?:[^\s\-?:,[\]{}#&*!|>'"%@`]|-[A-Za-z])/;
 const PLAIN_BREAK = /:(?:\s|$)|\s#|\s$/;
+/** At the beginning of a line this ends the document, whatever follows. */
+const DOCUMENT_END = /^\.\.\.(?:\s|$)/;
 const FLOW_SIGN = /[,[\]{}]/;
 /** Blanks other than the space, and what is not seen or has no meaning. */
 const UNSEEN = /(?! )[\p{C}\p{Z}]/u;
@@ -49,7 +51,7 @@ export function scalarText(value: Scalar, quoting: Quoting, isFlow: boolean): st
 function isPlain(text: string, isFlow: boolean): boolean {
   if (WORDS.has(text.toLowerCase()) || NUMBERS.some((number) => number.test(text))) return false;
   if (!PLAIN_START.test(text) || PLAIN_BREAK.test(text) || UNSEEN.test(text)) return false;
-  return text !== '...' && !(isFlow && FLOW_SIGN.test(text));
+  return !DOCUMENT_END.test(text) && !(isFlow && FLOW_SIGN.test(text));
 }
 
 function singleQuoted(text: string): string {

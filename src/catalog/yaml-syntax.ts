@@ -22,6 +22,8 @@ interface Spot {
 
 type Explain = (spot: Spot) => SyntaxFault | undefined;
 
+const CONFLICT_HINT = 'merge the two versions, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>';
+
 /** Tried in turn; the first that recognises the mistake explains it. */
 const EXPLANATIONS: readonly Explain[] = [
   explainTooDeep,
@@ -47,6 +49,8 @@ const EXPLANATIONS_OF_LONG_LINES: readonly Explain[] = [explainTooDeep, explainU
 
 /** Returns the fault and where it stands, from the parser's offset and reason. In a long line it says less. */
 export function explainSyntax(text: string, offset: number, reason: string): SyntaxFault {
+  const conflict = /^(?:<{7}|>{7}|={7}|\|{7})(?= |\r?$)/m.exec(text);
+  if (conflict !== null) return fault(conflict.index, 'a git conflict marker stands here', CONFLICT_HINT);
   const spot = spotAt(text, offset, reason);
   const isLong = spot.before.length + spot.after.length > LINE_LENGTH_MAX || spot.above.length > LINE_LENGTH_MAX;
   for (const explain of isLong ? EXPLANATIONS_OF_LONG_LINES : EXPLANATIONS) {

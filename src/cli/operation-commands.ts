@@ -53,6 +53,7 @@ function addShowing(program: Command): void {
   ).action(async (options: Showing) => {
     const answer = (await getFrom(options, '/operations/problems')) as { commit: string; problems: readonly Problem[] };
     if (options.format === 'json') printJson(answer);
+    else if (answer.problems.length === 0) print(`nothing is wrong in ${answer.commit}`);
     else print([`commit ${answer.commit}`, ...answer.problems.map(formatProblem)].join('\n'));
   });
 }
@@ -88,8 +89,15 @@ function targetOf(
   throw new CommandFailure(`name exactly one of: ${choices}`);
 }
 
+const HISTORY = 'history-';
+
+function releaseOf(kind: HeldItem['kind'], digest: string): string {
+  if (kind !== 'history') return `treeline approve ${digest}`;
+  return `treeline accept-history ${digest.startsWith(HISTORY) ? digest.slice(HISTORY.length) : digest}`;
+}
+
 function formatHeld({ kind, digest, instance, reason, since, resources }: HeldItem): string {
   const lines = [`${instance ?? 'commit'}: ${kind}, since ${since}`, `    ${reason}`];
   if (resources.length > 0) lines.push(`    servers: ${resources.join(', ')}`);
-  return [...lines, `    approve with: treeline approve ${digest}`].join('\n');
+  return [...lines, `    release with: ${releaseOf(kind, digest)}`].join('\n');
 }

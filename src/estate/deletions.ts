@@ -84,7 +84,7 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
   const begun = [...all.values()].flat().filter(facts.isRecent).length;
   const recent = facts.recent - begun;
   const isOver = recent + count > facts.limit;
-  const reason = `${count} servers would be deleted or replaced without approval and ${recent} were within the last hour; the limit is ${facts.limit}`;
+  const reason = `over all instances, ${count} servers would be deleted or replaced without approval, and ${recent} were within the last hour; the limit is ${facts.limit}`;
   const held = new Map<string, HeldDeletes>();
   for (const [instance, removals] of open) {
     const digest = digestOf(removals);

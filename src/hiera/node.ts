@@ -41,6 +41,8 @@ export type NodeOwner =
 export interface HieraNode {
   readonly name: string;
   readonly description: string;
+  /** Where the description was written; left out where nobody wrote it. */
+  readonly descriptionOrigin?: Origin | undefined;
   /** The instances that make it: one, or none for a hand-written clientcert. */
   readonly stackInstance: readonly string[];
   /** General to specific, up to the provider's outputs, which join when a record is built. */

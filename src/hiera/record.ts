@@ -44,9 +44,14 @@ function layersOf(node: HieraNode, facts: NodeFacts): Layer[] {
   return [...node.shared, outputsLayer(node.name, facts.outputs), ...node.own];
 }
 
-/** The keys that nobody writes. They stand above every layer and are not merged with any. */
+/** The keys that every record has; of these, people write the description only. They stand above every layer and are not merged with any. */
 function computedLayer(node: HieraNode, facts: NodeFacts): Layer {
-  const { name, description, stackInstance } = node;
+  const { name, description, descriptionOrigin = null, stackInstance } = node;
   const keys = { name, description, type: 'clientcert', stackInstance, last_stack_update: facts.updated };
-  return { type: 'clientcert', name, values: Object.assign(emptyMap<RecordValue>(), keys), origin: () => null };
+  return {
+    type: 'clientcert',
+    name,
+    values: Object.assign(emptyMap<RecordValue>(), keys),
+    origin: (key) => (key === 'description' ? descriptionOrigin : null),
+  };
 }

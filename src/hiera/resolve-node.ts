@@ -44,15 +44,26 @@ function ownProblems({ server, clientcert }: NodeOwner): readonly Problem[] {
   return [...problems, ...checkProperties(server), ...inClientcert];
 }
 
-function describe({ server, clientcert }: NodeOwner): Pick<HieraNode, 'name' | 'description' | 'stackInstance'> {
+type Description = Pick<HieraNode, 'name' | 'description' | 'descriptionOrigin' | 'stackInstance'>;
+
+function describe({ server, clientcert }: NodeOwner): Description {
   const written = clientcert?.object?.description ?? '';
+  const inFile =
+    written === '' || clientcert === undefined ? undefined : { entry: clientcert, pointer: '/description' };
   if (server === null) {
-    return { name: clientcert.object?.name ?? nameInPath(clientcert), description: written, stackInstance: [] };
+    const name = clientcert.object?.name ?? nameInPath(clientcert);
+    return { name, description: written, descriptionOrigin: inFile, stackInstance: [] };
   }
   const { name, instance, key, properties } = server;
   const property = Object.hasOwn(properties, 'description') ? properties.description : '';
-  const description = written || (typeof property === 'string' && property) || `${key} of ${instance}`;
-  return { name, description, stackInstance: [instance] };
+  const own = typeof property === 'string' && property !== '' ? property : undefined;
+  const descriptionOrigin = inFile ?? (own === undefined ? undefined : server.originOf('description'));
+  return {
+    name,
+    description: written || (own ?? `${key} of ${instance}`),
+    descriptionOrigin,
+    stackInstance: [instance],
+  };
 }
 
 /** The name of an object whose file could not be read. */

@@ -6,7 +6,7 @@ const DISTANCE_MAX = 2;
 const LENGTH_MAX = 250;
 
 /**
- * Returns `did you mean "x"?` for the nearest candidate within edit distance 2, or null. Of several that are equally near
+ * Returns `did you mean "x"?` for the nearest candidate within edit distance 2 (1 where both have five characters at most), or null. Of several that are equally near
  * it is the first by code unit. The work is linear in the candidates, and small for those of another length.
  */
 export function didYouMean(name: string, candidates: Iterable<string>): string | null {
@@ -15,7 +15,7 @@ export function didYouMean(name: string, candidates: Iterable<string>): string |
   let best: { readonly name: string; readonly distance: number } | undefined;
   for (const candidate of candidates) {
     if (candidate === name || Math.abs(candidate.length - name.length) > DISTANCE_MAX) continue;
-    const limit = best?.distance ?? Math.min(DISTANCE_MAX, Math.floor(name.length / 2));
+    const limit = Math.min(best?.distance ?? DISTANCE_MAX, limitFor(name, candidate));
     const distance = editDistance(wanted, candidate.toLowerCase(), limit);
     if (distance > limit) continue;
     if (best === undefined || distance < best.distance || compareNames(candidate, best.name) < 0) {
@@ -23,6 +23,13 @@ export function didYouMean(name: string, candidates: Iterable<string>): string |
     }
   }
   return best === undefined ? null : `did you mean "${best.name}"?`;
+}
+
+/** Half of a short name is another name: `nope` is not `name`. */
+function limitFor(a: string, b: string): number {
+  const length = Math.max(a.length, b.length);
+  if (Math.min(a.length, b.length) === 0 || length < 2) return 0;
+  return length < 6 ? 1 : DISTANCE_MAX;
 }
 
 /**

@@ -43,7 +43,7 @@ export function createReader({ estate, rows, stallsOf, now }: ReaderOptions): Re
     const value = explainedValueOfNode(view(), node, key);
     if (value !== undefined) return value;
     const record = recordOfNode(view(), node) ?? unknown('node', node, recordedNodes(view()));
-    return unknown(`key in the record of "${node}":`, key, Object.keys(record));
+    throw notFound(`The record of "${node}" has no key "${key}"`, key, Object.keys(record));
   };
 
   return {
@@ -61,7 +61,10 @@ export function createReader({ estate, rows, stallsOf, now }: ReaderOptions): Re
     objects: (type) => viewObjects(view(), typeNamed(type)),
     object(type, name) {
       const served = viewObject(view(), typeNamed(type), name);
-      return served ?? unknown(`object of the type "${type}"`, name, namesOf(viewObjects(view(), typeNamed(type))));
+      return (
+        served ??
+        unknown(type === 'all' ? 'object' : type.replace('-', ' '), name, namesOf(viewObjects(view(), typeNamed(type))))
+      );
     },
     records: () => recordsOf(view(), recordOfNode),
     explainedRecords: () => recordsOf(view(), explainedRecordOfNode),
@@ -124,6 +127,10 @@ function typeNamed(type: string): TypeName {
 }
 
 function unknown(what: string, name: string, known: Iterable<string>): never {
+  throw notFound(`There is no ${what} "${name}"`, name, known);
+}
+
+function notFound(message: string, name: string, known: Iterable<string>): ServiceError {
   const hint = didYouMean(name, known);
-  throw new ServiceError('not_found', `There is no ${what} "${name}"${hint === null ? '' : `; ${hint}`}`);
+  return new ServiceError('not_found', hint === null ? message : `${message}; ${hint}`);
 }

@@ -56,7 +56,11 @@ export function createWriter({ queue, approveDeletes, isLeaving, review }: Write
 
   return {
     putInstance: async (order, name, body, force) => submit(putInstanceDraft(name, body, { force }), order),
-    createInstance: async (order, body) => submit(putInstanceDraft(nameIn(body), body, { force: false }), order),
+    async createInstance(order, body, force) {
+      const name = nameIn(body);
+      requireTemplate(body);
+      return submit(putInstanceDraft(name, body, { force }), order);
+    },
     deleteInstance,
     async putObject(order, type, body, force) {
       if (type === 'stack-instance') return submit(putInstanceDraft(nameIn(body), body, { force }), order);
@@ -70,6 +74,14 @@ export function createWriter({ queue, approveDeletes, isLeaving, review }: Write
     deleteClient: async (order, serial) => submit(deleteClientDraft(serial), order),
     putTree: async (order, body: Json) => submit(putTreeDraft(body), order),
   };
+}
+
+/** Whoever posts below /stacks/templates may have meant to write a template. */
+function requireTemplate(body: JsonMap): void {
+  if (Object.hasOwn(body, 'stackTemplate')) return;
+  const message =
+    'the body lacks "stackTemplate", the template to make an instance of; to write a template, POST /types/stack-template/';
+  throw new ServiceError('invalid_input', message, [{ pointer: '/stackTemplate', message: 'is missing' }]);
 }
 
 function nameIn(body: JsonMap): string {

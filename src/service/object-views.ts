@@ -2,7 +2,6 @@
 import { splitAddress } from '../estate/draw.ts';
 import type { Estate } from '../estate/estate.ts';
 import { nodeOf } from '../estate/node-of.ts';
-import { mergeLayers } from '../hiera/merge.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { compareNames, TYPE_NAMES, type TypeName } from '../model/names.ts';
 import type { ServerRow } from '../model/recorded.ts';
@@ -52,7 +51,7 @@ function viewServer({ estate, rows }: View<Estate>, name: string): Served<JsonMa
   if (node === undefined)
     return { body: { ...describe(name, farewellDescription(row)), ...row.applied?.properties }, oid };
   const own = emptyMap<Json>();
-  for (const [key, { value }] of mergeLayers(node.own, {})) own[key] = value;
+  for (const { values } of node.own) Object.assign(own, values);
   return { body: { ...own, ...describe(name, node.description) }, oid };
 }
 

@@ -9,6 +9,8 @@ export interface WriteOrder {
   readonly requestId: string;
   /** The object's blob must be one of these, as `If-Match` says; undefined: any. */
   readonly ifMatch: readonly string[] | undefined;
+  /** The object's blob must be none of these, as `If-None-Match` says; `*`: there must be no file of it. */
+  readonly ifNoneMatch?: readonly string[] | undefined;
 }
 
 /** What a write came to. */
@@ -27,8 +29,8 @@ export interface Written {
 export interface Writer {
   /** Makes or, with `force`, replaces an instance. One that is marked for delete comes back without it. */
   putInstance(order: WriteOrder, name: string, body: JsonMap, force: boolean): Promise<Written>;
-  /** Makes an instance whose name and template stand in the body. */
-  createInstance(order: WriteOrder, body: JsonMap): Promise<Written>;
+  /** The same for an instance whose name stands in the body. */
+  createInstance(order: WriteOrder, body: JsonMap, force: boolean): Promise<Written>;
   deleteInstance(order: WriteOrder, name: string): Promise<Written>;
   /** Makes or replaces an object of a type; instances keep the rule of `force`. */
   putObject(order: WriteOrder, type: string, body: JsonMap, force: boolean): Promise<Written>;

@@ -55,7 +55,8 @@ describe('an ETag', () => {
     const etag = (await readOf({ body: 'x' })).headers.get('etag') ?? '';
     const reply = await readOf({ body: 'x' }, { 'If-None-Match': header.replace('ETAG', etag.slice(1, -1)) });
     expect(reply).toMatchObject({ status, text: status === 304 ? '' : '"x"' });
-    expect(reply.headers.get('etag')).toBe(etag);
+    // A cache looks for what it has under the very tag that it sent.
+    expect(reply.headers.get('etag')).toBe(header.includes('W/"ETAG"') ? `W/${etag}` : etag);
     expect(reply.headers.get('x-treeline-commit')).toBe('c0');
     expect(reply.headers.get('cache-control')).toBe('no-cache');
   });

@@ -160,10 +160,16 @@ describe('compression', () => {
     expect(packed.headers).toMatchObject({
       'content-encoding': 'gzip',
       vary: 'Accept-Encoding',
-      etag: plain.headers.etag,
+      etag: `W/${plain.headers.etag}`,
     });
     expect(packed.bytes.length).toBeLessThan(plain.bytes.length / 5);
     expect(JSON.parse(gunzipSync(packed.bytes).toString())).toEqual(many);
+    for (const tag of [plain.headers.etag, packed.headers.etag]) {
+      const headers = { 'Accept-Encoding': 'gzip', 'If-None-Match': `"other", ${tag}` };
+      const unchanged = await api.request('/stacks/instances', { headers });
+      expect(unchanged).toMatchObject({ status: 304, headers: { etag: tag, vary: 'Accept-Encoding' } });
+    }
+    expect(small.headers).toMatchObject({ vary: 'Accept-Encoding' });
     api.reader.list = [INSTANCE];
   });
 });

@@ -60,7 +60,23 @@ const ROWS: readonly Row[] = [
     202,
     'Stack instance blog is marked for delete',
   ],
-  ['POST', '/stacks/templates', { name: 'blog' }, ['createInstance', { name: 'blog' }], 201, 'Created'],
+  ['POST', '/stacks/templates', { name: 'blog' }, ['createInstance', { name: 'blog' }, false], 201, 'Created'],
+  [
+    'POST',
+    '/stacks/templates?force=true',
+    { name: 'blog' },
+    ['createInstance', { name: 'blog' }, true],
+    201,
+    'Created',
+  ],
+  [
+    'POST',
+    '/stacks/templates',
+    { name: 'blog', force: true },
+    ['createInstance', { name: 'blog', force: true }, true],
+    201,
+    'Created',
+  ],
   ['POST', '/clients', { serial: 'C3' }, ['putClient', { serial: 'C3' }], 201, 'Created'],
   ['DELETE', '/clients/c:3', undefined, ['deleteClient', 'c:3'], 202, 'Client c:3 is marked for delete'],
   ['DELETE', '/clients?serial=C3', undefined, ['deleteClient', 'C3'], 202, 'Client C3 is marked for delete'],
@@ -197,6 +213,14 @@ describe('If-Match', () => {
     expect(api.writer.orders[0]?.ifMatch).toEqual(wanted);
   });
 
+  test.each<[string, readonly string[]]>([
+    ['*', ['*']],
+    [`"${oid}.WlRk", W/"${other}.b"`, [oid, other]],
+  ])('If-None-Match: %s of a write goes along', async (header, wanted) => {
+    await send('POST', '/types/zone', { name: 'z1' }, { headers: { 'If-None-Match': header } });
+    expect(api.writer.orders[0]).toMatchObject({ ifMatch: undefined, ifNoneMatch: wanted });
+  });
+
   test('goes with a DELETE, too', async () => {
     await send('DELETE', '/stacks/instances/shop', undefined, { headers: { 'If-Match': `"${oid}.x"` } });
     expect(api.writer.orders[0]?.ifMatch).toEqual([oid]);
@@ -209,6 +233,7 @@ describe('force', () => {
     ['/stacks/instances/blog?force=', {}, 'The query parameter force is true or false, not ""'],
     ['/stacks/instances/blog?force=1', { force: true }, 'The query parameter force is true or false, not "1"'],
     ['/stacks/instances/blog?force=true&force=true', {}, 'The query parameter force is given more than once'],
+    ['/stacks/templates?force=yes', { name: 'z1' }, 'The query parameter force is true or false, not "yes"'],
     ['/types/zone?force=yes', { name: 'z1' }, 'The query parameter force is true or false, not "yes"'],
   ])('%s is nonsense', async (path, body, message) => {
     const reply = await send('POST', path, body);
@@ -216,17 +241,20 @@ describe('force', () => {
     expect(api.writer.asked).toEqual([]);
   });
 
-  test.each(['/stacks/instances/blog', '/types/stack-instance'])('in the body of %s is true or false', async (path) => {
-    for (const force of ['true', 'yes', 1, null, {}]) {
-      const { status, body } = await send('POST', path, { name: 'blog', force });
-      const details = [{ pointer: '/force', message: 'is true or false' }];
-      expect({ status, body }).toEqual({
-        status: 400,
-        body: { message: '"force" is true or false', return_code: 400, error: 'invalid_input', details },
-      });
-    }
-    expect(api.writer.asked).toEqual([]);
-  });
+  test.each(['/stacks/instances/blog', '/stacks/templates', '/types/stack-instance'])(
+    'in the body of %s is true or false',
+    async (path) => {
+      for (const force of ['true', 'yes', 1, null, {}]) {
+        const { status, body } = await send('POST', path, { name: 'blog', force });
+        const details = [{ pointer: '/force', message: 'is true or false' }];
+        expect({ status, body }).toEqual({
+          status: 400,
+          body: { message: '"force" is true or false', return_code: 400, error: 'invalid_input', details },
+        });
+      }
+      expect(api.writer.asked).toEqual([]);
+    },
+  );
 });
 
 describe('a body', () => {

@@ -92,7 +92,7 @@ count: 3
       '-',
       '--- x',
     ],
-    ...['? x', '?', ', x', '[x]', '{x}', ']', '}', "'x'", '...', '\u00a0x', 'x\u200b'],
+    ...['? x', '?', ', x', '[x]', '{x}', ']', '}', "'x'", '...', '... x', '\u00a0x', 'x\u200b'],
   ])('puts quotes around %j', (text) => {
     expect(written(text)).toMatch(/^(["']).*\1$/);
     expect(parseYaml('a.yaml', writeYaml({ a: text, [text === '' ? 'b' : text]: 1 }, '#')).value).toEqual({

@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 import { parseYaml } from '../../src/catalog/yaml.ts';
 
+const MERGE = 'merge the two versions, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>';
+const CONFLICT = 'a git conflict marker stands here';
+
 test.each([
+  ['a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> x\n', '2:1', CONFLICT, MERGE],
+  ['<<<<<<< HEAD\r\nb: 1\r\n=======\r\nb: 2\r\n>>>>>>> x\r\n', '1:1', CONFLICT, MERGE],
+  ['a: x\n=======\nb: 2\n>>>>>>> x\n', '2:1', CONFLICT, MERGE],
+  ['a:\n  - x\n<<<<<<< HEAD\n  - b\n=======\n  - c\n>>>>>>> x\n', '3:1', CONFLICT, MERGE],
   ['a: @x # why', '1:4', 'a text cannot begin with "@"', 'put it in quotes: "@x"'],
   ['a: `x`', '1:4', 'a text cannot begin with "`"', 'put it in quotes: "`x`"'],
   ['a: %x', '1:4', 'a text cannot begin with "%"', 'put it in quotes: "%x"'],

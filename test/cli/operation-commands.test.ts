@@ -135,10 +135,10 @@ describe('treeline held', () => {
       'shop: deletes, since 2026-11-20T10:13:56.000Z',
       '    7 servers would be deleted',
       '    servers: shop-web-1, shop-web-2',
-      '    approve with: treeline approve beef',
+      '    release with: treeline approve beef',
       'commit: history, since 2026-11-20T10:13:57.000Z',
       '    the history was rewritten',
-      '    approve with: treeline approve history-c0ffee',
+      '    release with: treeline accept-history c0ffee',
       '',
     ]);
     expect(JSON.parse(await run('held', '--format', 'json', ...options()))).toEqual({ held: HELD });
@@ -151,7 +151,7 @@ describe('treeline problems', () => {
     onTestFinished(() => {
       api.operator.problems = problems;
     });
-    expect(await run('problems', ...options())).toBe(`commit ${'c'.repeat(40)}\n`);
+    expect(await run('problems', ...options())).toBe(`nothing is wrong in ${'c'.repeat(40)}\n`);
     const problem: Problem = {
       ...{ code: 'unknown_template', severity: 'error', file: 'stacks/instances/shop.yaml', line: 2, column: 16 },
       ...{ pointer: '/stackTemplate', message: 'there is no stack template "shopp"', hint: 'did you mean "shop"?' },
@@ -506,7 +506,7 @@ describe('as people run them', () => {
         `shop: deletes, since ${item?.since}`,
         `    ${item?.reason}`,
         '    servers: shop-web-2, shop-web-3, shop-web-4',
-        `    approve with: treeline approve ${item?.digest}`,
+        `    release with: treeline approve ${item?.digest}`,
         '',
       ].join('\n'),
       stderr: '',

@@ -112,6 +112,9 @@ describe('suggestions', () => {
 
   it.each([
     ['wbe', ['web', 'zone'], 'did you mean "web"?'],
+    ['nope', ['name', 'noun'], null],
+    ['zoen', ['zone'], 'did you mean "zone"?'],
+    ['nopes1', ['names1'], 'did you mean "names1"?'],
     ['web', ['web'], null],
     ['web1', ['web3', 'web2'], 'did you mean "web2"?'],
     ['WEB', ['web'], 'did you mean "web"?'],

@@ -265,7 +265,8 @@ test('a held instance is told with its servers, sorted, the digest of these, and
   expect(judge({ shop: ['c', 'a'], office: ['x'] }, facts).held.get('shop')).toEqual({
     digest: digest('a', 'b', 'c'),
     removals: removalsOf('a', 'b', 'c'),
-    reason: '4 servers would be deleted or replaced without approval and 1 were within the last hour; the limit is 2',
+    reason:
+      'over all instances, 4 servers would be deleted or replaced without approval, and 1 were within the last hour; the limit is 2',
   });
 });
 

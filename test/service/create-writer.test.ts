@@ -74,11 +74,11 @@ describe('a writer without a queue', () => {
     isLeaving: () => false,
     review: () => undefined,
   });
-  const body = { name: 'shop' };
+  const body = { name: 'shop', stackTemplate: 'web' };
 
   it.each<[string, () => Promise<Written>]>([
     ['putInstance', () => writer.putInstance(orderOf(), 'shop', body, true)],
-    ['createInstance', () => writer.createInstance(orderOf(), body)],
+    ['createInstance', () => writer.createInstance(orderOf(), body, false)],
     ['deleteInstance', () => writer.deleteInstance(orderOf(), 'shop')],
     ['putObject', () => writer.putObject(orderOf(), 'zone', { name: 'z1' }, false)],
     ['deleteObject', () => writer.deleteObject(orderOf(), 'zone', 'z1')],
@@ -97,7 +97,10 @@ describe('a writer without a queue', () => {
 describe('drafts', () => {
   it.each<[string, (writer: Writer) => Promise<Written>]>([
     ['Set stack instance shop', (writer) => writer.putInstance(orderOf(), 'shop', {}, false)],
-    ['Set stack instance shop', (writer) => writer.createInstance(orderOf(), { name: 'shop' })],
+    [
+      'Set stack instance shop',
+      (writer) => writer.createInstance(orderOf(), { name: 'shop', stackTemplate: 'web' }, false),
+    ],
     ['Set stack instance shop', (writer) => writer.putObject(orderOf(), 'stack-instance', { name: 'shop' }, true)],
     ['Set stack-template web', (writer) => writer.putObject(orderOf(), 'stack-template', { name: 'web' }, false)],
     ['Set zone z1', (writer) => writer.putObject(orderOf(), 'zone', { name: 'z1' }, false)],
@@ -114,8 +117,17 @@ describe('drafts', () => {
   it.each<[string, (writer: Writer) => Promise<Written>, object]>([
     [
       'an instance',
-      (writer) => writer.createInstance(orderOf(), {}),
+      (writer) => writer.createInstance(orderOf(), {}, false),
       { code: 'invalid_input', message: 'name: is missing' },
+    ],
+    [
+      'no template',
+      (writer) => writer.createInstance(orderOf(), { name: 'web', resources: {} }, false),
+      {
+        code: 'invalid_input',
+        message:
+          'the body lacks "stackTemplate", the template to make an instance of; to write a template, POST /types/stack-template/',
+      },
     ],
     [
       'one that is no text',
@@ -123,7 +135,7 @@ describe('drafts', () => {
       { code: 'invalid_input' },
     ],
     ['what is written nowhere', (writer) => writer.deleteObject(orderOf(), 'all', 'x'), { code: 'not_found' }],
-  ])('need a name: %s', async (_what, write, error) => {
+  ])('need a name and what they are about: %s', async (_what, write, error) => {
     const { writer, log } = open(COMMITTED);
     await expect(write(writer)).rejects.toMatchObject(error);
     expect(log).toEqual([]);

@@ -4,6 +4,7 @@ import { ServiceError } from '../../src/model/service-error.ts';
 import type { Draft } from '../../src/service/write/draft.ts';
 import { deleteObjectDraft, putObjectDraft } from '../../src/service/write/drafts.ts';
 import { WriteQueue } from '../../src/service/write/write-queue.ts';
+import type { WriteOrder } from '../../src/service/writer.ts';
 import { SourceError } from '../../src/source/source.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { ScriptedRemote } from '../support/scripted-remote.ts';
@@ -24,9 +25,17 @@ class Scene {
   }
 
   /** Resolves with what the client is told: the commit, or the code and message of the refusal. */
-  async submit(draft: Draft, more: { ifMatch?: readonly string[]; beforePush?: () => Promise<void> } = {}) {
+  async submit(
+    draft: Draft,
+    more: Partial<Pick<WriteOrder, 'ifMatch' | 'ifNoneMatch'>> & { beforePush?: () => Promise<void> } = {},
+  ) {
     this.#count += 1;
-    const order = { by: ADMINISTRATOR, requestId: `request-${this.#count}`, ifMatch: more.ifMatch };
+    const order = {
+      by: ADMINISTRATOR,
+      requestId: `request-${this.#count}`,
+      ifMatch: more.ifMatch,
+      ifNoneMatch: more.ifNoneMatch,
+    };
     try {
       const { commit, branch } = await this.queue.submit(draft, order, more.beforePush);
       return branch === null ? commit : `${commit} on ${branch}`;
@@ -236,6 +245,25 @@ describe('If-Match', () => {
     const answers = await Promise.all([81, 82].map((port) => submit(put('web', port), { ifMatch })));
     expect(answers).toEqual(['write-1', expect.stringMatching(/^precondition_failed/)]);
     expect(remote.head.catalog.files.get(WEB)?.object).toMatchObject({ port: 81 });
+  });
+});
+
+describe('If-None-Match', () => {
+  it('lets nothing be replaced with *, and what is not there be made', async () => {
+    const { submit } = bound(new Scene());
+    const ifNoneMatch = ['*'];
+    expect(await submit(put('web', 81), { ifNoneMatch })).toBe(
+      'precondition_failed: role/web exists already, which If-None-Match rules out',
+    );
+    expect(await submit(put('new', 1), { ifNoneMatch })).toBe('write-1');
+    expect(await submit(put('new', 2), { ifNoneMatch })).toMatch(/^precondition_failed/);
+  });
+
+  it('keeps the versions that it names, and no other', async () => {
+    const { remote, submit } = bound(new Scene());
+    const ifNoneMatch = [remote.head.catalog.files.get(WEB)?.oid ?? ''];
+    expect(await submit(put('web', 81), { ifNoneMatch })).toMatch(/^precondition_failed/);
+    expect(await submit(put('web', 81), { ifNoneMatch: ['other'] })).toBe('write-1');
   });
 });
 

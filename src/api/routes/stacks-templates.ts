@@ -5,7 +5,7 @@ import type { Writer } from '../../service/writer.ts';
 import { allow } from '../authorize.ts';
 import { only } from '../only.ts';
 import { read } from '../read.ts';
-import { bodyOf, write } from '../write.ts';
+import { bodyOf, forceOf, write } from '../write.ts';
 
 /** Returns the routes below `/stacks/templates`. */
 export function stackTemplateRoutes(reader: Reader, writer: Writer): Router {
@@ -17,7 +17,7 @@ export function stackTemplateRoutes(reader: Reader, writer: Writer): Router {
     .post(
       allow('write stack instances'),
       write(
-        (request, order) => writer.createInstance(order, bodyOf(request)),
+        (request, order) => writer.createInstance(order, bodyOf(request), forceOf(request)),
         () => ({ status: 201, message: 'Created' }),
       ),
     );

@@ -21,7 +21,13 @@ export function estateAfter(estate: Estate, edits: readonly FileEdit[], draft: D
     return entry !== undefined && entry.type !== null && entry.text === null;
   };
   const added = problems.filter((one) => isError(one) && !known.has(identityOf(one)) && !isUnread(one));
-  if (added.length > 0 || !derivation.isTaken) throw refusalOfEdits(added.length > 0 ? added : problems, edits, draft);
+  if (added.length > 0 || !derivation.isTaken) {
+    throw refusalOfEdits(added.length > 0 ? added : problems, {
+      edits,
+      draft,
+      isThere: (path) => estate.catalog.files.has(path),
+    });
+  }
   if (draft.isRemoval) requireUnused(estate, draft.address);
   return derivation.estate;
 }

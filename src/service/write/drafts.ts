@@ -1,7 +1,8 @@
 // From requests to drafts: what each write of the interface means for the files. docs/rest.md, writes.
 import type { Estate } from '../../estate/estate.ts';
+import { nodeOf } from '../../estate/node-of.ts';
 import type { Unit } from '../../estate/unit.ts';
-import { emptyMap, isMap, type Json, type JsonMap } from '../../model/json.ts';
+import { emptyMap, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
 import { isPlainTypeName, nameFault, type PlainTypeName, ROLES } from '../../model/names.ts';
 import { canonicalFingerprint, canonicalSerial } from '../../model/serial.ts';
 import { ServiceError } from '../../model/service-error.ts';
@@ -64,7 +65,7 @@ export function deleteInstanceDraft(name: string, isLeaving: () => boolean): Dra
 export function putObjectDraft(type: PlainTypeName | 'stack-template', body: JsonMap): Draft {
   requireLengths(body);
   const name = textField(body, 'name') ?? missing('name');
-  requireName(name, `an object of the type ${type}`);
+  requireName(name, `a ${type.replace('-', ' ')}`);
   requireAgreement(body, { name, type });
   const address = `${type}/${name}`;
   const newPath = type === 'stack-template' ? `stacks/templates/${name}.yaml` : `types/${type}/${name}.yaml`;
@@ -72,7 +73,12 @@ export function putObjectDraft(type: PlainTypeName | 'stack-template', body: Jso
     address,
     subject: `Set ${type} ${name}`,
     isRemoval: false,
-    edits: ({ catalog }) => editObjectFile(catalog, { address, type, newPath, fields: body }),
+    edits(estate) {
+      const { catalog } = estate;
+      const fields = type === 'clientcert' ? withoutProperties(estate, name, body) : body;
+      if (fields !== body && isBlank(fields) && fileOf(catalog, address) === undefined) return [];
+      return editObjectFile(catalog, { address, type, newPath, fields });
+    },
   };
 }
 
@@ -89,7 +95,7 @@ export function deleteObjectDraft(type: PlainTypeName | 'stack-template', name: 
         const instance = owner.slice('instance/'.length);
         throw new ServiceError('conflict', `The clientcert "${name}" is made by the stack instance "${instance}"`);
       }
-      return removal(estate, address, `There is no object "${name}" of the type "${type}"`);
+      return removal(estate, address, `There is no ${type.replace('-', ' ')} "${name}"`);
     },
   };
 }
@@ -169,6 +175,25 @@ function removal({ catalog }: Estate, address: string, notThere: string): readon
     throw new ServiceError('edit_by_hand', message);
   }
   return [{ path: file.path, text: null }];
+}
+
+/**
+ * Returns what a file of a clientcert should hold. A read of one that a stack makes also has the server's own properties:
+ * what says the same as these, and does not stand in the file, is no part of it.
+ */
+function withoutProperties(estate: Estate, name: string, body: JsonMap): JsonMap {
+  const node = estate.owners.has(name) ? nodeOf(estate, name) : undefined;
+  const [properties] = node?.own ?? [];
+  if (node === undefined || properties === undefined) return body;
+  const file = fileOf(estate.catalog, `clientcert/${name}`);
+  const written = (file && writtenIn(file)) ?? {};
+  const own: JsonMap = { ...properties.values, description: node.description };
+  const said = Object.keys(body).filter((key) => !Object.hasOwn(written, key) && isSame(own[key], body[key]));
+  return said.length === 0 ? body : without(body, new Set(said));
+}
+
+function isBlank(fields: JsonMap): boolean {
+  return Object.keys(fields).every((key) => key === 'name' || key === 'type');
 }
 
 /** Fingerprints have many spellings; new files get one. */

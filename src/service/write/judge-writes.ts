@@ -63,8 +63,12 @@ function requireUnchanged(write: PendingWrite, base: Estate): void {
 }
 
 function requireMatch({ request: { draft, order } }: PendingWrite, estate: Estate): void {
-  const { ifMatch } = order;
+  const { ifMatch, ifNoneMatch = [] } = order;
   const oid = blobOf(estate, draft.address);
+  if (oid !== null && (ifNoneMatch.includes(oid) || ifNoneMatch.includes('*'))) {
+    const message = `${draft.address} exists already, which If-None-Match rules out`;
+    throw new ServiceError('precondition_failed', message);
+  }
   if (ifMatch === undefined || (oid !== null && (ifMatch.includes(oid) || ifMatch.includes('*')))) return;
   const message = `${draft.address} is not the version that If-Match names; read it again`;
   throw new ServiceError('precondition_failed', message);

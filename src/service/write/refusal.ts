@@ -10,21 +10,45 @@ const DETAILS_MAX = 1_000;
 /** What is right by itself and not wanted as things are, whoever asks. */
 const CONFLICTS: ReadonlySet<string> = new Set(['last_administrator', 'protected_instance', 'hand_over_waits']);
 
+/** What is refused. */
+export interface RefusedEdits {
+  readonly edits: readonly FileEdit[];
+  readonly draft: Draft;
+  /** Whether the repository has a file at a path, before the edits. */
+  readonly isThere: (path: string) => boolean;
+}
+
 /** Returns what the client is told about the problems that a write would add; there is at least one. */
-export function refusalOfEdits(problems: readonly Problem[], edits: readonly FileEdit[], draft: Draft): ServiceError {
+export function refusalOfEdits(problems: readonly Problem[], { edits, draft, isThere }: RefusedEdits): ServiceError {
   const paths = new Set(edits.map(({ path }) => path));
   const nothingLeft = problems.find(({ code }) => code === 'nothing_left');
   if (nothingLeft !== undefined) return new ServiceError('conflict', lastOne(nothingLeft), detailsOf([nothingLeft]));
   const own = problems.find(({ file, code }) => paths.has(file) && !CONFLICTS.has(code));
-  if (own !== undefined && !draft.isRemoval) return new ServiceError('invalid_input', textOf(own), detailsOf(problems));
+  if (own !== undefined && !draft.isRemoval) {
+    const details = detailsOf(problems).map((detail) =>
+      paths.has(detail.file ?? '') ? inBody(detail, isThere) : detail,
+    );
+    return new ServiceError('invalid_input', ofBody(textOf(own)), details);
+  }
   const conflict = problems.find(({ code }) => CONFLICTS.has(code));
   if (conflict !== undefined) return new ServiceError('conflict', textOf(conflict), detailsOf(problems));
   const users = usersIn(problems);
-  if (draft.isRemoval)
-    return new ServiceError('conflict', `${draft.address} is still in use by ${users}`, detailsOf(problems));
+  if (draft.isRemoval) {
+    const uses = detailsOf(problems.map((problem) => ({ ...problem, message: 'it is used here', hint: null })));
+    return new ServiceError('conflict', `${draft.address} is still in use by ${users}`, uses);
+  }
   const [first] = problems;
   const words = first === undefined ? '' : `: ${textOf(first)}`;
   return new ServiceError('breaks_others', `This would break ${users}${words}`, detailsOf(problems));
+}
+
+/** A place in a text that was never committed tells nobody anything: what was sent has the pointer. */
+function inBody({ file, pointer, message }: ErrorDetail, isThere: RefusedEdits['isThere']): ErrorDetail {
+  return { ...(file !== undefined && isThere(file) ? { file } : {}), pointer, message: ofBody(message) };
+}
+
+function ofBody(text: string): string {
+  return text.replace(/^the file\b/, 'the body');
 }
 
 function lastOne({ file }: Problem): string {

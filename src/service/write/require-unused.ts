@@ -29,5 +29,5 @@ function selects({ kind, entry, servers }: Unit, type: string, name: string): bo
 }
 
 function detailOf({ entry: { path, locate } }: Unit): ErrorDetail {
-  return { file: path, ...locate(''), pointer: '', message: 'it is selected here' };
+  return { file: path, ...locate(''), pointer: '', message: 'it is used here' };
 }

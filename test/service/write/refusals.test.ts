@@ -53,11 +53,11 @@ const IN_USE: readonly RefusedRow[] = [
     [
       {
         file: 'stacks/instances/eu/shop.yaml',
-        message: 'there is no stack template "web"; add stacks/templates/web.yaml [shop]',
+        message: 'it is used here [shop]',
       },
       {
         file: 'stacks/instances/orders.yaml',
-        message: 'there is no stack template "web"; add stacks/templates/web.yaml [orders]',
+        message: 'it is used here [orders]',
       },
     ],
   ],
@@ -80,7 +80,7 @@ const IN_USE: readonly RefusedRow[] = [
     () => deleteObjectDraft('zone', 'inside'),
     'conflict',
     'zone/inside is still in use by the stack instance orders',
-    [{ file: 'stacks/instances/orders.yaml', line: 1, column: 1, pointer: '', message: 'it is selected here' }],
+    [{ file: 'stacks/instances/orders.yaml', line: 1, column: 1, pointer: '', message: 'it is used here' }],
   ],
   [
     'a place that a clientcert is in, too',
@@ -150,7 +150,7 @@ describe('details', () => {
         line: 11,
         column: 73,
         pointer: '/resources/web/properties/resource_def/properties/shape',
-        message: expect.stringMatching(/^there is no shape "small".* \[orders, shop\]$/),
+        message: 'it is used here [orders, shop]',
       },
     ]);
   });
@@ -165,6 +165,31 @@ describe('details', () => {
     const { message, details } = open(many).refused(() => deleteObjectDraft('stack-template', 'web'));
     expect(message).toMatch(/ the stack instances i-10, i-11, .*, i-29 and 7 more$/);
     expect(details).toHaveLength(27);
+  });
+});
+
+describe('a mistake in the body', () => {
+  it('of a new object is said of the body, and without a place in a file that never existed', () => {
+    const { code, message, details } = open().refused(() => put('blog', { parameters: {} }));
+    expect({ code, message }).toEqual({
+      code: 'invalid_input',
+      message: 'the body lacks the field "stackTemplate"; add "stackTemplate:"',
+    });
+    expect(details).toEqual([
+      { pointer: '', message: 'the body lacks the field "stackTemplate"; add "stackTemplate:" [blog]' },
+    ]);
+  });
+
+  it('of an object that is there names its file', () => {
+    const { details } = open().refused(() => putObjectDraft('role', { name: 'db', port: { a: 1 } }));
+    expect(details).toEqual([{ file: 'types/role/db.yaml', pointer: '/port', message: expect.any(String) }]);
+  });
+
+  it('that is a plain secret is refused although nothing selects the object, and not quoted', () => {
+    const repository = open({ 'hierarchy.yaml': 'secrets: { keys: [password], reference: "^secret/" }\n' });
+    const refused = repository.refused(() => putObjectDraft('zone', { name: 'unused', db_password: 'hunter2' }));
+    expect(refused).toMatchObject({ code: 'invalid_input', details: [{ pointer: '/db_password' }] });
+    expect(JSON.stringify([refused.message, refused.details])).not.toContain('hunter2');
   });
 });
 

@@ -41,7 +41,7 @@ const BODIES: readonly RefusedRow[] = [
     'a name like a path',
     () => putObjectDraft('role', { name: '../web' }),
     'invalid_input',
-    'name: "../web" cannot be the name of an object of the type role: it does not begin with a letter or digit',
+    'name: "../web" cannot be the name of a role: it does not begin with a letter or digit',
   ],
   [
     'another name than the path',
@@ -134,7 +134,7 @@ const BODIES: readonly RefusedRow[] = [
     'removing an object that is not there',
     () => deleteObjectDraft('role', 'web'),
     'not_found',
-    'There is no object "web" of the type "role"',
+    'There is no role "web"',
   ],
   ['removing a client that is not there', () => deleteClientDraft('c3'), 'not_found', 'There is no client "C3"'],
   [
