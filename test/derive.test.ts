@@ -52,6 +52,45 @@ function inForce(estate: Estate, key: string): unknown {
       };
 }
 
+describe('a place that is not in the tree', () => {
+  const TREE = `name: global
+type: common
+children:
+  - { name: lab, type: location, children: [{ name: dmz, type: zone }] }
+  - { name: attic, type: location }
+`;
+  const PLACED = `parameters: { location: "lab", zone: "dmz" }
+resources: { web: { type: "Platform::Server", properties: { location: "<<location>>", zone: "<<zone>>" } } }
+`;
+  test.each<readonly [title: string, instance: string, place: string]>([
+    ['the location of the instance', 'parameters:\n  location: attic\n', 'shop.yaml:3:13'],
+    ['its zone', 'parameters:\n  location: attic\n  zone: dmz\n', 'shop.yaml:4:9'],
+    [
+      'what it adds',
+      'stackTemplateAdditions:\n  resources: { web: { properties: { location: attic } } }\n',
+      'shop.yaml:3:47',
+    ],
+  ])('beside a default of the template, is reported at %s', (_title, instance, place) => {
+    const { problems } = new TextRepository().commit({
+      'tree.yaml': TREE,
+      'stacks/templates/placed.yaml': PLACED,
+      'stacks/instances/shop.yaml': `stackTemplate: placed\n${instance}`,
+    });
+    expect(describeProblems(problems)).toEqual([
+      `${place} not_a_tree_path: tree.yaml has no path location "attic", zone "dmz" (tree.yaml has zone "dmz" at "lab/dmz") [shop]`,
+    ]);
+  });
+
+  test('is reported in the template where that alone names it', () => {
+    const { problems } = new TextRepository().commit({
+      'tree.yaml': TREE,
+      'stacks/templates/placed.yaml': PLACED.replace('"lab"', '"attic"'),
+      'stacks/instances/shop.yaml': 'stackTemplate: placed\n',
+    });
+    expect(problems).toMatchObject([{ file: 'stacks/templates/placed.yaml', code: 'not_a_tree_path' }]);
+  });
+});
+
 describe('a right commit', () => {
   const { before: estate } = followed();
 
