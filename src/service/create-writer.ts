@@ -70,8 +70,8 @@ export function createWriter({ queue, approveDeletes, isLeaving, review }: Write
       if (type === 'stack-instance') return deleteInstance(order, name);
       return submit(deleteObjectDraft(writableType(type), name), order);
     },
-    putClient: async (order, body) => submit(putClientDraft(body), order),
-    deleteClient: async (order, serial) => submit(deleteClientDraft(serial), order),
+    putClient: async (order, body) => submit(putClientDraft(body, order.by), order),
+    deleteClient: async (order, serial) => submit(deleteClientDraft(serial, order.by), order),
     putTree: async (order, body: Json) => submit(putTreeDraft(body), order),
   };
 }

@@ -1,4 +1,5 @@
 // What a second start of the demo does with certificates and repository: it keeps what is good, and renews what expires.
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -8,6 +9,16 @@ import { runGit } from '../support/git-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+
+it('registers one administrator, whose certificate it made', async () => {
+  const folder = temporaryDirectory();
+  const repository = join(folder, 'stacks.git');
+  const { clients } = await ensureCredentials(join(folder, 'pki'), Date.now());
+  await ensureRepository(repository, clients);
+  const found = await runGit(['-C', repository, 'grep', '-l', '^role: administrator', 'HEAD', '--', 'clients/']);
+  const { serialNumber } = new X509Certificate(await readFile(clients.administrator.cert));
+  expect(found.trim()).toBe(`HEAD:clients/demo/${serialNumber}.yaml`);
+});
 
 it('keeps certificates until a month before they end, then issues and registers others', async () => {
   const folder = temporaryDirectory();

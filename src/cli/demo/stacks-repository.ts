@@ -12,6 +12,8 @@ import type { CredentialFiles } from './credentials.ts';
 import { git } from './git.ts';
 
 const DEMO_CLIENTS = 'clients/demo';
+/** Nobody has the certificate of the sample's administrator: counted as one, it would let the demo's own lock itself out. */
+const INVENTED_ADMINISTRATOR = 'clients/A110C0DE0000000000000001.yaml';
 
 /** Makes the repository at `bare` where there is none, and registers the clients' certificates in it. */
 export async function ensureRepository(bare: string, clients: Readonly<Record<Role, CredentialFiles>>): Promise<void> {
@@ -41,6 +43,7 @@ export async function ensureRepository(bare: string, clients: Readonly<Record<Ro
 
 async function fillWithSample(work: string): Promise<void> {
   await cp(productPath('sample-repo'), work, { recursive: true });
+  await rm(join(work, INVENTED_ADMINISTRATOR));
   await writeSchemas(join(work, 'schemas'));
 }
 

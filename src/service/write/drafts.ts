@@ -4,6 +4,7 @@ import { nodeOf } from '../../estate/node-of.ts';
 import type { Unit } from '../../estate/unit.ts';
 import { emptyMap, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
 import { isPlainTypeName, nameFault, type PlainTypeName, ROLES } from '../../model/names.ts';
+import type { Client } from '../../model/objects.ts';
 import { canonicalFingerprint, canonicalSerial } from '../../model/serial.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Draft, FileEdit } from './draft.ts';
@@ -100,8 +101,8 @@ export function deleteObjectDraft(type: PlainTypeName | 'stack-template', name: 
   };
 }
 
-/** Returns the draft that registers a client, or changes the given fields of one. */
-export function putClientDraft(body: JsonMap): Draft {
+/** Returns the draft that registers a client, or changes the given fields of one, at the word of `by`. */
+export function putClientDraft(body: JsonMap, by?: Client): Draft {
   requireLengths(body);
   const given = textField(body, 'serial') ?? missing('serial');
   const serial = serialOf(given);
@@ -115,7 +116,10 @@ export function putClientDraft(body: JsonMap): Draft {
     address,
     subject: `Register client ${serial}`,
     isRemoval: false,
-    edits({ catalog }) {
+    edits(estate) {
+      const { catalog } = estate;
+      const losesRole = Object.hasOwn(body, 'role') && body.role !== 'administrator';
+      if (serial === by?.serial && losesRole) refuseOwnEnd(estate, by, 'take away its own role');
       const file = fileOf(catalog, address);
       if (file === undefined) requireRole(body);
       const kept = file === undefined ? undefined : isMap(file.object) ? file.object : writtenIn(file);
@@ -125,15 +129,18 @@ export function putClientDraft(body: JsonMap): Draft {
   };
 }
 
-/** Returns the draft that removes a client. */
-export function deleteClientDraft(given: string): Draft {
+/** Returns the draft that removes a client, at the word of another one. */
+export function deleteClientDraft(given: string, by?: Client): Draft {
   const serial = serialOf(given);
   const address = `client/${serial}`;
   return {
     address,
     subject: `Remove client ${serial}`,
     isRemoval: true,
-    edits: (estate) => removal(estate, address, `There is no client "${serial}"`),
+    edits(estate) {
+      if (serial === by?.serial) refuseOwnEnd(estate, by, 'remove its own record');
+      return removal(estate, address, `There is no client "${serial}"`);
+    },
   };
 }
 
@@ -160,6 +167,19 @@ function serialOf(given: string): string {
   const serial = canonicalSerial(given);
   if (serial !== undefined) return serial;
   throw invalid('serial', `"${given}" is no serial of a certificate: hexadecimal digits, with or without colons`);
+}
+
+/**
+ * Records do not tell whether anybody has their certificate. Whoever asks has one: as long as an administrator is ended by
+ * another one only, one is left who can come in. Where there is no other, registry.ts has the last word.
+ */
+function refuseOwnEnd({ clients }: Estate, by: Client, what: string): void {
+  const others = [...clients.values()].filter(({ entry: { object } }) => {
+    return object?.role === 'administrator' && object.serial !== by.serial;
+  });
+  if (by.role !== 'administrator' || others.length === 0) return;
+  const message = `An administrator cannot ${what}: let another one do it, who thereby shows that somebody can still come in`;
+  throw new ServiceError('conflict', message);
 }
 
 function isProtected(unit: Unit | undefined): boolean {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { derive } from '../../../src/derive.ts';
 import { invariant } from '../../../src/model/invariant.ts';
 import { estateAfter } from '../../../src/service/write/check-edits.ts';
+import type { Draft } from '../../../src/service/write/draft.ts';
 import {
   deleteClientDraft,
   deleteObjectDraft,
@@ -15,6 +16,7 @@ import { snapshotOf } from '../../catalog/snapshots.ts';
 import { deletionFacts, removalsOf } from '../../estate/facts.ts';
 import { DraftedRepository } from '../../support/drafted-repository.ts';
 import type { TextChanges } from '../../support/text-repository.ts';
+import { ADMINISTRATOR as ADMINISTRATOR_CLIENT } from '../service.ts';
 import { FILES, put, type RefusedRow, remove } from './stacks.ts';
 
 function open(changes: TextChanges = {}): DraftedRepository {
@@ -165,6 +167,29 @@ describe('details', () => {
     const { message, details } = open(many).refused(() => deleteObjectDraft('stack-template', 'web'));
     expect(message).toMatch(/ the stack instances i-10, i-11, .*, i-29 and 7 more$/);
     expect(details).toHaveLength(27);
+  });
+});
+
+describe('an administrator', () => {
+  const by = ADMINISTRATOR_CLIENT;
+  const OTHER = { 'clients/C3.yaml': 'role: administrator\n' };
+  const WORDS = 'let another one do it, who thereby shows that somebody can still come in';
+
+  it.each<[string, () => Draft, string]>([
+    ['removed', () => deleteClientDraft('a1', by), 'remove its own record'],
+    ['another role', () => putClientDraft({ serial: 'a1', role: 'proxy' }, by), 'take away its own role'],
+  ])('cannot be %s at its own word, though another one is registered', (_what, draft, what) => {
+    expect(open(OTHER).refused(draft)).toMatchObject({
+      code: 'conflict',
+      message: `An administrator cannot ${what}: ${WORDS}`,
+    });
+  });
+
+  it('may change its own record otherwise, and end another one', () => {
+    const repository = open(OTHER);
+    repository.write(putClientDraft({ serial: 'a1', role: 'administrator', tenant: 'platform' }, by));
+    repository.write(deleteClientDraft('c3', by));
+    expect([...repository.estate.clients.keys()]).not.toContain('C3');
   });
 });
 
