@@ -1,6 +1,6 @@
 // The command line as people and scripts call it: in a process of its own, on sources whose types are only stripped.
 // What the commands find is tested elsewhere; here it is what they print, where, and their exit codes.
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
@@ -72,6 +72,26 @@ describe('treeline validate', () => {
       '    stops: wrong',
     ]);
     expect(stdout).toMatch(/files, 1 error, 0 warnings\n$/);
+  });
+
+  it('warns of what is right and most likely not meant, a folder without a place in it', async () => {
+    const directory = sampleWithMistake();
+    rmSync(join(directory, 'stacks/instances/wrong.yaml'));
+    rmSync(join(directory, 'clients'), { recursive: true });
+    const layers = join(directory, 'types/configuration');
+    renameSync(join(layers, 'production-frankfurt.yaml'), join(layers, 'production-frankfrut.yaml'));
+    const { code, stdout } = await treeline(['validate', directory]);
+    expect({ code, lines: stdout.split('\n') }).toEqual({
+      code: 0,
+      lines: [
+        'clients: warning: no client is registered, so nobody is let into the interface [no_administrator]',
+        '    hint: add clients/<serial>.yaml with "role: administrator", where <serial> is that of your certificate',
+        'types/configuration/production-frankfrut.yaml:3:1: warning: no node selects the configuration "production-frankfrut" [unused_object]',
+        '    hint: did you mean "production-frankfurt"?',
+        expect.stringMatching(/^\d+ files, 0 errors, 2 warnings$/),
+        '',
+      ],
+    });
   });
 
   it('prints JSON for programs', async () => {

@@ -1,6 +1,6 @@
 // What commands print: text for people, JSON for programs.
 import { Option } from 'commander';
-import type { Problem } from '../model/problem.ts';
+import { type Problem, placeOf } from '../model/problem.ts';
 import type { StateCounts } from '../service/operator.ts';
 
 export type Format = 'text' | 'json';
@@ -21,8 +21,10 @@ export function printJson(value: unknown): void {
 }
 
 /** Returns a problem as compilers print theirs: place, severity, message; then the hint and whom it stops. */
-export function formatProblem({ file, line, column, severity, code, message, hint, instances }: Problem): string {
-  const lines = [`${file}:${line}:${column}: ${severity}: ${message} [${code}]`];
+export function formatProblem(problem: Problem): string {
+  const { severity, code, message, hint, instances } = problem;
+  const place = placeOf(problem);
+  const lines = [`${place === '' ? '' : `${place}: `}${severity}: ${message} [${code}]`];
   if (hint !== null) lines.push(`    hint: ${hint}`);
   if (instances !== undefined && instances.length > 0) lines.push(`    stops: ${instances.join(', ')}`);
   return lines.join('\n');

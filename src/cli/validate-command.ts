@@ -1,6 +1,7 @@
 // `treeline validate`: every mistake of a working directory at once, before it is committed.
 import type { Command } from 'commander';
 import type { Derivation } from '../derive.ts';
+import { problemsAndRemarks } from '../estate/remarks.ts';
 import type { Problem } from '../model/problem.ts';
 import { isClean } from '../model/problem.ts';
 import { deriveDirectory } from './derive-directory.ts';
@@ -19,7 +20,7 @@ export function addValidateCommand(program: Command): void {
     .addHelpText('after', '\nExit code 0: clean (warnings allowed), 1: errors, 3: could not run.')
     .action(async (directory: string, { format }: { readonly format: Format }) => {
       const derivation = await deriveDirectory(fromUserDirectory(directory));
-      const { problems } = derivation.isTaken ? derivation.estate : derivation;
+      const problems = derivation.isTaken ? problemsAndRemarks(derivation.estate) : derivation.problems;
       if (format === 'json') printJson({ files: fileCount(derivation), problems: problems.map(publicProblem) });
       else printText(problems, derivation);
       if (!isClean(problems)) process.exitCode = EXIT_PROBLEMS;

@@ -21,7 +21,7 @@ function held(file: string, what: string): Problem {
     column: 1,
     pointer: '',
     message: `${what} would be left after this commit, so it is held and everything stays as it is`,
-    hint: 'revert the commit, bring one back, or approve what is held',
+    hint: 'revert the commit, bring one back, or let it happen: "treeline held" shows the command',
     instances: [],
   };
 }

@@ -35,6 +35,15 @@ function identityOf({ file, line, column, code, message }: Problem): string {
   return `${file}\n${line}:${column}\n${code}\n${message}`;
 }
 
+/** Folders as problems name them where it is a file that is missing. */
+const FOLDERS: ReadonlySet<string> = new Set(['', '.', 'clients', 'stacks/instances']);
+
+/** Returns where a problem stands, as compilers print it; of a folder its name alone, '' where it is the whole layout. */
+export function placeOf({ file, line, column }: Problem): string {
+  if (FOLDERS.has(file)) return file === '.' ? '' : file;
+  return `${file}:${line}:${column}`;
+}
+
 /** Returns true for what stops a unit; false for a warning. */
 export function isError(problem: Problem): boolean {
   return problem.severity === 'error';

@@ -1,6 +1,6 @@
 // Problems of the user's files in the log, for those who look there first.
 import type { Logger } from '../log.ts';
-import type { Problem } from '../model/problem.ts';
+import { type Problem, placeOf } from '../model/problem.ts';
 
 const LOGGED_MAX = 20;
 
@@ -12,6 +12,8 @@ export function logProblems(problems: readonly Problem[], log: Logger): void {
 }
 
 /** Returns a problem in one line. */
-export function textOf({ file, line, column, message, hint }: Problem): string {
-  return `${file}:${line}:${column}: ${message}${hint === null ? '' : ` (${hint})`}`;
+export function textOf(problem: Problem): string {
+  const { message, hint } = problem;
+  const place = placeOf(problem);
+  return `${place === '' ? '' : `${place}: `}${message}${hint === null ? '' : ` (${hint})`}`;
 }

@@ -2,6 +2,7 @@
 // reads them; what follows is decided where everything is decided.
 import type { Estate } from '../estate/estate.ts';
 import type { RefusedCommit } from '../estate/refused-commit.ts';
+import { problemsAndRemarks } from '../estate/remarks.ts';
 import { adoptedRow, retriedRow } from '../machine/requests.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import { invariant } from '../model/invariant.ts';
@@ -72,9 +73,12 @@ function heldIn({ rows, refused }: OperatorOptions): readonly HeldItem[] {
 /** Those of the newest commit; of one that nobody looked into, such as a rewritten history, nothing is known. */
 function problemsIn(options: OperatorOptions): ReturnType<Operator['problems']> {
   const refused = options.refused();
-  const { commit, problems } =
-    refused === undefined || refused.problems.length === 0 ? viewOf(options).estate : refused;
-  return { commit, problems };
+  if (refused !== undefined && refused.problems.length > 0) {
+    const { commit, problems } = refused;
+    return { commit, problems };
+  }
+  const { estate } = viewOf(options);
+  return { commit: estate.commit, problems: problemsAndRemarks(estate) };
 }
 
 function approvals(options: OperatorOptions): Pick<Operator, 'approve' | 'acceptHistory'> {

@@ -24,13 +24,13 @@ function followed(): TextRepository {
 describe('a commit is held', () => {
   test('after which no instance is left', () => {
     expect(describeProblems(followed().refused({ 'stacks/instances/shop.yaml': null }))).toEqual([
-      'instances:1:1 nothing_left: no stack instance would be left after this commit, so it is held and everything stays as it is (revert the commit, bring one back, or approve what is held) []',
+      'instances:1:1 nothing_left: no stack instance would be left after this commit, so it is held and everything stays as it is (revert the commit, bring one back, or let it happen: "treeline held" shows the command) []',
     ]);
   });
 
   test('after which no client is left', () => {
     expect(describeProblems(followed().refused({ 'clients/AA.yaml': null, 'clients/BB.yaml': null }))).toEqual([
-      'clients:1:1 nothing_left: no client would be left after this commit, so it is held and everything stays as it is (revert the commit, bring one back, or approve what is held) []',
+      'clients:1:1 nothing_left: no client would be left after this commit, so it is held and everything stays as it is (revert the commit, bring one back, or let it happen: "treeline held" shows the command) []',
     ]);
   });
 
