@@ -38,6 +38,8 @@ describe('treeline', () => {
 
   it.each([
     ['no command that it has', ['bogus'], "unknown command 'bogus'"],
+    ['plan', ['plan', 'my-stacks', '--commit', 'x'], 'treeline: plan is not in this version of Treeline: '],
+    ['proxy', ['proxy'], 'treeline: proxy is not in this version of Treeline: '],
     ['no option that it has', ['validate', '--bogus'], "unknown option '--bogus'"],
     ['no argument where one is needed', ['explain'], "missing required argument 'node'"],
     ['a format that it has not', ['validate', '--format', 'xml'], 'xml'],
