@@ -56,7 +56,7 @@ function checkClient(serial: string, written: JsonMap, report: Report): void {
   report('/fingerprint', {
     code: 'wrong_value',
     message: `${quote(fingerprint)} is no SHA-256 fingerprint, which has 64 hexadecimal digits`,
-    hint: 'openssl x509 -noout -fingerprint -sha256 -in client.crt',
+    hint: 'it is shown by: openssl x509 -noout -fingerprint -sha256 -in client.crt',
   });
 }
 

@@ -74,7 +74,7 @@ function wrongValue(violation: Violation, written: string | null): Fault {
   return {
     code: keyword === 'type' ? 'wrong_type' : 'wrong_value',
     message: `${labelOf(pointer)} is ${described(value, written)}, but ${rule}`,
-    hint: hintFor(schema, value, written),
+    hint: pointer === '' ? pairHint(value) : hintFor(schema, value, written),
   };
 }
 
@@ -107,6 +107,13 @@ function hintFor(schema: Violation['schema'], value: unknown, written: string | 
   const isScalar = value === null || typeof value !== 'object';
   if (!isScalar || !takesAnyText(schema)) return emptyForm(schema, value);
   return written === null ? 'for an empty text write ""' : `put it in quotes: ${quote(written)}`;
+}
+
+/** A file that is one text was most likely meant as a key and its value. */
+function pairHint(value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  const [, key, rest] = /^([\w.-]{1,80}):(\S.{0,80})$/.exec(value) ?? [];
+  return key === undefined ? 'write it as "key: value"' : `a colon needs a space behind it: write ${key}: ${rest}`;
 }
 
 function takesAnyText(schema: Violation['schema']): boolean {

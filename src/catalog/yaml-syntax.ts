@@ -189,11 +189,13 @@ function explainDeeperKey({ offset, before, after, above }: Spot): SyntaxFault |
   );
 }
 
-function explainMissingColon({ offset, before, after, reason }: Spot): SyntaxFault | undefined {
+function explainMissingColon({ offset, before, after, reason, above, aboveAt }: Spot): SyntaxFault | undefined {
   if (!/^expected ':'|multiline key/.test(reason)) return undefined;
-  const indentation = indentOf(before);
-  const line = (before + after).trim();
-  return fault(offset - before.length + indentation, `${quoted(line)} has no colon`, 'write it as "key: value"');
+  // At the end of a line the parser has gone on to the next one.
+  const isBehind = (before + after).trim() === '';
+  const line = isBehind ? above : before + after;
+  const at = (isBehind ? aboveAt : offset - before.length) + indentOf(line);
+  return fault(at, `${quoted(line)} has no colon`, 'write it as "key: value"');
 }
 
 function indentOf(line: string): number {

@@ -75,7 +75,7 @@ testWrongFiles([
         'wrong_value',
         '/fingerprint',
         '"ab:cd" is no SHA-256 fingerprint, which has 64 hexadecimal digits',
-        'openssl x509 -noout -fingerprint -sha256 -in client.crt',
+        'it is shown by: openssl x509 -noout -fingerprint -sha256 -in client.crt',
       ],
     ],
   ],

@@ -9,7 +9,7 @@ testWrongFiles([
   [
     'types/zone/dmz.yaml',
     ['just text'],
-    [['1:1', 'wrong_type', '', 'the file is the text "just text", but has to be a map', null]],
+    [['1:1', 'wrong_type', '', 'the file is the text "just text", but has to be a map', 'write it as "key: value"']],
   ],
   [
     'types/zone/dmz.yaml',

@@ -43,6 +43,8 @@ test.each([
   ['-\ta: 1\n\tb: 2', '1:2', 'a tab stands in the indentation', 'indent with spaces'],
   ['- \ta: 1\n', '1:3', 'a tab stands in the indentation', 'indent with spaces'],
   ['a: 1\nb', '2:1', '"b" has no colon', 'write it as "key: value"'],
+  ['a: 1\nb\n', '2:1', '"b" has no colon', 'write it as "key: value"'],
+  ['a:\n  b: 1\n  c\n\n# d\n', '3:3', '"c" has no colon', 'write it as "key: value"'],
   ['a: 1\r\nb # c\r\n', '2:1', '"b" has no colon', 'write it as "key: value"'],
   [
     'a: - b',

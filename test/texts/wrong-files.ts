@@ -1,0 +1,309 @@
+// Every mistake that files can have, each in the smallest repository that has it: what a person is told is in problems.txt.
+import type { TextChanges } from '../support/text-repository.ts';
+
+/** A mistake: what a person did, and the commits that do it on top of {@link RIGHT}; bytes where a text cannot say it. */
+export type WrongFile = readonly [title: string, ...commits: readonly TextChanges[]];
+
+const TEMPLATE = 'stacks/templates/web.yaml';
+const SHOP = 'stacks/instances/shop.yaml';
+const OTHER = 'stacks/instances/other.yaml';
+const ROLE = 'types/role/web.yaml';
+const TREE = 'tree.yaml';
+const HIERARCHY = 'hierarchy.yaml';
+
+const ORDER = `order:
+  - common
+  - environment
+  - zone
+  - { type: configuration, name: "<<environment>>-<<zone>>" }
+  - shape
+  - role
+`;
+
+/** A repository without a mistake. */
+export const RIGHT = {
+  [TREE]: `name: global
+type: common
+children:
+  - { name: prod, type: environment, children: [{ name: dmz, type: zone }] }
+  - { name: test, type: environment }
+`,
+  [HIERARCHY]: `${ORDER}merge: { packages: unique }
+secrets: { keys: ["_password$"], reference: "^secret/" }
+`,
+  'clients/A1.yaml': 'role: administrator\n',
+  [TEMPLATE]: `parameters: { zone: dmz, count: "1", port: "" }
+resources:
+  web:
+    type: Platform::ResourceGroup
+    properties:
+      count: "<<count>>"
+      resource_def: { properties: { environment: prod, zone: "<<zone>>", role: web, port: "<<port>>" } }
+`,
+  [SHOP]: 'stackTemplate: web\nparameters: { port: "80" }\n',
+  [ROLE]: 'packages: [nginx]\n',
+} as const;
+
+/** A template with one server that has these properties, and an instance of it. */
+function server(properties: string, parameters = '{}', instance = ''): TextChanges {
+  return {
+    'stacks/templates/one.yaml': `parameters: ${parameters}\nresources:\n  a: { type: "Platform::Server", properties: { ${properties} } }\n`,
+    'stacks/instances/one.yaml': `stackTemplate: one\n${instance}`,
+  };
+}
+
+function group(properties: string): TextChanges {
+  return {
+    'stacks/templates/one.yaml': `resources:\n  a: { type: "Platform::ResourceGroup", properties: { ${properties} } }\n`,
+    'stacks/instances/one.yaml': 'stackTemplate: one\n',
+  };
+}
+
+const NAMES_AND_PLACES: readonly WrongFile[] = [
+  ['a name with a blank', { 'types/role/web server.yaml': 'a: b\n' }],
+  ['a serial in lower case', { 'clients/0a1d.yaml': 'role: proxy\n' }],
+  ['the same object in two folders', { 'types/role/old/web.yaml': 'a: b\n' }],
+  ['an empty file', { [ROLE]: '' }],
+  ['a large file', { [ROLE]: `a: ${'x'.repeat(1024 * 1024)}\n` }],
+  ['a file directly below types', { 'types/web.yaml': 'a: b\n' }],
+
+  ['a name that is not the file’s', { [ROLE]: 'name: wbe\n' }],
+  ['a serial that is not the file’s', { 'clients/B2.yaml': 'role: proxy\nserial: C3\n' }],
+  ['a folder of no type', { 'types/rloe/web.yaml': 'a: b\n' }],
+  ['templates below types', { 'types/stack-template/web.yaml': 'a: b\n' }],
+  ['.yml', { 'types/role/db.yml': 'a: b\n' }],
+  ['.yml in the place of an object', { [ROLE]: null, 'types/role/web.yml': 'a: b\n' }],
+  ['a folder in the place of an object', { [ROLE]: null, 'types/role/web.yaml/x': 'a: b\n' }],
+  ['no tree', { [TREE]: null }],
+  ['nothing but mistakes', { [ROLE]: Array.from({ length: 102 }, (_, index) => `k${index}: {}`).join('\n') }],
+];
+
+const YAML: readonly WrongFile[] = [
+  ['a key twice', { [ROLE]: 'a: b\na: c\n' }],
+  ['a version that is read as a number', { [ROLE]: 'version: 1.10\n' }],
+  ['a number that is too large', { [ROLE]: 'id: 12345678901234567890\n' }],
+  ['an infinite number', { [ROLE]: 'a: .inf\n' }],
+  ['an anchor and an alias', { [ROLE]: 'a: &x b\nc: *x\n' }],
+  ['NUL', { [ROLE]: 'a: "\\0"\n' }],
+  ['65 levels', { [ROLE]: `a: ${'['.repeat(65)}${']'.repeat(65)}\n` }],
+  ['a file of 60,000 values', { [ROLE]: `a: [${Array.from({ length: 60_000 }, () => 'b').join(', ')}]\n` }],
+  ['two documents', { [ROLE]: 'a: b\n---\nc: d\n' }],
+  ['an empty key', { [ROLE]: '"": b\n' }],
+  ['a list as a key', { [ROLE]: '[a]: b\n' }],
+  ['a reserved key', { [ROLE]: '__proto__: b\n' }],
+  ['a merge key', { [ROLE]: '<<: b\n' }],
+  ['a tag', { [ROLE]: 'a: !vault b\n' }],
+  ['a conflict that was committed', { [ROLE]: 'a: b\n<<<<<<< HEAD\nc: d\n=======\nc: e\n>>>>>>> other\n' }],
+  ['a tab', { [ROLE]: 'a:\n\tb: c\n' }],
+  ['no blank behind the colon', { [ROLE]: 'a:b\n' }],
+  ['a bracket that is not closed', { [ROLE]: 'a: [b\nc: d\n' }],
+  ['a quote that is not closed', { [ROLE]: 'a: "b\nc: d\n' }],
+  ['no colon', { [ROLE]: 'a: b\nc\n' }],
+  ['a key that is too deep', { [ROLE]: 'a: b\n  c: d\n' }],
+  ['a colon in a value', { [ROLE]: 'a: b: c\n' }],
+  ['an "@"', { [ROLE]: 'a: @b\n' }],
+  ['an unknown escape', { [ROLE]: 'a: "\\d"\n' }],
+  ['a list instead of an object', { [ROLE]: '- a\n' }],
+];
+
+const FIELDS: readonly WrongFile[] = [
+  ['a key with a dot', { [ROLE]: 'a.b: c\n' }],
+  ['a key that is too long', { [ROLE]: `${'k'.repeat(251)}: c\n` }],
+  ['resources of an instance', { [SHOP]: `${RIGHT[SHOP]}resources: {}\n` }],
+  ['no template', { [SHOP]: 'parameters: { port: "80" }\n' }],
+  ['no role', { 'clients/B2.yaml': 'description: B\n' }],
+  ['a placeholder in a parameter', { [SHOP]: 'stackTemplate: web\nparameters: { port: "<<x>>" }\n' }],
+  ['a layer that selects', { [ROLE]: 'zone: dmz\n' }],
+  ['a field with a slip', { [SHOP]: `${RIGHT[SHOP]}protcted: true\n` }],
+  ['a field that is like none', { [SHOP]: `${RIGHT[SHOP]}nope: true\n` }],
+  ['a number where a text has to be', { [SHOP]: 'stackTemplate: web\nparameters: { port: 80 }\n' }],
+  ['a map where a value has to be', { [ROLE]: 'a: { b: c }\n' }],
+  ['a word that is none of those', { [SHOP]: `${RIGHT[SHOP]}drift: heel\n` }],
+  ['a fingerprint that is none', { 'clients/B2.yaml': 'role: proxy\nfingerprint: "12:34"\n' }],
+  ['a text that is too long', { [ROLE]: `a: ${'x'.repeat(65_537)}\n` }],
+];
+
+const TREE_AND_HIERARCHY: readonly WrongFile[] = [
+  ['a pattern that looks ahead', { [HIERARCHY]: 'secrets: { keys: ["(?=a)b"], reference: "^secret/" }\n' }],
+  ['a compound level without a placeholder', { [HIERARCHY]: 'order: [common, { type: role, name: web }]\n' }],
+  ['a compound level with a slip', { [HIERARCHY]: 'order: [common, zone, { type: role, name: "<<zoen>>" }]\n' }],
+  ['zones before environments', { [HIERARCHY]: 'order: [common, zone, environment, role]\n' }],
+  ['a level twice', { [HIERARCHY]: 'order: [common, environment, zone, role, role]\n' }],
+  [
+    'provisioning without a level',
+    { [HIERARCHY]: 'order: [common, environment, zone, role]\nprovisioning: [shape]\n' },
+  ],
+  [
+    'an environment below a zone',
+    {
+      [TREE]:
+        'name: global\ntype: common\nchildren: [{ name: dmz, type: zone, children: [{ name: prod, type: environment }] }]\n',
+    },
+  ],
+  [
+    'a level that is not in the order',
+    { [TREE]: 'name: global\ntype: common\nchildren: [{ name: lab, type: location }]\n' },
+  ],
+  [
+    'two siblings of one name',
+    {
+      [TREE]:
+        'name: global\ntype: common\nchildren: [{ name: prod, type: environment }, { name: prod, type: environment }]\n',
+    },
+  ],
+];
+
+const STACKS: readonly WrongFile[] = [
+  ['an Array placeholder in a count', group(`count: "<<(Array)['a']['name']>>", resource_def: { properties: {} }`)],
+  ['a count that is none', group('count: many, resource_def: { properties: {} }')],
+  ['no count', group('resource_def: { properties: {} }')],
+  [
+    'a retired index that is none',
+    server('role: web', '{}', 'stackTemplateSubstractions: { resources: { a: { properties: { index: "2" } } } }\n'),
+  ],
+  [
+    'a substraction that takes nothing away',
+    { [SHOP]: `${RIGHT[SHOP]}stackTemplateSubstractions: { resources: { web: { properties: { count: "2" } } } }\n` },
+  ],
+  [
+    'a substraction of what is not there',
+    { [SHOP]: `${RIGHT[SHOP]}stackTemplateSubstractions: { resources: { wbe: {} } }\n` },
+  ],
+  [
+    'a substraction of what is needed',
+    { [SHOP]: `${RIGHT[SHOP]}stackTemplateSubstractions: { parameters: { count: {} } }\n` },
+  ],
+  ['a name with a blank', server('name: "a b"')],
+  [
+    'two servers of one name',
+    {
+      ...server('name: x'),
+      'stacks/templates/one.yaml':
+        'resources:\n  a: { type: "Platform::Server", properties: { name: x } }\n  b: { type: "Platform::Server", properties: { name: X } }\n',
+    },
+  ],
+  ['members of one name', group('count: "2", resource_def: { properties: { name: x } }')],
+  ['a server that depends on itself', server('depends_on: a')],
+  ['an index outside a group', server('a: "<<index>>"')],
+  ['a parameter without a value', { [SHOP]: 'stackTemplate: web\n' }],
+  ['a placeholder with blanks', server('a: "<< zone >>"')],
+  ['a parameter with a slip', { [SHOP]: 'stackTemplate: web\nparameters: { port: "80", prot: "81" }\n' }],
+  ['a placeholder without a parameter', server('a: "<<x>>"')],
+  ['an Array of an unknown resource', server(`a: "<<(Array)['b']['name']>>"`)],
+  ['an Array of an unknown property', server(`a: "<<(Array)['a']['x']>>"`)],
+  ['a configuration_only of nothing', server('configuration_only: prot, port: "80"')],
+  [
+    'an unknown kind',
+    { ...server(''), 'stacks/templates/one.yaml': 'resources:\n  a: { type: "Platform::Serer", properties: {} }\n' },
+  ],
+  [
+    'values in a circle',
+    {
+      ...server(''),
+      'stacks/templates/one.yaml': `resources:\n  a: { type: "Platform::Server", properties: { x: "<<(Array)['b']['x']>>" } }\n  b: { type: "Platform::Server", properties: { x: "<<(Array)['a']['x']>>" } }\n`,
+    },
+  ],
+  ['a value that becomes too long', server('a: "<<x>><<x>><<x>>"', `{ x: ${'x'.repeat(30_000)} }`)],
+  ['a group that is too large', group('count: "10001", resource_def: { properties: {} }')],
+  [
+    'more servers than a stack may have',
+    {
+      ...server(''),
+      'stacks/templates/one.yaml': `resources:\n${['a', 'b', 'c', 'd', 'e', 'f'].map((key) => `  ${key}: { type: "Platform::ResourceGroup", properties: { count: "10000", resource_def: { properties: {} } } }\n`).join('')}`,
+    },
+  ],
+  [
+    'an added resource of an unknown kind',
+    {
+      [SHOP]: `${RIGHT[SHOP]}stackTemplateAdditions: { resources: { x: { type: "Platform::Serer", properties: {} } } }\n`,
+    },
+  ],
+  [
+    'an added resource without a type',
+    { [SHOP]: `${RIGHT[SHOP]}stackTemplateAdditions: { resources: { x: { properties: {} } } }\n` },
+  ],
+  [
+    'an added property that is no text',
+    { [SHOP]: `${RIGHT[SHOP]}stackTemplateAdditions: { resources: { web: { properties: { count: 3 } } } }\n` },
+  ],
+  ['a substraction of all parameters', { [SHOP]: `${RIGHT[SHOP]}stackTemplateSubstractions: { parameters: null }\n` }],
+  [
+    'a retired index that is no number',
+    { [SHOP]: `${RIGHT[SHOP]}stackTemplateSubstractions: { resources: { web: { index: ["b"] } } }\n` },
+  ],
+];
+
+const CONFIGURATION: readonly WrongFile[] = [
+  ['a place that is not in the tree', { [SHOP]: 'stackTemplate: web\nparameters: { port: "80", zone: lab }\n' }],
+  ['a zone that is elsewhere', server('environment: test, zone: dmz')],
+  [
+    'a location of the instance without the template’s zone',
+    server('environment: "<<environment>>", zone: dmz', '{ environment: prod }', 'parameters: { environment: test }\n'),
+  ],
+  ['a plain secret', { [ROLE]: 'db_password: hunter2\n' }],
+  ['a plain secret that no node selects', { 'types/zone/unused.yaml': 'db_password: hunter2\n' }],
+  ['a list that selects', { 'types/clientcert/printer.yaml': 'role: [web, db]\n' }],
+  ['an Array that selects', server(`role: "<<(Array)['a']['name']>>"`)],
+  ['a number that selects', { 'types/clientcert/printer.yaml': 'role: 7\n' }],
+  [
+    'too much to match',
+    {
+      [ROLE]: `${Array.from({ length: 4_000 }, (_, index) => `${'k'.repeat(200)}${index}: a`).join('\n')}\n`.slice(
+        0,
+        900_000,
+      ),
+      [HIERARCHY]: `${ORDER}secrets: { keys: ["${'(a|b)'.repeat(40)}$"], reference: "^secret/" }\n`,
+    },
+  ],
+  ['a value that is no list', { [ROLE]: 'packages: nginx\n' }],
+  ['a role that is not there', server('role: wbe')],
+  ['a property that is in no record', server('type: x')],
+  ['a compound layer with a slip', { 'types/configuration/prod-dmx.yaml': 'a: b\n' }],
+  ['an object that nobody selects', { 'types/shape/large.yaml': 'a: b\n' }],
+];
+
+const ACROSS: readonly WrongFile[] = [
+  [
+    'a server that depends on a wrong instance, from the beginning',
+    { ...server('depends_on: shop-web-1'), [SHOP]: 'stackTemplate: wbe\n' },
+  ],
+  [
+    'a server that is handed to a wrong instance',
+    { ...server('name: x'), [OTHER]: 'stackTemplate: web\nparameters: { port: "1" }\n' },
+    {
+      'stacks/instances/one.yaml': 'stackTemplate: web\nparameters: { port: "1" }\n',
+      'stacks/templates/two.yaml':
+        'resources:\n  b: { type: "Platform::Server", properties: { name: x, role: wbe } }\n',
+      [OTHER]: 'stackTemplate: two\n',
+    },
+  ],
+  ['an administrator less', { 'clients/A1.yaml': 'role: proxy\n' }],
+  ['no client from the beginning', { 'clients/A1.yaml': null }],
+  ['no instance from the beginning', { [SHOP]: null }],
+  ['no instance left', { [SHOP]: null }],
+  ['a name that is taken', server('name: shop-web-1')],
+  ['a dependency on nothing', server('depends_on: shop-wbe-1')],
+  ['a template that is not there', { [SHOP]: 'stackTemplate: wbe\n' }],
+  ['a template that is like none', { [SHOP]: 'stackTemplate: database\n' }],
+];
+
+/** All mistakes, by what they are mistakes of. */
+export const WRONG_FILES: Readonly<Record<string, readonly WrongFile[]>> = {
+  'Names and places': NAMES_AND_PLACES,
+  YAML,
+  Fields: FIELDS,
+  'Tree and hierarchy': TREE_AND_HIERARCHY,
+  Stacks: STACKS,
+  Configuration: CONFIGURATION,
+  'Across files': ACROSS,
+};
+
+/** Codes that no text repository brings out, and where they are tested. */
+export const ELSEWHERE: Readonly<Record<string, string>> = {
+  internal_error: 'test/estate/admit.test.ts',
+  protected_instance: 'test/estate/admit-safety.test.ts',
+  no_room: 'test/estate/room.test.ts',
+  not_a_file: 'test/estate/unreadable.test.ts',
+  not_utf8: 'test/catalog/yaml.test.ts',
+  too_many_files: 'test/catalog/load-catalog.test.ts',
+};
