@@ -2,6 +2,7 @@
 // make. Warnings only: they stop nobody, and no write is refused for them.
 import { isTreeType, treeIndex } from '../hiera/tree-index.ts';
 import { isRight, problemAt } from '../model/entry.ts';
+import { kindOf } from '../model/names.ts';
 import type { TypedObject } from '../model/objects.ts';
 import { isError, type Problem, sortProblems } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
@@ -70,8 +71,8 @@ function* unusedObjects({ catalog, candidates, units }: Estate): Generator<Probl
       code: 'unused_object',
       severity: 'warning',
       message: isLevel
-        ? `no node selects the ${type} ${quote(name)}`
-        : `no node selects the ${type} ${quote(name)}: hierarchy.yaml has no level of that type`,
+        ? `no node selects the ${kindOf(entry.object.type)} ${quote(name)}`
+        : `no node selects the ${kindOf(entry.object.type)} ${quote(name)}: hierarchy.yaml has no level of that type`,
       hint: hint ?? (isLevel ? 'select it, or remove it' : 'add the level, or remove the object'),
     });
   }

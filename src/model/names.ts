@@ -44,6 +44,12 @@ export function isTypeName(text: string): text is TypeName {
   return (TYPE_NAMES as readonly string[]).includes(text);
 }
 
+/** Returns what an object of a type is called in a sentence: `zone`, `stack template`; `object` for `all`. */
+export function kindOf(type: TypeName): string {
+  if (type === 'all') return 'object';
+  return type === 'common' ? 'common object' : type.replace('-', ' ');
+}
+
 /** Returns true for the name of a type whose objects stand below `types/`. */
 export function isPlainTypeName(text: string): text is PlainTypeName {
   return isTypeName(text) && text !== 'all' && text !== 'stack-template' && text !== 'stack-instance';

@@ -1,7 +1,7 @@
 // Answers every question of the API out of the estate in force and the recorded rows. See reader.ts for the contract.
 import type { Estate } from '../estate/estate.ts';
 import { emptyMap } from '../model/json.ts';
-import { isTypeName, type Role, TYPE_NAMES, type TypeName } from '../model/names.ts';
+import { isTypeName, kindOf, type Role, TYPE_NAMES, type TypeName } from '../model/names.ts';
 import type { Client, StackTemplate } from '../model/objects.ts';
 import type { ExplainedRecord, NodeRecord } from '../model/record.ts';
 import { canonicalSerial } from '../model/serial.ts';
@@ -61,10 +61,7 @@ export function createReader({ estate, rows, stallsOf, now }: ReaderOptions): Re
     objects: (type) => viewObjects(view(), typeNamed(type)),
     object(type, name) {
       const served = viewObject(view(), typeNamed(type), name);
-      return (
-        served ??
-        unknown(type === 'all' ? 'object' : type.replace('-', ' '), name, namesOf(viewObjects(view(), typeNamed(type))))
-      );
+      return served ?? unknown(kindOf(typeNamed(type)), name, namesOf(viewObjects(view(), typeNamed(type))));
     },
     records: () => recordsOf(view(), recordOfNode),
     explainedRecords: () => recordsOf(view(), explainedRecordOfNode),

@@ -62,7 +62,7 @@ describe('an object', () => {
     [
       'a base that is not called like the root',
       'types/common/glob.yaml',
-      'no node selects the common "glob" (did you mean "global"?)',
+      'no node selects the common object "glob" (did you mean "global"?)',
     ],
     [
       'a type without a level',

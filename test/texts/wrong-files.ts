@@ -228,8 +228,8 @@ const STACKS: readonly WrongFile[] = [
   ],
   ['a substraction of all parameters', { [SHOP]: `${RIGHT[SHOP]}stackTemplateSubstractions: { parameters: null }\n` }],
   [
-    'a retired index that is no number',
-    { [SHOP]: `${RIGHT[SHOP]}stackTemplateSubstractions: { resources: { web: { index: ["b"] } } }\n` },
+    'a retired index below the first',
+    { [SHOP]: `${RIGHT[SHOP]}stackTemplateSubstractions: { resources: { web: { index: ["0"] } } }\n` },
   ],
 ];
 

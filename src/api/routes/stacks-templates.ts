@@ -1,5 +1,6 @@
 // docs/rest.md, stack templates. Posting here makes an instance: templates themselves are written as types.
-import { Router } from 'express';
+import { type NextFunction, type Request, type Response, Router } from 'express';
+import { ServiceError } from '../../model/service-error.ts';
 import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
 import { allow } from '../authorize.ts';
@@ -23,7 +24,21 @@ export function stackTemplateRoutes(reader: Reader, writer: Writer): Router {
     );
   router
     .route('/stacks/templates/:id')
-    .all(only('GET'))
+    .all(advise, only('GET'))
     .get(read(reader, ({ params }) => reader.template(params.id)));
   return router;
+}
+
+/** Whoever writes here means the type: what is posted one level above is an instance. */
+function advise({ method, path }: Request, response: Response, next: NextFunction): void {
+  if (method !== 'POST' && method !== 'DELETE') {
+    next();
+    return;
+  }
+  response.setHeader('Allow', 'GET, HEAD');
+  const right =
+    method === 'POST'
+      ? 'to write a template, POST /types/stack-template/'
+      : 'to remove one, DELETE /types/stack-template/<name>/';
+  throw new ServiceError('method_not_allowed', `${method} is not possible on ${path}, only GET, HEAD; ${right}`);
 }

@@ -3,7 +3,7 @@ import type { Estate } from '../../estate/estate.ts';
 import { nodeOf } from '../../estate/node-of.ts';
 import type { Unit } from '../../estate/unit.ts';
 import { emptyMap, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
-import { isPlainTypeName, nameFault, type PlainTypeName, ROLES } from '../../model/names.ts';
+import { isPlainTypeName, kindOf, nameFault, type PlainTypeName, ROLES } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import { canonicalFingerprint, canonicalSerial } from '../../model/serial.ts';
 import { ServiceError } from '../../model/service-error.ts';
@@ -66,7 +66,7 @@ export function deleteInstanceDraft(name: string, isLeaving: () => boolean): Dra
 export function putObjectDraft(type: PlainTypeName | 'stack-template', body: JsonMap): Draft {
   requireLengths(body);
   const name = textField(body, 'name') ?? missing('name');
-  requireName(name, `a ${type.replace('-', ' ')}`);
+  requireName(name, `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${kindOf(type)}`);
   requireAgreement(body, { name, type });
   const address = `${type}/${name}`;
   const newPath = type === 'stack-template' ? `stacks/templates/${name}.yaml` : `types/${type}/${name}.yaml`;
@@ -96,7 +96,7 @@ export function deleteObjectDraft(type: PlainTypeName | 'stack-template', name: 
         const instance = owner.slice('instance/'.length);
         throw new ServiceError('conflict', `The clientcert "${name}" is made by the stack instance "${instance}"`);
       }
-      return removal(estate, address, `There is no ${type.replace('-', ' ')} "${name}"`);
+      return removal(estate, address, `There is no ${kindOf(type)} "${name}"`);
     },
   };
 }

@@ -22,7 +22,7 @@ export interface RefusedEdits {
 export function refusalOfEdits(problems: readonly Problem[], { edits, draft, isThere }: RefusedEdits): ServiceError {
   const paths = new Set(edits.map(({ path }) => path));
   const nothingLeft = problems.find(({ code }) => code === 'nothing_left');
-  if (nothingLeft !== undefined) return new ServiceError('conflict', lastOne(nothingLeft), detailsOf([nothingLeft]));
+  if (nothingLeft !== undefined) return new ServiceError('conflict', lastOne(nothingLeft));
   const own = problems.find(({ file, code }) => paths.has(file) && !CONFLICTS.has(code));
   if (own !== undefined && !draft.isRemoval) {
     const details = detailsOf(problems).map((detail) =>

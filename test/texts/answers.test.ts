@@ -1,0 +1,71 @@
+// What clients of the interface are told about their requests, all of it in one table: read answers.txt as the person who
+// gets it. `UPDATE_GOLDEN=1 npx vitest run test/texts` writes it anew.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { ErrorBody } from '../../src/api/errors.ts';
+import { STACKS } from '../scenario/stacks.ts';
+import { identityOf, registrationOf, upAndWriting, type WritingScene } from '../scenario/writing.ts';
+import { ELSEWHERE, WRONG_REQUESTS, type WrongRequest } from './wrong-requests.ts';
+
+const GOLDEN = new URL('answers.txt', import.meta.url);
+const LINE_MAX = 400;
+
+const FILES = {
+  ...STACKS,
+  'hierarchy.yaml': 'secrets: { keys: ["_password$"], reference: "^secret/" }\n',
+  'stacks/instances/kept.yaml': 'stackTemplate: web\nparameters: { prefix: kept, count: "0" }\nprotected: true\n',
+};
+
+async function send(scene: WritingScene, { ask, body, headers = {}, as = 'administrator' }: WrongRequest) {
+  const [method = '', path = ''] = ask.split(' ');
+  const isRaw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+  const sent = isRaw ? body : JSON.stringify(body);
+  const { serial } = registrationOf(scene.site, 'administrator');
+  const { body: answer } = await scene.running.request(path.replace('{administrator}', String(serial)), {
+    method,
+    identity: identityOf(scene.site, as),
+    headers: { 'Content-Type': 'application/json', ...headers },
+    ...(sent === undefined ? {} : { body: sent }),
+  });
+  return answer as ErrorBody;
+}
+
+/** What is sent, short enough to be read. */
+function written({ ask, body, headers, as }: WrongRequest): string {
+  const sent = body instanceof Uint8Array ? '(bytes)' : typeof body === 'string' ? body : JSON.stringify(body);
+  const more = headers === undefined ? '' : ` ${JSON.stringify(headers)}`;
+  return `${ask}${sent === undefined ? '' : ` ${sent}`}${more}${as === undefined ? '' : ` as ${as}`}`.slice(0, 160);
+}
+
+/** Without what is different in every run. */
+function masked(text: string): string {
+  return text
+    .replace(/\b[0-9A-F]{2}(?::[0-9A-F]{2}){31}\b/g, '(fingerprint)')
+    .replace(/\b(?=\d*[A-F])[0-9A-F]{16,40}\b/g, '(serial)')
+    .replace(/\b[0-9a-f]{40}\b/g, '(commit)')
+    .slice(0, LINE_MAX);
+}
+
+test('answers.txt has every text, and every code of docs/rest.md', { timeout: 60_000 }, async () => {
+  const scene = await upAndWriting(undefined, FILES);
+  const codes = new Set<string>();
+  const lines: string[] = [];
+  for (const [group, requests] of Object.entries(WRONG_REQUESTS)) {
+    lines.push(`## ${group}`, '');
+    for (const request of requests) {
+      const { return_code: status, error, message, details = [] } = await send(scene, request);
+      codes.add(error);
+      const places = details.map(({ file, line, column, pointer, message: text }) => {
+        const place =
+          file === undefined ? '' : `${[file, line, column].filter((part) => part !== undefined).join(':')} `;
+        return `    ${place}${pointer === '' ? 'the whole' : pointer}: ${text}`;
+      });
+      lines.push(...[`# ${written(request)}`, `${status} ${error}: ${message}`, ...places].map(masked), '');
+    }
+  }
+  const text = lines.join('\n');
+  if (process.env.UPDATE_GOLDEN === '1') writeFileSync(GOLDEN, text);
+  expect(text).toBe(readFileSync(GOLDEN, 'utf8'));
+  const documented = readFileSync('docs/rest.md', 'utf8').match(/(?<=^\| [45]\d\d \| `)[a-z_]+(?=` \|)/gm) ?? [];
+  expect(documented.filter((code) => !codes.has(code) && !(code in ELSEWHERE))).toEqual([]);
+});
