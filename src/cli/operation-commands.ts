@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import type { Problem } from '../model/problem.ts';
 import type { HeldItem } from '../service/operator.ts';
 import { CommandFailure } from './command-failure.ts';
-import { addLaterCommands } from './later-commands.ts';
 import { type Format, formatOption, formatProblem, print, printJson } from './output.ts';
 import { addServerOptions, getFrom, postTo, type ServerOptions } from './server-connection.ts';
 
@@ -17,7 +16,6 @@ const RETRIED = 'an instance, --resource, --provider, --all';
 /** Adds the commands. Exit code 0: done; 3: could not run, or the controller refused. */
 export function addOperationCommands(program: Command): void {
   addShowing(program);
-  addLaterCommands(program);
   asking(program, 'approve <digest>', 'let happen what is held under a digest; see treeline held').action(
     (digest: string, options: Asking) => ask(options, 'approve', { digest }),
   );

@@ -4,6 +4,7 @@ import { addClientCommand } from './client-command.ts';
 import { CommandFailure, EXIT_FAILED } from './command-failure.ts';
 import { addDemoCommand } from './demo-command.ts';
 import { addExplainCommand } from './explain-command.ts';
+import { addLaterCommands } from './later-commands.ts';
 import { addOperationCommands } from './operation-commands.ts';
 import { productVersion } from './product-files.ts';
 import { addSchemasCommand } from './schemas-command.ts';
@@ -25,6 +26,7 @@ const COMMANDS = [
   addClientCommand,
   addOperationCommands,
   addStoreCommand,
+  addLaterCommands,
 ];
 
 /** Runs the command that the arguments of the process name, and sets the exit code of the process. */
