@@ -79,7 +79,7 @@ interface WrittenProvider {
 }
 
 const RETRY: RetrySettings = { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 };
-const DELETE_BUDGET: DeleteBudget = { percent: 10, least: 5, most: 20 };
+const DELETE_BUDGET: DeleteBudget = { percent: 10, least: null, most: 20 };
 const SIMULATED = { createMs: 200, updateMs: 100, deleteMs: 100, checkMs: 0, failRate: 0, seed: 1 };
 
 type Environment = Readonly<Record<string, string | undefined>>;

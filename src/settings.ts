@@ -67,7 +67,8 @@ export interface ExecutionSettings {
 /** How many servers may be deleted or replaced without approval: a share of all recorded ones, within two bounds. */
 export interface DeleteBudget {
   readonly percent: number;
-  readonly least: number;
+  /** Null: 5, but no more than a third of the servers, and at least 1. docs/decisions/0047. */
+  readonly least: number | null;
   readonly most: number;
 }
 

@@ -62,7 +62,7 @@ describe('what is left out', () => {
       execution: {
         concurrency: 50,
         retry: { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 },
-        deleteBudget: { percent: 10, least: 5, most: 20 },
+        deleteBudget: { percent: 10, least: null, most: 20 },
         graceSeconds: 30,
         providers: [],
       },

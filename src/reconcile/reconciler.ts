@@ -16,7 +16,7 @@ import { decide, type Next, type Step, type World } from './decide.ts';
 import { FreshChecks } from './fresh-checks.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
-import { removalChanges, removalsMax } from './removals.ts';
+import { removalChanges, removalsMax, serverCount } from './removals.ts';
 import { RepeatedErrors } from './repeated-errors.ts';
 import { Sweep } from './sweep.ts';
 import { type Wait, waitOf } from './wait.ts';
@@ -181,7 +181,7 @@ export class Reconciler {
     const { ledger, registry, clock, graceMs, deleteBudget } = this.#options;
     return worldOf(name, {
       ...{ ledger, registry, graceMs, now: clock.now() },
-      removalsMax: () => removalsMax(deleteBudget, ledger.list('server').size),
+      removalsMax: () => removalsMax(deleteBudget, serverCount(ledger, clock.now())),
       isLive: (server) => this.#executor.isLive(server),
       hasRoom: (provider) => this.#executor.hasRoom(provider, name),
       lastCheckOf: (server) => this.#checks.of(server),

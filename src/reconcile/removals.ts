@@ -9,9 +9,26 @@ import type { Ledger } from './ledger.ts';
 
 type Rows = Pick<Ledger, 'server' | 'index' | 'list' | 'read'>;
 
+/** How many may go from any but a small estate where the operator names no lower bound. */
+const LEAST_MAX = 5;
+
 /** Returns how many deletes and replacements need no approval in an estate of so many servers. */
 export function removalsMax({ percent, least, most }: DeleteBudget, servers: number): number {
-  return Math.min(most, Math.max(least, Math.floor((servers * percent) / 100)));
+  return Math.min(most, Math.max(least ?? leastOf(servers), Math.floor((servers * percent) / 100)));
+}
+
+/** The lower bound where the operator names none: a small estate must not lose most of its servers unasked. */
+function leastOf(servers: number): number {
+  return Math.min(LEAST_MAX, Math.max(1, Math.floor(servers / 3)));
+}
+
+/**
+ * Returns how many servers the share is taken of: those recorded, and those that went within the hour. So the limit stays
+ * what it was while the deletes that it has let pass are carried out.
+ */
+export function serverCount(ledger: Rows, now: number): number {
+  const gone = [...recentRemovals(ledger, now)].map(serverOf).filter((server) => ledger.server(server) === undefined);
+  return ledger.list('server').size + new Set(gone).size;
 }
 
 /** Returns the names of the removal rows that count: of the last hour, or of deletes that still run. */

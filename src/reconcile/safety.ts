@@ -10,7 +10,7 @@ import type { Commit, Source } from '../source/source.ts';
 import { isApprovalOpen, removalName } from './hold-rows.ts';
 import { isMade } from './is-made.ts';
 import type { Ledger } from './ledger.ts';
-import { recentRemovals, removalsMax, removalsUnderWay } from './removals.ts';
+import { recentRemovals, removalsMax, removalsUnderWay, serverCount } from './removals.ts';
 import { deriveAt } from './restore.ts';
 
 /** How many of the commits that come at once are looked at. */
@@ -38,7 +38,7 @@ export function safetyOf(
     unprotected: new Set(held.flatMap(([instance, { isLifted }]) => (isLifted ? [`instance/${instance}`] : []))),
     recordedBytes: ledger.rowBytes,
     deletions: {
-      limit: removalsMax(budget, ledger.list('server').size),
+      limit: removalsMax(budget, serverCount(ledger, now)),
       recent: recent.size,
       isRecent: (removal) => recent.has(removalName(removal)),
       underWay: removalsUnderWay(ledger),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ServerRow } from '../../src/model/recorded.ts';
 import { REMOVAL_MS } from '../../src/reconcile/hold-rows.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
-import { openRemovals, recentRemovals, removalsMax, removalsUnderWay } from '../../src/reconcile/removals.ts';
+import { openRemovals, recentRemovals, removalsMax, removalsUnderWay, serverCount } from '../../src/reconcile/removals.ts';
 import type { Change } from '../../src/store/store.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { at, NOW, rowIn, SMALL } from './build.ts';
@@ -25,6 +25,41 @@ it.each([
 it('the upper bound holds against the lower one, and nothing may mean nothing', () => {
   expect(removalsMax({ percent: 10, least: 9, most: 3 }, 50)).toBe(3);
   expect(removalsMax({ percent: 0, least: 0, most: 20 }, 1_000)).toBe(0);
+});
+
+describe('without a lower bound of the operator', () => {
+  const unset = { percent: 10, least: null, most: 20 };
+
+  it.each([
+    [0, 1],
+    [1, 1],
+    [3, 1],
+    [6, 2],
+    [9, 3],
+    [14, 4],
+    [15, 5],
+    [50, 5],
+    [60, 6],
+    [10_000, 20],
+  ])('of %d servers, %d may go without a yes: no more than a third of a small estate', (servers, count) => {
+    expect(removalsMax(unset, servers)).toBe(count);
+  });
+
+  it('no more go than the upper bound says', () => {
+    expect(removalsMax({ ...unset, most: 0 }, 9)).toBe(0);
+  });
+});
+
+describe('the servers of which a share is taken', () => {
+  it('are those that are recorded, and those that went within the hour', async () => {
+    const rows = { 'web-1': rowIn('done', { applied: SMALL }), 'web-2': rowIn('done', { applied: SMALL }) };
+    expect(serverCount(await ledgerOf(rows, [60_000, 120_000, REMOVAL_MS]), NOW)).toBe(4);
+  });
+
+  it('count once, also where they were built anew', async () => {
+    const ledger = await ledgerOf({ 'gone-0': rowIn('done', { applied: SMALL }) }, [60_000]);
+    expect(serverCount(ledger, NOW)).toBe(1);
+  });
 });
 
 /** A ledger with these servers, and deletes that happened that many milliseconds ago. */
