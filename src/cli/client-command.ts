@@ -2,10 +2,10 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
-import { writeYaml } from '../catalog/write-yaml.ts';
 import { ROLES, type Role } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
-import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
+import { type ClientFields, clientOf, clientText } from './client-file.ts';
+import { addNewCommand } from './client-new-command.ts';
 import { CommandFailure } from './command-failure.ts';
 import { type Format, formatOption, print, printJson } from './output.ts';
 import {
@@ -18,16 +18,9 @@ import {
 } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
-const MODELINE = '# yaml-language-server: $schema=../schemas/client.schema.json';
+interface Adding extends Partial<ServerOptions>, ClientFields {}
 
-interface Adding extends Partial<ServerOptions> {
-  readonly role: Role;
-  readonly description?: string;
-  readonly tenant?: string;
-  readonly tag?: readonly string[];
-}
-
-/** Adds the command with its two subcommands. Exit code 0: done; 3: could not run, or the controller refused. */
+/** Adds the command with its subcommands. Exit code 0: done; 3: could not run, or the controller refused. */
 export function addClientCommand(program: Command): void {
   const client = program.command('client').description('register clients of the REST interface, and list them');
   const add = client
@@ -39,6 +32,7 @@ export function addClientCommand(program: Command): void {
     .option('--tenant <name>', 'the tenant that it belongs to')
     .option('--tag <tag...>', 'tags, for proxies');
   addOptionalServerOptions(add).action(addClient);
+  addNewCommand(client);
   const list = client
     .command('list')
     .description('show the clients that a running controller knows')
@@ -56,7 +50,7 @@ async function addClient(certificate: string, options: Adding): Promise<void> {
     return;
   }
   process.stderr.write(`# save this as clients/${client.serial}.yaml, and commit it\n`);
-  process.stdout.write(writeYaml(client, MODELINE));
+  process.stdout.write(clientText(client));
 }
 
 async function listClients(options: ServerOptions & { readonly role?: Role; readonly format: Format }): Promise<void> {
@@ -73,21 +67,4 @@ async function readCertificate(file: string): Promise<X509Certificate> {
     const reason = error instanceof Error ? error.message : String(error);
     throw new CommandFailure(`${file} is no certificate that can be read: ${reason}`);
   }
-}
-
-function clientOf(certificate: X509Certificate, { role, description, tenant, tag }: Adding) {
-  // The minus sign of a negative serial would get lost, and such a certificate is never let in.
-  const serial = certificate.serialNumber.startsWith('-') ? undefined : canonicalSerial(certificate.serialNumber);
-  const fingerprint = canonicalFingerprint(certificate.fingerprint256);
-  if (serial === undefined || fingerprint === undefined)
-    throw new CommandFailure('the certificate has no usable serial');
-  const commonName = /^CN=(.*)$/m.exec(certificate.subject)?.[1] ?? '';
-  return {
-    description: description ?? commonName,
-    role,
-    serial,
-    fingerprint,
-    ...(tenant === undefined ? {} : { tenant }),
-    ...(tag === undefined ? {} : { tags: tag }),
-  };
 }

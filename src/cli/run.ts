@@ -6,9 +6,11 @@ import { addDemoCommand } from './demo-command.ts';
 import { addExplainCommand } from './explain-command.ts';
 import { addLaterCommands } from './later-commands.ts';
 import { addOperationCommands } from './operation-commands.ts';
+import { addPkiCommand } from './pki-command.ts';
 import { productVersion } from './product-files.ts';
 import { addSchemasCommand } from './schemas-command.ts';
 import { addServeCommand } from './serve-command.ts';
+import { addSettingsCommand } from './settings-command.ts';
 import { addStatusCommand } from './status-command.ts';
 import { addStoreCommand } from './store-command.ts';
 import { describeSystemError } from './system-error.ts';
@@ -24,6 +26,8 @@ const COMMANDS = [
   addStatusCommand,
   addWhyCommand,
   addClientCommand,
+  addPkiCommand,
+  addSettingsCommand,
   addOperationCommands,
   addStoreCommand,
   addLaterCommands,

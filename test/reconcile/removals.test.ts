@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { ServerRow } from '../../src/model/recorded.ts';
 import { REMOVAL_MS } from '../../src/reconcile/hold-rows.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
-import { openRemovals, recentRemovals, removalsMax, removalsUnderWay, serverCount } from '../../src/reconcile/removals.ts';
+import {
+  openRemovals,
+  recentRemovals,
+  removalsMax,
+  removalsUnderWay,
+  serverCount,
+} from '../../src/reconcile/removals.ts';
 import type { Change } from '../../src/store/store.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { at, NOW, rowIn, SMALL } from './build.ts';

@@ -1,7 +1,6 @@
 // The demo's certificates: made once, kept, and renewed before they expire.
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
 import {
   createAuthority,
   issueClientCertificate,
@@ -10,12 +9,7 @@ import {
   needsRenewal,
 } from '../../development-pki.ts';
 import { ROLES, type Role } from '../../model/names.ts';
-
-/** Where a key and its certificate are. */
-export interface CredentialFiles {
-  readonly key: string;
-  readonly cert: string;
-}
+import { AUTHORITY, type CredentialFiles, filesOf, makePrivateFolder, SERVER } from '../credential-files.ts';
 
 export interface DemoCredentials {
   readonly ca: string;
@@ -25,8 +19,8 @@ export interface DemoCredentials {
 
 /** Returns the files of all credentials below `folder`; what is missing or about to expire is made anew. */
 export async function ensureCredentials(folder: string, now: number): Promise<DemoCredentials> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const ca = filesOf(folder, 'ca');
+  await makePrivateFolder(folder);
+  const ca = filesOf(folder, AUTHORITY);
   const isNewAuthority = await ensure(ca, now, () => createAuthority({ now, commonName: 'Treeline development CA' }));
   const authority = await readPair(ca);
   const ensureIssued = async (name: string, issue: () => Promise<KeyPair>): Promise<CredentialFiles> => {
@@ -34,7 +28,7 @@ export async function ensureCredentials(folder: string, now: number): Promise<De
     await ensure(files, isNewAuthority ? Number.POSITIVE_INFINITY : now, issue);
     return files;
   };
-  const server = await ensureIssued('server', () => issueServerCertificate(authority, { now }));
+  const server = await ensureIssued(SERVER, () => issueServerCertificate(authority, { now }));
   const clients: Record<string, CredentialFiles> = {};
   for (const role of ROLES) {
     clients[role] = await ensureIssued(role, () =>
@@ -42,11 +36,6 @@ export async function ensureCredentials(folder: string, now: number): Promise<De
     );
   }
   return { ca: ca.cert, server, clients: clients as Record<Role, CredentialFiles> };
-}
-
-/** Returns where a credential of that name is kept. */
-export function filesOf(folder: string, name: string): CredentialFiles {
-  return { key: join(folder, `${name}.key`), cert: join(folder, `${name}.crt`) };
 }
 
 /** Makes a credential unless a good one is there; returns whether it did. */

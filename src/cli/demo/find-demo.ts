@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSettings, SettingsError } from '../../load-settings.ts';
-import { filesOf } from './credentials.ts';
+import { filesOf } from '../credential-files.ts';
 import { settingsFileIn } from './settings-file.ts';
 
 /** The folder in which `treeline demo` keeps everything, unless told otherwise. */

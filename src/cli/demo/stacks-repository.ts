@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROLES, type Role } from '../../model/names.ts';
 import { canonicalSerial } from '../../model/serial.ts';
+import type { CredentialFiles } from '../credential-files.ts';
 import { productPath } from '../product-files.ts';
 import { writeSchemas } from '../schemas-command.ts';
-import type { CredentialFiles } from './credentials.ts';
 import { git } from './git.ts';
 
 const DEMO_CLIENTS = 'clients/demo';

@@ -1,0 +1,86 @@
+// The files that settings name, as the machine has them now: those that are missing or do not fit together, and secrets that
+// everybody may read. Each is a problem at the line that names the file.
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { checkTls, type TlsFault } from '../api/tls/check-tls.ts';
+import { readTlsFiles } from '../api/tls/read-tls-files.ts';
+import type { Fault } from '../catalog/fault.ts';
+import type { PlacedFault } from '../refuse-settings.ts';
+import type { Settings } from '../settings.ts';
+
+interface NamedFile {
+  readonly pointer: string;
+  readonly path: string;
+  readonly isSecret: boolean;
+}
+
+const READABLE_BY_OTHERS = 0o004;
+
+/** Returns what is wrong with the files, TLS files included; warnings are for what starts all the same. */
+export async function checkSettingsFiles(settings: Settings): Promise<readonly PlacedFault[]> {
+  const faults = await Promise.all(filesIn(settings).map(checkFile));
+  const missing = faults.flat();
+  const isTlsThere = !missing.some(
+    ({ pointer, fault }) => pointer.startsWith('/api/tls/') && fault.severity !== 'warning',
+  );
+  return isTlsThere ? [...missing, ...(await checkTlsFiles(settings))] : missing;
+}
+
+function filesIn({ api: { tls }, webhook, repository: { access: login } }: Settings): readonly NamedFile[] {
+  const secrets = [
+    ['/api/tls/key', tls.key],
+    ['/webhook/secretFile', webhook?.secretFile],
+    ['/repository/usernameFile', login.username?.kind === 'file' ? login.username.path : undefined],
+    ['/repository/passwordFile', login.password?.kind === 'file' ? login.password.path : undefined],
+  ] as const;
+  const others = [
+    ['/api/tls/cert', tls.cert],
+    ['/api/tls/clientCa', tls.clientCa],
+    ['/api/tls/crl', tls.crl],
+    ['/repository/caFile', login.caFile],
+  ] as const;
+  return [...secrets, ...others].flatMap(([pointer, path], index) =>
+    path == null ? [] : [{ pointer, path, isSecret: index < secrets.length && pointer !== '/repository/usernameFile' }],
+  );
+}
+
+async function checkFile({ pointer, path, isSecret }: NamedFile): Promise<readonly PlacedFault[]> {
+  const at = (fault: Fault): readonly PlacedFault[] => [{ pointer, fault }];
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) return at({ code: 'no_file', message: `${path} is no file` });
+    if (isSecret && (found.mode & READABLE_BY_OTHERS) !== 0) return at(exposed(path));
+    await access(path, constants.R_OK);
+    return [];
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code !== 'EACCES')
+      return at({ code: 'no_file', message: `${path} is not there`, hint: 'make it, or correct the path' });
+    const message = `${path} may not be read by the user that runs this check`;
+    return at({
+      code: 'unreadable_file',
+      severity: 'warning',
+      message,
+      hint: 'check as the user that runs the controller',
+    });
+  }
+}
+
+function exposed(path: string): Fault {
+  const message = `${path} is a secret, and every user of this machine may read it`;
+  return { code: 'exposed_secret', severity: 'warning', message, hint: `chmod o-rwx ${path}` };
+}
+
+async function checkTlsFiles({ api: { tls } }: Settings): Promise<readonly PlacedFault[]> {
+  const { material, faults } = await readTlsFiles(tls);
+  if (faults.length > 0) return [];
+  return checkTls(material, Date.now()).faults.map((fault) => ({ pointer: pointerOf(fault), fault: tlsFault(fault) }));
+}
+
+function pointerOf({ part }: TlsFault): string {
+  return `/api/tls/${part === 'ca' ? 'clientCa' : part}`;
+}
+
+function tlsFault({ message, isBroken }: TlsFault): Fault {
+  return { code: 'wrong_file', severity: isBroken ? 'error' : 'warning', message };
+}

@@ -1,0 +1,40 @@
+// The file of a client below clients/, made from its certificate.
+import type { X509Certificate } from 'node:crypto';
+import { writeYaml } from '../catalog/write-yaml.ts';
+import type { Role } from '../model/names.ts';
+import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
+import { CommandFailure } from './command-failure.ts';
+
+const MODELINE = '# yaml-language-server: $schema=../schemas/client.schema.json';
+
+/** What no certificate says. */
+export interface ClientFields {
+  readonly role: Role;
+  /** Left out: the certificate's common name. */
+  readonly description?: string;
+  readonly tenant?: string;
+  readonly tag?: readonly string[];
+}
+
+/** Returns the text of a client's file. */
+export function clientText(client: ReturnType<typeof clientOf>): string {
+  return writeYaml(client, MODELINE);
+}
+
+/** Returns the fields of a client's file. Throws CommandFailure for a certificate that nobody can be registered by. */
+export function clientOf(certificate: X509Certificate, { role, description, tenant, tag }: ClientFields) {
+  // The minus sign of a negative serial would get lost, and such a certificate is never let in.
+  const serial = certificate.serialNumber.startsWith('-') ? undefined : canonicalSerial(certificate.serialNumber);
+  const fingerprint = canonicalFingerprint(certificate.fingerprint256);
+  if (serial === undefined || fingerprint === undefined)
+    throw new CommandFailure('the certificate has no usable serial');
+  const commonName = /^CN=(.*)$/m.exec(certificate.subject)?.[1] ?? '';
+  return {
+    description: description ?? commonName,
+    role,
+    serial,
+    fingerprint,
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(tag === undefined ? {} : { tags: tag }),
+  };
+}

@@ -1,0 +1,50 @@
+// Keys and certificates as files, for the commands that make them for people. Nothing that is there is written over.
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { KeyPair } from '../development-pki.ts';
+import { CommandFailure } from './command-failure.ts';
+
+/** The name of the authority's files. */
+export const AUTHORITY = 'ca';
+/** The name of the files of the server's certificate. */
+export const SERVER = 'server';
+
+/** Where a key and its certificate are. */
+export interface CredentialFiles {
+  readonly key: string;
+  readonly cert: string;
+}
+
+/** Returns where a credential of that name is kept. */
+export function filesOf(folder: string, name: string): CredentialFiles {
+  return { key: join(folder, `${name}.key`), cert: join(folder, `${name}.crt`) };
+}
+
+/** Throws CommandFailure where one of the files is there already. */
+export function requireNew(...files: readonly CredentialFiles[]): void {
+  const known = files.flatMap(({ key, cert }) => [key, cert]).find((path) => existsSync(path));
+  if (known !== undefined) {
+    throw new CommandFailure(`${known} is there already, and is not written over: move it away first`);
+  }
+}
+
+/** Makes the folder where it is missing, for its owner only. */
+export async function makePrivateFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+}
+
+/** Writes a new key, which only its owner may read, and its certificate. Throws where one of the files is there. */
+export async function writePair({ key, cert }: CredentialFiles, pair: KeyPair): Promise<void> {
+  await writeFile(key, pair.key, { mode: 0o600, flag: 'wx' });
+  await writeFile(cert, pair.cert, { flag: 'wx' });
+}
+
+/** Returns the authority of a folder. Throws CommandFailure where there is none. */
+export async function readAuthority(folder: string): Promise<KeyPair> {
+  const { key, cert } = filesOf(folder, AUTHORITY);
+  if (!existsSync(key) || !existsSync(cert)) {
+    throw new CommandFailure(`there is no authority in ${folder}: "treeline pki init" makes one`);
+  }
+  return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };
+}
