@@ -5,7 +5,7 @@ import { ServiceError } from '../model/service-error.ts';
 import type { WriteOrder, Written } from '../service/writer.ts';
 import { clientOf } from './authenticate.ts';
 import { jsonBody } from './json-body.ts';
-import { sendEnvelope } from './present.ts';
+import { sendEnvelope, sendJson } from './present.ts';
 import { queryFlag } from './query.ts';
 import { requestIdOf } from './request-id.ts';
 
@@ -23,12 +23,19 @@ export function write<Params>(
   return [
     ...(jsonBody() as RequestHandler<Params>[]),
     async (request: Request<Params>, response: Response) => {
-      const ifMatch = blobsIn(request.headers['if-match']);
-      const ifNoneMatch = blobsIn(request.headers['if-none-match']);
-      const order = { by: clientOf(request), requestId: requestIdOf(response), ifMatch, ifNoneMatch };
-      const { branch } = await carryOut(request, order);
+      const order = {
+        by: clientOf(request),
+        requestId: requestIdOf(response),
+        ifMatch: blobsIn(request.headers['if-match']),
+        ifNoneMatch: blobsIn(request.headers['if-none-match']),
+        isDryRun: queryFlag(request, 'dry_run'),
+      };
+      const { branch, preview } = await carryOut(request, order);
       const { status, message } = answer(request);
-      if (branch === null) sendEnvelope(response, status, message);
+      if (preview !== undefined) {
+        const envelope = { message: 'Dry run: nothing was written', return_code: 200, dry_run: true };
+        sendJson(response, 200, { ...envelope, diff: preview.diff, servers: preview.servers });
+      } else if (branch === null) sendEnvelope(response, status, message);
       else sendEnvelope(response, 202, `Proposed on the branch ${branch}; it takes effect when that is merged`);
     },
   ];

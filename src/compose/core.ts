@@ -11,6 +11,7 @@ import { CurrentEstate } from '../reconcile/current-estate.ts';
 import { Follower } from '../reconcile/follower.ts';
 import { Ledger } from '../reconcile/ledger.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
+import { safetyOf } from '../reconcile/safety.ts';
 import { stallsIn } from '../reconcile/stall-graph.ts';
 import type { Taker } from '../reconcile/take.ts';
 import { toldWait } from '../reconcile/wait.ts';
@@ -22,6 +23,7 @@ import { createWriter } from '../service/create-writer.ts';
 import type { Operator } from '../service/operator.ts';
 import type { Reader } from '../service/reader.ts';
 import type { BranchView } from '../service/write/branch-view.ts';
+import { createPreview } from '../service/write/preview.ts';
 import { WriteQueue } from '../service/write/write-queue.ts';
 import type { Writer } from '../service/writer.ts';
 import type { Settings } from '../settings.ts';
@@ -130,6 +132,11 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const queue = writeQueueOf(outside, follower);
   const writer = createWriter({
     queue: outside.writes === 'off' ? undefined : queue,
+    preview: createPreview({
+      branch: follower,
+      clock,
+      safety: () => safetyOf(ledger, { budget: outside.execution.deleteBudget, now: clock.now() }),
+    }),
     approveDeletes: (instance, by) =>
       gate.exclusive(() => approveDeletes(ledger, { instance, by: by.serial, now: clock.now() })),
     isLeaving: (instance) => ledger.read('leaving', instance) !== undefined,

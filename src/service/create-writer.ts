@@ -14,16 +14,20 @@ import {
   putTreeDraft,
   writableType,
 } from './write/drafts.ts';
+import type { PreviewWrite } from './write/preview.ts';
 import type { WriteOrder, Writer, Written } from './writer.ts';
 
 /** What brings drafts to the repository; see write-queue.ts. */
 interface Queue {
+  readonly mode: 'commit' | 'propose';
   submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<Written>;
 }
 
 export interface WriterOptions {
   /** Undefined where the settings allow no writes. */
   readonly queue: Queue | undefined;
+  /** Says what a draft would do. */
+  readonly preview: PreviewWrite;
   /** Notes that an administrator wants the servers of an instance deleted; before anything is pushed. */
   readonly approveDeletes: (instance: string, by: Client) => Promise<void>;
   /** Tells whether the servers of an instance are being deleted, so that no commit has its file any more. */
@@ -33,9 +37,13 @@ export interface WriterOptions {
 }
 
 /** Returns the writer. */
-export function createWriter({ queue, approveDeletes, isLeaving, review }: WriterOptions): Writer {
+export function createWriter({ queue, preview, approveDeletes, isLeaving, review }: WriterOptions): Writer {
   async function submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<Written> {
-    if (queue !== undefined) return queue.submit(draft, order, beforePush);
+    if (queue !== undefined) {
+      if (order.isDryRun !== true) return queue.submit(draft, order, beforePush);
+      const isApproved = beforePush !== undefined && queue.mode === 'commit';
+      return { commit: null, branch: null, preview: await preview(draft, order, { isApproved }) };
+    }
     const message = 'This controller takes no writes (repository.writes is off): commit the change with git instead';
     throw new ServiceError('not_allowed', message);
   }
@@ -46,7 +54,7 @@ export function createWriter({ queue, approveDeletes, isLeaving, review }: Write
     if (order.by.role !== 'administrator') return submit(draft, order);
     const approve = (): Promise<void> => approveDeletes(name, order.by);
     const written = await submit(draft, order, approve);
-    if (written.commit === null) {
+    if (written.commit === null && written.preview === undefined) {
       // An earlier commit took the file away: what that one is held for may go now, and no new one has it judged again.
       await approve();
       review();

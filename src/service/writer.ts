@@ -1,6 +1,7 @@
 // What the API can change. Every write becomes a commit; docs/rest.md, writes.
 import type { Json, JsonMap } from '../model/json.ts';
 import type { Client } from '../model/objects.ts';
+import type { ServerChange } from './write/server-changes.ts';
 
 /** Who asks, and under which conditions. */
 export interface WriteOrder {
@@ -11,6 +12,16 @@ export interface WriteOrder {
   readonly ifMatch: readonly string[] | undefined;
   /** The object's blob must be none of these, as `If-None-Match` says; `*`: there must be no file of it. */
   readonly ifNoneMatch?: readonly string[] | undefined;
+  /** Nothing is to be written: the answer says what would be. Left out: false. */
+  readonly isDryRun?: boolean;
+}
+
+/** What a write would do. */
+export interface Preview {
+  /** Of all files that it changes, as git prints it; empty where nothing would change. Paths begin where the layout does. */
+  readonly diff: string;
+  /** The servers that it concerns, sorted by name. */
+  readonly servers: readonly ServerChange[];
 }
 
 /** What a write came to. */
@@ -19,6 +30,8 @@ export interface Written {
   readonly commit: string | null;
   /** The branch that proposes it, where writes are proposed; null where it is on the followed branch. */
   readonly branch: string | null;
+  /** Of a dry run, and of nothing else. */
+  readonly preview?: Preview;
 }
 
 /**

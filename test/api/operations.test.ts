@@ -94,6 +94,14 @@ describe.each(ROWS)('POST /operations/$operation $body', ({ operation, body, ask
   });
 });
 
+test.each(ROWS)('$operation has no dry run, and does not do the real thing instead', async ({ operation, body }) => {
+  const reply = await post(`${operation}?dry_run=true`, body);
+  expect({ status: reply.status, body: reply.body }).toEqual(
+    invalid('An operation has no dry run: dry_run is for writes. Nothing was done'),
+  );
+  expect(api.operator.asked).toEqual([]);
+});
+
 describe('who may', () => {
   const MAY: Readonly<Record<string, readonly Role[]>> = { retry: ['administrator', 'automation-endpoint'] };
 

@@ -151,6 +151,24 @@ describe.each(ROWS.map((row) => ({ title: `${row[0]} ${row[1]}`, row })))('$titl
     });
   });
 
+  test('tries it with dry_run=true, and answers what it would do', async () => {
+    const servers = [{ server: 'blog-1', instance: 'blog', change: 'created' }] as const;
+    api.writer.outcome = { commit: null, branch: null, preview: { diff: '+x\n', servers } };
+    const reply = await send(method, `${path}${path.includes('?') ? '&' : '?'}dry_run=true`, body);
+    expect({ status: reply.status, body: reply.body }).toEqual({
+      status: 200,
+      body: { message: 'Dry run: nothing was written', return_code: 200, dry_run: true, diff: '+x\n', servers },
+    });
+    expect(api.writer.asked).toEqual([asked]);
+    expect(api.writer.orders.map(({ isDryRun }) => isDryRun)).toEqual([true]);
+  });
+
+  test('tries nothing where dry_run is neither true nor false', async () => {
+    const reply = await send(method, `${path}${path.includes('?') ? '&' : '?'}dry_run=1`, body);
+    expect(reply).toMatchObject({ status: 400, body: { error: 'invalid_input' } });
+    expect(api.writer.asked).toEqual([]);
+  });
+
   test('is done where there was nothing to change', async () => {
     api.writer.outcome = { commit: null, branch: null };
     expect(await send(method, path, body)).toMatchObject({ status, body: { message, return_code: status } });

@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { Role } from '../../src/model/names.ts';
 import { createWriter } from '../../src/service/create-writer.ts';
 import type { Draft } from '../../src/service/write/draft.ts';
-import type { WriteOrder, Writer, Written } from '../../src/service/writer.ts';
+import type { Preview, WriteOrder, Writer, Written } from '../../src/service/writer.ts';
 import { ADMINISTRATOR } from './service.ts';
 
 const COMMITTED: Written = { commit: 'c'.repeat(40), branch: null };
+const PREVIEW: Preview = { diff: '', servers: [] };
 const NOTHING: Written = { commit: null, branch: null };
 
 function orderOf(role: Role = 'administrator'): WriteOrder {
@@ -14,7 +15,10 @@ function orderOf(role: Role = 'administrator'): WriteOrder {
 }
 
 /** A writer whose queue answers with `outcome`; `log` tells what happened, in order. */
-function open(outcome: Written | Error): { readonly writer: Writer; readonly log: string[] } {
+function open(
+  outcome: Written | Error,
+  mode: 'commit' | 'propose' = 'commit',
+): { readonly writer: Writer; readonly log: string[] } {
   const log: string[] = [];
   async function submit({ subject }: Draft, _order: WriteOrder, beforePush?: () => Promise<void>): Promise<Written> {
     if (outcome instanceof Error) throw outcome;
@@ -23,7 +27,11 @@ function open(outcome: Written | Error): { readonly writer: Writer; readonly log
     return outcome;
   }
   const writer = createWriter({
-    queue: { submit },
+    queue: { submit, mode },
+    preview: async ({ subject }, _order, { isApproved }) => {
+      log.push(`${subject}, tried${isApproved ? ' and approved' : ''}`);
+      return PREVIEW;
+    },
     approveDeletes: async (instance, { serial }) => void log.push(`${serial} approves ${instance}`),
     isLeaving: () => false,
     review: () => log.push('review'),
@@ -59,6 +67,17 @@ describe.each(DELETES)('deleting an instance %s', (_how, remove) => {
     expect(automation.log).toEqual(['Delete stack instance shop']);
   });
 
+  it('as a dry run approves and writes nothing, and tells what an approval lets happen', async () => {
+    const { writer, log } = open(COMMITTED);
+    const order = { ...orderOf(), isDryRun: true };
+    expect(await remove(writer, order)).toEqual({ ...NOTHING, preview: PREVIEW });
+    await remove(writer, { ...orderOf('automation-endpoint'), isDryRun: true });
+    expect(log).toEqual(['Delete stack instance shop, tried and approved', 'Delete stack instance shop, tried']);
+    const proposing = open(COMMITTED, 'propose');
+    await remove(proposing.writer, order);
+    expect(proposing.log).toEqual(['Delete stack instance shop, tried']);
+  });
+
   it('that is refused approves nothing', async () => {
     const { writer, log } = open(new Error('protected'));
     await expect(remove(writer, orderOf())).rejects.toThrow('protected');
@@ -70,6 +89,7 @@ describe('a writer without a queue', () => {
   const approved: string[] = [];
   const writer = createWriter({
     queue: undefined,
+    preview: async () => PREVIEW,
     approveDeletes: async (instance) => void approved.push(instance),
     isLeaving: () => false,
     review: () => undefined,

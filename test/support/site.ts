@@ -6,7 +6,9 @@ import { temporaryDirectory } from './temporary-directory.ts';
 
 export type { Site } from './site-on-disk.ts';
 
-const EXECUTION = `  retry: { firstSeconds: 1, maxSeconds: 2, failedSeconds: 2 }
+/** Of the few servers of a test, five may go without a yes. */
+const EXECUTION = `  deleteBudget: { least: 5 }
+  retry: { firstSeconds: 1, maxSeconds: 2, failedSeconds: 2 }
   providers:
     - { name: lab, provider: simulated, options: { createMs: 15, updateMs: 10, deleteMs: 10 } }`;
 

@@ -9,6 +9,7 @@ import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
 import { sendEnvelope } from '../present.ts';
 import { problemsFor } from '../problems-for.ts';
+import { queryFlag } from '../query.ts';
 import { read } from '../read.ts';
 
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: TEXT } as const;
@@ -35,6 +36,7 @@ export function operationRoutes(reader: Reader, operator: Operator): Router {
       .route(`/operations/${name}`)
       .all(only('POST'))
       .post(allow(right), ...jsonBody(), async (request: Request, response: Response) => {
+        refuseDryRun(request);
         const by = clientOf(request);
         sendEnvelope(response, 200, await carryOut({ by, reason: reasonOf(request.body) }, request.body));
       });
@@ -61,6 +63,12 @@ export function operationRoutes(reader: Reader, operator: Operator): Router {
     return operator.adopt(order, targetOf({ instance, resource, all }, ['instance', 'resource']));
   });
   return router;
+}
+
+/** Whoever asks for a dry run must not get a real one. */
+function refuseDryRun(request: Request): void {
+  if (!queryFlag(request, 'dry_run')) return;
+  throw new ServiceError('invalid_input', 'An operation has no dry run: dry_run is for writes. Nothing was done');
 }
 
 function reasonOf(body: unknown): string {

@@ -56,7 +56,8 @@ function mapValues<From, To>(map: ReadonlyMap<string, From>, change: (value: Fro
   return new Map([...map].map(([key, value]) => [key, change(value)]));
 }
 
-function editedSnapshot({ catalog, commit, time }: Estate, edits: readonly FileEdit[]): Snapshot {
+/** Returns the files as they would be after the edits. */
+export function editedSnapshot({ catalog, commit, time }: Estate, edits: readonly FileEdit[]): Snapshot {
   const files = new Map<string, SnapshotFile>(catalog.places);
   const blobs = new Map<string, Uint8Array>();
   for (const { path, text } of edits) {

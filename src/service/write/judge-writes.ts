@@ -5,8 +5,9 @@ import { ServiceError } from '../../model/service-error.ts';
 import type { NewCommit } from '../../source/publisher.ts';
 import { estateAfter } from './check-edits.ts';
 import { commitText } from './commit-text.ts';
+import type { FileEdit } from './draft.ts';
 import { fileOf } from './object-file.ts';
-import type { PendingWrite } from './pending-write.ts';
+import type { PendingWrite, WriteRequest } from './pending-write.ts';
 
 /** What a write comes to: a commit, nothing to change, or a refusal. */
 export type Verdict =
@@ -42,14 +43,22 @@ function judge(write: PendingWrite, { base, estate }: Ground): { readonly verdic
   const { draft, order } = write.request;
   try {
     requireUnchanged(write, base);
-    requireMatch(write, estate);
-    const edits = draft.edits(estate);
-    if (edits.length === 0) return { verdict: { is: 'unchanged', write }, after: estate };
-    const after = estateAfter(estate, edits, draft);
+    const { edits, after } = judgeRequest(write.request, estate);
+    if (edits.length === 0) return { verdict: { is: 'unchanged', write }, after };
     return { verdict: { is: 'commit', write, commit: { ...commitText(draft.subject, order), edits } }, after };
   } catch (error) {
     return { verdict: { is: 'refused', write, error }, after: estate };
   }
+}
+
+/** Returns what a write changes in the files of an estate, and the estate after that. Throws ServiceError where it may not be. */
+export function judgeRequest(
+  request: Pick<WriteRequest, 'draft' | 'order'>,
+  estate: Estate,
+): { readonly edits: readonly FileEdit[]; readonly after: Estate } {
+  requireMatch(request, estate);
+  const edits = request.draft.edits(estate);
+  return { edits, after: edits.length === 0 ? estate : estateAfter(estate, edits, request.draft) };
 }
 
 /** What somebody else did to the object since the write was first looked at is not written over. */
@@ -62,7 +71,7 @@ function requireUnchanged(write: PendingWrite, base: Estate): void {
   write.firstSeen = oid;
 }
 
-function requireMatch({ request: { draft, order } }: PendingWrite, estate: Estate): void {
+function requireMatch({ draft, order }: Pick<WriteRequest, 'draft' | 'order'>, estate: Estate): void {
   const { ifMatch, ifNoneMatch = [] } = order;
   const oid = blobOf(estate, draft.address);
   if (oid !== null && (ifNoneMatch.includes(oid) || ifNoneMatch.includes('*'))) {

@@ -8,6 +8,12 @@ import { outcomeUnknown } from './push-errors.ts';
 /** A write gives up after this long without the repository. */
 export const GIVE_UP_MS = 15_000;
 
+/** Returns what a write is told that has given up. */
+export function nothingWritten(): ServiceError {
+  const message = `The repository took no commit within ${GIVE_UP_MS / 1000} s; nothing was written`;
+  return new ServiceError('not_ready', message);
+}
+
 /** What is wanted, by whom. */
 export interface WriteRequest {
   readonly draft: Draft;
@@ -71,8 +77,7 @@ export class PendingWrite {
   #giveUp(): void {
     this.#isOverdue = true;
     if (this.#isUnderWay) return;
-    const message = `The repository took no commit within ${GIVE_UP_MS / 1000} s; nothing was written`;
-    this.reject(new ServiceError('not_ready', message));
+    this.reject(nothingWritten());
   }
 
   #end(): void {

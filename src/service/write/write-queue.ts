@@ -22,6 +22,11 @@ export class WriteQueue {
     this.#parts = parts;
   }
 
+  /** Where writes go; see {@link PublishParts}. */
+  get mode(): PublishParts['mode'] {
+    return this.#parts.mode;
+  }
+
   /**
    * Resolves when the write is on the remote and looked at here. `beforePush` notes what the repository cannot say, once
    * the write may go onto the branch and before it does. Throws ServiceError.

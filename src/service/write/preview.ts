@@ -1,0 +1,73 @@
+// What a write would do, without doing it: judged like a write that is carried out, and then forgotten. docs/rest.md, dry runs.
+import type { Clock } from '../../clock.ts';
+import { derive } from '../../derive.ts';
+import type { Safety } from '../../estate/admit.ts';
+import type { Estate } from '../../estate/estate.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import type { Preview, WriteOrder } from '../writer.ts';
+import type { BranchView } from './branch-view.ts';
+import { editedSnapshot } from './check-edits.ts';
+import type { Draft, FileEdit } from './draft.ts';
+import { judgeRequest } from './judge-writes.ts';
+import { within } from './patience.ts';
+import { GIVE_UP_MS, nothingWritten } from './pending-write.ts';
+import { refusalOf } from './push-errors.ts';
+import { serverChanges } from './server-changes.ts';
+import { unifiedDiff } from './unified-diff.ts';
+
+/** Each takes as much work as a write. */
+const PREVIEWS_MAX = 50;
+
+export interface PreviewParts {
+  readonly branch: Pick<BranchView, 'newest'>;
+  readonly clock: Clock;
+  /** What has a say in which deletes may happen now. */
+  readonly safety: () => Safety;
+}
+
+export interface PreviewOptions {
+  /** Whoever asks approves the deletes by asking, as an administrator does who deletes an instance. */
+  readonly isApproved: boolean;
+}
+
+export type PreviewWrite = (draft: Draft, order: WriteOrder, options: PreviewOptions) => Promise<Preview>;
+
+/** Returns what previews writes. It throws ServiceError like the write itself, and commits nothing. */
+export function createPreview({ branch, clock, safety }: PreviewParts): PreviewWrite {
+  let running = 0;
+
+  async function newest(): Promise<Estate> {
+    try {
+      const estate = await within(clock, GIVE_UP_MS, branch.newest({ inHurry: false }));
+      if (estate !== undefined) return estate;
+    } catch (error) {
+      throw refusalOf(error);
+    }
+    throw nothingWritten();
+  }
+
+  return async (draft, order, { isApproved }) => {
+    if (running >= PREVIEWS_MAX)
+      throw new ServiceError('too_many_requests', 'Too many dry runs are going on; try again soon');
+    running += 1;
+    try {
+      const before = await newest();
+      const { edits, after } = judgeRequest({ draft, order }, before);
+      const held = isApproved ? after.held : heldAfter(before, edits, safety());
+      return { diff: diffOf(before, edits), servers: serverChanges({ before, after, held: new Set(held.keys()) }) };
+    } finally {
+      running -= 1;
+    }
+  };
+}
+
+/** The instances that the commit would leave held, by the budget as it is now. */
+function heldAfter(before: Estate, edits: readonly FileEdit[], safety: Safety): Estate['held'] {
+  if (edits.length === 0) return before.held;
+  const derivation = derive(editedSnapshot(before, edits), { standing: before, earlier: before, safety });
+  return derivation.isTaken ? derivation.estate.held : before.held;
+}
+
+function diffOf({ catalog }: Estate, edits: readonly FileEdit[]): string {
+  return edits.map(({ path, text }) => unifiedDiff(path, catalog.files.get(path)?.text ?? null, text)).join('');
+}

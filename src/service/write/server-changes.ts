@@ -1,0 +1,104 @@
+// What a write would mean for servers: the estate before it against the one after it. Pure.
+import type { Estate } from '../../estate/estate.ts';
+import { isRetaining, type Unit, unitKey } from '../../estate/unit.ts';
+import type { HieraNode, Layer } from '../../hiera/node.ts';
+import { buildRecord, recordOf } from '../../hiera/record.ts';
+import { isSame } from '../../model/json.ts';
+import { compareNames } from '../../model/names.ts';
+import type { WantedServer } from '../../model/spec.ts';
+import { isApplied } from '../../plan/difference.ts';
+
+/** `record`: nothing happens to the server, but its record says something else. */
+export type Effect = 'created' | 'updated' | 'deleted' | 'retained' | 'record';
+
+export interface ServerChange {
+  readonly server: string;
+  readonly instance: string;
+  /** `held`: it waits for an approval, with everything else of its instance. */
+  readonly change: Effect | 'held';
+  /** Where it is held: what happens once that is approved. */
+  readonly once_approved?: Effect;
+}
+
+interface Change {
+  readonly before: Estate;
+  /** As if nothing had to be approved. */
+  readonly after: Estate;
+  /** The instances that are held in the end. */
+  readonly held: ReadonlySet<string>;
+}
+
+/** Returns the servers that are concerned, sorted by name. */
+export function serverChanges({ before, after, held }: Change): readonly ServerChange[] {
+  const changes: ServerChange[] = [];
+  for (const server of changedServers(before, after)) {
+    const old = unitOf(before, server);
+    const now = unitOf(after, server);
+    const instance = (now ?? old)?.name;
+    const effect = effectOf(server, { old, now, after });
+    if (instance === undefined || effect === undefined) continue;
+    if (held.has(instance)) changes.push({ server, instance, change: 'held', once_approved: effect });
+    else changes.push({ server, instance, change: effect });
+  }
+  return changes.sort((a, b) => compareNames(a.server, b.server));
+}
+
+/** The servers of all units that are not the very same. */
+function changedServers(before: Estate, after: Estate): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const [estate, other] of [
+    [before, after],
+    [after, before],
+  ] as const) {
+    for (const [key, unit] of estate.units) {
+      if (other.units.get(key) !== unit) for (const name of unit.servers.keys()) names.add(name);
+    }
+  }
+  return names;
+}
+
+function unitOf({ owners, units }: Estate, server: string): Unit | undefined {
+  return units.get(owners.get(server) ?? '');
+}
+
+interface Owners {
+  readonly old: Unit | undefined;
+  readonly now: Unit | undefined;
+  readonly after: Estate;
+}
+
+function effectOf(name: string, { old, now, after }: Owners): Effect | undefined {
+  const was = old?.servers.get(name);
+  const is = now?.servers.get(name);
+  if (was === undefined) return is === undefined ? undefined : 'created';
+  if (is === undefined) return isRetained(was, after) ? 'retained' : 'deleted';
+  if (!isApplied(is.spec, was.spec)) return 'updated';
+  return isSameRecord(old?.nodes.get(name), now?.nodes.get(name)) ? undefined : 'record';
+}
+
+/** As the version in force says, and the one that comes where there is one. */
+function isRetained({ policy, instance }: WantedServer, after: Estate): boolean {
+  return policy.deletion === 'retain' || isRetaining(after.units.get(unitKey({ kind: 'instance', name: instance })));
+}
+
+/** What providers have reported stays what it is, and so it is left out. */
+function isSameRecord(a: HieraNode | undefined, b: HieraNode | undefined): boolean {
+  if (a === undefined || b === undefined || a === b) return a === b;
+  if (isSameLayers(a, b)) return true;
+  const facts = { outputs: {}, updated: '' };
+  return isSame(recordOf(buildRecord(a, facts)), recordOf(buildRecord(b, facts)));
+}
+
+function isSameLayers(a: HieraNode, b: HieraNode): boolean {
+  const [old, now] = [layersOf(a), layersOf(b)];
+  return (
+    a.description === b.description &&
+    a.merge === b.merge &&
+    old.length === now.length &&
+    old.every(({ values }, index) => values === now[index]?.values)
+  );
+}
+
+function layersOf({ shared, own }: HieraNode): readonly Layer[] {
+  return [...shared, ...own];
+}

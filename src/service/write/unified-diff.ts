@@ -1,0 +1,118 @@
+// The difference of two texts, as git prints it and `git apply` takes it.
+
+const CONTEXT = 3;
+/** Beyond this many pairs of lines the middle is shown as taken away and put in whole: right, and not the shortest. */
+const PAIRS_MAX = 4_000_000;
+const NO_NEWLINE = '\\ No newline at end of file';
+
+interface Line {
+  readonly sign: ' ' | '-' | '+';
+  readonly text: string;
+}
+
+/** Returns the difference of one file, or an empty text where there is none; null: there is no file. */
+export function unifiedDiff(path: string, before: string | null, after: string | null): string {
+  if (before === after) return '';
+  const lines = differenceOf(linesOf(before ?? ''), linesOf(after ?? ''));
+  const head = [
+    `diff --git a/${path} b/${path}`,
+    ...(before === null ? ['new file mode 100644'] : []),
+    ...(after === null ? ['deleted file mode 100644'] : []),
+  ];
+  const hunks = hunksOf(lines);
+  const names = [
+    `--- ${before === null ? '/dev/null' : `a/${path}`}`,
+    `+++ ${after === null ? '/dev/null' : `b/${path}`}`,
+  ];
+  return `${[...head, ...(hunks.length === 0 ? [] : names), ...hunks].join('\n')}\n`;
+}
+
+/** Each with its line end, so that a last line without one is another line. */
+function linesOf(text: string): readonly string[] {
+  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+}
+
+function differenceOf(before: readonly string[], after: readonly string[]): readonly Line[] {
+  const shorter = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < shorter && before[start] === after[start]) start += 1;
+  let end = 0;
+  while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  const taken = before.slice(start, before.length - end);
+  const given = after.slice(start, after.length - end);
+  return [
+    ...signed(' ', before.slice(0, start)),
+    ...(taken.length * given.length > PAIRS_MAX
+      ? [...signed('-', taken), ...signed('+', given)]
+      : shortestDifference(taken, given)),
+    ...signed(' ', before.slice(before.length - end)),
+  ];
+}
+
+function signed(sign: Line['sign'], texts: readonly string[]): Line[] {
+  return texts.map((text) => ({ sign, text }));
+}
+
+/** By the longest common subsequence; taken lines come before given ones. */
+function shortestDifference(before: readonly string[], after: readonly string[]): readonly Line[] {
+  const width = after.length + 1;
+  /** How many lines the rests from there on have in common, row by row. */
+  const common = new Uint32Array((before.length + 1) * width);
+  for (let row = before.length - 1; row >= 0; row -= 1) {
+    for (let column = after.length - 1; column >= 0; column -= 1) {
+      const below = common[(row + 1) * width + column] ?? 0;
+      const right = common[row * width + column + 1] ?? 0;
+      const both = (common[(row + 1) * width + column + 1] ?? 0) + 1;
+      common[row * width + column] = before[row] === after[column] ? both : Math.max(below, right);
+    }
+  }
+  const lines: Line[] = [];
+  let row = 0;
+  let column = 0;
+  while (row < before.length || column < after.length) {
+    const [old = '', now = ''] = [before[row], after[column]];
+    const isBoth = row < before.length && column < after.length && old === now;
+    const isTaken = !isBoth && row < before.length && takesFirst(common, { row, column, width });
+    lines.push({ sign: isBoth ? ' ' : isTaken ? '-' : '+', text: isBoth || isTaken ? old : now });
+    if (isBoth || isTaken) row += 1;
+    if (!isTaken) column += 1;
+  }
+  return lines;
+}
+
+function takesFirst(
+  common: Uint32Array,
+  { row, column, width }: { readonly row: number; readonly column: number; readonly width: number },
+): boolean {
+  if (column === width - 1) return true;
+  return (common[(row + 1) * width + column] ?? 0) >= (common[row * width + column + 1] ?? 0);
+}
+
+/** Changes that are no more than twice the context apart share a hunk. */
+function hunksOf(lines: readonly Line[]): readonly string[] {
+  const hunks: string[] = [];
+  const changed = lines.flatMap(({ sign }, index) => (sign === ' ' ? [] : [index]));
+  for (let first = 0; first < changed.length; ) {
+    let last = first;
+    while ((changed[last + 1] ?? Number.POSITIVE_INFINITY) - (changed[last] ?? 0) <= 2 * CONTEXT + 1) last += 1;
+    const from = Math.max(0, (changed[first] ?? 0) - CONTEXT);
+    hunks.push(...hunkOf(lines, from, (changed[last] ?? 0) + CONTEXT + 1));
+    first = last + 1;
+  }
+  return hunks;
+}
+
+function hunkOf(lines: readonly Line[], from: number, to: number): readonly string[] {
+  const shown = lines.slice(from, to);
+  const range = (without: '+' | '-'): string => {
+    const before = lines.slice(0, from).filter(({ sign }) => sign !== without).length;
+    const count = shown.filter(({ sign }) => sign !== without).length;
+    return `${count === 0 ? before : before + 1},${count}`;
+  };
+  return [
+    `@@ -${range('+')} +${range('-')} @@`,
+    ...shown.flatMap(({ sign, text }) =>
+      text.endsWith('\n') ? [`${sign}${text.slice(0, -1)}`] : [`${sign}${text}`, NO_NEWLINE],
+    ),
+  ];
+}

@@ -1,0 +1,68 @@
+// The difference that a dry run shows: what git itself makes a file of.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { unifiedDiff } from '../../../src/service/write/unified-diff.ts';
+import { run } from '../../support/command-line.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const PATH = 'types/zone/edge.yaml';
+
+async function applied(before: string | null, diff: string): Promise<string | null> {
+  const cwd = temporaryDirectory();
+  const file = join(cwd, PATH);
+  mkdirSync(dirname(file), { recursive: true });
+  if (before !== null) writeFileSync(file, before);
+  writeFileSync(join(cwd, 'change.diff'), diff);
+  const ended = await run('git', ['apply', 'change.diff'], { cwd, env: { GIT_CEILING_DIRECTORIES: dirname(cwd) } });
+  expect(ended.stderr).toBe('');
+  return existsSync(file) ? readFileSync(file, 'utf8') : null;
+}
+
+const TEN = Array.from({ length: 10 }, (_, index) => `line: ${index}\n`).join('');
+
+describe('a difference', () => {
+  it('has the form of git', () => {
+    expect(unifiedDiff(PATH, TEN, TEN.replace('line: 5', 'line: five'))).toBe(
+      [
+        `diff --git a/${PATH} b/${PATH}`,
+        `--- a/${PATH}`,
+        `+++ b/${PATH}`,
+        '@@ -3,7 +3,7 @@',
+        ...[2, 3, 4].map((number) => ` line: ${number}`),
+        '-line: 5',
+        '+line: five',
+        ...[6, 7, 8].map((number) => ` line: ${number}`),
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it.each<[name: string, before: string | null, after: string | null]>([
+    ['a change', TEN, TEN.replace('line: 0', 'x').replace('line: 9', 'y')],
+    ['a new file', null, TEN],
+    ['a removed file', TEN, null],
+    ['a file that gets its first line', '', 'a\n'],
+    ['a file that gets its last newline', 'a\nb', 'a\nb\n'],
+    ['a file that loses it', 'a\nb\n', 'a\nc'],
+    ['Windows lines', 'a\r\nb\r\n', 'a\r\nc\r\n'],
+    ['a change too large to be looked at closely', 'a\n'.repeat(3_000), 'b\n'.repeat(3_000)],
+  ])('of %s is taken by git', async (_name, before, after) => {
+    expect(await applied(before, unifiedDiff(PATH, before, after))).toBe(after);
+  });
+
+  it('of any two texts is taken by git', async () => {
+    const text = fc.array(fc.constantFrom('a\n', 'b\n', 'c\n', 'd'), { maxLength: 30 }).map((parts) => parts.join(''));
+    await fc.assert(
+      fc.asyncProperty(text, text, async (before, after) => {
+        if (before !== after) expect(await applied(before, unifiedDiff(PATH, before, after))).toBe(after);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('of the same is empty', () => {
+    expect(unifiedDiff(PATH, TEN, TEN)).toBe('');
+  });
+});
