@@ -1,0 +1,96 @@
+// A terminal as a newcomer has it: bash in a folder with a blank in its name, 80 columns, nothing of the tests in the
+// environment, the machine's own Node first, and no right to write anywhere else.
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { chownSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { expect, onTestFinished } from 'vitest';
+import { plainEnvironment } from './command-line.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+/** Without a name, and without any right: "nobody" on most systems. */
+const OUTSIDER = 65_534;
+const PATIENCE = { timeout: 60_000, interval: 50 };
+
+/** A person: a home of their own, and whose rights they have. */
+export interface Person {
+  readonly home: string;
+  /** Undefined where the tests themselves run without special rights. */
+  readonly uid: number | undefined;
+}
+
+/** What became of a block that was pasted. */
+export interface Pasted {
+  readonly code: number;
+  /** What both streams printed, as a terminal shows it. */
+  readonly output: string;
+}
+
+/** Returns a person with an empty home, whose name has a blank. Where the tests run as root, it is not root. */
+export function newcomer(): Person {
+  const folder = temporaryDirectory();
+  const uid = process.getuid?.() === 0 ? OUTSIDER : undefined;
+  const home = join(folder, 'a home');
+  mkdirSync(home);
+  if (uid !== undefined) for (const path of [folder, home]) chownSync(path, uid, uid);
+  return { home, uid };
+}
+
+export class Terminal {
+  readonly #shell: ChildProcessByStdio<Writable, Readable, Readable>;
+  #output = '';
+  #count = 0;
+
+  constructor({ home, uid }: Person, cwd: string) {
+    const rights = ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--inh-caps=-all'];
+    const command = ['bash', '--norc', '--noprofile'];
+    const [file = '', ...args] = uid === undefined ? command : ['setpriv', ...rights, ...command];
+    // A group of its own, so that everything that was started in it ends with it.
+    this.#shell = spawn(file, args, { cwd, env: environmentOf(home), stdio: 'pipe', detached: true });
+    for (const stream of [this.#shell.stdout, this.#shell.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        this.#output += chunk.toString();
+      });
+    }
+    onTestFinished(() => this.close());
+  }
+
+  /** Pastes a block, and resolves when it has ended. */
+  async paste(block: string): Promise<Pasted> {
+    this.#count += 1;
+    const mark = `end-of-block-${this.#count}`;
+    const from = this.#output.length;
+    this.#shell.stdin.write(`{\n${block}\n} </dev/null 2>&1\necho "${mark} $?"\n`);
+    const ended = new RegExp(`^${mark} (\\d+)\\n`, 'm');
+    await expect.poll(() => this.#output.slice(from), PATIENCE).toMatch(ended);
+    const output = this.#output.slice(from);
+    const found = ended.exec(output);
+    return { code: Number(found?.[1]), output: output.slice(0, found?.index) };
+  }
+
+  /** Pastes a block that goes on running, and resolves with what it has printed once `sign` is among that. */
+  async leaveRunning(block: string, sign: RegExp): Promise<string> {
+    const from = this.#output.length;
+    this.#shell.stdin.write(`${block}\n`);
+    await expect.poll(() => this.#output.slice(from), PATIENCE).toMatch(sign);
+    return this.#output.slice(from);
+  }
+
+  /** Ends the shell, and whatever runs in it. */
+  async close(): Promise<void> {
+    const { pid, exitCode, signalCode } = this.#shell;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    const closed = new Promise((resolve) => this.#shell.once('close', resolve));
+    process.kill(-pid, 'SIGTERM');
+    const killer = setTimeout(() => process.kill(-pid, 'SIGKILL'), 10_000);
+    await closed;
+    clearTimeout(killer);
+  }
+}
+
+/** The tests run on the Node of the packages; a person's own comes first again, whichever that is. */
+function environmentOf(home: string): NodeJS.ProcessEnv {
+  const { PATH = '', LANG } = plainEnvironment();
+  const path = PATH.split(':').filter((folder) => !folder.includes('node_modules'));
+  return { PATH: path.join(':'), HOME: home, COLUMNS: '80', LANG: LANG ?? 'C.UTF-8', TERM: 'dumb' };
+}
