@@ -1,5 +1,5 @@
-// A certification authority for development and tests: makes keys and certificates as PEM text and writes no files. For
-// production, bring certificates of your own; nothing that serves requests depends on this file.
+// A small certification authority: makes keys and certificates as PEM text and writes no files. For the demo, for tests, and for
+// those who have no authority of their own; nothing that serves requests depends on this file.
 import 'reflect-metadata';
 import { createPrivateKey, X509Certificate as NodeCertificate, randomBytes, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';

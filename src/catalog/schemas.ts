@@ -26,7 +26,7 @@ import type { YamlDocument } from './yaml.ts';
 
 // Types given as a list are how a value of several types is described without the noise of "anyOf".
 const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true, strictTypes: false });
-ajv.addVocabulary(['errorMessage']);
+ajv.addVocabulary(['errorMessage', 'doNotSuggest']);
 
 /** The schema of each kind of file, as it stands in schemas/. */
 export const SCHEMAS: Readonly<Record<FileType, object>> = {
@@ -84,6 +84,8 @@ function violationsOf(validate: ValidateFunction, value: unknown): readonly Viol
   for (const error of validate.errors ?? []) {
     // "if" only repeats what its branch says, and errors inside "propertyNames" what that keyword itself says.
     if (error.keyword === 'if' || error.propertyName !== undefined) continue;
+    // What editors must not suggest is refused by check-object.ts, in words of its own.
+    if (error.parentSchema?.doNotSuggest === true) continue;
     const violation = violationOf(error);
     const place = `${violation.pointer} ${violation.field ?? ''}`;
     if (!violations.has(place)) violations.set(place, violation);

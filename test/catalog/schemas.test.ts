@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { compileSchema, SCHEMAS } from '../../src/catalog/schemas.ts';
 import { parseYaml } from '../../src/catalog/yaml.ts';
 import { isMap } from '../../src/model/json.ts';
+import { SELECTORS } from '../../src/model/keys.ts';
 import { isPlainTypeName, TYPE_NAMES } from '../../src/model/names.ts';
 
 const TYPES = [
@@ -58,6 +60,43 @@ describe.each(Object.entries(SCHEMAS))('%s', (_, schema) => {
     expect(references.filter((reference) => !/^#\/definitions\/\w+$/.test(String(reference)))).toEqual([]);
   });
 });
+
+describe('editors, which know nothing but the schemas,', () => {
+  /** As any validator takes a schema, and with nothing added to what it says. */
+  function isRight(type: keyof typeof SCHEMAS, text: string): boolean {
+    return new Ajv({ strict: false }).compile(SCHEMAS[type])(parseYaml('a.yaml', text).value);
+  }
+
+  test.each<[type: keyof typeof SCHEMAS, written: string, corrected: string]>([
+    ['stack-template', serverWith('port: 8080'), serverWith('port: "8080"')],
+    ['stack-template', groupWith('port: 8080'), groupWith('port: "8080"')],
+    ['stack-instance', additionsWith('port: 8080'), additionsWith('port: "8080"')],
+    [
+      'stack-instance',
+      'stackTemplate: a\nparameters: { port: 8080 }',
+      'stackTemplate: a\nparameters: { port: "8080" }',
+    ],
+    ...(['common', 'environment', 'location', 'zone', 'shape', 'role', 'configuration'] as const).flatMap((type) =>
+      [...SELECTORS].map((key): [typeof type, string, string] => [type, `${key}: x`, 'port: 80']),
+    ),
+    ['clientcert', 'role: [web]', 'role: web'],
+  ])('find the mistake in a %s: %j', (type, written, corrected) => {
+    expect([isRight(type, written), isRight(type, corrected)]).toEqual([false, true]);
+  });
+});
+
+function serverWith(property: string): string {
+  return `resources: { a: { type: "Platform::Server", properties: { ${property} } } }`;
+}
+
+function groupWith(property: string): string {
+  const member = `resource_def: { properties: { ${property} } }`;
+  return `resources: { a: { type: "Platform::ResourceGroup", properties: { count: "1", ${member} } } }`;
+}
+
+function additionsWith(property: string): string {
+  return `stackTemplate: a\nstackTemplateAdditions: { resources: { a: { properties: { ${property} } } } }`;
+}
 
 describe('a schema of somebody else', () => {
   const check = compileSchema({
