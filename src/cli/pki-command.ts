@@ -1,9 +1,19 @@
 // `treeline pki`: an authority and a server certificate, for those who have none. Who has an authority needs none of it.
+import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Command } from 'commander';
 import { createAuthority, issueServerCertificate, LOCAL_HOSTS } from '../development-pki.ts';
 import { CommandFailure } from './command-failure.ts';
-import { AUTHORITY, filesOf, makePrivateFolder, requireNew, SERVER, writePair } from './credential-files.ts';
+import {
+  AUTHORITY,
+  type CredentialFiles,
+  filesOf,
+  makePrivateFolder,
+  readAuthority,
+  requireNew,
+  SERVER,
+  writePair,
+} from './credential-files.ts';
 import { print } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
@@ -16,7 +26,9 @@ export function addPkiCommand(program: Command): void {
   const pki = program.command('pki').description('make certificates, where you have no authority of your own');
   pki
     .command('init')
-    .description("make an authority and the server's certificate; nothing that is there is written over")
+    .description(
+      "make the server's certificate, and the authority that signs it where there is none; writes nothing over",
+    )
     .argument('[directory]', 'where they go; only its owner may enter it', 'pki')
     .option('--host <name...>', `by which the server is reached; default: ${LOCAL_HOSTS.join(', ')}`)
     .addHelpText(
@@ -34,15 +46,21 @@ async function initPki(
   if (wrong !== undefined) throw new CommandFailure(`"${wrong}" is no name or address of a host`);
   const folder = fromUserDirectory(directory);
   const [authorityFiles, serverFiles] = [filesOf(folder, AUTHORITY), filesOf(folder, SERVER)];
-  requireNew(authorityFiles, serverFiles);
-  await makePrivateFolder(folder);
-  const now = Date.now();
-  const authority = await createAuthority({ now, commonName: 'Treeline CA' });
-  await writePair(authorityFiles, authority);
-  await writePair(serverFiles, await issueServerCertificate(authority, { now, hosts: host }));
+  requireNew(serverFiles);
+  const isNew = !existsSync(authorityFiles.key) || !existsSync(authorityFiles.cert);
+  if (isNew) await makeAuthority(folder, authorityFiles);
+  const authority = await readAuthority(folder);
+  await writePair(serverFiles, await issueServerCertificate(authority, { now: Date.now(), hosts: host }));
   const shown = (path: string): string => relative(fromUserDirectory('.'), path);
-  print(
-    `${shown(authorityFiles.cert)}  the authority, for ten years; its key ${shown(authorityFiles.key)} signs all others`,
-  );
+  const authorityLine = isNew
+    ? `the authority, for ten years; its key ${shown(authorityFiles.key)} signs all others`
+    : 'the authority that was there already';
+  print(`${shown(authorityFiles.cert)}  ${authorityLine}`);
   print(`${shown(serverFiles.cert)}  the server, for a year, reached by ${host.join(', ')}`);
+}
+
+async function makeAuthority(folder: string, files: CredentialFiles): Promise<void> {
+  requireNew(files);
+  await makePrivateFolder(folder);
+  await writePair(files, await createAuthority({ now: Date.now(), commonName: 'Treeline CA' }));
 }

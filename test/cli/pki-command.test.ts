@@ -1,6 +1,6 @@
 // Certificates for those who have no authority: what is made, who may read it, and that nothing is written over.
 import { X509Certificate } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -50,9 +50,30 @@ describe('treeline pki init', () => {
     const before = readFileSync(join(cwd, 'pki/ca.key'), 'utf8');
     const again = await treeline(['pki', 'init'], { cwd });
     expect(again).toMatchObject({ code: 3, stdout: '' });
-    expect(again.stderr).toMatch(/^treeline: .*pki\/ca\.key is there already, and is not written over: .*\n$/);
+    expect(again.stderr).toMatch(/^treeline: .*pki\/server\.key is there already, and is not written over: .*\n$/);
     expect(readFileSync(join(cwd, 'pki/ca.key'), 'utf8')).toBe(before);
   });
+});
+
+it('a server certificate that was moved away is made anew by the authority that is there', async () => {
+  const cwd = temporaryDirectory();
+  await treeline(['pki', 'init'], { cwd });
+  const pki = join(cwd, 'pki');
+  const [authority, server] = [certificateIn(pki, 'ca'), certificateIn(pki, 'server')];
+  for (const name of ['server.key', 'server.crt']) rmSync(join(pki, name));
+  const ended = await treeline(['pki', 'init'], { cwd });
+  expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('the authority that was there already') });
+  expect(certificateIn(pki, 'ca').serialNumber).toBe(authority.serialNumber);
+  expect(certificateIn(pki, 'server').serialNumber).not.toBe(server.serialNumber);
+  expect(certificateIn(pki, 'server').checkIssued(authority)).toBe(true);
+});
+
+it('an authority of which only half is there is not replaced', async () => {
+  const cwd = temporaryDirectory();
+  await treeline(['pki', 'init'], { cwd });
+  for (const name of ['server.key', 'server.crt', 'ca.crt']) rmSync(join(cwd, 'pki', name));
+  const ended = await treeline(['pki', 'init'], { cwd });
+  expect(ended).toMatchObject({ code: 3, stderr: expect.stringContaining('ca.key is there already') });
 });
 
 describe('treeline client new', () => {
