@@ -26,6 +26,8 @@ it('works as it is written, for an ordinary user with the Node of the machine', 
   const clone = cloneFor(person);
   const [first, second] = [new Terminal(person, clone), new Terminal(person, clone)];
   expect((await second.paste('command -v node npm')).output).not.toContain('node_modules');
+  expect((await second.paste('id -u; pwd')).output).toBe(`${person.uid ?? process.getuid?.()}\n${clone}\n`);
+  expect(clone).toContain(' ');
   // Somebody who uses git has told it their name.
   await second.paste('git config --global user.name Ada; git config --global user.email ada@example.org');
   const [start, test, ...others] = blocks;

@@ -1,11 +1,11 @@
 // A terminal as a newcomer has it: bash in a folder with a blank in its name, 80 columns, nothing of the tests in the
 // environment, the machine's own Node first, and no right to write anywhere else.
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { expect, onTestFinished } from 'vitest';
-import { plainEnvironment } from './command-line.ts';
+import { plainEnvironment, ROOT } from './command-line.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** Without a name, and without any right: "nobody" on most systems. */
@@ -29,11 +29,25 @@ export interface Pasted {
 /** Returns a person with an empty home, whose name has a blank. Where the tests run as root, it is not root. */
 export function newcomer(): Person {
   const folder = temporaryDirectory();
-  const uid = process.getuid?.() === 0 ? OUTSIDER : undefined;
+  const uid = process.getuid?.() === 0 && isReadableFor(OUTSIDER) ? OUTSIDER : undefined;
   const home = join(folder, 'a home');
   mkdirSync(home);
   if (uid !== undefined) for (const path of [folder, home]) chownSync(path, uid, uid);
   return { home, uid };
+}
+
+function asUser(uid: number): readonly string[] {
+  return ['setpriv', '--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--inh-caps=-all'];
+}
+
+/** The packages are linked, so a clone below the home of root is of no use to anybody else; said, as the test shows less then. */
+function isReadableFor(uid: number): boolean {
+  const [file = '', ...args] = [...asUser(uid), 'test', '-r', `${ROOT}/package.json`];
+  const { status, error } = spawnSync(file, args);
+  if (status === 0) return true;
+  const reason = error === undefined ? `an ordinary user may not read ${ROOT}` : error.message;
+  process.stderr.write(`the documents are followed with the rights of root: ${reason}\n`);
+  return false;
 }
 
 export class Terminal {
@@ -42,9 +56,8 @@ export class Terminal {
   #count = 0;
 
   constructor({ home, uid }: Person, cwd: string) {
-    const rights = ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--inh-caps=-all'];
     const command = ['bash', '--norc', '--noprofile'];
-    const [file = '', ...args] = uid === undefined ? command : ['setpriv', ...rights, ...command];
+    const [file = '', ...args] = uid === undefined ? command : [...asUser(uid), ...command];
     // A group of its own, so that everything that was started in it ends with it.
     this.#shell = spawn(file, args, { cwd, env: environmentOf(home), stdio: 'pipe', detached: true });
     for (const stream of [this.#shell.stdout, this.#shell.stderr]) {
