@@ -7,6 +7,7 @@ import type { Consequences } from './deletions.ts';
 import { dependentsIn } from './dependents.ts';
 import type { Standing } from './estate.ts';
 import { findCycles } from './find-cycle.ts';
+import { GivenUpNeeds } from './given-up-needs.ts';
 import { MissingServers } from './missing-servers.ts';
 import { handedToUnprotected } from './protected-losses.ts';
 import { circleText, handOverText, nameTaken, type ProtectedLoss, protectedText } from './refusal-texts.ts';
@@ -48,6 +49,7 @@ export class Round {
   readonly #refusedServers = new Set<string>();
   /** Units whose dependencies have to be looked up: at first all, then those that depend on what has gone. */
   readonly #unchecked = new Set<string>();
+  readonly #givenUp = new GivenUpNeeds();
   #dependents: ReadonlyMap<string, readonly string[]> | undefined;
 
   constructor(candidates: ReadonlyMap<string, Unit>, standing: Standing) {
@@ -158,6 +160,8 @@ export class Round {
     }
     this.#turnDown(key, newest);
     for (const server of newest?.servers.keys() ?? []) this.#recheckDependents(server);
+    this.#givenUp.remove(key);
+    for (const waiter of this.#givenUp.waitersOf(key)) this.#unchecked.add(waiter);
   }
 
   /** Sends units back until names and hand-overs get along. Whoever only depends on something is not looked at yet. */
@@ -167,17 +171,26 @@ export class Round {
 
   /**
    * Sends units back until all get along; returns why. Each is looked at again only where something of it has changed.
-   * `lastly` may refuse some of what is settled: who is refused for something else needs no room.
+   * Who needs a server that its owner gives up is refused after all who may keep that owner as it was. `lastly` may refuse some of what is settled: who is refused for something else needs no room.
    */
   settle(lastly: (units: Alliance['units']) => readonly Refusal[]): Problem[] {
-    return this.#narrow(() => {
-      const refused = this.#nameRefusals();
-      if (refused.length > 0) return refused;
-      const dangling = this.#danglingDependencies();
-      if (dangling.length > 0) return dangling;
-      const cycles = this.#cycles();
-      return cycles.length > 0 ? cycles : lastly(new Map([...this.#staying, ...this.#moving]));
-    });
+    const problems = this.#narrow(() =>
+      firstOf(
+        () => this.#nameRefusals(),
+        () => this.#danglingDependencies(),
+        () => (this.#givenUp.size === 0 ? [] : this.#cycles()),
+      ),
+    );
+    const others = this.#narrow(() =>
+      firstOf(
+        () => this.#nameRefusals(),
+        () => this.#danglingDependencies(),
+        () => this.#givenUpDependencies(),
+        () => this.#cycles(),
+        () => lastly(new Map([...this.#staying, ...this.#moving])),
+      ),
+    );
+    return [...problems, ...others];
   }
 
   /** Sends back at least one unit a turn, so there are at most as many turns as units. */
@@ -262,13 +275,30 @@ export class Round {
     const unchecked = [...this.#unchecked];
     this.#unchecked.clear();
     return unchecked.flatMap((key) => {
-      const unit = this.#moving.get(key);
-      const missing = unit?.outside.find(({ server }) => this.#claims.ownerOf(server) === undefined);
-      if (unit === undefined || missing === undefined) return [];
-      const { entry, pointer } = missing.origin;
-      const text = this.#missing.textFor(missing, unit, () => this.#names());
-      return [{ key, problem: problemAt(entry, pointer, { ...text, instances: [unit.name] }) }];
+      this.#givenUp.remove(key);
+      const missing = this.#missingOf(key);
+      const owner = this.#standing.owners.get(missing?.server ?? '');
+      if (missing === undefined || owner === undefined || this.#sentBack.has(owner)) return this.#refuseDangling(key);
+      this.#givenUp.add(key, owner);
+      return [];
     });
+  }
+
+  #givenUpDependencies(): Refusal[] {
+    return this.#givenUp.takeDecided().flatMap((key) => this.#refuseDangling(key));
+  }
+
+  #missingOf(key: string): Unit['outside'][number] | undefined {
+    return this.#moving.get(key)?.outside.find(({ server }) => this.#claims.ownerOf(server) === undefined);
+  }
+
+  #refuseDangling(key: string): Refusal[] {
+    const unit = this.#moving.get(key);
+    const missing = this.#missingOf(key);
+    if (unit === undefined || missing === undefined) return [];
+    const { entry, pointer } = missing.origin;
+    const text = this.#missing.textFor(missing, unit, () => this.#names());
+    return [{ key, problem: problemAt(entry, pointer, { ...text, instances: [unit.name] }) }];
   }
 
   *#names(): Generator<string> {
@@ -327,6 +357,15 @@ export class Round {
     this.#evict(key);
     return [{ key, problem: problemAt(unit.entry, '/parameters', { ...text, instances: [unit.name] }) }];
   }
+}
+
+/** Returns what the first of these refuses that refuses anything. */
+function firstOf(...refusals: readonly (() => readonly Refusal[])[]): readonly Refusal[] {
+  for (const refuse of refusals) {
+    const refused = refuse();
+    if (refused.length > 0) return refused;
+  }
+  return [];
 }
 
 function nameOfUnit(key: string): string {

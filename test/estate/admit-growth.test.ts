@@ -43,6 +43,11 @@ describe('admission reads a unit some times, however many units there are', () =
       (index, size) => (index === size - 1 ? WRONG : one(`s${index + 1}`)),
       (index) => one(`s${index}`),
     ],
+    [
+      'names that all change, and each needs the former one of the next',
+      (index) => one(`t${index}`, `s${index + 1}`),
+      (index) => one(`s${index}`),
+    ],
   ])('%s', (_what, shape, before) => {
     const [small, large] = [readsOf(shape, 100, before), readsOf(shape, 200, before)];
     expect(large / small).toBeLessThan(2.2);

@@ -323,6 +323,44 @@ describe('a clientcert of the name of a server that never came into force', () =
   });
 });
 
+describe('a server that its owner gives up, and keeps in the end', () => {
+  test.each<[string, Instances, Instances, string[], string[]]>([
+    ['as the owner needs it itself', { a: one('x', 'y'), b: one('y') }, { b: one('z', 'y') }, ['b'], ['x: a', 'y: b']],
+    [
+      'as who takes another of its servers cannot come into force',
+      { a: two('w', 'y'), b: one('x') },
+      { a: null, b: one('x', 'y'), c: one('w', 'nobody') },
+      ['a', 'c'],
+      ['w: a', 'x: b', 'y: a'],
+    ],
+    [
+      'as it is part of a circle',
+      { a: one('p'), b: one('y'), c: one('z') },
+      { a: one('p', 'y'), b: one('y1', 'z1'), c: one('z1', 'y1') },
+      ['b', 'c'],
+      ['p: a', 'y: b', 'z: c'],
+    ],
+    [
+      'and another one that needs it gives up what a third one needs',
+      { a: one('x'), b: one('y'), c: one('z') },
+      { a: one('x1', 'y'), b: one('y1', 'z'), c: one('z1', 'nobody') },
+      ['a', 'c'],
+      ['x: a', 'y1: b', 'z: c'],
+    ],
+    [
+      'of two that each need what the other gives up: one',
+      { a: one('x'), b: one('y') },
+      { a: one('x1', 'y'), b: one('y1', 'x') },
+      ['a'],
+      ['x: a', 'y1: b'],
+    ],
+  ])('is missed by nobody: %s', (_why, first, second, invalid, owners) => {
+    const estate = follow(first, second);
+    expect(invalidIn(estate)).toEqual(invalid);
+    expect(ownersIn(estate)).toEqual(owners);
+  });
+});
+
 describe('a defect of ours in one file', () => {
   test('makes what is made of it wrong, and nothing else; it is tried again with the next commit', () => {
     const repository = stacksRepository();
