@@ -12,10 +12,14 @@ export interface Stray {
 }
 
 /** Returns what may stand where an object was, of those objects that the catalog does not have. */
-export function straysIn(catalog: Catalog): readonly Stray[] {
-  const { proper } = filesIn(catalog.places);
+export function straysIn({ places }: Catalog): readonly Stray[] {
+  return straysAmong(places, filesIn(places));
+}
+
+function straysAmong(places: Snapshot['files'], { proper }: Files): readonly Stray[] {
   const strays: Stray[] = [];
-  for (const [path, { mode }] of catalog.places) {
+  for (const [path, { mode }] of places) {
+    if (!isNearLayout(path)) continue;
     for (const [address, place] of addressesAt(path)) {
       if (!proper.has(address)) strays.push({ path: place, address });
     }
@@ -27,18 +31,31 @@ export function straysIn(catalog: Catalog): readonly Stray[] {
   return strays;
 }
 
-/** Returns those that stand there in another commit too, and whether it has an object in place of one that does not. */
+/**
+ * Returns those that stand there in another commit too, and whether it has an object in place of one that does not. Where
+ * that commit has a folder in place of a link, what stands for objects in this folder comes to them.
+ */
 export function straysLeft(
   strays: readonly Stray[],
   files: Snapshot['files'],
 ): { readonly left: readonly Stray[]; readonly isFound: boolean } {
-  const { proper, meant, folders } = filesIn(files);
+  const known = filesIn(files);
+  const { proper, meant, folders } = known;
   const isObject = ({ path, address }: Stray): boolean => (address === null ? folders.has(path) : proper.has(address));
   const isStray = ({ path, address }: Stray): boolean => (address === null ? files.has(path) : meant.has(address));
+  const opened = new Set(strays.filter((stray) => stray.address === null && isObject(stray)).map(({ path }) => path));
+  const inner = opened.size === 0 ? [] : straysAmong(files, known).filter(({ path }) => isBelow(path, opened));
   return {
-    left: strays.filter((stray) => !isObject(stray) && isStray(stray)),
+    left: [...strays.filter((stray) => !isObject(stray) && isStray(stray)), ...inner],
     isFound: strays.some(isObject),
   };
+}
+
+function isBelow(path: string, folders: ReadonlySet<string>): boolean {
+  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) {
+    if (folders.has(path.slice(0, at))) return true;
+  }
+  return false;
 }
 
 interface Files {

@@ -44,6 +44,8 @@ class Search {
   #earlier: Estate | undefined;
   /** Units and objects that are wrong in all commits so far. */
   #missing: ReadonlySet<string> = new Set();
+  /** All units and objects that the newest commit has, wrong ones too. */
+  #newest: ReadonlySet<string> = new Set();
   #strays: readonly Stray[] = [];
 
   constructor(source: Source) {
@@ -57,26 +59,30 @@ class Search {
   /** Returns true where the commit has something that was missing; for the newest one that can be taken too. */
   async look(commit: string): Promise<boolean> {
     const isFirst = this.#earlier === undefined;
-    const hasFile = this.#strays.length > 0 && (await this.#lookForStrays(commit));
-    if (!isFirst && this.#missing.size === 0) return hasFile;
+    const { left, isFound } = await this.#straysAt(commit);
+    if (!isFirst && this.#missing.size === 0 && !isFound && left.length === this.#strays.length) return false;
     const before = { standing: EMPTY_STANDING, earlier: this.#earlier };
     const derivation: Derivation = await deriveAt(this.#source, commit, before);
-    if (!derivation.isTaken) return hasFile;
+    // What is not taken never came into force, so it says nothing of what did.
+    if (!derivation.isTaken) return false;
     const { estate } = derivation;
     this.#earlier = estate;
+    this.#strays = left;
     const wrong = wrongIn(estate);
     const hasRight = [...this.#missing].some((key) => isRightIn(estate, key));
     if (isFirst) this.#strays = straysIn(estate.catalog);
-    this.#missing = isFirst ? wrong : this.#missing.intersection(wrong);
-    return isFirst || hasFile || hasRight;
+    if (isFirst) this.#newest = keysIn(estate);
+    // Of what stands there for something now, this may be a wrong version.
+    const found = isFound ? wrong.difference(this.#newest) : new Set<string>();
+    this.#missing = isFirst ? wrong : this.#missing.intersection(wrong).union(found);
+    return isFirst || isFound || hasRight;
   }
 
   /** Reads which files there are, and none of them. */
-  async #lookForStrays(commit: string): Promise<boolean> {
+  async #straysAt(commit: string): Promise<ReturnType<typeof straysLeft>> {
+    if (this.#strays.length === 0) return { left: [], isFound: false };
     const { files } = await this.#source.snapshot(commit, () => false);
-    const { left, isFound } = straysLeft(this.#strays, files);
-    this.#strays = left;
-    return isFound;
+    return straysLeft(this.#strays, files);
   }
 }
 
@@ -85,10 +91,17 @@ function isRightIn({ candidates, objects }: Estate, key: string): boolean {
   return (unit !== undefined && isSound(unit)) || objects.has(key);
 }
 
+function keysIn({ candidates, catalog }: Estate): ReadonlySet<string> {
+  return new Set([...candidates.keys(), ...addressesIn(catalog)]);
+}
+
+function addressesIn({ templates, objects }: Estate['catalog']): readonly string[] {
+  return [...[...templates.keys()].map((name) => `stack-template/${name}`), ...objects.keys()];
+}
+
 /** The keys of units and the addresses of objects whose newest version is not in force. */
 function wrongIn({ candidates, units, objects, catalog }: Estate): ReadonlySet<string> {
   const wrong = new Set([...candidates].filter(([key, unit]) => units.get(key) !== unit).map(([key]) => key));
-  const templates = [...catalog.templates.keys()].map((name) => `stack-template/${name}`);
-  for (const address of [...catalog.objects.keys(), ...templates]) if (!objects.has(address)) wrong.add(address);
+  for (const address of addressesIn(catalog)) if (!objects.has(address)) wrong.add(address);
   return wrong;
 }

@@ -88,6 +88,37 @@ describe.each(UNREADABLE)('where %s', (_what, changes) => {
   });
 });
 
+const LAYER = 'types/common/global.yaml';
+const TYPES_A_LINK = { [LAYER]: null, types: linkTo('x') };
+
+it.each<[string, readonly TextChanges[]]>([
+  [
+    'in a folder that a link stands for now',
+    [
+      { [LAYER]: null, [`${LAYER}/x`]: '' },
+      { [`${LAYER}/x`]: null, types: linkTo('x') },
+    ],
+  ],
+  ['and was wrong before', [{ [LAYER]: 'ntp: [' }, { [LAYER]: linkTo('x') }]],
+  ['in a folder that a link stands for now, and was wrong before', [{ [LAYER]: 'ntp: [' }, TYPES_A_LINK]],
+  [
+    'and the commit before was not taken',
+    [
+      { 'tree.yaml': 'name: 1\n', [LAYER]: 'ntp: b\n' },
+      { ...TYPES_A_LINK, 'tree.yaml': FILES['tree.yaml'] },
+    ],
+  ],
+])('a lost store finds what cannot be read %s', async (_what, commits) => {
+  const core = await started();
+  for (const changes of commits) {
+    core.source.commit(changes);
+    await core.look();
+  }
+  const lost = await withLostStore(core);
+  expect(seen(lost).records).toMatchObject([{ ntp: 'a' }, { ntp: 'a' }]);
+  expect(seen(lost).problems).toEqual(seen(core).problems);
+});
+
 describe('a write', () => {
   function followed(changes: TextChanges) {
     const repository = new TextRepository();
