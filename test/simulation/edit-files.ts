@@ -21,8 +21,16 @@ import {
 /** What stands under an instance's name: nothing at all, something that nobody can read, or what its file says. */
 export type Standing = 'absent' | 'unreadable' | Shape;
 
+const PLACES = new Map<string, readonly string[]>();
+
 /** Returns the paths at which something may stand in a file's place. */
 function placesOf(path: string): readonly string[] {
+  const known = PLACES.get(path) ?? placesMade(path);
+  PLACES.set(path, known);
+  return known;
+}
+
+function placesMade(path: string): readonly string[] {
   const stem = path.slice(0, -'.yaml'.length);
   return [path, `${stem}.yml`, `${stem}.YAML`, `${stem} .yaml`, `${path}/readme.md`, ...foldersOf(path)];
 }
@@ -56,8 +64,18 @@ function isBroken(file: ModelFile): boolean {
   return file.words === 'broken';
 }
 
+/** The files of a commit never change, so what they mean is found out once. */
+const RIGHT_SHAPES = new WeakMap<ModelFiles, Map<string, Shape | undefined>>();
+
 /** Returns the shape of an instance where it and all it draws on are right in these files, by itself. */
 export function rightShape(files: ModelFiles, instance: string): Shape | undefined {
+  const known = RIGHT_SHAPES.get(files) ?? new Map<string, Shape | undefined>();
+  if (known.size === 0) RIGHT_SHAPES.set(files, known);
+  if (!known.has(instance)) known.set(instance, findRightShape(files, instance));
+  return known.get(instance);
+}
+
+function findRightShape(files: ModelFiles, instance: string): Shape | undefined {
   const shape = standingOf(files, instance);
   if (typeof shape === 'string' || !isRightShape(shape) || !isWhole(files, TEMPLATE)) return undefined;
   const isSpoilt = (path: string): boolean => !isWhole(files, path) && !isGone(files, path);
