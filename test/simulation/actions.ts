@@ -19,7 +19,8 @@ export type Edit =
 export type Deed =
   | { readonly kind: 'commit'; readonly edits: readonly Edit[]; readonly approves?: number }
   | { readonly kind: 'side'; readonly side: string; readonly edits: readonly Edit[] }
-  | { readonly kind: 'merge'; readonly side: string; readonly edits: readonly Edit[] }
+  /** One that is pulled merges the branch into the side, and the side becomes the branch. */
+  | { readonly kind: 'merge'; readonly side: string; readonly edits: readonly Edit[]; readonly isPulled?: boolean }
   | { readonly kind: 'rewrite'; readonly back: number; readonly edits: readonly Edit[] }
   | { readonly kind: 'revert' }
   | { readonly kind: 'look' }

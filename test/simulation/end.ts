@@ -4,7 +4,7 @@ import type { ServerRow } from '../../src/model/recorded.ts';
 import { rightShape, standingOf } from './edit-files.ts';
 import { act, adopt, approve } from './people.ts';
 import { outsideNeeds, type Shape, serversOf } from './stacks.ts';
-import { INSTANCES, SITES } from './themes.ts';
+import { INSTANCES, SITES } from './themes/theme.ts';
 import { COMPARE_MS, type World } from './world.ts';
 
 const MINUTE_MS = 60_000;
@@ -28,7 +28,14 @@ export async function settle(world: World, approves: boolean): Promise<void> {
     judgeApprovals(world);
   }
   await sweep(world);
+  if (approves) judgeAnswers(world);
   if (world.violation === undefined) judge(world);
+}
+
+/** Rewritten history and nothing left may take a yes each; after three rounds of them neither is asked for any more. */
+function judgeAnswers(world: World): void {
+  const open = world.core?.operator.held().find(({ kind }) => kind === 'history' || kind === 'nothing left');
+  if (open !== undefined) world.fail('what was approved comes to pass', `${open.kind}: ${open.digest}`);
 }
 
 /** How long after an approval what it is for may still be held: a look at the branch, and a second one. */

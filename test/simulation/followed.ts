@@ -3,13 +3,15 @@
 import { rightShape } from './edit-files.ts';
 import type { Facts } from './facts.ts';
 import type { ModelFiles } from './stacks.ts';
-import { INSTANCES } from './themes.ts';
+import { INSTANCES } from './themes/theme.ts';
 
 export interface FollowedCommit {
   readonly commit: string;
   readonly files: ModelFiles;
   /** Names of instances that are not at this commit's version: wrong beside the others, or held. */
   readonly staying: ReadonlySet<string>;
+  /** Those of them that wait for an approval. */
+  readonly held: ReadonlySet<string>;
 }
 
 export class Followed {
@@ -33,7 +35,7 @@ export class Followed {
     this.#estate = estate;
     const { files } = this.#facts.git.at(estate.commit);
     const staying = new Set([...estate.invalid, ...estate.held.keys()]);
-    this.#commits.push({ commit: estate.commit, files, staying });
+    this.#commits.push({ commit: estate.commit, files, staying, held: new Set(estate.held.keys()) });
     const words = [...staying].length === 0 ? '' : `; stay as they were: ${[...staying].join(', ')}`;
     this.#facts.tell('controller', () => `follows ${estate.commit}${words}`);
     this.everRetained ||= INSTANCES.some((instance) => rightShape(files, instance)?.retain);

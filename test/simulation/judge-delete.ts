@@ -6,7 +6,7 @@ import type { Followed, FollowedCommit } from './followed.ts';
 import type { SimulatedGit } from './simulated-git.ts';
 import type { SiteServer } from './simulated-site.ts';
 import { type Shape, serversOf } from './stacks.ts';
-import { INSTANCES } from './themes.ts';
+import { INSTANCES } from './themes/theme.ts';
 
 export interface Deletion {
   readonly server: SiteServer;
@@ -137,8 +137,9 @@ function whyKept({ git }: Facts, { from, taker, owner, resource }: Taking): Viol
  * unprotected and still makes every server.
  */
 function isLifted(git: SimulatedGit, { from, taker, owner }: Omit<Taking, 'resource'>, before: Shape): boolean {
-  const old = git.historyOf(from.commit);
-  const line = git.firstParents(taker.commit).filter(({ commit }) => commit !== taker.commit && !old.has(commit));
+  const isBetween = (commit: string): boolean =>
+    commit !== taker.commit && commit !== from.commit && git.isAncestor(from.commit, commit);
+  const line = git.firstParents(taker.commit).filter(({ commit }) => isBetween(commit));
   return line.some(({ files }) => {
     const shape = rightShape(files, owner);
     const servers = shape === undefined ? [] : serversOf(shape);

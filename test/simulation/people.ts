@@ -35,7 +35,7 @@ function asking<Kind extends Deed['kind']>(ask: Asking<Kind>): Doing[Kind] {
 const DOING: Doing = {
   commit: (world, { edits, approves }) => commit(world, edits, approves),
   side: (world, { side, edits }) => commitAside(world, side, edits),
-  merge: (world, { side, edits }) => merge(world, side, edits),
+  merge: (world, deed) => merge(world, deed),
   rewrite: (world, { back, edits }) => rewrite(world, back, edits),
   revert: (world) => revert(world),
   start: (world) => world.start(),
@@ -124,7 +124,7 @@ function commitAside(world: World, side: string, edits: readonly Edit[]): void {
   world.tell('people', () => `commit ${id} on the side branch after ${from}: ${words}`);
 }
 
-function merge(world: World, side: string, edits: readonly Edit[]): void {
+function merge(world: World, { side, edits, isPulled = false }: Extract<Deed, { kind: 'merge' }>): void {
   const { git } = world;
   const other = git.sides.get(side);
   git.sides.delete(side);
@@ -134,7 +134,8 @@ function merge(world: World, side: string, edits: readonly Edit[]): void {
   const joined = merged(base?.files ?? ours, ours, git.at(other).files);
   const files = edited(joined, edits, earlierOf(world, git.head));
   const words = `merge ${other}: ${describe(ours, files)}`;
-  const { commit: id } = git.commit(files, { words, parents: [git.head, other] });
+  const parents = isPulled ? [other, git.head] : [git.head, other];
+  const { commit: id } = git.commit(files, { words, parents });
   world.pushed(words, id);
 }
 
@@ -221,12 +222,22 @@ function put(world: World, instance: string, set: Partial<Shape>): void {
   const requestId = world.request(instanceFile(shape));
   const order = { by: ADMINISTRATOR, requestId, ifMatch: undefined };
   const fields = JSON.parse(JSON.stringify(fieldsOf(shape)));
-  const written = core.writer.putInstance(order, instance, fields, true);
+  const written = core.writer.putInstance(order, instance, fields, true).catch((error: unknown) => {
+    watchRefusal(world, shape, error);
+    throw error;
+  });
   answered(
     world,
     `put ${instance}: ${instanceFile(shape).words}`,
     written.then((it) => noteWritten(world, it.commit)),
   );
+}
+
+/** The template was never removed; while something else stands in its place, the one that is in force counts. */
+function watchRefusal(world: World, { template }: Shape, error: unknown): void {
+  if (!(error instanceof ServiceError) || template !== PLAIN.template) return;
+  if (!error.message.includes(`there is no stack template "${template}"`)) return;
+  world.fail('no write is refused because of what cannot be read', error.message);
 }
 
 function remove(world: World, instance: string): void {

@@ -2,5 +2,7 @@
 export interface PlantedDefect {
   readonly id: string;
   readonly title: string;
+  /** What meets it, where no run of the simulator can. */
+  readonly metBy?: string;
   readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[];
 }

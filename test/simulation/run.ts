@@ -15,6 +15,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     script: { type: 'boolean', default: false },
     until: { type: 'string' },
+    theme: { type: 'string' },
     quiet: { type: 'boolean', default: false },
   },
 });
@@ -43,7 +44,9 @@ async function runMany(from: number, count: number): Promise<boolean> {
   const began = performance.now();
   const finds = new Map<string, { seed: number; count: number }>();
   for (let seed = from; seed < from + count; seed += 1) {
-    const run = await simulate(seed);
+    const script = scriptOf(seed);
+    if (values.theme !== undefined && script.theme !== values.theme) continue;
+    const run = await simulate(seed, { script });
     if (run.violation === undefined) continue;
     const { promise } = run.violation;
     const known = finds.get(promise);

@@ -1,7 +1,8 @@
 // What happens in a run: drawn from the seed before the run begins.
 import type { Action } from './actions.ts';
 import { Chance } from './chance.ts';
-import { THEMES, type Theme } from './themes.ts';
+import type { Theme } from './themes/theme.ts';
+import { THEMES } from './themes.ts';
 
 export interface Script {
   readonly theme: string;
@@ -20,7 +21,7 @@ export function scriptOf(seed: number): Script {
   const script = {
     theme: theme.name,
     ignoresCase: chance.is(theme.ignoresCase ?? 0.1),
-    outlives: chance.is(0.4),
+    outlives: chance.is(theme.outlives ?? 0.4),
     approvesAtEnd: chance.is(0.6),
   };
   return { ...script, actions: [...actionsOf(theme, chance)] };
@@ -30,16 +31,16 @@ function* actionsOf(theme: Theme, chance: Chance): Generator<Action> {
   yield { kind: 'commit', edits: theme.first(chance), after: 0 };
   const isLate = chance.is(theme.startsLate ?? 0.1);
   const startsAt = isLate ? 1 + chance.below(4) : 0;
-  const count = 5 + chance.below(15);
+  const count = theme.times?.(chance) ?? 5 + chance.below(15);
   for (let number = 0; number < count; number += 1) {
-    if (number === startsAt) {
+    if (number === Math.min(startsAt, count - 1)) {
       yield { kind: 'start', after: 0 };
       if (!isLate) yield { kind: 'look', after: chance.pick([100, 5_000, 60_000, 300_000]) };
     }
     const deeds = theme.deeds(chance);
     let after = gapOf(chance);
     for (const deed of deeds) {
-      yield { ...deed, after };
+      yield { ...deed, after: deed.after ?? after };
       after = chance.pick([0, 0, 3, 40, 1_000, 8_000]);
     }
   }

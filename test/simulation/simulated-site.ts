@@ -5,9 +5,14 @@ import type { Answer, Call, Provider } from '../../src/providers/provider.ts';
 import { drawn } from './chance.ts';
 import type { Life, Scheduler } from './scheduler.ts';
 
-/** How a site is, for now. A dead one answers nothing, a deaf one does
- * not even end; a losing one loses every action and answers checks; a lying one says `replace` to every update. */
-export type SiteMood = 'well' | 'failing' | 'throwing' | 'losing' | 'dead' | 'deaf' | 'lying' | 'broken';
+/**
+ * How a site is, for now. A dead one answers nothing, a deaf one does not even end; a losing one loses every action and
+ * answers checks, a late one loses the answer and acts all the same, up to a minute later; a lying one says `replace` to
+ * every update; a careless one makes servers otherwise than asked, and loses them when they are to be changed.
+ */
+export type SiteMood =
+  | ('well' | 'failing' | 'throwing' | 'losing' | 'dead' | 'deaf' | 'deaf to a')
+  | ('lying' | 'broken' | 'late' | 'careless');
 
 /** A server at a site. */
 export interface SiteServer {
@@ -29,6 +34,15 @@ export interface SiteOptions {
   readonly name: string;
   readonly ignoresCase: boolean;
   readonly lostActionEnds: Provider['lostActionEnds'];
+}
+
+/** How a call goes. */
+interface Way {
+  readonly ms: number;
+  readonly hasEffect: boolean;
+  readonly answerOf: (() => Answer) | undefined;
+  /** The connection is lost at once. */
+  readonly isLate?: boolean;
 }
 
 export class SimulatedSite {
@@ -55,6 +69,11 @@ export class SimulatedSite {
 
   find(name: string): SiteServer | undefined {
     return this.#servers.get(this.#keyOf(name));
+  }
+
+  /** Whether calls for a server are answered as they should be. */
+  isWellFor(resource: string): boolean {
+    return this.mood === 'well' || (this.mood === 'deaf to a' && !resource.startsWith('a-'));
   }
 
   /** Somebody else builds a server. Returns false where there is one. */
@@ -111,7 +130,7 @@ export class SimulatedSite {
         end(undefined);
       },
     });
-    if (isEndless && this.mood === 'deaf') {
+    if (isEndless && this.mood !== 'dead') {
       // It neither answers nor hears that it should end; by the end of the grace nothing of it runs any more.
       this.#scheduler.after(69_000, null, () => {
         if (this.#running.delete(number)) this.#watch.ended(name, call, undefined);
@@ -120,6 +139,7 @@ export class SimulatedSite {
       signal.addEventListener('abort', () => end(undefined, signal.reason), { once: true });
     } else {
       const { hasEffect, answerOf } = way;
+      if (way.isLate) this.#scheduler.after(1, life, () => reject(new Error('the connection was lost')));
       this.#scheduler.after(way.ms, null, () => {
         if (!this.#running.has(number)) return;
         if (hasEffect) this.#act(call);
@@ -129,19 +149,27 @@ export class SimulatedSite {
     return promise;
   }
 
-  #wayOf(call: Call, luck: number): { ms: number; hasEffect: boolean; answerOf: (() => Answer) | undefined } {
+  #wayOf(call: Call, luck: number): Way {
     const second = this.#drawn(`second ${this.#calls}`);
     const ms = 1 + Math.floor(second ** 6 * 8_000);
     const isCheck = call.operation === 'check';
     const good = { ms, hasEffect: !isCheck, answerOf: () => this.#truth(call) };
     const refusal = (outcome: Answer['outcome']) => () => answer(outcome, { message: 'no luck' });
-    if (this.mood === 'well') return luck < 0.9 ? good : { ...good, ms: 20_000 * second };
-    if (this.mood === 'dead' || this.mood === 'deaf')
+    const { mood } = this;
+    if (this.isWellFor(call.resource)) return luck < 0.9 ? good : { ...good, ms: 20_000 * second };
+    if (mood === 'dead' || mood === 'deaf' || mood === 'deaf to a')
       return { ...good, ms: Number.POSITIVE_INFINITY, hasEffect: false };
-    if (this.mood === 'throwing') return { ms: 1, hasEffect: !isCheck && luck < 0.3, answerOf: undefined };
-    if (this.mood === 'losing') return isCheck ? { ...good, ms: 1 } : { ms: 1, hasEffect: false, answerOf: undefined };
-    if (this.mood === 'broken') return { ms, hasEffect: false, answerOf: refusal('failed') };
-    if (this.mood === 'lying')
+    if (mood === 'throwing') return { ms: 1, hasEffect: !isCheck && luck < 0.3, answerOf: undefined };
+    if (mood === 'losing') return isCheck ? { ...good, ms: 1 } : { ms: 1, hasEffect: false, answerOf: undefined };
+    if (mood === 'careless') return good;
+    // What ends with the controller has nobody to act later.
+    if (mood === 'late' && !isCheck) {
+      const isLate = this.options.lostActionEnds === 'after its deadline';
+      return { ms: isLate ? 55_000 * second : 1, hasEffect: true, answerOf: undefined, isLate };
+    }
+    if (mood === 'late') return good;
+    if (mood === 'broken') return { ms, hasEffect: false, answerOf: refusal('failed') };
+    if (mood === 'lying')
       return call.operation === 'update' ? { ...good, hasEffect: false, answerOf: refusal('replace') } : good;
     if (luck < 0.3) return good;
     if (luck < 0.5) return { ...good, hasEffect: false, answerOf: refusal('retryable') };
@@ -154,10 +182,12 @@ export class SimulatedSite {
   #act(call: Call): void {
     const { operation, resource, properties } = call;
     const server = this.find(resource);
-    if (operation === 'delete') this.#servers.delete(this.#keyOf(resource));
+    const isCareless = this.mood === 'careless';
+    if (operation === 'delete' || (operation === 'update' && isCareless)) this.#servers.delete(this.#keyOf(resource));
     else if (operation === 'update' && server !== undefined) server.properties = properties;
     else if (operation === 'create' && server === undefined) {
-      this.#servers.set(this.#keyOf(resource), { name: resource, properties, maker: 'controller' });
+      const made = isCareless ? { ...properties, size: 'any' } : properties;
+      this.#servers.set(this.#keyOf(resource), { name: resource, properties: made, maker: 'controller' });
     }
     this.#watch.effect(this.options.name, call);
   }

@@ -5,7 +5,7 @@ import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
 import { givesUpProtected } from './judge-delete.ts';
 import { GLOBAL, outsideNeeds } from './stacks.ts';
-import { INSTANCES } from './themes.ts';
+import { INSTANCES } from './themes/theme.ts';
 
 const CLIENTCERT = /^types\/clientcert\/([\w-]+)\.yaml$/;
 
@@ -31,10 +31,21 @@ export function watchClaims(facts: Facts, followed: Followed): void {
       );
     }
   }
+  watchYes(facts, followed);
   for (const [path, { mode }] of last.files) {
     const [, node] = CLIENTCERT.exec(path) ?? [];
     const isRight = mode === '100644' && isWhole(last.files, GLOBAL);
     if (node !== undefined && isRight) watchClientcert(facts, node);
+  }
+}
+
+/** What is held at a commit and approved comes into force: nobody finds only then that it may not. */
+function watchYes(facts: Facts, { all }: Followed): void {
+  const [before, last] = all.slice(-2);
+  if (before === undefined || last === undefined || before.commit !== last.commit) return;
+  for (const instance of before.held) {
+    if (!last.staying.has(instance) || last.held.has(instance)) continue;
+    facts.fail('what was approved comes to pass', `${instance} is refused at ${last.commit}, where it was held before`);
   }
 }
 

@@ -91,8 +91,10 @@ export class RowWatch {
     if (change.kind === 'server') {
       this.#changed.add(name);
       this.#tellStep(name, change.expected, change.value);
+      if (change.value !== null && change.expected !== undefined) this.#watchWait(name, change.expected, change.value);
       if (change.value?.wanted != null && change.value.action === null) this.#forgetApproval(change.value, name);
     }
+    if (change.kind === 'approval' && change.value?.what === 'deletes' && expected === undefined) this.#watchYes(name);
     if (change.kind === 'removal' && value !== null && expected === undefined) this.#watchRemoval(name);
     if (value !== null && expected !== undefined && isSameRow(value, expected)) {
       this.#facts.fail('the journal grows by no more than the changes', `${change.kind} ${name} was written as it was`);
@@ -104,6 +106,24 @@ export class RowWatch {
     const from = before?.state ?? 'nothing';
     const to = after === null ? 'forgotten' : `${after.state}${after.reason === '' ? '' : ` (${after.reason})`}`;
     if (from !== to) this.#facts.tell('row', () => `${name}: ${from} -> ${to}`);
+  }
+
+  /** Only a commit gives a server another spec or place. Whoever waited to be looked up then is looked up at once. */
+  #watchWait(name: string, before: ServerRow, after: ServerRow): void {
+    if (before.wanted === null || after.wanted === null || before.due === null || after.due !== before.due) return;
+    const isOfCommit = after.wanted !== before.wanted || after.policy !== before.policy;
+    if (!isOfCommit || before.state !== 'unknown' || after.state !== 'unknown') return;
+    this.#facts.fail('a commit ends the wait of what is unknown', `${name} goes on waiting until ${after.due}`);
+  }
+
+  /** Rows of what is held change only while nobody else writes. */
+  #watchYes(digest: string): void {
+    const held = [...(this.#store?.list('held').values() ?? [])];
+    if (held.some((row) => row.digest === digest)) return;
+    this.#facts.fail(
+      'an approval is for what is held',
+      `nothing is held under ${digest}, and its approval is recorded`,
+    );
   }
 
   #watchRemoval(name: string): void {

@@ -14,7 +14,7 @@ export function watchWaits(world: World, since: Map<string, number>): void {
   for (const [name, row] of ledger.list('server')) {
     const site = String(row.wanted?.properties.site ?? '');
     const isWaiting = row.state === 'pending' && !row.seen && row.wanted !== null && row.due === null;
-    if (!isWaiting || world.disk.isFull || world.site(site).mood !== 'well') since.delete(name);
+    if (!isWaiting || world.disk.isFull || !world.site(site).isWellFor(name)) since.delete(name);
     else if (!since.has(name)) since.set(name, world.scheduler.now);
     else if (world.scheduler.now - (since.get(name) ?? 0) > PATIENCE_MS) {
       world.fail('one site does not keep another waiting', `${name} at ${site} was not looked at for 40 minutes`);

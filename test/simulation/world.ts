@@ -19,7 +19,7 @@ import { SimulatedGit } from './simulated-git.ts';
 import { SimulatedSite, type SiteMood } from './simulated-site.ts';
 import { GLOBAL, LAB, type ModelFile, SMALL } from './stacks.ts';
 import { Story } from './story.ts';
-import { SITES } from './themes.ts';
+import { SITES } from './themes/theme.ts';
 import { BUDGET, CallWatch } from './watch-calls.ts';
 import { watchClaims } from './watch-claims.ts';
 import { RowWatch } from './watch-rows.ts';

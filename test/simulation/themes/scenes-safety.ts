@@ -1,0 +1,105 @@
+// Scenes in which deletes nobody meant are near: approvals, lifted protection and budgets that meet something else.
+import { TEMPLATE } from '../stacks.ts';
+import { after, commit, INSTANCES, north, plain, removal, sceneTheme, set, type Theme } from './theme.ts';
+
+/** A write comes while something else that it draws on cannot be read. */
+const writes = sceneTheme(
+  'write beside what cannot be read',
+  () => plain(['a', 'b'], { web: 1 }),
+  (chance) => [
+    commit({ path: TEMPLATE, spoil: chance.pick(['link', 'submodule', 'folder', 'yml']) }),
+    after(20_000, { kind: 'put', instance: chance.pick(['a', 'b']), set: { size: chance.pick(['2', '3']) } }),
+    after(20_000, commit({ path: TEMPLATE, is: 'mended' })),
+  ],
+);
+
+/** Somebody merges the branch into their own and pushes that: what was followed comes in from the side. */
+const pulls = sceneTheme(
+  'the branch is merged into a side',
+  () => plain(['a', 'b'], { web: 3, protected: true }),
+  (chance) => [
+    after(60_000, { kind: 'side', side: 's', edits: [set('a', { protected: false })] }),
+    commit(set('b', { size: chance.pick(['2', '3']) })),
+    after(60_000, { kind: 'merge', side: 's', edits: [set('a', { web: 1 + chance.below(3) })], isPulled: true }),
+  ],
+);
+
+/** Protection is lifted and many servers are taken away in one push, and a person says yes. */
+const lifts = sceneTheme(
+  'a lift waits for a yes',
+  () => plain(['a', 'b'], { web: 3, db: true, protected: true }),
+  (chance) => {
+    const instance = chance.pick(['a', 'b']);
+    return [
+      after(60_000, commit(set(instance, { protected: false }))),
+      after(0, commit(set(instance, { web: 0, db: false }))),
+      after(60_000, { kind: 'approve all' }),
+    ];
+  },
+);
+
+/** A replacement begins while a commit that takes servers away is being read. */
+const replacements = sceneTheme(
+  'a replacement meets a commit',
+  () => plain(['a', 'b', 'c'], { web: 2 }),
+  (chance) => [
+    north('lying'),
+    after(4_000_000, commit(set('a', { size: chance.pick(['2', '3', '4']) }))),
+    after(chance.below(4_000), commit(set(chance.pick(['b', 'c']), { web: 0 }))),
+  ],
+);
+
+/** A person says yes just before the controller dies. */
+const cutYes = sceneTheme(
+  'a yes before a crash',
+  () => plain(['a', 'b'], { web: 4 }),
+  (chance) => [
+    after(60_000, commit(set(chance.pick(['a', 'b']), { web: 0 }))),
+    after(60_000, { kind: 'approve', pick: 0 }),
+    after(10 + chance.below(200), { kind: 'stop', loses: 'nothing', downMs: 0 }),
+  ],
+);
+
+/** A person says yes while the commit comes that needs none any more. */
+const lateYes = sceneTheme(
+  'a yes for what is not held any more',
+  () => plain(['a', 'b'], { web: 4 }),
+  (chance) => {
+    const instance = chance.pick(['a', 'b']);
+    return [
+      after(60_000, commit(set(instance, { web: 0 }))),
+      after(60_000, commit(set(instance, { web: 4 }))),
+      after(0, { kind: 'look' }),
+      after(chance.below(500), { kind: 'approve', pick: 0 }),
+    ];
+  },
+);
+
+/** The history is rewritten, and nothing is left. */
+const nothingLeft = sceneTheme(
+  'rewritten, and nothing is left',
+  () => plain(['a', 'b'], { web: 1 }),
+  (chance) => {
+    const edits = INSTANCES.map((name) => ({ path: `stacks/instances/${name}.yaml`, is: 'removed' as const }));
+    return [
+      commit(set('a', { size: chance.pick(['2', '3']) })),
+      after(60_000, { kind: 'rewrite', back: 1, edits }),
+      after(60_000, { kind: 'approve all' }),
+    ];
+  },
+);
+
+/** Somebody depends on a server that a protected instance was to lose. */
+const needed = sceneTheme(
+  'a protected server is needed',
+  () => [...plain(['a'], { web: 1, db: true, protected: true }), ...plain(['b'], { web: 1, webNeeds: 'a-db' })],
+  (chance) => [
+    after(60_000, commit(set('a', { db: false }), set('b', { size: chance.pick(['2', '3', '4']) }))),
+    after(60_000, chance.is(0.3) ? removal('b') : commit(set('a', { db: true }))),
+  ],
+);
+
+/** Returns the scenes. */
+export const SAFETY_SCENES: readonly Theme[] = [
+  ...[writes, pulls, lifts, replacements, cutYes, lateYes, nothingLeft, needed],
+];

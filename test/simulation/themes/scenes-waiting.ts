@@ -1,0 +1,87 @@
+// Scenes in which servers wait for one another, or for somebody who does not come.
+import { PLAIN, TEMPLATE } from '../stacks.ts';
+import { after, commit, north, plain, removal, sceneTheme, set, type Theme } from './theme.ts';
+
+/** A server that differs from what is wanted needs another one no longer, which is to go. */
+const drifting = sceneTheme(
+  'a drifted server needs another no more',
+  () => plain(['a'], { web: 1 }),
+  (chance) => {
+    const instance = chance.pick(['b', 'c', 'd']);
+    const shape = { ...PLAIN, prefix: instance, web: 1, db: true, webNeeds: 'db', adopt: true };
+    return [
+      { kind: 'stranger', name: `${instance}-web-1`, site: 'north' },
+      after(0, commit(set(instance, shape))),
+      after(60_000, commit(set(instance, { db: false, webNeeds: '' }))),
+    ];
+  },
+);
+
+/** A dependency is turned round while one of the two cannot follow, and then both are to go. */
+const turned = sceneTheme(
+  'a dependency is turned round',
+  () => plain(['a', 'b', 'c'], { web: 1, db: true, webNeeds: 'db' }),
+  (chance) => {
+    const instance = chance.pick(['a', 'b', 'c']);
+    return [
+      after(60_000, north('broken')),
+      after(0, commit(set(instance, { webNeeds: '', dbNeeds: 'web', small: false }))),
+      after(30_000, removal(instance)),
+      after(chance.pick([0, 3_000, 20_000]), north('well')),
+    ];
+  },
+);
+
+/** A member of a group fails; then everything changes, across groups. */
+const crossed = sceneTheme(
+  'a roll-out across groups',
+  () => plain(['a', 'b'], { web: 2, links: true }),
+  (chance) => [
+    after(60_000, commit(set(chance.pick(['a', 'b']), { small: false }))),
+    after(0, { kind: 'look' }),
+    after(chance.below(4_000), north('broken')),
+    after(20_000, commit({ path: TEMPLATE, value: chance.pick(['1', '2', '3', '4']) })),
+    after(chance.pick([0, 3_000]), north('well')),
+  ],
+);
+
+/** A suspension without an end is given one. */
+const ended = sceneTheme(
+  'a suspension is given an end',
+  () => plain(['a', 'b'], { web: 2 }),
+  (chance) => {
+    const instance = chance.pick(['a', 'b', null]);
+    return [
+      after(60_000, { kind: 'suspend', instance, forMs: null }),
+      after(1_000, commit({ path: TEMPLATE, value: chance.pick(['1', '2', '3', '4']) })),
+      after(20_000, { kind: 'suspend', instance, forMs: 60_000 }),
+    ];
+  },
+);
+
+/** A site with very many servers does not even say no, and another one is well. */
+const deafSite = sceneTheme(
+  'a large site is deaf',
+  () => plain(['a', 'b', 'c'], { web: 9 }),
+  (chance) => [
+    after(0, north('deaf')),
+    after(200_000, commit(set('d', { ...PLAIN, prefix: 'd', site: 'south', web: 1 + chance.below(3) }))),
+    after(8_000_000, { kind: 'look' }),
+  ],
+  { times: () => 1 },
+);
+
+/** The same within a site: it is deaf to one instance only. */
+const deafInstance = sceneTheme(
+  'a site is deaf to a large instance',
+  () => plain(['a'], { web: 24 }),
+  (chance) => [
+    after(0, north('deaf to a')),
+    after(200_000, commit(set('b', { ...PLAIN, prefix: 'b', web: 1 + chance.below(3) }))),
+    after(8_000_000, { kind: 'look' }),
+  ],
+  { times: () => 1 },
+);
+
+/** Returns the scenes. */
+export const WAITING_SCENES: readonly Theme[] = [drifting, turned, crossed, ended, deafSite, deafInstance];
