@@ -8,11 +8,11 @@ import type { Life, Scheduler } from './scheduler.ts';
 /**
  * How a site is, for now. A dead one answers nothing, a deaf one does not even end; a losing one loses every action and
  * answers checks, a late one loses the answer and acts all the same, up to a minute later; a lying one says `replace` to
- * every update; a careless one makes servers otherwise than asked, and loses them when they are to be changed.
+ * every update; a refusing one only answers checks; a careless one makes servers otherwise than asked, and loses them when they are to be changed.
  */
 export type SiteMood =
   | ('well' | 'failing' | 'throwing' | 'losing' | 'dead' | 'deaf' | 'deaf to a')
-  | ('lying' | 'broken' | 'late' | 'careless');
+  | ('lying' | 'broken' | 'refusing' | 'late' | 'careless');
 
 /** A server at a site. */
 export interface SiteServer {
@@ -168,7 +168,8 @@ export class SimulatedSite {
       return { ms: isLate ? 55_000 * second : 1, hasEffect: true, answerOf: undefined, isLate };
     }
     if (mood === 'late') return good;
-    if (mood === 'broken') return { ms, hasEffect: false, answerOf: refusal('failed') };
+    if (mood === 'refusing' && isCheck) return good;
+    if (mood === 'broken' || mood === 'refusing') return { ms, hasEffect: false, answerOf: refusal('failed') };
     if (mood === 'lying')
       return call.operation === 'update' ? { ...good, hasEffect: false, answerOf: refusal('replace') } : good;
     if (luck < 0.3) return good;

@@ -90,6 +90,7 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '8-internal',
     title: 'an exception while one instance is built stops the commit for all',
+    metBy: 'test/estate/admit.test.ts: no file is known that throws',
     edits: [
       {
         file: 'src/estate/candidates.ts',
@@ -129,6 +130,7 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '15c',
     title: 'who depends on an instance that is wrong itself is told of a mistake of its own',
+    metBy: 'test/estate/admit.test.ts: nothing but the words differ',
     edits: [
       {
         file: 'src/estate/missing-servers.ts',

@@ -55,6 +55,11 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
         find: "change.kind === 'held' || change.kind === 'suspension'",
         replace: "change.kind === 'held'",
       },
+      {
+        file: 'src/service/create-operator.ts',
+        find: "      look(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));\n      return `${instance ?? 'Every instance'} is suspended",
+        replace: "      return `${instance ?? 'Every instance'} is suspended",
+      },
     ],
   },
   {
@@ -82,6 +87,7 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '14-share',
     title: 'one provider entry may take the whole global concurrency by default',
+    metBy: 'test/load-settings.test.ts: runs are given their settings',
     edits: [
       {
         file: 'src/load-settings.ts',

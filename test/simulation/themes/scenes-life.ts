@@ -11,7 +11,7 @@ const impostors = sceneTheme(
   (chance) => {
     const instance = chance.pick(['b', 'c', 'd']);
     return [
-      north('broken'),
+      north('refusing'),
       after(0, commit(set(instance, { ...PLAIN, prefix: instance, web: 1 + chance.below(2) }))),
       after(30_000, { kind: 'stranger', name: `${instance}-web-1`, site: 'north' }),
       after(1_000, north('well')),

@@ -59,28 +59,30 @@ const ended = sceneTheme(
   },
 );
 
-/** A site with very many servers does not even say no, and another one is well. */
+/** A site with very many new servers does not even say no, and another one is well. */
 const deafSite = sceneTheme(
   'a large site is deaf',
-  () => plain(['a', 'b', 'c'], { web: 9 }),
+  () => plain(['d'], { site: 'south' }),
   (chance) => [
-    after(0, north('deaf')),
-    after(200_000, commit(set('d', { ...PLAIN, prefix: 'd', site: 'south', web: 1 + chance.below(3) }))),
+    after(60_000, north('deaf')),
+    after(0, commit(...plain(['a', 'b', 'c'], { web: 9 }))),
+    after(200_000, commit(set('d', { web: 3 + chance.below(3) }))),
     after(8_000_000, { kind: 'look' }),
   ],
-  { times: () => 1 },
+  { times: () => 2 },
 );
 
 /** The same within a site: it is deaf to one instance only. */
 const deafInstance = sceneTheme(
   'a site is deaf to a large instance',
-  () => plain(['a'], { web: 24 }),
+  () => plain(['b'], {}),
   (chance) => [
-    after(0, north('deaf to a')),
-    after(200_000, commit(set('b', { ...PLAIN, prefix: 'b', web: 1 + chance.below(3) }))),
+    after(60_000, north('deaf to a')),
+    after(0, commit(...plain(['a'], { web: 24 }))),
+    after(200_000, commit(set('b', { web: 3 + chance.below(3) }))),
     after(8_000_000, { kind: 'look' }),
   ],
-  { times: () => 1 },
+  { times: () => 2 },
 );
 
 /** Returns the scenes. */
