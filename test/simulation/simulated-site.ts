@@ -8,7 +8,8 @@ import type { Life, Scheduler } from './scheduler.ts';
 /**
  * How a site is, for now. A dead one answers nothing, a deaf one does not even end; a losing one loses every action and
  * answers checks, a late one loses the answer and acts all the same, up to a minute later; a lying one says `replace` to
- * every update; a refusing one only answers checks; a careless one makes servers otherwise than asked, and loses them when they are to be changed.
+ * every update; a refusing one only answers checks; a careless one makes servers otherwise than asked, and loses them when
+ * they are to be changed.
  */
 export type SiteMood =
   | ('well' | 'failing' | 'throwing' | 'losing' | 'dead' | 'deaf' | 'deaf to a')

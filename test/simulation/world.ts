@@ -62,6 +62,7 @@ export class World implements Facts {
   readonly #requests = new Map<string, ModelFile | undefined>();
   /** Since when each server waits for its first check. */
   readonly #waits = new Map<string, number>();
+  #waitsSeen = 0;
   readonly #vanished = new Set<string>();
   /** A commit came into force, and its rows were not looked at yet. */
   #isNew = false;
@@ -197,6 +198,7 @@ export class World implements Facts {
     if (missed > 0) this.fail('no wake-up is lost', `the controller's own sweep woke ${missed}`);
     this.rows.step(this.#isNew);
     this.#isNew = false;
+    this.#lookAtWaits();
   }
 
   /** The run is over: nothing of it goes on. */
@@ -221,8 +223,9 @@ export class World implements Facts {
   }
 
   #lookAtWaits(): void {
+    if (this.scheduler.now < this.#waitsSeen + LOOK_MS) return;
+    this.#waitsSeen = this.scheduler.now;
     watchWaits(this, this.#waits);
-    this.scheduler.after(LOOK_MS, null, () => this.#lookAtWaits());
   }
 
   #hintSoon(): void {

@@ -57,8 +57,8 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
       },
       {
         file: 'src/service/create-operator.ts',
-        find: "      look(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));\n      return `${instance ?? 'Every instance'} is suspended",
-        replace: "      return `${instance ?? 'Every instance'} is suspended",
+        find: "another end to wait for.\n      look(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));",
+        replace: 'another end to wait for.',
       },
     ],
   },
