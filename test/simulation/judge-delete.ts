@@ -14,6 +14,8 @@ export interface Deletion {
   readonly resource: string;
   /** The site said that it can only be replaced. */
   readonly isReplaceable: boolean;
+  /** Somebody built it at the moment when it was to be created: see watch-creates.ts. */
+  readonly isMistaken: boolean;
 }
 
 /** Returns the promise that a delete breaks, or undefined. */
@@ -32,10 +34,10 @@ export function whyNotDeleted(facts: Facts, followed: Followed, deletion: Deleti
 function whyStranger(
   { adopted, orphans }: Facts,
   followed: Followed,
-  { server, resource }: Deletion,
+  { server, resource, isMistaken }: Deletion,
 ): Violation | undefined {
   if (server.maker === 'controller' && !orphans.has(server.name)) return undefined;
-  if (adopted.has(resource)) return undefined;
+  if (adopted.has(resource) || isMistaken) return undefined;
   const isAdopting = ({ files }: FollowedCommit): boolean =>
     INSTANCES.some((instance) => {
       const shape = standingOf(files, instance);

@@ -21,6 +21,8 @@ export interface SiteServer {
   properties: Properties;
   /** Nobody ever told the controller that a stranger made it. */
   readonly maker: 'controller' | 'stranger';
+  /** In simulated time. */
+  readonly builtAt: number;
 }
 
 /** What a site tells whoever watches it. */
@@ -80,7 +82,12 @@ export class SimulatedSite {
   /** Somebody else builds a server. Returns false where there is one. */
   build(name: string): boolean {
     if (this.find(name) !== undefined) return false;
-    this.#servers.set(this.#keyOf(name), { name, properties: { name, size: '9' }, maker: 'stranger' });
+    this.#servers.set(this.#keyOf(name), {
+      name,
+      properties: { name, size: '9' },
+      maker: 'stranger',
+      builtAt: this.#scheduler.now,
+    });
     return true;
   }
 
@@ -189,7 +196,8 @@ export class SimulatedSite {
     else if (operation === 'update' && server !== undefined) server.properties = properties;
     else if (operation === 'create' && server === undefined) {
       const made = isCareless ? { ...properties, size: 'any' } : properties;
-      this.#servers.set(this.#keyOf(resource), { name: resource, properties: made, maker: 'controller' });
+      const builtAt = this.#scheduler.now;
+      this.#servers.set(this.#keyOf(resource), { name: resource, properties: made, maker: 'controller', builtAt });
     }
     this.#watch.effect(this.options.name, call);
   }

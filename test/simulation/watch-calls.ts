@@ -104,6 +104,8 @@ export class CallWatch implements SiteWatch {
   forget(): readonly string[] {
     const names = [...this.#running.keys()];
     this.#running.clear();
+    // What counted is forgotten with it.
+    this.#removals = [];
     return names;
   }
 
@@ -128,7 +130,8 @@ export class CallWatch implements SiteWatch {
     const server = this.#facts.sites.find((one) => one.options.name === site)?.find(resource);
     if (server === undefined) return;
     const isReplaceable = this.#replaceable.has(resource);
-    const why = whyNotDeleted(this.#facts, this.#followed, { server, resource, isReplaceable });
+    const isMistaken = this.#creates.isMistaken(server);
+    const why = whyNotDeleted(this.#facts, this.#followed, { server, resource, isReplaceable, isMistaken });
     if (why !== undefined) this.#facts.fail(why.promise, why.facts);
     const row = this.#facts.core?.ledger.server(resource);
     if (row?.approved && this.#facts.approved.has(resource)) this.approvedDeletes.add(`${resource}/${row.incarnation}`);

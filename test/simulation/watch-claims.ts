@@ -44,7 +44,9 @@ function watchYes(facts: Facts, { all }: Followed): void {
   const [before, last] = all.slice(-2);
   if (before === undefined || last === undefined || before.commit !== last.commit) return;
   for (const instance of before.held) {
-    if (!last.staying.has(instance) || last.held.has(instance)) continue;
+    // What is wrong besides may be held and stay as it was after that.
+    const isRight = rightShape(last.files, instance) !== undefined;
+    if (!isRight || !last.staying.has(instance) || last.held.has(instance)) continue;
     facts.fail('what was approved comes to pass', `${instance} is refused at ${last.commit}, where it was held before`);
   }
 }

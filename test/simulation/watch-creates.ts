@@ -1,9 +1,13 @@
 // Watches that nothing is created on a guess: a check comes before each create, at most half a minute old.
 import type { Answer, Call } from '../../src/providers/provider.ts';
 import type { Facts } from './facts.ts';
+import type { SiteServer } from './simulated-site.ts';
 
 /** Half a minute, and a moment for the disk. */
 const CHECK_AGE_MS_MAX = 31_000;
+
+/** A check, the create after it, and the check after that one may take so long together; nobody sees what is built meanwhile. */
+const UNSEEN_MS_MAX = 90_000;
 
 interface Check {
   readonly time: number;
@@ -13,6 +17,8 @@ interface Check {
 export class CreateWatch {
   readonly #facts: Facts;
   readonly #checks = new Map<string, Check>();
+  /** When each server was found absent last. */
+  readonly #absences = new Map<string, number>();
   /** The last create of each server: who repeats it may find what it left. */
   readonly #creates = new Map<string, string>();
 
@@ -23,10 +29,17 @@ export class CreateWatch {
   checked({ resource }: Call, answer: Answer | undefined): void {
     if (answer?.outcome !== 'absent' && answer?.outcome !== 'done') return;
     const isAbsent = answer.outcome === 'absent';
+    if (isAbsent) this.#absences.set(resource, this.#facts.scheduler.now);
     this.#checks.set(resource, { time: this.#facts.scheduler.now, isAbsent });
     // What is there later was made later.
     const isNowhere = this.#facts.sites.every((site) => site.find(resource) === undefined);
     if (isAbsent && isNowhere) this.#facts.orphans.delete(resource);
+  }
+
+  /** Whether somebody built it between a check and the create that followed, so that nobody can tell it from what that made. */
+  isMistaken({ name, builtAt }: SiteServer): boolean {
+    const absence = this.#absences.get(name);
+    return absence !== undefined && this.#creates.has(name) && builtAt - absence < UNSEEN_MS_MAX;
   }
 
   began(site: string, { resource, action }: Call): void {

@@ -13,7 +13,7 @@ const impostors = sceneTheme(
     return [
       north('refusing'),
       after(0, commit(set(instance, { ...PLAIN, prefix: instance, web: 1 + chance.below(2) }))),
-      after(30_000, { kind: 'stranger', name: `${instance}-web-1`, site: 'north' }),
+      after(120_000, { kind: 'stranger', name: `${instance}-web-1`, site: 'north' }),
       after(1_000, north('well')),
       after(chance.pick([1_000, 400_000]), removal(instance)),
     ];
