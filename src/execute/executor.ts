@@ -43,6 +43,8 @@ export class Executor {
   readonly #slots: Slots;
   /** The provider of every call that was claimed and has not ended, by server. */
   readonly #live = new Map<string, string>();
+  /** When each of them was claimed, by both clocks. */
+  readonly #claimed = new Map<string, { readonly now: number; readonly monotonic: number }>();
   /** The provider of every server for which capacity is kept and no call was claimed yet. */
   readonly #reserved = new Map<string, string>();
   /** How many of both there are by provider. */
@@ -101,6 +103,8 @@ export class Executor {
     invariant(!this.#live.has(server), `two calls at once for ${server}`);
     this.release(server);
     this.#live.set(server, provider);
+    const { clock } = this.#options;
+    this.#claimed.set(server, { now: clock.now(), monotonic: clock.monotonic() });
     this.#count(provider, 1);
   }
 
@@ -109,6 +113,7 @@ export class Executor {
     const provider = this.#live.get(server);
     if (provider === undefined) return;
     this.#live.delete(server);
+    this.#claimed.delete(server);
     this.#count(provider, -1);
   }
 
@@ -156,9 +161,8 @@ export class Executor {
     const { clock, log, graceMs } = this.#options;
     // A check after a lost action has a deadline of its own: the action's may have passed long ago.
     const action = job.kind === 'action' ? job.row.action : null;
-    const deadline = action === null ? clock.now() + entry.timeoutSeconds * 1000 : Date.parse(action.deadline);
-    // Measured from here by the monotonic clock: setting the wall clock neither ends a call nor lets it run on.
-    const leftMs = Math.min(deadline - clock.now(), entry.timeoutSeconds * 1000);
+    const leftMs = action === null ? entry.timeoutSeconds * 1000 : this.#msLeft(server, action, entry);
+    const deadline = clock.now() + leftMs;
     if (action !== null) {
       this.#unanswered.set(server, { action: action.id, ends: clock.monotonic() + leftMs + graceMs });
     }
@@ -181,6 +185,17 @@ export class Executor {
     } finally {
       for (const cancel of timers) cancel();
     }
+  }
+
+  /**
+   * Measured by the monotonic clock from the claim, which is when the intent was written: setting the wall clock neither
+   * ends a call nor lets it run on, also while the intent became durable.
+   */
+  #msLeft(server: string, { deadline }: RunningAction, { timeoutSeconds }: CallableEntry): number {
+    const { clock } = this.#options;
+    const claimed = this.#claimed.get(server) ?? { now: clock.now(), monotonic: clock.monotonic() };
+    const wholeMs = Math.min(Date.parse(deadline) - claimed.now, timeoutSeconds * 1000);
+    return Math.max(0, wholeMs - (clock.monotonic() - claimed.monotonic));
   }
 
   /** Returns the record, or the last one that was recorded: a lost record is no reason not to call. */

@@ -382,3 +382,21 @@ it('ends a call after the time of its provider entry at the latest, where the cl
   await pass(60_000);
   expect(ended).toEqual([['web-1', undefined]]);
 });
+
+it.each([3_600_000, -3_600_000])(
+  'gives a call its whole time where the clock was set by %i ms since its claim',
+  async (ms) => {
+    const { executor, clock, provider, ended, acting, pass } = open();
+    const row = acting();
+    provider.script = (_call, signal) => untilAborted(signal);
+    executor.claim('a', 'lab');
+    clock.setWall(clock.now() + ms);
+    executor.run('a', row);
+    await settle();
+    await pass(29_000);
+    expect(ended).toEqual([]);
+    expect(provider.calls[0]?.deadline).toBe(at(clock.now() + 1_000));
+    await pass(1_000);
+    expect(ended).toEqual([['a', undefined]]);
+  },
+);

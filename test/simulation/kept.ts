@@ -11,6 +11,83 @@ export interface Kept {
 
 export const KEPT: readonly Kept[] = [
   {
+    title: 'a clock that is set while an intent becomes durable takes the time of its call, and a check overlaps it',
+    seed: 8463,
+    script: {
+      theme: 'clocks',
+      ignoresCase: true,
+      outlives: false,
+      approvesAtEnd: true,
+      actions: [
+        {
+          kind: 'commit',
+          edits: [
+            {
+              instance: 'a',
+              set: {
+                prefix: 'a',
+                web: 3,
+                db: false,
+                links: false,
+                size: '1',
+                site: 'north',
+                lab: true,
+                small: true,
+                webNeeds: '',
+                dbNeeds: '',
+                lists: false,
+                unavailable: '1',
+                pause: '0',
+                protected: false,
+                retain: false,
+                adopt: false,
+                template: 'stack',
+              },
+            },
+            {
+              instance: 'b',
+              set: {
+                prefix: 'b',
+                web: 3,
+                db: false,
+                links: false,
+                size: '1',
+                site: 'north',
+                lab: true,
+                small: true,
+                webNeeds: '',
+                dbNeeds: '',
+                lists: false,
+                unavailable: '1',
+                pause: '0',
+                protected: false,
+                retain: false,
+                adopt: false,
+                template: 'stack',
+              },
+            },
+          ],
+          after: 0,
+        },
+        { kind: 'start', after: 0 },
+        { kind: 'look', after: 100 },
+        { kind: 'stop', loses: 'nothing', downMs: 0, after: 700000 },
+        { kind: 'commit', edits: [{ path: 'stacks/templates/stack.yaml', value: '3' }], after: 6000 },
+        {
+          kind: 'commit',
+          edits: [
+            { path: 'stacks/instances/c.yaml', spoil: 'blank' },
+            { instance: 'b', set: { protected: true } },
+          ],
+          after: 143000,
+        },
+        { kind: 'commit', edits: [{ path: 'stacks/templates/stack.yaml', value: '1' }], after: 132000 },
+        { kind: 'commit', edits: [{ path: 'stacks/templates/stack.yaml', value: '3' }], after: 120000 },
+        { kind: 'clock', ms: 3600000, after: 420 },
+      ],
+    },
+  },
+  {
     title:
       'a lost store does not find what stood in a folder that a link stands for now, where something stood for it there',
     seed: 4078,
