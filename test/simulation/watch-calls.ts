@@ -38,6 +38,7 @@ export class CallWatch implements SiteWatch {
   /** Buildings whose delete has begun. */
   readonly #going = new Set<string>();
   readonly #calls = new Map<string, number[]>();
+  readonly #unmade = new Set<string>();
   /** Every server that a controller ever asked a site to make. */
   readonly made = new Set<string>();
   /** Buildings, `<server>/<incarnation>`, whose delete began with an approval that the controller had noted. */
@@ -97,7 +98,15 @@ export class CallWatch implements SiteWatch {
     this.#facts.tell(site, () => `${operation} ${resource} ${words}`);
     if (this.#running.get(resource)?.operation === operation) this.#running.delete(resource);
     if (operation === 'check') this.#creates.checked(call, answer);
+    if (operation !== 'check') this.#noteUnmade(call, answer);
     if (operation === 'update' && answer?.outcome === 'replace') this.#replaceable.add(resource);
+  }
+
+  /** What a site said that it failed to create does not count against the budget, though something may be there. */
+  #noteUnmade({ resource, operation }: Call, answer: Answer | undefined): void {
+    const isRefused = answer?.outcome === 'retryable' || answer?.outcome === 'failed';
+    if (operation === 'create' && isRefused) this.#unmade.add(resource);
+    else if (operation !== 'delete') this.#unmade.delete(resource);
   }
 
   /** Returns the servers of which nobody can know any more what runs for them: the store is lost. */
@@ -123,6 +132,7 @@ export class CallWatch implements SiteWatch {
     if (this.#facts.approved.has(name)) this.#removals = this.#removals.filter((one) => one.name !== name);
     this.#facts.approved.delete(name);
     this.#replaceable.delete(name);
+    this.#unmade.delete(name);
     this.#going.delete(name);
   }
 
@@ -143,6 +153,7 @@ export class CallWatch implements SiteWatch {
     if (this.#going.has(name)) return;
     this.#going.add(name);
     if (this.#facts.approved.has(name)) return;
+    if (this.#unmade.has(name) && this.#facts.core?.ledger.server(name)?.applied === null) return;
     const now = this.#facts.scheduler.now + this.#facts.wall.forwardMs;
     this.#removals = this.#removals.filter(({ time }) => time > now - HOUR_MS);
     this.#removals.push({ name, time: now });
