@@ -6,7 +6,16 @@ import { ServiceError } from '../../src/model/service-error.ts';
 import type { Order, Target } from '../../src/service/operator.ts';
 import type { Deed, Edit } from './actions.ts';
 import { edited, merged } from './edit-files.ts';
-import { fieldsOf, instanceFile, type ModelFile, type ModelFiles, PLAIN, pathOf, type Shape } from './stacks.ts';
+import {
+  fieldsOf,
+  instanceFile,
+  type ModelFile,
+  type ModelFiles,
+  PLAIN,
+  pathOf,
+  type Shape,
+  serversOf,
+} from './stacks.ts';
 import { COMPARE_MS, type World } from './world.ts';
 
 const ADMINISTRATOR: Client = {
@@ -245,6 +254,9 @@ function remove(world: World, instance: string): void {
   if (core === undefined) return;
   const order = { by: ADMINISTRATOR, requestId: world.request(undefined), ifMatch: undefined };
   for (const [name, row] of core.ledger.list('server')) if (row.instance === instance) world.approved.add(name);
+  // The newest commit may not be followed yet.
+  const { shape } = world.git.at(world.git.head).files.get(pathOf(instance)) ?? {};
+  for (const name of shape === undefined ? [] : serversOf(shape)) world.approved.add(name);
   const written = core.writer.deleteInstance(order, instance);
   answered(
     world,
