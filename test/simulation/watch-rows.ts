@@ -1,6 +1,7 @@
 // Watches the recorded rows: what the interface answers agrees with them, writes change something, what counts against the
 // budget is what nobody approved, and a crash loses nothing.
 import type { ServerRow } from '../../src/model/recorded.ts';
+import type { Reader } from '../../src/service/reader.ts';
 import type { Change, Store } from '../../src/store/store.ts';
 import type { Facts } from './facts.ts';
 import { GLOBAL, LAB, SMALL } from './stacks.ts';
@@ -72,7 +73,8 @@ export class RowWatch {
     const { core } = this.#facts;
     if (core?.current.get() === undefined) return;
     const names = isAll ? [...core.ledger.list('server').keys()] : this.#changed;
-    for (const name of names) this.#compare(name);
+    const answers = new Map<string, ReturnType<Reader['statusFull']>>();
+    for (const name of names) this.#compare(name, answers);
     this.#changed = new Set();
     if (isAll) this.#watchHeld();
   }
@@ -150,14 +152,15 @@ export class RowWatch {
     }
   }
 
-  /** What the interface answers of one server. */
-  #compare(name: string): void {
+  /** What the interface answers of one server. `answers`: what it answered of instances in this step. */
+  #compare(name: string, answers: Map<string, ReturnType<Reader['statusFull']>>): void {
     const { core } = this.#facts;
     const row = core?.ledger.server(name);
     if (core === undefined || row === undefined) return;
     const promise = 'what REST answers agrees with the rows';
     try {
-      const states = core.reader.statusFull(row.instance);
+      const states = answers.get(row.instance) ?? core.reader.statusFull(row.instance);
+      answers.set(row.instance, states);
       const shown = states[row.key]?.[name]?.state;
       if (shown !== row.state) this.#facts.fail(promise, `${name} is ${row.state}, and ${String(shown)} for REST`);
       this.#watchRecord(name, core.reader.record(name));
