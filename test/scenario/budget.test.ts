@@ -66,7 +66,7 @@ describe('a commit that', () => {
     for (const { kind, digest, reason, since } of items) {
       expect(kind).toBe('deletes');
       expect(digest).toMatch(/^[0-9a-f]{64}$/);
-      expect(reason).toContain(`${count} servers would be deleted or replaced without approval and 0 were`);
+      expect(reason).toContain(`${count} servers would be deleted or replaced without approval, and 0 were`);
       expect(Math.abs(Date.now() - Date.parse(since))).toBeLessThan(60_000);
     }
     await expectHeld();
