@@ -61,6 +61,8 @@ export class Reconciler {
   /** Why each server is being looked at, for the log: the operation that changed its row last. */
   readonly #operations = new Map<string, string>();
   readonly #errors: RepeatedErrors;
+  /** Somebody has asked for a look at a server: something is in force. */
+  #isBegun = false;
   /** Servers whose last pass failed and comes again. */
   readonly #failed = new Set<string>();
 
@@ -78,7 +80,8 @@ export class Reconciler {
     const wake = (server: string): void => this.#queue.add(server);
     this.#wakeUps = new WakeUps({ ledger, clock, log, wake, executor: this.#executor });
     this.#sweep = new Sweep({
-      ...{ clock, log, wake, servers: () => ledger.list('server').keys() },
+      // Before something is in force no server is looked at: nobody could say what its record holds.
+      ...{ clock, log, wake, servers: () => (this.#isBegun ? ledger.list('server').keys() : []) },
       idleRow: (server) => this.#idleRow(server),
     });
   }
@@ -98,6 +101,7 @@ export class Reconciler {
 
   /** Looks at these servers: their rows have changed. `operation` goes through the log of everything that follows. */
   look(names: Iterable<string>, operation: string): void {
+    this.#isBegun = true;
     for (const name of names) {
       this.#operations.set(name, operation);
       this.#queue.add(name);

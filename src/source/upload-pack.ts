@@ -44,8 +44,8 @@ export async function* packIn(name: string, answer: AsyncIterable<Uint8Array>): 
     isThere = true;
     yield piece;
   }
+  if (!reader.isAtEnd || (isThere && !isOver)) throw notWhole(name, 'the answer is cut off');
   if (!isThere) throw notWhole(name, 'there is no pack in the answer');
-  if (!isOver || !reader.isAtEnd) throw notWhole(name, 'the answer is cut off');
 }
 
 function packetsOf<Packets>(name: string, read: () => Packets): Packets {

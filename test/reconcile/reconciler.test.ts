@@ -306,6 +306,7 @@ describe('a roll-out', () => {
 
 it('wakes by the sweep who was forgotten, and counts it', async () => {
   const { reconciler, clock, states, lines } = await open({ 'web-1': newcomer('web-1'), 'web-2': rowIn('pending') });
+  reconciler.look([], 'a commit that forgets to name them');
   clock.advance(SWEEP_MS);
   await settle();
   expect(reconciler.missedWakeUps).toBe(0);
@@ -314,6 +315,16 @@ it('wakes by the sweep who was forgotten, and counts it', async () => {
   expect(reconciler.missedWakeUps).toBe(2);
   expect(states()).toEqual({ 'web-1': 'done', 'web-2': 'done' });
   expect(lines.join()).toContain('a server could go on and was not woken');
+});
+
+it('sweeps nothing before something is in force', async () => {
+  const { reconciler, clock, states } = await open({ 'web-1': newcomer('web-1') });
+  for (const ms of [SWEEP_MS, SLICE_MS]) {
+    clock.advance(ms);
+    await settle();
+  }
+  expect(reconciler.missedWakeUps).toBe(0);
+  expect(states()).toEqual({ 'web-1': 'pending' });
 });
 
 it('forgets an instance with its last server', async () => {

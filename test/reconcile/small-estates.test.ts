@@ -43,7 +43,7 @@ describe('of nine servers', () => {
     await core.look();
     expect(core.reader.status('shop')).toBe('Awaiting approval');
     expect(core.calls('delete')).toEqual([]);
-    expect(core.held('shop')?.reason).toMatch(/^5 servers would be deleted .* the limit is 3$/);
+    expect(core.held('shop')?.reason).toMatch(/^over all instances, 5 servers would be deleted .* the limit is 3$/);
   });
 
   it('a third goes without a word, and is not held half-way since fewer are left', async () => {
