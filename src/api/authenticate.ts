@@ -1,5 +1,5 @@
-// Who sends a request: the certificate that TLS has verified, looked up in the registry at every single request, so that a
-// removed client is refused at once. See docs/rest.md, authentication.
+// Finds the registered client of a request: the certificate that TLS has verified is looked up in the registry at every
+// request, so that a removed client is refused at once. See docs/rest.md, authentication.
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';

@@ -1,5 +1,5 @@
-// What each role may do. Rights belong to the object that is written, not to the route that leads there. Reading is for
-// every registered client; that a proxy sees only its own record is the reader's business. See docs/rest.md, roles.
+// Allows or refuses a request by the client's role. Rights belong to the object that is written, not to the route that
+// leads there. Every registered client may read; the reader shows a proxy its own record only. See docs/rest.md, roles.
 import type { NextFunction, Request, Response } from 'express';
 import type { Role } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';

@@ -1,4 +1,4 @@
-// What the operating system refused, in words for the person who called a command: what, where, and what to do about it.
+// Describes an error of the operating system for the person who called a command: its cause, its place and what to do.
 
 interface SystemError extends Error {
   readonly code: string;

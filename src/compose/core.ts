@@ -1,4 +1,4 @@
-// Everything but the doors: what follows the repository, drives the servers, reads and writes.
+// Builds all parts except the listeners: they follow the repository, drive the servers, read and write.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type Clock, momentOf } from '../clock.ts';

@@ -1,4 +1,4 @@
-// What is said where Treeline itself fails on one object of the user: the others go on, so it is a problem and no exception.
+// Turns an exception of Treeline's own on one object of the user into a problem, so that the others go on.
 import { type Entry, problemAt } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 

@@ -1,4 +1,4 @@
-// Who depends on a server of another instance.
+// Finds the units that depend on a server of another instance.
 import type { Unit } from './unit.ts';
 
 /** Returns, by server, the keys of the units that depend on it and do not make it. */

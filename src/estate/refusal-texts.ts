@@ -1,4 +1,4 @@
-// What a person is told where a version of an instance cannot come into force.
+// The texts of problems for which a version of an instance cannot come into force.
 import { printCycle } from '../expand/dependency-order.ts';
 import type { Claim } from './claims.ts';
 

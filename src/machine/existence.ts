@@ -1,4 +1,4 @@
-// Whether something that Treeline made may be there under a server's name.
+// Tells whether something that Treeline made may exist under a server's name.
 import type { ServerRow } from '../model/recorded.ts';
 
 /** Returns true where Treeline made or adopted the server, or began to make it and no check has found it absent since. */

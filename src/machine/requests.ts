@@ -1,4 +1,4 @@
-// What a person asks of one server: try again, take over. Pure; src/service/create-operator.ts writes the rows.
+// Applies a person's request to the row of one server: retry, adopt. Pure; src/service/create-operator.ts writes the rows.
 import type { ServerRow } from '../model/recorded.ts';
 import { advance } from './advance.ts';
 

@@ -1,4 +1,4 @@
-// What a server waits for, as people are told it.
+// The wait of a server as REST and the command line show it.
 
 export interface ToldWait {
   readonly reason: string;

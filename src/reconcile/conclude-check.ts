@@ -1,4 +1,4 @@
-// What a check means for a server's row: the first one, the one before a create, the one after a failed create, and the one
+// Concludes a check for a server's row: the first one, the one before a create, the one after a failed create, and the one
 // after a lost outcome. Pure; conclude.ts does the same for actions.
 import type { Ended } from '../execute/executor.ts';
 import { advance } from '../machine/advance.ts';

@@ -1,4 +1,4 @@
-// What the authorities and revocation lists in force say about certificates of clients, asked at every request.
+// Judges a client's certificate by the authorities and revocation lists in force, at every request.
 import type { X509Certificate } from 'node:crypto';
 import type { Judgement } from '../authenticate.ts';
 import type { TlsMaterial } from './tls-material.ts';
