@@ -67,7 +67,8 @@ export class CliffCore {
 
   /** Looks at the branch, and resolves once everything rests. */
   async look(): Promise<void> {
-    this.#follower.look();
+    // Reading a large commit takes many turns in which nothing is seen to change.
+    await this.#follower.newest();
     for (let quiet = 0, last = ''; quiet < QUIET_TURNS; ) {
       await nextTurn();
       const now = `${this.#store.journalBytes} ${this.#provider.calls.length} ${this.#lines}`;
