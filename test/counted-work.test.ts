@@ -107,6 +107,7 @@ describe('of an estate of 1,000 instances', () => {
     expect(cost).toMatchObject({ blobsRead: 1, filesParsed: 1, instancesExpanded: 1, servers: SIZE.servers });
     expect(cost?.recordsMerged).toBeLessThanOrEqual(SIZE.servers);
     expect(written(rows)).toEqual({
+      'active stack-instance/instance-7': [undefined],
       'head head': [undefined],
       'server instance-7-web-1': ['pending', 'updating', 'done'],
       'server instance-7-web-2': ['pending', 'updating', 'done'],

@@ -9,3 +9,10 @@ export function read<Params>(reader: Reader, ask: (request: Request<Params>) => 
     sendRead(request, response, { commit: reader.commit(), ...ask(request) });
   };
 }
+
+/** Returns the same for a read that is answered from rows too while a commit is held and nothing is active. */
+export function readRecorded<Params>(reader: Reader, ask: (request: Request<Params>) => Answer) {
+  return (request: Request<Params>, response: Response): void => {
+    sendRead(request, response, { commit: reader.recordedCommit(), ...ask(request) });
+  };
+}

@@ -107,6 +107,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const gate = new CommitGate();
   const reader = createReader({
     estate: () => current.get(),
+    refused: () => current.refused,
     rows: ledger,
     stallsOf: stallsIn(ledger, clock),
     now: () => clock.now(),

@@ -28,6 +28,12 @@ export interface BehindRow extends Document {
   readonly commit: string | null;
 }
 
+/**
+ * The document of an instance or a client that is active, under `<type>/<name>`: what has to be known of it where Git lost
+ * the commit that it comes from.
+ */
+export type ActiveRow = Document;
+
 /** An instance that no commit wants any more and whose servers are not gone yet. Its file may not exist now. */
 export type LeavingRow = Document;
 
@@ -167,6 +173,7 @@ export interface ServerRow {
 export interface Rows {
   readonly head: HeadRow;
   readonly behind: BehindRow;
+  readonly active: ActiveRow;
   readonly leaving: LeavingRow;
   readonly node: NodeRow;
   readonly held: HeldRow;

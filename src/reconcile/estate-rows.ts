@@ -4,7 +4,7 @@ import type { Estate, Standing } from '../estate/estate.ts';
 import { type Unit, unitKey } from '../estate/unit.ts';
 import type { Entry } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
-import type { BehindRow, Document, HeadRow, LeavingRow, NodeRow, ServerRow } from '../model/recorded.ts';
+import type { ActiveRow, BehindRow, Document, HeadRow, LeavingRow, NodeRow, ServerRow } from '../model/recorded.ts';
 import type { Store } from '../store/store.ts';
 
 export const HEAD = 'head';
@@ -32,6 +32,22 @@ export function behindRows(estate: Estate): ReadonlyMap<string, BehindRow> {
     if (estate.units.has(key) || candidate.kind === 'clientcert') continue;
     rows.set(addressOf(candidate), { commit: null, ...documentOf(candidate.entry) });
   }
+  return rows;
+}
+
+/** Returns the documents of all active instances and clients, by `<type>/<name>`. One whose file is the same keeps its row. */
+export function activeRows(
+  { units, clients }: Pick<Estate, 'units' | 'clients'>,
+  recorded: ReadonlyMap<string, ActiveRow>,
+): ReadonlyMap<string, ActiveRow> {
+  const rows = new Map<string, ActiveRow>();
+  const add = (address: string, entry: Entry<unknown>): void => {
+    const known = recorded.get(address);
+    const isSame = known !== undefined && known.oid === entry.oid && known.path === entry.path;
+    rows.set(address, isSame ? known : documentOf(entry));
+  };
+  for (const unit of units.values()) if (unit.kind === 'instance') add(addressOf(unit), unit.entry);
+  for (const [serial, { entry }] of clients) add(`client/${serial}`, entry);
   return rows;
 }
 

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { momentOf } from '../clock.ts';
 import type { Safety } from '../estate/admit.ts';
-import { EMPTY_STANDING, type Estate } from '../estate/estate.ts';
+import { EMPTY_STANDING, type Estate, type Standing } from '../estate/estate.ts';
 import type { RefusedCommit } from '../estate/refused-commit.ts';
 import type { Logger } from '../log.ts';
 import type { Problem } from '../model/problem.ts';
@@ -14,6 +14,7 @@ import { HEAD } from './estate-rows.ts';
 import { historyDigest, nothingLeftDigest } from './hold-rows.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import { logProblems, textOf } from './log-problems.ts';
+import { recordedStanding } from './recorded-standing.ts';
 import { RepeatedErrors } from './repeated-errors.ts';
 import { deriveAt, restoreEstate } from './restore.ts';
 import {
@@ -38,6 +39,13 @@ export interface FollowerOptions extends Taker {
   readonly triggers: readonly Trigger[];
   readonly deleteBudget: DeleteBudget;
   readonly log: Logger;
+}
+
+interface Followed {
+  readonly commit: string;
+  readonly standing: Standing;
+  /** No copy has the commit any more: `standing` is from the rows. */
+  readonly isLost: boolean;
 }
 
 export class Follower {
@@ -133,14 +141,16 @@ export class Follower {
   async #look(look: Look): Promise<void> {
     const { source, ledger, current } = this.#options;
     const recorded = ledger.read('head', HEAD);
-    if (recorded !== undefined && current.get() === undefined) await this.#resume(look);
+    // Where a rewritten history is held and the recorded head is lost, only a fetch can bring that back.
+    const isAway = recorded !== undefined && current.get() === undefined && this.#looked === undefined;
+    if (isAway) await this.#resume(look);
     const head = await source.fetch(recorded?.commit ?? null);
     const reviews = this.#reviews;
     const isReview = reviews !== this.#reviewed || this.#hasMoreRoom();
     if (head.commit === this.#looked && !isReview) return;
     this.#looked = undefined;
     if (recorded === undefined) await this.#begin(head.commit, look);
-    else if (current.get() === undefined) await this.#restore(look);
+    else if (current.get() === undefined && (await source.has(recorded.commit))) await this.#restore(look);
     await this.#judge(head.commit, { isReview, look });
     this.#looked = head.commit;
     this.#reviewed = reviews;
@@ -193,18 +203,21 @@ export class Follower {
   async #follow(commit: string, look: Look & { readonly newest: string }): Promise<void> {
     const { source, current } = this.#options;
     const estate = current.get();
-    if (estate !== undefined && !(await this.#isNext(estate, commit))) {
-      const reason = `the history was rewritten: ${commit} does not come after the followed commit ${estate.commit}`;
+    const followed = this.#followed();
+    if (followed !== undefined && !(await this.#isNext(followed.commit, commit))) {
+      const lost = followed.isLost ? ', which is not in the local copy any more' : '';
+      const reason = `the history was rewritten: ${commit} does not come after the followed commit ${followed.commit}${lost}`;
       this.#refuse(
         { commit, reason, problems: [], hold: { kind: 'history', digest: historyDigest(commit) } },
         look.log,
       );
       return;
     }
+    const standing = followed?.standing ?? EMPTY_STANDING;
     const commits = estate === undefined ? [] : await this.#newCommits(estate, commit);
     const approvedCount = approvedCountOf(commits);
     const derivation = await deriveAt(source, commit, {
-      standing: estate ?? EMPTY_STANDING,
+      standing,
       earlier: estate,
       // What is followed was accepted once.
       isAccepted: commit === estate?.commit || this.#isApproved(nothingLeftDigest(commit)),
@@ -216,18 +229,28 @@ export class Follower {
     }
     const unprotected = isHeldByProtection(derivation.estate) ? await this.#lifted(estate, commits) : NOTHING;
     const judge = (): Estate => derivation.judge({ ...this.#safety(approvedCount), unprotected });
-    await takeEstate(this.#options, derivation.estate, { ...look, before: estate, judge });
+    await takeEstate(this.#options, derivation.estate, { ...look, before: estate, last: standing, judge });
+  }
+
+  /** The commit that was followed last, and what was active then; undefined before the first. */
+  #followed(): Followed | undefined {
+    const { ledger, current } = this.#options;
+    const estate = current.get();
+    if (estate !== undefined) return { commit: estate.commit, standing: estate, isLost: false };
+    const head = ledger.read('head', HEAD);
+    return head && { commit: head.commit, standing: recordedStanding(ledger, head), isLost: true };
   }
 
   /** Keys of the protected units that may lose servers. */
   async #lifted(estate: Estate | undefined, commits: readonly Commit[]): Promise<ReadonlySet<string>> {
-    if (estate === undefined) return NOTHING;
-    return await liftedProtection(this.#options.source, { estate, commits, lifted: this.#safety().unprotected });
+    const { unprotected: lifted } = this.#safety();
+    if (estate === undefined) return lifted;
+    return await liftedProtection(this.#options.source, { estate, commits, lifted });
   }
 
   /** A rewritten history is followed only when a person has accepted that very commit. */
-  async #isNext(estate: Estate, commit: string): Promise<boolean> {
-    return (await this.#options.source.isAncestor(estate.commit, commit)) || this.#isApproved(historyDigest(commit));
+  async #isNext(followed: string, commit: string): Promise<boolean> {
+    return (await this.#options.source.isAncestor(followed, commit)) || this.#isApproved(historyDigest(commit));
   }
 
   async #newCommits(estate: Estate, commit: string): Promise<readonly Commit[]> {

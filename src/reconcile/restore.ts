@@ -5,16 +5,17 @@ import { type Before, type Derivation, derive } from '../derive.ts';
 import type { Safety } from '../estate/admit.ts';
 import { buildClientcert } from '../estate/build-unit.ts';
 import { splitAddress } from '../estate/draw.ts';
-import { EMPTY_STANDING, type Estate, type Kept, type Standing } from '../estate/estate.ts';
+import { EMPTY_STANDING, type Estate, type Standing } from '../estate/estate.ts';
 import { isSound, type Unit, unitKey } from '../estate/unit.ts';
 import type { Entry } from '../model/entry.ts';
 import { invariant } from '../model/invariant.ts';
-import type { Client, StackInstance } from '../model/objects.ts';
+import type { StackInstance } from '../model/objects.ts';
 import type { BehindRow } from '../model/recorded.ts';
 import type { Source } from '../source/source.ts';
 import { HEAD } from './estate-rows.ts';
 import type { Ledger } from './ledger.ts';
 import { parseInTurns } from './parse-in-turns.ts';
+import { entryOf, keptObjects, recordedOwners } from './recorded-standing.ts';
 import { recordedUnit } from './recorded-unit.ts';
 
 /** Reads a commit and derives it, with the work of another estate at hand. Other work gets its turn while files are parsed. */
@@ -99,30 +100,6 @@ async function estateAt(source: Source, commit: string, newest: Estate): Promise
     if (error instanceof Error && error.name === 'SourceError') return undefined;
     throw error;
   }
-}
-
-function recordedOwners(ledger: Ledger): ReadonlyMap<string, string> {
-  const wanted = [...ledger.list('server')].filter(([, row]) => row.wanted !== null);
-  return new Map(wanted.map(([name, { instance }]) => [name, unitKey({ kind: 'instance', name: instance })]));
-}
-
-/** Objects and clients that are behind, out of the documents that were recorded with them. */
-function keptObjects(behind: ReadonlyMap<string, BehindRow>): Pick<Standing, 'objects' | 'clients'> {
-  const objects = new Map<string, Kept<unknown>>();
-  const clients = new Map<string, Kept<Client>>();
-  for (const [address, row] of behind) {
-    const { commit } = row;
-    const [type, name] = splitAddress(address);
-    if (commit === null || type === 'stack-instance') continue;
-    if (type === 'client') clients.set(name, { entry: entryOf(row) as Entry<Client>, commit });
-    else objects.set(address, { entry: entryOf(row), commit });
-  }
-  return { objects, clients };
-}
-
-/** An entry out of a recorded document. Nobody asks for places in it: its text is not what Git has now. */
-function entryOf({ path, oid, object }: BehindRow): Entry<unknown> {
-  return { path, oid, object, problems: [], locate: () => ({ line: 1, column: 1 }) };
 }
 
 function addressOf({ kind, name }: Unit): string {

@@ -5,7 +5,7 @@ import { isRetaining, type Unit, unitKey } from '../estate/unit.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { RowKind, Rows, ServerRow } from '../model/recorded.ts';
 import type { Change, Store } from '../store/store.ts';
-import { behindRows, headRow, leavingRows, nodeRows } from './estate-rows.ts';
+import { activeRows, behindRows, headRow, leavingRows, nodeRows } from './estate-rows.ts';
 import { heldRows, keptApprovals, keptRemovals, keptSuspensions, rolloutRows } from './hold-rows.ts';
 import { firstRow, type Taking, unwantRow, wantRow } from './want.ts';
 
@@ -38,6 +38,7 @@ export function syncChanges(store: Read, sync: Sync): readonly Change[] {
     ...servers,
     ...tableChanges(store, 'head', headRow(estate)),
     ...tableChanges(store, 'behind', behindRows(estate)),
+    ...tableChanges(store, 'active', activeRows(estate, store.list('active'))),
     ...tableChanges(store, 'node', nodeRows(estate, store.list('node'))),
     ...tableChanges(store, 'held', heldRows(estate, store.list('held'), now)),
     ...tableChanges(store, 'approval', keptApprovals(store.list('approval'), { estate, newest, rollouts, now })),
@@ -123,6 +124,7 @@ function* tableChanges<Kind extends Exclude<RowKind, 'server'>>(
   for (const name of new Set([...recorded.keys(), ...wanted.keys()])) {
     const expected = recorded.get(name);
     const value = wanted.get(name) ?? null;
+    if (expected === value) continue;
     if (JSON.stringify(expected ?? null) !== JSON.stringify(value)) yield { kind, name, value, expected } as Change;
   }
 }

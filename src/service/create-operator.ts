@@ -13,9 +13,10 @@ import { didYouMean } from '../model/suggest.ts';
 import type { ToldWait } from '../model/told-wait.ts';
 import type { Change } from '../store/store.ts';
 import { heldItems } from './held-items.ts';
-import { instanceNames } from './instance-views.ts';
+import { instanceNames, instanceStatus } from './instance-views.ts';
 import type { HeldItem, Operator, Order, Target } from './operator.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
+import { nothingActive, type ProgressFacts, recordedView } from './recorded-view.ts';
 import { overviewOf, type WhyFacts, whyOf } from './why.ts';
 
 export interface OperatorOptions {
@@ -55,15 +56,21 @@ export function createOperator(options: OperatorOptions): Operator {
   };
 }
 
-function viewOf({ estate: estateOf, rows, now }: OperatorOptions): View<Estate> {
+function viewOf({ estate: estateOf, refused, rows, now }: OperatorOptions): View<Estate> {
   const estate = estateOf();
   if (estate !== undefined) return { estate, rows, now: now() };
-  throw new ServiceError('not_ready', 'No good commit of the stacks repository has been read yet; try again soon');
+  throw nothingActive(refused());
 }
 
 function whyFacts(options: OperatorOptions): WhyFacts {
-  const { refused, statusOf, waitOf } = options;
-  return { view: viewOf(options), refused: refused(), statusOf, waitOf };
+  const { estate, refused: refusedOf, statusOf, waitOf, rows, now } = options;
+  const refused = refusedOf();
+  const isHeld = estate() === undefined && refused?.hold != null;
+  const recorded = isHeld ? recordedView(rows, now()) : undefined;
+  if (recorded === undefined) return { view: viewOf(options), isActive: true, refused, statusOf, waitOf };
+  // Nobody looks at a server before something is active, so nothing is known of its waits.
+  const status = (instance: string): InstanceStatus => instanceStatus(recorded, instance, () => undefined);
+  return { view: recorded, isActive: false, refused, statusOf: status, waitOf: () => undefined };
 }
 
 function heldIn({ rows, refused }: OperatorOptions): readonly HeldItem[] {
@@ -186,7 +193,7 @@ function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'a
   };
 }
 
-function requireInstance(view: View<Estate>, name: string): void {
+function requireInstance(view: View<Pick<ProgressFacts, 'units' | 'invalid'>>, name: string): void {
   const names = instanceNames(view);
   if (names.includes(name)) return;
   const hint = didYouMean(name, names);

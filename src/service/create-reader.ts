@@ -1,5 +1,6 @@
 // Answers every question of the API out of the estate in force and the recorded rows. See reader.ts for the contract.
 import type { Estate } from '../estate/estate.ts';
+import type { RefusedCommit } from '../estate/refused-commit.ts';
 import { emptyMap } from '../model/json.ts';
 import { isTypeName, kindOf, type Role, TYPE_NAMES, type TypeName } from '../model/names.ts';
 import type { Client, StackTemplate } from '../model/objects.ts';
@@ -12,10 +13,13 @@ import { explainedRecordOfNode, explainedValueOfNode, recordedNodes, recordOfNod
 import { viewObject, viewObjects } from './object-views.ts';
 import type { InstanceView, Reader, Served } from './reader.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
+import { nothingActive, type ProgressFacts, recordedView } from './recorded-view.ts';
 
 export interface ReaderOptions {
   /** The estate in force, or undefined before the first good commit. */
   readonly estate: () => Estate | undefined;
+  /** The newest commit, if it is not followed; left out: it always is. */
+  readonly refused?: () => RefusedCommit | undefined;
   readonly rows: RecordedRows;
   readonly stallsOf: StallsOf;
   /** Milliseconds since 1970. */
@@ -23,12 +27,9 @@ export interface ReaderOptions {
 }
 
 /** Returns the reader. Every answer is of one moment: nothing in it waits. */
-export function createReader({ estate, rows, stallsOf, now }: ReaderOptions): Reader {
-  function view(): View<Estate> {
-    const inForce = estate();
-    if (inForce !== undefined) return { estate: inForce, rows, now: now() };
-    throw new ServiceError('not_ready', 'No good commit of the stacks repository has been read yet; try again soon');
-  }
+export function createReader(options: ReaderOptions): Reader {
+  const { stallsOf } = options;
+  const view = (): View<Estate> => viewOf(options);
 
   function instance(name: string): Served<InstanceView> {
     return viewInstance(view(), name) ?? unknown('stack instance', name, instanceNames(view()));
@@ -42,13 +43,14 @@ export function createReader({ estate, rows, stallsOf, now }: ReaderOptions): Re
   const explainedValue: Reader['explainedValue'] = (node, key) => {
     const value = explainedValueOfNode(view(), node, key);
     if (value !== undefined) return value;
-    const record = recordOfNode(view(), node) ?? unknown('node', node, recordedNodes(view()));
+    const record = recordOfNode(view(), node) ?? unknownNode(view(), node);
     throw notFound(`The record of "${node}" has no key "${key}"`, key, Object.keys(record));
   };
 
   return {
     commit: () => view().estate.commit,
-    registered: (serial) => estate()?.clients.get(serial)?.entry.object ?? undefined,
+    recordedCommit: () => (recordedIn(options) ?? view()).estate.commit,
+    registered: (serial) => clientIn(options, serial),
     instances: () => instanceNames(view()).map((name) => instance(name).body),
     instance,
     status: (name) => instanceStatus(view(), instance(name).body.name, stallsOf),
@@ -65,8 +67,8 @@ export function createReader({ estate, rows, stallsOf, now }: ReaderOptions): Re
     },
     records: () => recordsOf(view(), recordOfNode),
     explainedRecords: () => recordsOf(view(), explainedRecordOfNode),
-    record: (node) => recordOfNode(view(), node) ?? unknown('node', node, recordedNodes(view())),
-    explainedRecord: (node) => explainedRecordOfNode(view(), node) ?? unknown('node', node, recordedNodes(view())),
+    record: (node) => recordOfNode(view(), node) ?? unknownNode(view(), node),
+    explainedRecord: (node) => explainedRecordOfNode(view(), node) ?? unknownNode(view(), node),
     value: (node, key) => explainedValue(node, key).value,
     explainedValue,
     tree() {
@@ -74,6 +76,28 @@ export function createReader({ estate, rows, stallsOf, now }: ReaderOptions): Re
       return object === null ? unknown('tree', 'tree.yaml', []) : { body: object, oid };
     },
   };
+}
+
+function viewOf({ estate, refused = never, rows, now }: ReaderOptions): View<Estate> {
+  const inForce = estate();
+  if (inForce !== undefined) return { estate: inForce, rows, now: now() };
+  throw nothingActive(refused());
+}
+
+function never(): undefined {
+  return undefined;
+}
+
+/** What the rows tell while a commit is held and nothing is active. */
+function recordedIn({ estate, refused = never, rows, now }: ReaderOptions): View<ProgressFacts> | undefined {
+  return estate() === undefined && refused()?.hold != null ? recordedView(rows, now()) : undefined;
+}
+
+function clientIn({ estate, refused = never, rows }: ReaderOptions, serial: string): Client | undefined {
+  const inForce = estate();
+  if (inForce !== undefined) return inForce.clients.get(serial)?.entry.object ?? undefined;
+  if (refused()?.hold == null) return undefined;
+  return rows.read('active', `client/${serial}`)?.object as Client | undefined;
 }
 
 function templatesOf({ estate }: View<Estate>): ReadonlyMap<string, Served<StackTemplate>> {
@@ -121,6 +145,13 @@ function namesOf(objects: readonly { readonly name?: unknown }[]): string[] {
 
 function typeNamed(type: string): TypeName {
   return isTypeName(type) ? type : unknown('type', type, TYPE_NAMES);
+}
+
+/** A record that is not known is not one that is not there: who asks must not go on without it. */
+function unknownNode(view: View<Estate>, node: string): never {
+  if (view.rows.server(node) === undefined) unknown('node', node, recordedNodes(view));
+  const message = `The record of "${node}" is not known: the commit that it was merged from is lost; it comes back with the next right version of its instance`;
+  throw new ServiceError('not_ready', message);
 }
 
 function unknown(what: string, name: string, known: Iterable<string>): never {

@@ -11,12 +11,15 @@ import type { StackInstance } from '../model/objects.ts';
 import type { InstanceStatus, State } from '../model/state.ts';
 import type { InstanceView, ResourceStates, Served } from './reader.ts';
 import type { View } from './recorded-rows.ts';
+import type { ProgressFacts } from './recorded-view.ts';
 
 /** Why each of these servers, which wait, does not go on before a person acts; undefined where one does. See stall.ts. */
 export type StallsOf = (servers: readonly string[]) => readonly Stall[] | undefined;
 
+type Known = Pick<ProgressFacts, 'units' | 'invalid'>;
+
 /** Returns the names of all instances, sorted: in force, wrong from the start, or leaving. */
-export function instanceNames({ estate, rows }: View<Estate>): string[] {
+export function instanceNames({ estate, rows }: View<Known>): string[] {
   const inForce = [...estate.units.values()].filter(({ kind }) => kind === 'instance').map(({ name }) => name);
   return [...new Set([...inForce, ...estate.invalid, ...rows.list('leaving').keys()])].sort(compareNames);
 }
@@ -43,7 +46,7 @@ export function resourceStates({ estate, rows }: View<Estate>, name: string): Re
 }
 
 /** Returns the status of an instance that exists. `stallsOf` is asked only where every server of it that is not done waits. */
-export function instanceStatus(view: View<Estate>, name: string, stallsOf: StallsOf): InstanceStatus {
+export function instanceStatus(view: View<Known>, name: string, stallsOf: StallsOf): InstanceStatus {
   const { estate, rows, now } = view;
   const servers = rows.index.serversOf(name).flatMap((server) => {
     const state = rows.server(server)?.state;

@@ -26,7 +26,13 @@ export interface Reader {
   /** Full object id of the newest commit that is followed. */
   commit(): string;
 
-  /** The client with this canonical serial, as long as it is in the registry in force; before the first commit nobody is. */
+  /** The same, or while nothing is active and a commit is held, that of the commit that was followed last. */
+  recordedCommit(): string;
+
+  /**
+   * The client with this canonical serial, as long as it is in the registry in force; before the first commit nobody is.
+   * While nothing is active and a commit is held, those are registered who were so last.
+   */
   registered(serial: string): Client | undefined;
 
   instances(): readonly InstanceView[];

@@ -1,5 +1,4 @@
 // Why instances are not done, and how far all of them are. docs/rest.md, stack instances and operations.
-import type { Estate } from '../estate/estate.ts';
 import type { RefusedCommit } from '../estate/refused-commit.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { Client } from '../model/objects.ts';
@@ -9,11 +8,14 @@ import { heldItems } from './held-items.ts';
 import { instanceNames } from './instance-views.ts';
 import type { Overview, StateCounts, UnfollowedCommit, WaitingItem, Why } from './operator.ts';
 import type { View } from './recorded-rows.ts';
+import type { ProgressFacts } from './recorded-view.ts';
 import { countStates, serverItems, type WaitFacts } from './server-items.ts';
 
 /** What the answers are made of. */
 export interface WhyFacts extends Pick<WaitFacts, 'waitOf'> {
-  readonly view: View<Estate>;
+  readonly view: View<ProgressFacts>;
+  /** False where the facts are those of the rows: nothing is active before the newest commit is. */
+  readonly isActive: boolean;
   readonly refused: RefusedCommit | undefined;
   readonly statusOf: (instance: string) => InstanceStatus;
 }
@@ -38,8 +40,9 @@ export function whyOf(name: string, by: Client, facts: WhyFacts, itemsMax = ITEM
 /** Returns how far all instances are. */
 export function overviewOf(by: Client, facts: WhyFacts): Overview {
   const { estate, rows } = facts.view;
+  const refused = facts.isActive ? undefined : facts.refused;
   const instances = instanceNames(facts.view).map((name) => {
-    const { status, summary, counts } = whyOf(name, by, { ...facts, refused: undefined }, 1);
+    const { status, summary, counts } = whyOf(name, by, { ...facts, refused }, 1);
     return { name, status, summary, counts };
   });
   return {
@@ -51,7 +54,7 @@ export function overviewOf(by: Client, facts: WhyFacts): Overview {
   };
 }
 
-function suspensions(name: string, by: Client, { estate, rows, now }: View<Estate>): WaitingItem[] {
+function suspensions(name: string, by: Client, { estate, rows, now }: View<ProgressFacts>): WaitingItem[] {
   return [name, EVERY_INSTANCE].flatMap((key): WaitingItem[] => {
     const row = rows.read('suspension', key);
     if (row === undefined || suspendedUntil(row, now) === undefined) return [];
@@ -64,13 +67,13 @@ function suspensions(name: string, by: Client, { estate, rows, now }: View<Estat
 }
 
 /** A client as people know it: its description, else its serial. */
-function personOf(serial: string | null, { clients }: Estate): string {
+function personOf(serial: string | null, { clients }: ProgressFacts): string {
   if (serial === null) return 'the operator';
   const description = clients.get(serial)?.entry.object?.description ?? '';
   return description === '' ? `the client ${serial}` : `${description} (${serial})`;
 }
 
-function hold(name: string, { rows }: View<Estate>): WaitingItem[] {
+function hold(name: string, { rows }: View<ProgressFacts>): WaitingItem[] {
   const row = rows.read('held', name);
   if (row === undefined) return [];
   const { reason, since, digest } = row;
@@ -78,7 +81,7 @@ function hold(name: string, { rows }: View<Estate>): WaitingItem[] {
   return [{ resource: null, state: 'Awaiting approval', reason, since, until: null, action }];
 }
 
-function mistakes(name: string, by: Client, { estate }: View<Estate>): WaitingItem[] {
+function mistakes(name: string, by: Client, { estate }: View<ProgressFacts>): WaitingItem[] {
   if (!estate.invalid.has(name)) return [];
   const problems = estate.problems.filter((one) => isError(one) && one.instances?.includes(name));
   return problems.slice(0, PROBLEMS_MAX).map((problem): WaitingItem => {

@@ -126,6 +126,10 @@ class BranchSource implements GitSource {
     return turn;
   }
 
+  has(commit: string): Promise<boolean> {
+    return this.readObjects(async (objects) => isHere(objects, commit));
+  }
+
   snapshot(commit: string, wants: BlobFilter): Promise<Snapshot> {
     return this.readObjects((objects) => this.#reader.read(objects, commitHere(objects, commit), wants));
   }
@@ -240,8 +244,12 @@ function openRemote(
 }
 
 function commitHere(objects: ObjectStore, commit: string): ParsedCommit {
-  if (!isOid(commit) || !objects.has(commit)) {
+  if (!isHere(objects, commit)) {
     throw new SourceError(`commit "${commit}" is not here: the branch never had it, or its history was rewritten`);
   }
   return objects.readCommit(commit);
+}
+
+function isHere(objects: ObjectStore, commit: string): boolean {
+  return isOid(commit) && objects.has(commit);
 }

@@ -25,6 +25,9 @@ export interface Source {
    */
   fetch(known: string | null): Promise<Commit>;
 
+  /** Tells whether a commit is here. Throws SourceError where the local copy cannot be read. */
+  has(commit: string): Promise<boolean>;
+
   /** Reads one commit that is here. Only the blobs that `wants` asks for are read. Throws SourceError if it is not here. */
   snapshot(commit: string, wants: BlobFilter): Promise<Snapshot>;
 

@@ -24,6 +24,7 @@ export function emptyStoreDocument(): StoreDocument {
     tables: {
       head: new Map(),
       behind: new Map(),
+      active: new Map(),
       leaving: new Map(),
       node: new Map(),
       held: new Map(),

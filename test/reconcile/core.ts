@@ -86,7 +86,7 @@ export class Core {
   readonly operator: Operator;
   readonly reader: Reader;
   readonly lines: JsonMap[] = [];
-  readonly #follower: Follower;
+  readonly follower: Follower;
   readonly #reconciler: Reconciler;
   readonly #watch: ClockWatch;
   readonly #options: Required<CoreOptions>;
@@ -106,6 +106,7 @@ export class Core {
     const current = new CurrentEstate();
     this.reader = createReader({
       estate: () => current.get(),
+      refused: () => current.refused,
       rows: this.ledger,
       stallsOf: stallsIn(this.ledger, clock),
       now: () => clock.now(),
@@ -118,11 +119,11 @@ export class Core {
     this.#reconciler = new Reconciler({
       ...{ ...shared, concurrency, graceMs: 1_000, random: () => 0.5, registry: this.#registry() },
       recordOf: (server) => reader.record(server),
-      review: () => this.#follower.review(),
+      review: () => this.follower.review(),
     });
     const reconciler = this.#reconciler;
     this.#watch = watchClock({ ...shared, reconciler, waitMsMax: 3_600_000 }).watch;
-    this.#follower = new Follower({ ...shared, source, triggers: [], current, reconciler });
+    this.follower = new Follower({ ...shared, source, triggers: [], current, reconciler });
     this.operator = createOperator({
       ...{ estate: () => current.get(), refused: () => current.refused, rows: ledger },
       ...{ statusOf: (name) => reader.status(name), waitOf: (name) => toldWait(reconciler.waitsOf(name)) },
@@ -132,16 +133,16 @@ export class Core {
           await ledger.commit(wanted);
           return wanted;
         }),
-      ...{ look: (names) => reconciler.look(names, 'test'), review: () => this.#follower.review() },
+      ...{ look: (names) => reconciler.look(names, 'test'), review: () => this.follower.review() },
       ...{ now: () => clock.now(), moment: () => momentOf(clock.now()) },
     });
-    this.#follower.start();
+    this.follower.start();
     OPENED.add(this);
   }
 
   /** Looks at the branch, and lets everything happen that waits for no time. */
   async look(): Promise<void> {
-    this.#follower.look();
+    this.follower.look();
     await this.settle();
   }
 
@@ -186,7 +187,7 @@ export class Core {
   async stop(): Promise<void> {
     OPENED.delete(this);
     this.#watch.stop();
-    const stopped = Promise.all([this.#reconciler.stop(0), this.#follower.stop()]);
+    const stopped = Promise.all([this.#reconciler.stop(0), this.follower.stop()]);
     // Calls that run are not waited for.
     this.clock.advance(0);
     await stopped;

@@ -133,7 +133,14 @@ describe('protection that one of several commits lifts', () => {
       throw new Error('not asked for here');
     };
     return {
-      ...{ fetch: notAsked, describe: notAsked, commitsBetween: notAsked, isAncestor: notAsked, close: notAsked },
+      ...{
+        fetch: notAsked,
+        has: notAsked,
+        describe: notAsked,
+        commitsBetween: notAsked,
+        isAncestor: notAsked,
+        close: notAsked,
+      },
       async snapshot(name, wants) {
         return { ...snapshotOf({ ...TEMPLATES, ...texts[name] }, { wants }), commit: name };
       },

@@ -98,8 +98,9 @@ function judge(world: World): void {
   judgeWanted(world);
 }
 
-/** Nothing was ever followed: only a head that cannot be taken excuses that. */
+/** Nothing is in force: only a head that cannot be taken, or that waits for a yes, excuses that. */
 function judgeUnready(world: World): void {
+  if (world.core?.operator.held().some(({ kind }) => kind === 'history' || kind === 'nothing left')) return;
   const line = world.git.firstParents(world.git.head);
   if (line.some(({ files }) => files.has('tree.yaml'))) {
     world.fail('the controller comes up', `nothing is followed: ${world.core?.follower.trouble}`);

@@ -107,6 +107,7 @@ export class SimulatedGit {
         for (const commit of this.historyOf(head.commit)) here.add(commit);
         return head;
       },
+      has: async (commit) => here.has(commit),
       snapshot: async (commit, wants) => {
         const { files, time } = find(commit);
         await this.#read(life);

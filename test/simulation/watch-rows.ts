@@ -163,10 +163,17 @@ export class RowWatch {
       answers.set(row.instance, states);
       const shown = states[row.key]?.[name]?.state;
       if (shown !== row.state) this.#facts.fail(promise, `${name} is ${row.state}, and ${String(shown)} for REST`);
-      this.#watchRecord(name, core.reader.record(name));
+      if (!this.#isRecordLost(row)) this.#watchRecord(name, core.reader.record(name));
     } catch (error) {
       this.#facts.fail(promise, `${name} of ${row.instance}, which is ${row.state}: ${String(error)}`);
     }
+  }
+
+  /** Of a version that is known from the rows alone, nobody knows the records, nor those of the servers that it loses. */
+  #isRecordLost({ instance, wanted, farewell }: ServerRow): boolean {
+    if (this.#facts.hasLostCopy && wanted === null) return farewell === null;
+    const unit = this.#facts.core?.current.get()?.units.get(`instance/${instance}`);
+    return this.#facts.hasLostCopy && unit !== undefined && unit.servers.size > 0 && unit.nodes.size === 0;
   }
 
   #watchRecord(name: string, record: Readonly<Record<string, unknown>>): void {

@@ -49,6 +49,7 @@ export class World implements Facts {
   readonly approved = new Set<string>();
   readonly answeredApprovals = new Map<string, number>();
   readonly adopted = new Set<string>();
+  hasLostCopy = false;
   readonly disturbances: number[] = [];
   readonly orphans = new Set<string>();
   readonly story: Story | undefined;
@@ -149,7 +150,10 @@ export class World implements Facts {
     this.core = undefined;
     this.disk.cut();
     for (const site of this.sites) site.abandon();
-    if (loses === 'copy' && this.#isAllOnBranch()) this.#here = new Set();
+    if (loses === 'copy') {
+      this.#here = new Set();
+      this.hasLostCopy = true;
+    }
     if (loses === 'store') this.#loseStore();
     this.scheduler.after(downMs, null, () => this.start());
   }
@@ -302,11 +306,6 @@ export class World implements Facts {
     for (const [row, text] of before) {
       if (after.get(row) !== text) this.fail('nothing acknowledged is lost over a crash', `${row} is not as it was`);
     }
-  }
-
-  /** Where the history was rewritten too, a lost copy takes commits along that are nowhere else. */
-  #isAllOnBranch(): boolean {
-    return this.followed.all.every(({ commit }) => this.git.isAncestor(commit, this.git.head));
   }
 
   #loseStore(): void {

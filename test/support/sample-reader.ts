@@ -86,6 +86,7 @@ export function createSampleReader(): SampleReader {
       if (!reader.ready) throw new ServiceError('not_ready', 'No good commit was read yet');
       return COMMIT;
     },
+    recordedCommit: () => reader.commit(),
     registered: (serial) => (reader.ready ? registry.get(serial) : undefined),
     instances: () => reader.list,
     instance: (name) => ({ body: find({ shop: INSTANCE }, name), oid: OID }),

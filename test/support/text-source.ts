@@ -17,6 +17,8 @@ export interface TextCommitOptions {
 export class TextSource implements Source {
   readonly #commits = new Map<string, TextCommit>();
   #head: string | undefined;
+  /** What the local copy holds; undefined: every commit. */
+  #here: Set<string> | undefined;
   /** The remote cannot be reached. */
   isGone = false;
 
@@ -41,26 +43,36 @@ export class TextSource implements Source {
 
   async fetch(): Promise<Commit> {
     if (this.isGone || this.#head === undefined) throw new SourceError('the remote cannot be reached');
+    for (const commit of this.#ancestry(this.#head)) this.#here?.add(commit);
     return this.#find(this.#head);
   }
 
+  /** Empties the local copy: only what is fetched again is there. */
+  loseCopy(): void {
+    this.#here = new Set();
+  }
+
+  async has(commit: string): Promise<boolean> {
+    return this.#commits.has(commit) && this.#here?.has(commit) !== false;
+  }
+
   async snapshot(commit: string, wants: (path: string, oid: string) => boolean) {
-    const { texts, time } = this.#find(commit);
+    const { texts, time } = this.#read(commit);
     return { ...snapshotOf(texts, { wants }), commit, time };
   }
 
   async describe(commit: string): Promise<Commit> {
-    return this.#find(commit);
+    return this.#read(commit);
   }
 
   async commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {
-    const known = new Set(this.#ancestry(from));
-    const names = this.#ancestry(to).filter((name) => !known.has(name));
+    const known = new Set(this.#ancestry(this.#read(from).commit));
+    const names = this.#ancestry(this.#read(to).commit).filter((name) => !known.has(name));
     return names.slice(0, countMax).map((name) => this.#find(name));
   }
 
   async isAncestor(ancestor: string, descendant: string): Promise<boolean> {
-    return this.#ancestry(descendant).includes(ancestor);
+    return this.#ancestry(this.#read(descendant).commit).includes(ancestor);
   }
 
   close(): Promise<void> {
@@ -77,6 +89,11 @@ export class TextSource implements Source {
     // Grows while it is walked: a Set hands out members in the order in which they joined.
     for (const name of names) for (const parent of this.#find(name).parents) names.add(parent);
     return [...this.#commits.keys()].filter((name) => names.has(name)).reverse();
+  }
+
+  #read(commit: string): TextCommit {
+    if (this.#here?.has(commit) === false) throw new SourceError(`the local copy does not have ${commit}`);
+    return this.#find(commit);
   }
 
   #find(commit: string): TextCommit {

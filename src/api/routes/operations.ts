@@ -10,7 +10,7 @@ import { only } from '../only.ts';
 import { sendEnvelope } from '../present.ts';
 import { problemsFor } from '../problems-for.ts';
 import { queryFlag } from '../query.ts';
-import { read } from '../read.ts';
+import { readRecorded } from '../read.ts';
 
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: TEXT } as const;
 
@@ -20,15 +20,15 @@ export function operationRoutes(reader: Reader, operator: Operator): Router {
   router
     .route('/operations/status')
     .all(only('GET'))
-    .get(read(reader, (request) => ({ body: operator.overview(clientOf(request)) })));
+    .get(readRecorded(reader, (request) => ({ body: operator.overview(clientOf(request)) })));
   router
     .route('/operations/held')
     .all(only('GET'))
-    .get(read(reader, () => ({ body: { held: operator.held() } })));
+    .get(readRecorded(reader, () => ({ body: { held: operator.held() } })));
   router
     .route('/operations/problems')
     .all(only('GET'))
-    .get(read(reader, (request) => ({ body: problemsFor(clientOf(request), operator.problems()) })));
+    .get(readRecorded(reader, (request) => ({ body: problemsFor(clientOf(request), operator.problems()) })));
 
   /** One operation: who may do it, and what it does with its body. */
   function operation(name: string, right: Right, carryOut: (order: Order, body: unknown) => Promise<string>): void {

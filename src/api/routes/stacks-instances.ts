@@ -6,7 +6,7 @@ import type { Writer } from '../../service/writer.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { only } from '../only.ts';
-import { read } from '../read.ts';
+import { read, readRecorded } from '../read.ts';
 import { bodyOf, forceOf, write } from '../write.ts';
 
 /** Returns the routes below `/stacks/instances`. */
@@ -46,6 +46,8 @@ export function stackInstanceRoutes(reader: Reader, writer: Writer, operator: Pi
   router
     .route('/stacks/instances/:id/why')
     .all(only('GET'))
-    .get(read<{ id: string }>(reader, (request) => ({ body: operator.why(clientOf(request), request.params.id) })));
+    .get(
+      readRecorded<{ id: string }>(reader, (request) => ({ body: operator.why(clientOf(request), request.params.id) })),
+    );
   return router;
 }

@@ -248,4 +248,37 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
       },
     ],
   },
+  {
+    id: 'lost-history-held',
+    title: 'where the local copy is lost and the history rewritten, nothing is held and the controller never comes up',
+    edits: [
+      {
+        file: 'src/reconcile/follower.ts',
+        find: 'else if (current.get() === undefined && (await source.has(recorded.commit))) await this.#restore(look);',
+        replace: 'else if (current.get() === undefined) await this.#restore(look);',
+      },
+    ],
+  },
+  {
+    id: 'lost-history-rows',
+    title: 'a history that is accepted although the one before is lost is taken as if nothing had been there',
+    edits: [
+      {
+        file: 'src/reconcile/follower.ts',
+        find: 'standing: recordedStanding(ledger, head), isLost: true',
+        replace: 'standing: EMPTY_STANDING, isLost: true',
+      },
+    ],
+  },
+  {
+    id: 'lost-history-protected',
+    title: 'with the history before, it is forgotten which instances are protected',
+    edits: [
+      {
+        file: 'src/reconcile/recorded-standing.ts',
+        find: 'const entry = entryOf(document) as Entry<StackInstance>;',
+        replace: 'const entry = entryOf({ ...document, object: {} }) as Entry<StackInstance>;',
+      },
+    ],
+  },
 ];

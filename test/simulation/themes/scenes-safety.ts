@@ -1,4 +1,5 @@
 // Scenes in which deletes nobody meant are near: approvals, lifted protection and budgets that meet something else.
+import type { Edit } from '../actions.ts';
 import { TEMPLATE } from '../stacks.ts';
 import { after, commit, INSTANCES, north, plain, removal, sceneTheme, set, type Theme } from './theme.ts';
 
@@ -99,7 +100,25 @@ const needed = sceneTheme(
   ],
 );
 
+/** The local copy is lost while the history is rewritten, so that the followed commit is nowhere any more. */
+const lostHistory = sceneTheme(
+  'a lost copy and a rewritten history',
+  () => [...plain(['a'], { web: 3, db: true, protected: true }), ...plain(['b', 'c'], { web: 2, db: true })],
+  (chance) => {
+    const edits: Edit[] = [set('a', { web: chance.below(4) }), set('b', { web: chance.below(3), db: chance.is(0.5) })];
+    if (chance.is(0.3)) edits.push({ path: 'stacks/instances/c.yaml', is: 'removed' });
+    return [
+      after(60_000, commit(set(chance.pick(['b', 'c']), { size: chance.pick(['2', '3', '4']) }))),
+      after(chance.below(60_000), { kind: 'stop', loses: 'copy', downMs: 20_000 }),
+      after(chance.below(20_000), { kind: 'rewrite', back: 1, edits }),
+      after(chance.below(90_000), { kind: 'accept history' }),
+      after(chance.below(2_000), { kind: 'stop', loses: chance.pick(['nothing', 'copy']), downMs: 0 }),
+      after(60_000, { kind: chance.pick(['accept history', 'approve all']) }),
+    ];
+  },
+);
+
 /** Returns the scenes. */
 export const SAFETY_SCENES: readonly Theme[] = [
-  ...[writes, pulls, lifts, replacements, cutYes, lateYes, nothingLeft, needed],
+  ...[writes, pulls, lifts, replacements, cutYes, lateYes, nothingLeft, needed, lostHistory],
 ];

@@ -1,0 +1,43 @@
+// What can be told while nothing is active, since a rewritten history waits for a yes and the recorded head is lost.
+import { splitAddress } from '../estate/draw.ts';
+import type { Estate } from '../estate/estate.ts';
+import type { RefusedCommit } from '../estate/refused-commit.ts';
+import { type Unit, unitKey } from '../estate/unit.ts';
+import type { Client } from '../model/objects.ts';
+import { ServiceError } from '../model/service-error.ts';
+import type { RecordedRows, View } from './recorded-rows.ts';
+
+/** What answers about the progress of instances are made of. */
+export interface ProgressFacts extends Pick<Estate, 'commit' | 'invalid' | 'problems'> {
+  readonly units: ReadonlyMap<string, Pick<Unit, 'kind' | 'name'>>;
+  readonly clients: ReadonlyMap<string, { readonly entry: { readonly object: Pick<Client, 'description'> | null } }>;
+}
+
+/** Returns the error that says why nothing can be answered from a commit. */
+export function nothingActive(refused: RefusedCommit | undefined): ServiceError {
+  if (refused === undefined || refused.hold === null) {
+    return new ServiceError('not_ready', 'No good commit of the stacks repository has been read yet; try again soon');
+  }
+  const { commit, reason } = refused;
+  const message = `The newest commit ${commit} is held: ${reason}. GET /operations/status says what to do`;
+  return new ServiceError('not_ready', message);
+}
+
+/** Returns the facts as the rows tell them; undefined where no commit was ever followed. */
+export function recordedView(rows: RecordedRows, now: number): View<ProgressFacts> | undefined {
+  const head = rows.read('head', 'head');
+  if (head === undefined) return undefined;
+  const units = new Map<string, Pick<Unit, 'kind' | 'name'>>();
+  const add = (name: string): unknown => units.set(unitKey({ kind: 'instance', name }), { kind: 'instance', name });
+  for (const { instance, wanted } of rows.list('server').values()) if (wanted !== null) add(instance);
+  const clients = new Map<string, { readonly entry: { readonly object: Client } }>();
+  for (const [address, { object }] of rows.list('active')) {
+    const [type, name] = splitAddress(address);
+    if (type === 'stack-instance') add(name);
+    if (type === 'client') clients.set(name, { entry: { object: object as unknown as Client } });
+  }
+  const behind = [...rows.list('behind').keys()].map(splitAddress);
+  const invalid = new Set(behind.filter(([type]) => type === 'stack-instance').map(([, name]) => name));
+  for (const instance of rows.list('held').keys()) invalid.delete(instance);
+  return { estate: { commit: head.commit, units, clients, invalid, problems: [] }, rows, now };
+}

@@ -1,0 +1,241 @@
+// The local copy is lost, and the branch was rewritten meanwhile: the recorded head is nowhere any more.
+import { describe, expect, it } from 'vitest';
+import { Core } from './core.ts';
+
+const TEMPLATE = `parameters: { count: "1", size: small }
+resources:
+  s:
+    type: Platform::ResourceGroup
+    properties: { count: "<<count>>", resource_def: { properties: { size: "<<size>>" } } }
+`;
+const SHOP = 'stacks/instances/shop.yaml';
+const OTHER = 'stacks/instances/other.yaml';
+const CLIENT = 'clients/A1.yaml';
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  [CLIENT]: 'role: administrator\ndescription: Ada\n',
+  'stacks/templates/t.yaml': TEMPLATE,
+  [OTHER]: 'stackTemplate: t\n',
+};
+
+function shop(count: number, more = ''): Readonly<Record<string, string>> {
+  return { [SHOP]: `stackTemplate: t\nparameters: { count: "${count}" }\n${more}` };
+}
+
+interface Lost {
+  readonly core: Core;
+  readonly followed: string;
+  readonly rewritten: string;
+}
+
+/** Three servers of `shop` and one of `other` are done; then another history comes while the controller and its copy are away. */
+async function lost(files: Readonly<Record<string, string | null>>, more = ''): Promise<Lost> {
+  const before = new Core();
+  const followed = before.source.commit({ ...FILES, ...shop(3, more) });
+  await before.look();
+  expect(Object.values(before.states())).toEqual(['done', 'done', 'done', 'done']);
+  await before.stop();
+  const kept = { ...FILES, ...shop(3, more), ...files };
+  const present = Object.entries(kept).flatMap(([path, text]) => (text === null ? [] : [[path, text]]));
+  const rewritten = before.source.commit(Object.fromEntries(present), { parents: [] });
+  before.source.loseCopy();
+  return { core: await before.restart(), followed, rewritten };
+}
+
+async function accept({ core, rewritten }: Lost): Promise<void> {
+  await core.operator.acceptHistory({ ...core.order, reason: 'the repository was made anew' }, rewritten);
+  await core.settle();
+}
+
+const NAMES = ['shop-s-1', 'shop-s-2', 'shop-s-3'];
+
+describe('a rewritten history whose recorded head is in no copy any more', () => {
+  it('is held, and everything stays as it is', async () => {
+    const { core, followed, rewritten } = await lost({ [SHOP]: null });
+    const reason =
+      `the history was rewritten: ${rewritten} does not come after the followed commit ${followed}, ` +
+      'which is not in the local copy any more';
+    expect(core.operator.held()).toEqual([
+      {
+        ...{ kind: 'history', digest: `history-${rewritten}`, instance: null, reason },
+        ...{ since: expect.any(String), resources: [] },
+      },
+    ]);
+    for (let poll = 0; poll < 3; poll += 1) await core.look();
+    expect(core.operator.held()).toHaveLength(1);
+    const told = core.lines.map(({ msg }) => String(msg)).filter((text) => /local copy|not followed/.test(text));
+    expect(told).toEqual([
+      'the followed commit is not in the local copy; fetching it',
+      'the commit is not followed; everything stays as it is',
+    ]);
+    expect(core.calls('delete')).toEqual([]);
+    expect(Object.values(core.states())).toEqual(['done', 'done', 'done', 'done']);
+    expect(core.follower.trouble).toContain('the history was rewritten');
+  });
+
+  it('tells who was registered how far all was, and nothing else', async () => {
+    const { core, followed, rewritten } = await lost({});
+    expect(core.reader.registered('A1')).toMatchObject({ role: 'administrator', description: 'Ada' });
+    expect(core.reader.registered('B2')).toBeUndefined();
+    expect(core.reader.recordedCommit()).toBe(followed);
+    const action = `treeline accept-history ${rewritten}`;
+    expect(core.operator.overview(core.order.by)).toMatchObject({
+      commit: followed,
+      newest: { commit: rewritten, action },
+      held: [{ kind: 'history' }],
+      counts: { done: 4 },
+      instances: [
+        { name: 'other', status: 'Done', summary: expect.stringContaining('is not followed') },
+        { name: 'shop', status: 'Done' },
+      ],
+    });
+    expect(core.operator.why(core.order.by, 'shop').waiting).toMatchObject([{ state: 'Not followed', action }]);
+    expect(() => core.reader.commit()).toThrow(/the history was rewritten/);
+    expect(() => core.reader.record('shop-s-1')).toThrow(/the history was rewritten/);
+    await expect(core.operator.suspend(core.order, { instance: 'shop', until: null })).rejects.toThrow(
+      /the history was rewritten/,
+    );
+  });
+
+  it('is followed once it is accepted, and changes what differs', async () => {
+    const scene = await lost(shop(2));
+    await accept(scene);
+    const { core, rewritten } = scene;
+    expect(core.reader.commit()).toBe(rewritten);
+    expect(core.operator.held()).toEqual([]);
+    expect(core.ledger.list('approval').size).toBe(0);
+    expect(core.calls('delete')).toEqual(['shop-s-3']);
+    expect(core.calls('create')).toEqual([]);
+    expect(core.reader.status('shop')).toBe('Done');
+  });
+
+  it('is followed after the next restart too where it was accepted before that', async () => {
+    const { core, rewritten } = await lost({});
+    core.source.isGone = true;
+    await core.operator.acceptHistory(core.order, rewritten);
+    await core.settle();
+    expect(() => core.reader.commit()).toThrow();
+    core.source.isGone = false;
+    const again = await core.restart();
+    await again.look();
+    expect(again.reader.commit()).toBe(rewritten);
+    expect(again.calls('check')).toEqual([]);
+  });
+
+  it('is not followed at another commit than the one that was accepted', async () => {
+    const scene = await lost({});
+    const { core } = scene;
+    const next = core.source.commit({ 'types/role/web.yaml': 'port: "80"\n' });
+    await accept(scene);
+    expect(core.operator.held()).toMatchObject([{ kind: 'history', digest: `history-${next}` }]);
+    expect(() => core.reader.commit()).toThrow();
+  });
+
+  it('ends when the branch is back', async () => {
+    const { core, followed } = await lost({});
+    core.source.reset(followed);
+    await core.look();
+    expect(core.operator.held()).toEqual([]);
+    expect(core.reader.commit()).toBe(followed);
+  });
+});
+
+describe('a history that is accepted although the one before is lost', () => {
+  it('deletes no more than the budget without another yes', async () => {
+    const scene = await lost({ [SHOP]: null });
+    await accept(scene);
+    const { core } = scene;
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.held('shop')).toMatchObject({ kind: 'deletes', resources: NAMES });
+    expect(core.reader.status('shop')).toBe('Awaiting approval');
+    expect(core.reader.instance('shop').body).toMatchObject({ stackTemplate: 't', parameters: { count: '3' } });
+    const again = await core.restart();
+    expect(again.held('shop')).toMatchObject({ resources: NAMES });
+    await again.approve(again.held('shop')?.digest ?? '');
+    expect([...again.calls('delete')].sort()).toEqual(NAMES);
+  });
+
+  it('deletes nothing of a protected instance', async () => {
+    const scene = await lost(shop(2, 'protected: true\n'), 'protected: true\n');
+    await accept(scene);
+    for (let { core } = scene, starts = 0; starts < 2; starts += 1) {
+      expect(core.calls('delete')).toEqual([]);
+      expect(core.reader.status('shop')).toBe('Invalid');
+      expect(core.operator.problems().problems).toMatchObject([{ code: 'protected_instance' }]);
+      core = await core.restart();
+      await core.look();
+    }
+  });
+
+  it('deletes nothing of a protected instance of which the rows of an older version know the servers only', async () => {
+    const scene = await lost({ [SHOP]: null }, 'protected: true\n');
+    const { core } = scene;
+    await core.ledger.commit(
+      [...core.ledger.list('active')].map(([name, expected]) => ({ kind: 'active', name, value: null, expected })),
+    );
+    await accept(scene);
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.operator.problems().problems).toMatchObject([{ code: 'protected_instance' }]);
+  });
+
+  it('counts a trailer in it for nothing: who wrote it may not have known what is there', async () => {
+    const before = new Core();
+    before.source.commit({ ...FILES, ...shop(3) });
+    await before.look();
+    await before.stop();
+    const message = 'Anew\n\nTreeline-Approve-Deletes: 10';
+    const rewritten = before.source.commit(FILES, { parents: [], message });
+    before.source.loseCopy();
+    const core = await before.restart();
+    await accept({ core, followed: '', rewritten });
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.held('shop')).toMatchObject({ resources: NAMES });
+  });
+
+  it('keeps what is wrong in it at what the rows know', async () => {
+    const scene = await lost({ [SHOP]: 'stackTemplate: misspelt\n' });
+    await accept(scene);
+    const { core } = scene;
+    expect(core.reader.status('shop')).toBe('Invalid');
+    expect(Object.keys(core.states())).toEqual(['other-s-1', ...NAMES]);
+    expect(core.calls('delete')).toEqual([]);
+    for (const read of [core.reader.record, core.reader.explainedRecord]) {
+      expect(() => read('shop-s-1')).toThrow(/^The record of "shop-s-1" is not known: the commit .* is lost/);
+    }
+    expect(() => core.reader.value('shop-s-1', 'size')).toThrow(/is not known/);
+    expect(() => core.reader.record('shop-s-9')).toThrow(/There is no node/);
+    const again = await core.restart();
+    expect(again.reader.status('shop')).toBe('Invalid');
+    core.source.commit(shop(3));
+    await again.look();
+    expect(again.reader.status('shop')).toBe('Done');
+    expect(again.calls('create')).toEqual([]);
+  });
+
+  it('needs a second yes where nothing would be left, and keeps the last administrator', async () => {
+    const scene = await lost({ [SHOP]: null, [OTHER]: null, [CLIENT]: null });
+    await accept(scene);
+    const { core, rewritten } = scene;
+    expect(core.operator.held()).toMatchObject([{ kind: 'nothing left', digest: `nothing-left-${rewritten}` }]);
+    expect(core.reader.registered('A1')).toMatchObject({ role: 'administrator' });
+    await core.approve(`nothing-left-${rewritten}`);
+    expect(core.reader.commit()).toBe(rewritten);
+    expect(core.reader.registered('A1')).toMatchObject({ role: 'administrator' });
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.operator.held().map(({ instance }) => instance)).toEqual(['other', 'shop']);
+  });
+
+  it('takes back nothing that a person has asked for: a suspension goes on', async () => {
+    const before = new Core();
+    before.source.commit({ ...FILES, ...shop(3) });
+    await before.look();
+    await before.operator.suspend(before.order, { instance: 'shop', until: null });
+    await before.stop();
+    const rewritten = before.source.commit({ ...FILES, ...shop(2) }, { parents: [] });
+    before.source.loseCopy();
+    const core = await before.restart();
+    await accept({ core, followed: '', rewritten });
+    expect(core.reader.status('shop')).toBe('Suspended');
+    expect(core.calls('delete')).toEqual([]);
+  });
+});
