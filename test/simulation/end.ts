@@ -1,6 +1,9 @@
 // The end of a run: faults are over, people answer what they are asked, time passes; then everything has to be as the
 // newest commit wants it, or to wait for somebody who is named.
+import { failuresDigest } from '../../src/machine/failure-limit.ts';
+import { isWaiting } from '../../src/machine/stall.ts';
 import type { ServerRow } from '../../src/model/recorded.ts';
+import { waitReason } from '../../src/reconcile/wait.ts';
 import { rightShape, standingOf } from './edit-files.ts';
 import { act, adopt, approve } from './people.ts';
 import { outsideNeeds, type Shape, serversOf } from './stacks.ts';
@@ -131,13 +134,18 @@ function judgeRow(world: World, name: string): void {
   if (row === undefined || world.core === undefined) return;
   const isHeld = world.core.ledger.read('held', row.instance) !== undefined;
   const isBlocked = row.state === 'blocked' && WAITS_FOR_PEOPLE.some((code) => row.reason.startsWith(`${code}:`));
+  if (isWaiting(row.state) && row.reason === '' && world.core.reconciler.waitsOf(name) === undefined) {
+    world.fail('whoever waits says for what', `${name} is ${row.state}, and nobody knows why`);
+  }
   if (isHeld || isBlocked) return;
   if (row.wanted !== null && (row.state === 'done' || row.state === 'drifted')) return;
   if (waitsForBlocked(world, name)) return;
   const wanted = row.wanted === null ? 'unwanted' : 'wanted';
+  const wait = world.core.reconciler.waitsOf(name);
+  const words = [row.reason, wait === undefined ? '' : waitReason(wait)].filter((text) => text !== '').join('; ');
   world.fail(
     'everything is at rest or waits for a stated time or person',
-    `${name} is ${row.state}, ${wanted}: ${row.reason}`,
+    `${name} is ${row.state}, ${wanted}: ${words}`,
   );
 }
 
@@ -147,12 +155,19 @@ function waitsForBlocked(world: World, name: string, seen: ReadonlySet<string> =
   const row = ledger?.server(name);
   if (ledger === undefined || row === undefined || seen.has(name)) return false;
   if (ledger.read('held', row.instance) !== undefined || row.state === 'blocked') return true;
+  if (row.state === 'pending' && waitsForApproval(world, row)) return true;
   // What is wrong beside it keeps it as it was, until somebody mends that.
   if (world.followed.last?.staying.has(row.instance) === true) return true;
   const next = row.wanted === null ? ledger.index.dependentsOf(name) : row.wanted.dependsOn;
   const siblings = row.wanted === null || row.applied === null ? [] : groupOf(ledger.list('server'), row);
   const visited = new Set([...seen, name]);
   return [...next, ...siblings].some((other) => waitsForBlocked(world, other, visited));
+}
+
+/** The roll-out of its commit is held: those that failed wait for a person, and nobody has approved the rest. */
+function waitsForApproval({ core }: World, { commit, wanted, applied }: ServerRow): boolean {
+  const isUpdate = wanted !== null && applied !== null;
+  return isUpdate && core?.operator.held().some(({ digest }) => digest === failuresDigest(commit)) === true;
 }
 
 function groupOf(rows: ReadonlyMap<string, ServerRow>, { instance, key }: ServerRow): string[] {

@@ -1,0 +1,89 @@
+// A roll-out that is held by failed updates of other instances: who waits for it says so, and goes on when it ends.
+import { describe, expect, it } from 'vitest';
+import { answerOf } from './build.ts';
+import { Core } from './core.ts';
+
+const TEMPLATE = 'stacks/templates/t.yaml';
+const KEYS = ['w', 'x', 'y'];
+
+function templateText(size: string): string {
+  const resources = KEYS.map((key) => `  ${key}: { type: "Platform::Server", properties: { size: ${size} } }\n`);
+  return `resources:\n${resources.join('')}`;
+}
+
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'clients/A1.yaml': 'role: administrator\n',
+  [TEMPLATE]: templateText('small'),
+  'stacks/instances/a.yaml': 'stackTemplate: t\n',
+  'stacks/instances/b.yaml': 'stackTemplate: t\nprotected: true\n',
+};
+
+/** Updates of `b` fail up to the limit, those of `a` wait for it. Then `b` can only be built anew, and is protected. */
+async function heldByBlocked(): Promise<Core> {
+  const core = new Core({ concurrency: 1, retry: { attempts: 1, failedSeconds: 60 } });
+  core.source.commit(FILES);
+  await core.look();
+  let outcome: 'failed' | 'replace' = 'failed';
+  core.provider.script = ({ operation, resource }) => {
+    if (operation !== 'update') return undefined;
+    return Promise.resolve(resource.startsWith('b-') ? answerOf(outcome) : answerOf('failed', { message: 'later' }));
+  };
+  await core.operator.suspend(core.order, { instance: 'a', until: null });
+  core.source.commit({ [TEMPLATE]: templateText('large') });
+  await core.look();
+  await core.operator.resume(core.order, 'a');
+  await core.settle();
+  outcome = 'replace';
+  await core.pass(60_000);
+  await core.pass(60_000);
+  return core;
+}
+
+describe('a server that waits for a roll-out that is held by servers that wait for a person', () => {
+  it('says so, and so does its instance', async () => {
+    const core = await heldByBlocked();
+    expect(core.states()).toEqual({
+      ...{ 'a-w': 'pending', 'a-x': 'pending', 'a-y': 'pending' },
+      ...{ 'b-w': 'blocked', 'b-x': 'blocked', 'b-y': 'blocked' },
+    });
+    const [item] = core.operator.held();
+    expect(item).toMatchObject({ kind: 'failures', resources: ['b-w', 'b-x', 'b-y'] });
+    const { status, waiting } = core.operator.why(core.order.by, 'a');
+    expect(status).toBe('Failed');
+    for (const server of waiting) {
+      expect(server).toMatchObject({
+        reason: 'waits, for too many updates of the commit commit-2 have failed; approve it, or push another commit',
+        action: `treeline approve ${item?.digest}`,
+      });
+    }
+    expect(waiting).toHaveLength(3);
+  });
+
+  it('says so after a restart too', async () => {
+    const core = await (await heldByBlocked()).restart();
+    expect(core.operator.why(core.order.by, 'a').waiting).toMatchObject([
+      { resource: 'a-w', reason: expect.stringContaining('too many updates') },
+      { resource: 'a-x', reason: expect.stringContaining('too many updates') },
+      { resource: 'a-y', reason: expect.stringContaining('too many updates') },
+    ]);
+  });
+
+  it('goes on once somebody approves it', async () => {
+    const core = await heldByBlocked();
+    core.provider.script = () => undefined;
+    await core.approve(core.held(null)?.digest ?? '');
+    expect(core.reader.status('a')).toBe('Done');
+  });
+
+  it('goes on once a commit makes those that failed need nothing any more', async () => {
+    const core = await heldByBlocked();
+    core.provider.script = () => undefined;
+    core.source.commit({
+      'stacks/templates/old.yaml': templateText('small'),
+      'stacks/instances/b.yaml': 'stackTemplate: old\nprotected: true\n',
+    });
+    await core.look();
+    expect(core.states()).toMatchObject({ 'a-w': 'done', 'a-x': 'done', 'a-y': 'done' });
+  });
+});
