@@ -213,7 +213,7 @@ export class Follower {
       );
       return;
     }
-    const standing = followed?.standing ?? EMPTY_STANDING;
+    const standing = await this.#baseline(followed, commit);
     const commits = estate === undefined ? [] : await this.#newCommits(estate, commit);
     const approvedCount = approvedCountOf(commits);
     const derivation = await deriveAt(source, commit, {
@@ -239,6 +239,17 @@ export class Follower {
     if (estate !== undefined) return { commit: estate.commit, standing: estate, isLost: false };
     const head = ledger.read('head', HEAD);
     return head && { commit: head.commit, standing: recordedStanding(ledger, head), isLost: true };
+  }
+
+  /**
+   * What the commit is measured against. Of objects that no row tells of, the new history may have an older right version:
+   * what cannot be read at its head is not removed.
+   */
+  async #baseline(followed: Followed | undefined, commit: string): Promise<Standing> {
+    if (followed === undefined) return EMPTY_STANDING;
+    const { standing, isLost } = followed;
+    const found = isLost ? await searchHistory(this.#options.source, commit) : undefined;
+    return found === undefined ? standing : { ...standing, objects: new Map([...found.objects, ...standing.objects]) };
   }
 
   /** Keys of the protected units that may lose servers. */

@@ -212,6 +212,23 @@ describe('a history that is accepted although the one before is lost', () => {
     expect(again.calls('create')).toEqual([]);
   });
 
+  it('takes nothing away that is in an older commit of the new history and cannot be read at its head', async () => {
+    const before = new Core();
+    const layer = { 'types/common/global.yaml': 'port: "80"\n' };
+    before.source.commit({ ...FILES, ...shop(3), ...layer });
+    await before.look();
+    await before.stop();
+    const root = before.source.commit({ ...FILES, ...shop(3), ...layer }, { parents: [] });
+    const files = { 'types/common/global.yaml': null, 'types/common/global.yml': 'port: "80"\n' };
+    const rewritten = before.source.commit(files, { parents: [root] });
+    before.source.loseCopy();
+    const core = await before.restart();
+    await accept({ core, followed: '', rewritten });
+    expect(core.reader.object('common', 'global').body).toMatchObject({ port: '80' });
+    expect([core.reader.status('shop'), core.reader.status('other')]).toEqual(['Invalid', 'Invalid']);
+    expect(() => core.reader.record('shop-s-1')).toThrow(/is not known/);
+  });
+
   it('needs a second yes where nothing would be left, and keeps the last administrator', async () => {
     const scene = await lost({ [SHOP]: null, [OTHER]: null, [CLIENT]: null });
     await accept(scene);
