@@ -1,10 +1,11 @@
 // Watches each commit that comes into force: nothing of a protected instance is given up, nobody is refused for want of a
 // server that is there, and no clientcert is hidden by one that is refused.
+import type { Estate } from '../../src/estate/estate.ts';
 import { isWhole, rightShape } from './edit-files.ts';
 import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
 import { givesUpProtected } from './judge-delete.ts';
-import { GLOBAL, outsideNeeds } from './stacks.ts';
+import { GLOBAL, outsideNeeds, type Shape } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
 
 const CLIENTCERT = /^types\/clientcert\/([\w-]+)\.yaml$/;
@@ -21,10 +22,7 @@ export function watchClaims(facts: Facts, followed: Followed): void {
   );
   for (const instance of INSTANCES) {
     const shape = named.has(instance) ? rightShape(last.files, instance) : undefined;
-    // What its own newest version gives up is not there for that version, though it is there.
-    const isThere = (server: string): boolean =>
-      estate.owners.has(server) && estate.owners.get(server) !== `instance/${instance}`;
-    if (shape !== undefined && outsideNeeds(shape).every(isThere)) {
+    if (shape !== undefined && hasOutsideNeeds(shape, instance, estate)) {
       facts.fail(
         'nobody misses a server that is there',
         `${instance} at ${last.commit} needs ${outsideNeeds(shape).join(', ')}`,
@@ -39,13 +37,21 @@ export function watchClaims(facts: Facts, followed: Followed): void {
   }
 }
 
+/** What its own newest version gives up is not there for that version, though it is there. */
+function hasOutsideNeeds(shape: Shape, instance: string, { owners }: Pick<Estate, 'owners'>): boolean {
+  return outsideNeeds(shape).every((server) => owners.has(server) && owners.get(server) !== `instance/${instance}`);
+}
+
 /** What is held at a commit and approved comes into force: nobody finds only then that it may not. */
 function watchYes(facts: Facts, { all }: Followed): void {
+  const estate = facts.core?.current.get();
   const [before, last] = all.slice(-2);
-  if (before === undefined || last === undefined || before.commit !== last.commit) return;
+  if (estate === undefined || before === undefined || last === undefined || before.commit !== last.commit) return;
   for (const instance of before.held) {
     // What is wrong besides may be held and stay as it was after that.
-    const isRight = rightShape(last.files, instance) !== undefined;
+    const shape = rightShape(last.files, instance);
+    // So is what needs a server that went with another approved removal: the commit contradicts itself.
+    const isRight = shape !== undefined && hasOutsideNeeds(shape, instance, estate);
     if (!isRight || !last.staying.has(instance) || last.held.has(instance)) continue;
     facts.fail('what was approved comes to pass', `${instance} is refused at ${last.commit}, where it was held before`);
   }

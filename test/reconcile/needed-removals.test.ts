@@ -1,0 +1,76 @@
+// One commit takes an instance away and has another need a server of it. Both wait for a yes, and either may come first.
+import { describe, expect, it } from 'vitest';
+import { Core } from './core.ts';
+
+const A = 'stacks/instances/a.yaml';
+const B = 'stacks/instances/b.yaml';
+
+function stack(web: number, needs = ''): string {
+  const after = needs === '' ? '' : `, depends_on: ${needs}`;
+  return `parameters: {}
+resources:
+  db: { type: Platform::Server, properties: { size: small } }
+  web:
+    type: Platform::ResourceGroup
+    properties: { count: "${web}", resource_def: { properties: { size: small${after} } } }
+`;
+}
+
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'clients/A1.yaml': 'role: administrator\n',
+  'stacks/templates/a.yaml': stack(3),
+  'stacks/templates/b.yaml': stack(4),
+  [A]: 'stackTemplate: a\n',
+  [B]: 'stackTemplate: b\n',
+};
+
+/** `a` is to go, and `b` is to lose three servers and to need `a-db`. */
+async function bothHeld(): Promise<Core> {
+  const core = new Core();
+  core.source.commit(FILES);
+  await core.look();
+  core.source.commit({ [A]: null, 'stacks/templates/b.yaml': stack(1, 'a-db') });
+  await core.look();
+  expect(core.operator.held().map(({ instance }) => instance)).toEqual(['a', 'b']);
+  return core;
+}
+
+/** `b` stays as it was, and says that `a-db` is not there any more. */
+function expectRefused(core: Core): void {
+  expect(core.operator.held()).toEqual([]);
+  expect(core.reader.status('b')).toBe('Invalid');
+  expect(core.operator.problems().problems).toMatchObject([{ code: 'unknown_dependency', instances: ['b'] }]);
+}
+
+describe('an approved removal of what another held version needs', () => {
+  it('comes to pass, and the other is refused and keeps its servers', async () => {
+    const core = await bothHeld();
+    await core.approve(core.held('a')?.digest ?? '');
+    expect([...core.calls('delete')].sort()).toEqual(['a-db', 'a-web-1', 'a-web-2', 'a-web-3']);
+    expectRefused(core);
+  });
+
+  it('comes to pass too where both are approved at once, and the other yes is not left lying about', async () => {
+    const core = await bothHeld();
+    const digests = core.operator.held().map(({ digest }) => digest);
+    await Promise.all(digests.map((digest) => core.operator.approve(core.order, digest)));
+    await core.settle();
+    expect([...core.calls('delete')].sort()).toEqual(['a-db', 'a-web-1', 'a-web-2', 'a-web-3']);
+    expectRefused(core);
+    expect(core.ledger.list('approval').size).toBe(0);
+  });
+
+  it('keeps the server that is needed where the other came first', async () => {
+    const core = await bothHeld();
+    await core.approve(core.held('b')?.digest ?? '');
+    expect(core.reader.status('b')).toBe('Done');
+    await core.approve(core.held('a')?.digest ?? '');
+    expectRefused(core);
+    expect(core.states()).toEqual({ 'a-db': 'marked for delete', 'b-db': 'done', 'b-web-1': 'done' });
+    expect(core.waitReason('a-db')).toBe('waits until b-web-1 does not need it any more');
+    core.source.commit({ 'stacks/templates/b.yaml': stack(1) });
+    await core.look();
+    expect(core.states()).toEqual({ 'b-db': 'done', 'b-web-1': 'done' });
+  });
+});
