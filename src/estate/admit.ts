@@ -10,7 +10,7 @@ import {
   judgeDeletions,
 } from './deletions.ts';
 import type { Standing } from './estate.ts';
-import { roomRefusals } from './room.ts';
+import { isRoomFor, roomRefusals } from './room.ts';
 import { type Alliance, type Refusal, Round } from './round.ts';
 import type { Unit } from './unit.ts';
 
@@ -45,7 +45,11 @@ export function admitInstances(candidates: ReadonlyMap<string, Unit>, standing: 
     const judgement = judgeDeletions(consequences, safety.deletions);
     const more = [...judgement.held.keys()].filter((name) => !round.isSentBack(`instance/${name}`));
     // Each turn holds one instance more, so there are at most as many turns as instances; almost always there is one.
-    if (more.length === 0) return { ...round.result(), problems, ...judged(judgement, { consequences, safety }) };
+    if (more.length === 0) {
+      const { units } = round.result();
+      const isSameRoom = sameRoom({ units, problems, standing, safety });
+      return { ...round.result(), problems, ...judged(judgement, { consequences, safety, isSameRoom }) };
+    }
     for (const name of more) waiting.add(`instance/${name}`);
     ({ round, problems } = attempt({ candidates, standing, safety, waiting }));
     // What is held keeps its servers, so somebody who missed one may move now, and lose servers that nobody has judged.
@@ -85,13 +89,38 @@ function consequencesOf({
 /** What was judged, and whether other facts judge it in the same way. */
 function judged(
   judgement: Judgement,
-  { consequences, safety }: { readonly consequences: Consequences; readonly safety: Safety },
+  {
+    consequences,
+    safety,
+    isSameRoom,
+  }: {
+    readonly consequences: Consequences;
+    readonly safety: Safety;
+    readonly isSameRoom: (now: Safety) => boolean;
+  },
 ): Judgement & Pick<Admission, 'holdsFor'> {
   const held = new Map([...judgement.held].map(([instance, item]) => [instance, withLift(instance, item, safety)]));
-  const holdsFor = ({ deletions, unprotected }: Safety): boolean =>
-    unprotected.symmetricDifference(safety.unprotected).size === 0 &&
-    isSameJudgement(judgement, judgeDeletions(consequences, deletions));
+  const holdsFor = (now: Safety): boolean =>
+    now.unprotected.symmetricDifference(safety.unprotected).size === 0 &&
+    isSameRoom(now) &&
+    isSameJudgement(judgement, judgeDeletions(consequences, now.deletions));
   return { ...judgement, held, holdsFor };
+}
+
+/** What fits still fits, although rows were written meanwhile; where something did not, any other size is another answer. */
+function sameRoom({
+  units,
+  problems,
+  standing,
+  safety,
+}: Pick<Alliance, 'units'> & {
+  readonly problems: readonly Problem[];
+  readonly standing: Standing;
+  readonly safety: Safety;
+}): (now: Safety) => boolean {
+  const isShort = problems.some(({ code }) => code === 'no_room');
+  return ({ recordedBytes: bytes = 0 }) =>
+    bytes === (safety.recordedBytes ?? 0) || (!isShort && isRoomFor(units.values(), { standing, bytes }));
 }
 
 /** A lift is remembered for as long as what it allows is held. */

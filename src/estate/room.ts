@@ -68,6 +68,11 @@ export function roomTaken(units: Iterable<Unit>, recorded: Recorded): number {
   return unexplained + sumOf(units);
 }
 
+/** Returns whether the units fit. */
+export function isRoomFor(units: Iterable<Unit>, recorded: Recorded): boolean {
+  return roomTaken(units, recorded) <= ROOM_BYTES_MAX;
+}
+
 /** Returns the units that would take more room than there is: as few as possible, those that grow most. */
 export function roomRefusals(units: ReadonlyMap<string, Unit>, recorded: Recorded, limit = ROOM_BYTES_MAX): Refusal[] {
   let over = roomTaken(units.values(), recorded) - limit;

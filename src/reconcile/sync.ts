@@ -51,11 +51,12 @@ export function syncChanges(store: Read, sync: Sync): readonly Change[] {
 
 type ServerChange = Extract<Change, { kind: 'server' }> & { readonly value: ServerRow };
 
-function wantedChanges(store: Read, { estate, before, now }: Sync): ServerChange[] {
-  const taking: Taking = { commit: estate.commit, time: estate.time, now };
+function wantedChanges(store: Read, { estate, before, last, now }: Sync): ServerChange[] {
   const changes: ServerChange[] = [];
   for (const [key, unit] of estate.units) {
     if (before !== undefined && before.units.get(key) === unit) continue;
+    const isRestored = before === undefined && last?.units.get(key) === unit;
+    const taking: Taking = { commit: estate.commit, time: estate.time, now, isRestored };
     for (const server of unit.servers.values()) {
       const row = store.read('server', server.name);
       const value = row === undefined ? firstRow(server, taking) : wantRow(row, server, taking);

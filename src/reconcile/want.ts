@@ -17,6 +17,8 @@ export interface Taking {
   readonly time: string;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** The version is the one that was active before a restart: what waits for a time goes on to wait for it. */
+  readonly isRestored?: boolean;
 }
 
 /** States in which a server waits for something that a new commit may have changed. */
@@ -57,9 +59,10 @@ export function firstRow(server: WantedServer, { commit, time, now }: Taking): S
 }
 
 /** Returns the row after a commit that wants the server; the same object where the commit changes nothing about it. */
-export function wantRow(row: ServerRow, server: WantedServer, { commit, time, now }: Taking): ServerRow {
+export function wantRow(row: ServerRow, server: WantedServer, taking: Taking): ServerRow {
+  const { commit, time, now, isRestored = false } = taking;
   const isOld = row.wanted !== null && isSameSpec(row.wanted, server.spec) && isSamePlace(row, server);
-  if (isOld && !isWaiting(row)) return row;
+  if (isOld && (!isWaiting(row) || (isRestored && row.due !== null))) return row;
   const changesServer = row.wanted === null || !isApplied(server.spec, row.wanted);
   const next: ServerRow = {
     ...row,

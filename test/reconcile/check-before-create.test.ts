@@ -73,6 +73,9 @@ describe('a server that waited for its dependency', () => {
   it('is checked again after a restart', async () => {
     const core = await waiting();
     const next = await core.restart();
+    expect(next.states()).toEqual({ db: 'failed', web: 'pending' });
+    await next.operator.retry(next.order, { resource: 'db' });
+    await next.settle();
     expect(next.states()).toEqual({ db: 'done', web: 'done' });
     const calls = next.provider.calls.filter(({ resource }) => resource === 'web');
     expect(calls.map(({ operation }) => operation)).toEqual(['check', 'create']);

@@ -39,6 +39,21 @@ test('what does not fit is Invalid, the others go on, and it comes in once rows 
   expect(core.states()).toEqual({ db: 'done', web: 'done' });
 });
 
+test('what is written while a commit is read counts when it is judged', async () => {
+  const core = new Core();
+  core.source.commit({ ...FILES, [instanceFile('a')]: one('web') });
+  await core.look();
+  const snapshot = core.source.snapshot.bind(core.source);
+  core.source.snapshot = (commit, wants) => {
+    pretendBytes(core, 2 ** 30);
+    return snapshot(commit, wants);
+  };
+  core.source.commit({ [instanceFile('b')]: one('db') });
+  await core.look();
+  expect(core.reader.status('b')).toBe('Invalid');
+  expect(core.states()).toEqual({ web: 'done' });
+});
+
 test('without room servers are deleted all the same', async () => {
   const core = new Core();
   core.source.commit({ ...FILES, [instanceFile('a')]: one('web'), [instanceFile('b')]: one('db') });

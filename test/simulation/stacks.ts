@@ -168,7 +168,8 @@ export function outsideNeeds(shape: Shape): readonly string[] {
 export function isRightShape(shape: Shape): boolean {
   const hasTemplate = shape.template === 'stack';
   const hasDb = shape.db || shape.web === 0 || shape.webNeeds !== 'db';
-  const hasNoCircle = !(shape.db && shape.web > 0 && shape.webNeeds === 'db' && shape.dbNeeds === 'web');
+  // A circle of resources as they are written, also where one of them has no members.
+  const hasNoCircle = !(shape.db && shape.webNeeds === 'db' && shape.dbNeeds === 'web');
   // Without both members, one of the names that links and members need is nobody's.
   const hasLinks = !shape.links || (shape.web >= 1 && shape.web <= 2);
   return hasTemplate && hasDb && hasNoCircle && hasLinks;

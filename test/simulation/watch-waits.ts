@@ -6,7 +6,11 @@ const PATIENCE_MS = 40 * 60_000;
 /** Looks at every server that was never asked about. `since` is kept between two looks. */
 export function watchWaits(world: World, since: Map<string, number>): void {
   const ledger = world.core?.ledger;
-  const isStopped = ledger === undefined || ledger.list('suspension').size > 0 || world.wall.setAt > 0;
+  const isStopped =
+    ledger === undefined ||
+    world.core?.current.get() === undefined ||
+    ledger.list('suspension').size > 0 ||
+    world.wall.setAt > 0;
   if (isStopped || ledger.list('held').size > 0) {
     since.clear();
     return;

@@ -1,0 +1,50 @@
+// A controller that is started again and again: what waits for its next try goes on to wait for it.
+import { expect, it } from 'vitest';
+import { answerOf } from './build.ts';
+import { Core } from './core.ts';
+import { SHOP, shopFiles } from './shop.ts';
+
+const RETRY = { attempts: 2, firstSeconds: 10, maxSeconds: 10, failedSeconds: 300 };
+
+async function failing(): Promise<Core> {
+  const core = new Core({ retry: RETRY });
+  core.provider.script = ({ operation }) =>
+    operation === 'create' ? Promise.resolve(answerOf('retryable')) : undefined;
+  core.source.commit(shopFiles({ web: 'size: small' }));
+  await core.look();
+  return core;
+}
+
+it('a server that failed is not tried at each start', async () => {
+  let core = await failing();
+  const creates = core.calls('create').length;
+  expect(core.states()).toEqual({ 'shop-web': 'retrying' });
+  const { due, attempt } = core.ledger.server('shop-web') ?? {};
+  for (let starts = 0; starts < 5; starts += 1) {
+    core = await core.restart();
+    expect(core.calls('create')).toEqual([]);
+    expect(core.ledger.server('shop-web')).toMatchObject({ state: 'retrying', due, attempt });
+  }
+  await core.pass(10_000);
+  expect(core.calls('create')).toHaveLength(creates);
+});
+
+it('its tries run out all the same, and it is failed', async () => {
+  let core = await failing();
+  for (let starts = 0; starts < 4; starts += 1) {
+    core = await core.restart();
+    await core.pass(10_000);
+  }
+  expect(core.states()).toEqual({ 'shop-web': 'failed' });
+  core = await core.restart();
+  await core.pass(60_000);
+  expect(core.calls('create')).toEqual([]);
+});
+
+it('what came while the controller was away is tried at once', async () => {
+  const core = await failing();
+  await core.stop();
+  core.source.commit({ [SHOP]: 'stackTemplate: t\ndescription: mended\n' });
+  const again = await core.restart();
+  expect(again.calls('create')).toEqual(['shop-web']);
+});
