@@ -1,6 +1,7 @@
 // Applies a person's request to the row of one server: retry, adopt. Pure; src/service/create-operator.ts writes the rows.
 import type { ServerRow } from '../model/recorded.ts';
 import { advance } from './advance.ts';
+import { isStuck } from './stuck.ts';
 
 /**
  * Returns the row of a server that is tried again at once, or undefined where it waits for no try. In the state `unknown`
@@ -11,8 +12,12 @@ export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
   return waits ? requeued(row, now) : undefined;
 }
 
-/** Returns the row of a server that is to be taken over, or undefined where it is not blocked because it exists already. */
+/**
+ * Returns the row of a server that is to be taken over: one that is blocked because it exists already, or whose outcome only
+ * a provider entry could tell that is gone; then the entry that matches now is asked. Undefined for any other.
+ */
 export function adoptedRow(row: ServerRow, now: string): ServerRow | undefined {
+  if (isStuck(row) && row.wanted !== null) return { ...row, provider: null, due: null, attempt: 0, reason: '' };
   const isThere = row.state === 'blocked' && row.reason.startsWith('exists_already:');
   return isThere && row.wanted !== null ? { ...requeued(row, now), adopting: true } : undefined;
 }

@@ -2,6 +2,7 @@
 // of the first. Reads, and changes nothing.
 import type { Clock } from '../clock.ts';
 import { type Stall, type StallGraph, stallsOf } from '../machine/stall.ts';
+import { standingState } from '../machine/stuck.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { ServerRow } from '../model/recorded.ts';
 import { firstHolder, includesSorted } from './holding-up.ts';
@@ -32,7 +33,10 @@ export function stallGraph(ledger: Recorded, now: number): StallGraph {
   }
 
   return {
-    stateOf: (server) => ledger.server(server)?.state,
+    stateOf(server) {
+      const row = ledger.server(server);
+      return row && standingState(row);
+    },
     ownStallOf(server) {
       const row = ledger.server(server);
       if (row === undefined) return undefined;

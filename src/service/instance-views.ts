@@ -3,6 +3,7 @@ import type { Estate } from '../estate/estate.ts';
 import { unitKey } from '../estate/unit.ts';
 import { rollUp } from '../machine/roll-up.ts';
 import { isWaiting, type Stall } from '../machine/stall.ts';
+import { standingState } from '../machine/stuck.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { Entry } from '../model/entry.ts';
 import { emptyMap } from '../model/json.ts';
@@ -49,8 +50,8 @@ export function resourceStates({ estate, rows }: View<Estate>, name: string): Re
 export function instanceStatus(view: View<Known>, name: string, stallsOf: StallsOf): InstanceStatus {
   const { estate, rows, now } = view;
   const servers = rows.index.serversOf(name).flatMap((server) => {
-    const state = rows.server(server)?.state;
-    return state === undefined ? [] : [{ server, state }];
+    const row = rows.server(server);
+    return row === undefined ? [] : [{ server, state: standingState(row) }];
   });
   const isLeaving = !estate.invalid.has(name) && !estate.units.has(unitKey({ kind: 'instance', name }));
   const isSuspended = [name, EVERY_INSTANCE].some(

@@ -1,5 +1,6 @@
 // Why servers of an instance are not done: one item for each, as it is answered. docs/rest.md, stack instances.
 
+import { isStuck } from '../machine/stuck.ts';
 import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/recorded.ts';
 import { STATES, type State } from '../model/state.ts';
@@ -72,7 +73,8 @@ function itemOf(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem
     case 'drifted':
       return { resource, state, reason: row.reason, since, until: null, action: 'push a commit that changes it' };
     default:
-      return waitingItem(resource, row, facts);
+      if (!isStuck(row)) return waitingItem(resource, row, facts);
+      return { resource, state, reason: row.reason, since, until: null, action: unblocking(resource, row) };
   }
 }
 
@@ -122,12 +124,15 @@ function stateWords({ state, reason }: ServerRow): string {
 }
 
 /** What a person does about a server that is blocked, by the code with which its reason begins. */
-function unblocking(resource: string, { reason, instance }: ServerRow): string | null {
+function unblocking(resource: string, row: ServerRow): string | null {
+  const { reason, instance } = row;
   const code = reason.slice(0, Math.max(0, reason.indexOf(':')));
   if (code === 'exists_already') return `treeline adopt --resource ${resource}`;
   if (code === 'protected') return `take the change back, or push "protected: false" for ${instance} first`;
   if (code === 'no_provider' || code === 'provider_changed') {
-    return 'correct execution.providers in the settings, and start the controller again';
+    const settings = 'correct execution.providers in the settings, and start the controller again';
+    const adopt = `; or, where the entry that matches now has the server: treeline adopt --resource ${resource}`;
+    return isStuck(row) && row.wanted !== null ? `${settings}${adopt}` : settings;
   }
   return null;
 }

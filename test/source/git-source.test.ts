@@ -405,6 +405,26 @@ describe('a failing fetch', () => {
 });
 
 describe('the local copy', () => {
+  it('has the commits that were fetched, and forgets with its folder those that are nowhere else', async () => {
+    const { repository, cache, open } = await setUp();
+    const old = await repository.commit({ a: '1' });
+    const source = await open();
+    expect(await source.has(old)).toBe(false);
+    await source.fetch(null);
+    expect([await source.has(old), await source.has('0'.repeat(40)), await source.has('no id')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    const anew = await repository.commit({ a: '2' }, { parents: [] });
+    await source.fetch(old);
+    expect([await source.has(old), await source.has(anew)]).toEqual([true, true]);
+    await rm(cache, { recursive: true });
+    const again = await open();
+    await again.fetch(old);
+    expect([await again.has(old), await again.has(anew)]).toEqual([false, true]);
+  });
+
   it('is for its owner only, whatever the umask, and so is one of before', async () => {
     const { repository, cache, open } = await setUp();
     const before = process.umask(0);
