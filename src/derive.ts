@@ -10,7 +10,7 @@ import { nothingLeft } from './estate/nothing-left.ts';
 import { objectsInForce } from './estate/objects-in-force.ts';
 import { withoutPlainSecrets } from './estate/plain-secrets.ts';
 import { registerClients } from './estate/registry.ts';
-import { undeterminedIn } from './estate/undetermined.ts';
+import { newlyUndetermined, undeterminedIn } from './estate/undetermined.ts';
 import { isSound, type Unit } from './estate/unit.ts';
 import { type Problem, sortProblems } from './model/problem.ts';
 import type { Snapshot } from './model/snapshot.ts';
@@ -36,6 +36,8 @@ export interface Before {
   readonly safety?: Safety | undefined;
   /** A person said yes to a commit after which nothing is left. */
   readonly isAccepted?: boolean;
+  /** The commit was taken once, so that nothing in it is new. */
+  readonly isKnown?: boolean;
 }
 
 /**
@@ -43,7 +45,7 @@ export interface Before {
  * of the user are problems, never exceptions. docs/concepts.md, wrong commits.
  */
 export function derive(snapshot: Snapshot, before: Before = { standing: EMPTY_STANDING }): Derivation {
-  const { standing, earlier, parsedFiles, safety, isAccepted = false } = before;
+  const { standing, earlier, parsedFiles, safety, isAccepted = false, isKnown = false } = before;
   const loaded = withUnreadable(loadCatalog(snapshot, earlier?.catalog, parsedFiles), knownObjects(standing));
   const catalog = withoutPlainSecrets(loaded);
   const refused = [...(isAccepted ? [] : nothingLeft(catalog, standing)), ...catalog.fatal];
@@ -52,10 +54,12 @@ export function derive(snapshot: Snapshot, before: Before = { standing: EMPTY_ST
   const templateProblems = checkTemplates(catalog, earlier);
   const stacks = buildInstances(catalog, templateProblems, earlier);
   const built = { catalog, standing, earlier, stacks, templateProblems, blobsRead: snapshot.blobs.size };
-  const admission = admitInstances(stacks.units, standing, safety);
+  const proposed = { candidates: stacks.units, catalog };
+  const proposal = { ...proposed, undetermined: isKnown ? [] : newlyUndetermined(proposed, standing) };
+  const admission = admitInstances(proposal, standing, safety);
   const estate = estateOf(built, admission);
   const judge = (now: Safety): Estate =>
-    admission.holdsFor(now) ? estate : estateOf(built, admitInstances(stacks.units, standing, now));
+    admission.holdsFor(now) ? estate : estateOf(built, admitInstances(proposal, standing, now));
   return { isTaken: true, estate, judge };
 }
 
@@ -87,6 +91,7 @@ function estateOf(
     clients: registry.clients,
     hasHierarchy: catalog.hierarchy.oid !== '',
     undetermined: undeterminedIn(stacks.units),
+    places: catalog.places,
     invalid: new Set([...instances.refused].map((key) => key.slice('instance/'.length))),
     held: instances.held,
     approved: instances.approved,

@@ -17,7 +17,7 @@ const UNSEEN = /[\s\p{Cf}]/gu;
 
 /** Returns the address of the object that a file, link or folder at a path is meant to be, or undefined. */
 export function addressMeant(path: string): Address | undefined {
-  const steps = path.replaceAll(UNSEEN, '').split('/');
+  const steps = withoutUnseen(path).split('/');
   // No object's name begins with a dot.
   const stem = FILE_NAME.exec(steps.pop() ?? '')?.[1];
   if (stem === undefined) return undefined;
@@ -26,6 +26,11 @@ export function addressMeant(path: string): Address | undefined {
   if (type !== undefined) return `${type}/${stem}`;
   const root = stem.toLowerCase();
   return steps.length === 0 && (root === 'tree' || root === 'hierarchy') ? `${root}/${root}` : undefined;
+}
+
+/** Returns a path without the characters that nobody sees in it. */
+export function withoutUnseen(path: string): string {
+  return path.replaceAll(UNSEEN, '');
 }
 
 /** Returns true for the name of a hidden or backup copy: such a copy stands for the object only in the folder where that was. */
@@ -43,7 +48,7 @@ function typeMeant(steps: readonly string[]): FileType | undefined {
 
 /** Returns true for a path in or beside the layout that may stand for an object of it, or for a folder of them. */
 export function isNearLayout(path: string): boolean {
-  const first = (path.split('/', 1)[0] ?? '').replaceAll(UNSEEN, '').toLowerCase();
+  const first = withoutUnseen(path.split('/', 1)[0] ?? '').toLowerCase();
   return (
     first === 'types' ||
     first === 'stacks' ||

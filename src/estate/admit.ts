@@ -33,12 +33,20 @@ export interface Safety {
   readonly recordedBytes?: number;
 }
 
-/** Returns which instances are in force after this commit. `candidates` are all of them, sound or not. */
-export function admitInstances(candidates: ReadonlyMap<string, Unit>, standing: Standing, safety?: Safety): Admission {
+/** What a commit proposes. */
+export interface Proposal {
+  /** All instances, sound or not, by unit key. */
+  readonly candidates: ReadonlyMap<string, Unit>;
+  /** What may be meant to take over servers that go; see undetermined.ts. */
+  readonly undetermined: readonly string[];
+}
+
+/** Returns which instances are in force after this commit. */
+export function admitInstances({ candidates, undetermined }: Proposal, standing: Standing, safety?: Safety): Admission {
   const waiting = new Set<string>();
   const first = attempt({ candidates, standing, safety, waiting });
   if (safety === undefined) return { ...first.round.result(), problems: first.problems, ...UNJUDGED };
-  const intended = first.round.consequences();
+  const intended = { ...first.round.consequences(), undetermined };
   const leaving = new Map(intended.leaving);
   for (let { round, problems } = first; ; ) {
     const consequences = consequencesOf({ round, intended, waiting, leaving });
@@ -76,7 +84,8 @@ function consequencesOf({
   readonly leaving: Consequences['leaving'];
 }): Consequences {
   const actual = round.consequences();
-  const of = (instance: string): Consequences => (waiting.has(`instance/${instance}`) ? intended : actual);
+  const of = (instance: string): ReturnType<Round['consequences']> =>
+    waiting.has(`instance/${instance}`) ? intended : actual;
   return {
     leaving,
     specOf: (server, instance) => of(instance).specOf(server, instance),

@@ -69,7 +69,7 @@ export interface Consequences {
   readonly retains: (instance: string) => boolean;
   /** Whether an instance stays at the version in force for another reason than what it would take away. */
   readonly staysBack: (instance: string) => boolean;
-  /** Names of the instances that are wrong since this commit in such a way that nobody can tell which servers they make. */
+  /** What is in this commit and may be meant to take over servers that go by it; see undetermined.ts. */
   readonly undetermined: readonly string[];
 }
 

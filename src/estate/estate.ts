@@ -40,6 +40,8 @@ export interface Standing {
   readonly hasHierarchy: boolean;
   /** Wrong instances of which nobody can tell which servers they make. */
   readonly undetermined: Undetermined;
+  /** The places of the followed commit: every path in or beside the layout. */
+  readonly places: Catalog['places'];
 }
 
 export interface Estate extends Standing {
@@ -72,4 +74,5 @@ export const EMPTY_STANDING: Standing = {
   clients: new Map(),
   hasHierarchy: false,
   undetermined: new Map(),
+  places: new Map(),
 };

@@ -11,7 +11,6 @@ import { GivenUpNeeds } from './given-up-needs.ts';
 import { MissingServers } from './missing-servers.ts';
 import { handedToUnprotected } from './protected-losses.ts';
 import { circleText, handOverText, nameTaken, type ProtectedLoss, protectedText } from './refusal-texts.ts';
-import { isNewlyUndetermined } from './undetermined.ts';
 import { isProtected, isRetaining, isSameVersion, isSound, type Unit, unitKey } from './unit.ts';
 
 /** A set of versions that get along. */
@@ -43,8 +42,6 @@ export class Round {
   readonly #staying = new Map<string, Unit>();
   readonly #claims = new Claims();
   readonly #missing = new MissingServers();
-  /** Wrong instances of which nobody can tell which servers they make, since this commit. */
-  readonly #undetermined: string[] = [];
   /** Servers of versions that cannot come into force of which nobody has asked yet who loses them. */
   readonly #refusedServers = new Set<string>();
   /** Units whose dependencies have to be looked up: at first all, then those that depend on what has gone. */
@@ -58,7 +55,6 @@ export class Round {
       if (unit.kind !== 'instance') continue;
       if (isSound(unit)) this.#move(key, unit);
       else this.#turnDown(key, unit);
-      if (isNewlyUndetermined(key, unit, standing.undetermined)) this.#undetermined.push(unit.name);
     }
   }
 
@@ -70,14 +66,13 @@ export class Round {
   }
 
   /** What this round means for servers, as long as it is not narrowed further. */
-  consequences(): Consequences {
+  consequences(): Omit<Consequences, 'undetermined'> {
     return {
       leaving: this.losses(),
       specOf: (server) => this.#unitOf(server)?.servers.get(server)?.spec,
       retains: (instance) =>
         isRetaining(this.#moving.get(`instance/${instance}`) ?? this.#staying.get(`instance/${instance}`)),
       staysBack: (instance) => this.#sentBack.has(`instance/${instance}`),
-      undetermined: this.#undetermined,
     };
   }
 

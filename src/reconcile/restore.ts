@@ -46,11 +46,12 @@ export async function restoreEstate(source: Source, ledger: Ledger, safety: Safe
   );
   for (const unit of recordedUnits(ledger, alone.estate)) units.set(unitKey(unit), unit);
   for (const unit of await olderUnits(source, behind, alone.estate)) units.set(unitKey(unit), unit);
-  // What was wrong in the recorded head was known when that was taken: what it holds is in the rows.
-  const { hasHierarchy, undetermined } = alone.estate;
+  const { hasHierarchy } = alone.estate;
   const kept = keptObjects(behind);
-  const standing: Standing = { units, owners: recordedOwners(ledger), ...kept, hasHierarchy, undetermined };
-  const restored = await deriveAt(source, head.commit, { standing, earlier: alone.estate, safety, isAccepted: true });
+  const standing: Standing = { ...EMPTY_STANDING, units, owners: recordedOwners(ledger), ...kept, hasHierarchy };
+  // What was wrong in the recorded head was known when that was taken: what it holds is in the rows.
+  const known = { standing, earlier: alone.estate, safety, isAccepted: true, isKnown: true };
+  const restored = await deriveAt(source, head.commit, known);
   invariant(restored.isTaken, `the recorded head ${head.commit} was taken once, so it is right`);
   return { ...restored, standing };
 }

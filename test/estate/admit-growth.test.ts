@@ -28,7 +28,8 @@ function readsOf(shape: Shape, size: number, before?: Shape): number {
     });
   const { candidates } = estateOf(shape, size);
   const standing = before === undefined ? EMPTY_STANDING : estateOf(before, size);
-  admitInstances(new Map([...candidates].map(([key, unit]) => [key, counted(unit)])), standing);
+  const read = new Map([...candidates].map(([key, unit]) => [key, counted(unit)]));
+  admitInstances({ candidates: read, undetermined: [] }, standing);
   return reads;
 }
 

@@ -143,7 +143,7 @@ describe('what does not count as deleted', () => {
   it('a server of an instance that is wrong and of which no right version is known', () => {
     const estate = commit(started({ a: WRONG, b: one('z') }), {});
     const owners = new Map([...estate.owners, ['x', 'instance/a']]);
-    const admission = admitInstances(estate.candidates, { ...estate, owners }, safety({ limit: 0 }));
+    const admission = admitInstances({ ...estate, undetermined: [] }, { ...estate, owners }, safety({ limit: 0 }));
     expect(admission.held.size).toBe(0);
     expect([...admission.refused]).toEqual(['instance/a']);
   });

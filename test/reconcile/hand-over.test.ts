@@ -1,5 +1,6 @@
 // A server that one commit takes from an instance, and that may be meant for another one which is wrong or not protected.
 import { describe, expect, it } from 'vitest';
+import { linkTo } from '../catalog/snapshots.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 
@@ -145,6 +146,118 @@ describe('a server that goes while an instance is wrong that was so before', () 
     await follow(again, { [TA]: template(['k']), ...files });
     expect(again.held('a')?.resources).toEqual(['s']);
     expect(again.calls('delete')).toEqual([]);
+  });
+});
+
+describe('an instance that is renamed to a file that is not read', () => {
+  it.each<[path: string, text: string]>([
+    ['stacks/instances/c.yml', TEMPLATE_A],
+    ['stacks/instances/-c.yaml', TEMPLATE_A],
+    ['stacks/instances/c.YAML', TEMPLATE_A],
+    ['stacks/instances/.c.yaml', TEMPLATE_A],
+    ['stacks/instances/c.yaml~', TEMPLATE_A],
+    ['stacks/instances/c.yaml.bak', TEMPLATE_A],
+    ['stacks/instances/c.yaml.txt', 'edited\n'],
+    ['stacks/instances/c.ymal', TEMPLATE_A],
+    ['stacks/instances/eu/c .yaml', TEMPLATE_A],
+    ['stacks/instances/c.yaml', linkTo('elsewhere.yaml')],
+    ['stacks/instances/eu', linkTo('elsewhere')],
+    ['stacks/instance/a.yaml', TEMPLATE_A],
+    ['stacks/a.yaml', TEMPLATE_A],
+    ['Stacks/Instances/c.yaml', TEMPLATE_A],
+    ['stacks/templates/a.yaml', TEMPLATE_A],
+  ])('to %s: its servers are held', async (path, text) => {
+    const core = await up();
+    await follow(core, { [A]: null, [path]: text });
+    await core.pass(2 * 3_600_000);
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.held('a')).toMatchObject({ resources: ['k', 's'] });
+    expect(core.held('a')?.reason).toBe(
+      `"${path}" is not read in the commit that takes these servers away, and may be what takes them over`,
+    );
+  });
+
+  it('to a folder of a name for an instance: its servers are held', async () => {
+    const core = await up();
+    await follow(core, { [A]: null, 'stacks/instances/c.yaml/a.txt': 'a\n', 'stacks/instances/c.yaml/b.txt': 'b\n' });
+    expect(core.held('a')?.reason).toMatch(/^"stacks\/instances\/c.yaml" is not read in/);
+  });
+
+  it('moves with the file that is read at last, also after a restart', async () => {
+    const core = await up();
+    await follow(core, { [A]: null, 'stacks/instances/c.yml': TEMPLATE_A });
+    const again = await core.restart();
+    await again.look();
+    expect(again.held('a')).toMatchObject({ resources: ['k', 's'] });
+    const calls = again.calls('create').length;
+    await follow(again, { 'stacks/instances/c.yml': null, [C]: TEMPLATE_A });
+    expect(again.operator.held()).toEqual([]);
+    expect(again.ledger.server('s')?.instance).toBe('c');
+    expect([again.calls('delete'), again.calls('create').length]).toEqual([[], calls]);
+  });
+
+  it('and one that is wrong besides: both are named', async () => {
+    const core = await up();
+    await follow(core, { [A]: null, 'stacks/instances/c.yml': TEMPLATE_A, [B]: 'stackTemplate: tbb\n' });
+    expect(core.held('a')?.reason).toBe(
+      '"b", "stacks/instances/c.yml" are wrong or not read in the commit that takes these servers away, and may be what takes them over',
+    );
+  });
+});
+
+describe('a file below stacks/instances that is not read holds nothing', () => {
+  it.each<[what: string, files: Files]>([
+    [
+      'a name that nobody takes for an instance',
+      { 'stacks/instances/README.md': '# a\n', 'stacks/instances/.gitkeep': '' },
+    ],
+    ['settings of an editor', { 'stacks/instances/.yamllint': 'extends: default\n' }],
+    [
+      'a backup beside a file that is read',
+      { 'stacks/instances/b.yaml~': TEMPLATE_B, 'stacks/instances/.b.yaml.swp': '' },
+    ],
+    ['a file outside of the layout', { 'schemas/c.yml': TEMPLATE_B, 'ci/c.yaml': TEMPLATE_B }],
+    ['another template', { 'stacks/templates/tc.yml': template(['x']) }],
+  ])('%s', async (_what, files) => {
+    const core = await up();
+    await follow(core, { [TA]: template(['k']), ...files });
+    expect(core.operator.held()).toEqual([]);
+    expect(core.calls('delete')).toEqual(['s']);
+  });
+
+  it.each([
+    ['without a restart', async (core: Core) => core],
+    ['after a restart', async (core: Core) => await core.restart()],
+  ])('one that was there before, %s', async (_when, later) => {
+    const core = await up({ 'stacks/instances/old.yml': TEMPLATE_B });
+    await follow(core, { 'stacks/instances/c.yaml~': TEMPLATE_B, 'stacks/instances/eu': linkTo('elsewhere') });
+    const then = await later(core);
+    await then.look();
+    await follow(then, { [TA]: template(['k']) });
+    expect(then.operator.held()).toEqual([]);
+    expect(then.calls('delete')).toEqual(['s']);
+  });
+
+  it('but another version of it does', async () => {
+    const core = await up({ 'stacks/instances/old.yml': TEMPLATE_B });
+    await follow(core, { [TA]: template(['k']), 'stacks/instances/old.yml': TEMPLATE_A });
+    expect(core.held('a')).toMatchObject({ resources: ['s'] });
+  });
+});
+
+describe('a restart with an instance whose file is not read any more', () => {
+  it('leaves what is held for another reason as it is', async () => {
+    const core = new Core();
+    core.source.commit({ ...FILES, [TA]: template(['s', 'k', 'l', 'm']) });
+    await core.look();
+    await follow(core, { [B]: null, 'stacks/instances/b.yml': TEMPLATE_B });
+    await follow(core, { [TA]: template(['s']) });
+    const { reason } = core.held('a') ?? {};
+    expect(reason).toMatch(/the limit is 2$/);
+    const again = await core.restart();
+    await again.look();
+    expect(again.held('a')?.reason).toBe(reason);
+    expect(again.ledger.read('held', 'a')?.isHandOver).toBeUndefined();
   });
 });
 

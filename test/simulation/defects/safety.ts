@@ -205,6 +205,17 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
+    id: 'hand-over-unread',
+    title: 'an instance renamed to a file that is not read counts as removed',
+    edits: [
+      {
+        file: 'src/estate/undetermined.ts',
+        find: 'return [...wrong.map(([, { name }]) => name), ...newUnreadInstances(catalog, { places, instances })];',
+        replace: 'return wrong.map(([, { name }]) => name);',
+      },
+    ],
+  },
+  {
     id: 'hand-over-more',
     title: 'a server that is held for a wrong instance goes once another one goes with it',
     edits: [
@@ -224,6 +235,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
         find: 'return isUndetermined(unit) && known.get(key) !== versionOf(unit);',
         replace: 'return isUndetermined(unit) && known.size >= 0;',
       },
+      { file: 'src/derive.ts', find: 'isKnown ? [] : newlyUndetermined(', replace: 'newlyUndetermined(' },
     ],
   },
   {

@@ -1,0 +1,51 @@
+// Files that are new, not read as stack instances, and may be meant as such. Where it is known which object in force a
+// file stands for, see unreadable.ts.
+import { compareNames } from '../model/names.ts';
+import type { Snapshot } from '../model/snapshot.ts';
+import type { Catalog } from './catalog.ts';
+import { withoutUnseen } from './stray-identity.ts';
+
+/** `c` of `c.yml`, `.c.yaml`, `c.yaml~`, `c.yaml.txt`; no match for `README.md`, `.gitkeep` and `.yamllint`. */
+const MEANT_NAME = /^\.?(.+?)\.ya?ml(?![a-z0-9])/i;
+
+export interface Earlier {
+  /** The places of the commit before. */
+  readonly places: Snapshot['files'];
+  /** The object ids of the files of the instances in force. */
+  readonly instances: ReadonlyMap<string, string>;
+}
+
+/**
+ * Returns the paths of such files, sorted. A file counts for its name, below `stacks` but not where templates are, unless
+ * an instance of that name is there; or, in any place, for the content of an instance that is not there any more.
+ */
+export function newUnreadInstances(catalog: Catalog, before: Earlier): readonly string[] {
+  const { files, instances, places, unreadable } = catalog;
+  const gone = new Set([...before.instances].filter(([name]) => !instances.has(name)).map(([, oid]) => oid));
+  const stands = new Set([...unreadable.values()].map(({ path }) => path));
+  const found = new Set<string>();
+  for (const [path, { oid, mode }] of places) {
+    const type = files.get(path)?.type;
+    const known = before.places.get(path);
+    if (type === 'stack-instance' || (known?.oid === oid && known.mode === mode)) continue;
+    const isLink = mode === '120000' || mode === '160000';
+    const meant = gone.has(oid) ? path : type == null ? placeMeant(path, isLink, instances) : undefined;
+    if (meant !== undefined && !stands.has(meant)) found.add(meant);
+  }
+  return [...found].sort(compareNames);
+}
+
+/**
+ * Returns the path, or the folder in it, whose name is one for an instance, where no instance of that name is there. A link
+ * may stand for a folder of instances, whatever its name.
+ */
+function placeMeant(path: string, isLink: boolean, instances: Catalog['instances']): string | undefined {
+  const steps = path.split('/');
+  const seen = steps.map(withoutUnseen);
+  const [top, folder] = seen.map((step) => step.toLowerCase());
+  if (top !== 'stacks' || folder === 'templates') return undefined;
+  if (isLink && folder === 'instances' && steps.length > 2) return path;
+  const names = seen.map((step, index) => (index === 0 ? undefined : MEANT_NAME.exec(step)?.[1]));
+  const at = names.findIndex((name) => name !== undefined);
+  return at === -1 || instances.has(names[at] ?? '') ? undefined : steps.slice(0, at + 1).join('/');
+}
