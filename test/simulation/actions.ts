@@ -4,12 +4,19 @@ import type { SiteMood } from './simulated-site.ts';
 import type { Shape } from './stacks.ts';
 
 /** How a file may stop being readable while something still stands there under its name. */
-export const SPOILS = ['link', 'submodule', 'yml', 'upper', 'blank', 'folder', 'broken'] as const;
+export const SPOILS = [
+  ...(['link', 'submodule', 'yml', 'upper', 'blank', 'folder', 'broken'] as const),
+  ...(['hidden', 'backup', 'bak'] as const),
+] as const;
 export type Spoil = (typeof SPOILS)[number];
 
 /** What a commit does to one file. */
 export type Edit =
   | { readonly instance: string; readonly set: Partial<Shape> }
+  /** The instance gets the servers of another one, which is removed. */
+  | { readonly instance: string; readonly from: string; readonly set: Partial<Shape> }
+  /** The instance's file gets a name under which nothing is read. */
+  | { readonly instance: string; readonly name: string }
   | { readonly path: string; readonly spoil: Spoil }
   /** A link takes the place of a folder and of everything below it. */
   | { readonly folder: string }

@@ -2,6 +2,7 @@
 import type { Edit, Spoil } from './actions.ts';
 import {
   GLOBAL,
+  INSTANCES_FOLDER,
   instanceFile,
   isRightShape,
   LAB,
@@ -21,6 +22,9 @@ import {
 /** What stands under an instance's name: nothing at all, something that nobody can read, or what its file says. */
 export type Standing = 'absent' | 'unreadable' | Shape;
 
+/** The names that a spoilt file has, after the name without its extension. */
+const SPELLINGS = { yml: '.yml', upper: '.YAML', blank: ' .yaml', backup: '.yaml~', bak: '.yaml.bak' } as const;
+
 const PLACES = new Map<string, readonly string[]>();
 
 /** Returns the paths at which something may stand in a file's place. */
@@ -32,13 +36,38 @@ function placesOf(path: string): readonly string[] {
 
 function placesMade(path: string): readonly string[] {
   const stem = path.slice(0, -'.yaml'.length);
-  return [path, `${stem}.yml`, `${stem}.YAML`, `${stem} .yaml`, `${path}/readme.md`, ...foldersOf(path)];
+  const spellings = Object.values(SPELLINGS).map((end) => `${stem}${end}`);
+  return [path, ...spellings, hiddenPath(path), `${path}/readme.md`, ...foldersOf(path)];
+}
+
+function hiddenPath(path: string): string {
+  const at = path.lastIndexOf('/') + 1;
+  return `${path.slice(0, at)}.${path.slice(at)}`;
 }
 
 /** Returns the folders above a path: where one of them is a link, nobody knows what stands below. */
 function foldersOf(path: string): readonly string[] {
   const steps = path.split('/').slice(0, -1);
   return steps.map((_, index) => steps.slice(0, index + 1).join('/'));
+}
+
+/** Returns what stands in an instance's place and is not read as one, with its path; undefined where nothing does. */
+export function strayOf(
+  files: ModelFiles,
+  instance: string,
+): { readonly path: string; readonly file: ModelFile } | undefined {
+  const own = pathOf(instance);
+  if (typeof standingOf(files, instance) !== 'string') return undefined;
+  for (const path of placesOf(own)) {
+    const file = path.startsWith(INSTANCES_FOLDER) ? files.get(path) : undefined;
+    if (file !== undefined) return { path, file };
+  }
+  return undefined;
+}
+
+/** Returns true where a path is the place of an instance, or of something that stands for it. */
+export function isPlaceOf(path: string, instance: string): boolean {
+  return placesOf(pathOf(instance)).includes(path);
 }
 
 /** Returns what stands under an instance's name. */
@@ -108,11 +137,13 @@ export function isSameFile(a: ModelFile | undefined, b: ModelFile | undefined): 
 }
 
 function apply(files: Map<string, ModelFile>, edit: Edit, earlier: Earlier): void {
-  if ('set' in edit) {
+  if ('from' in edit) handOver(files, edit);
+  else if ('set' in edit) {
     const path = pathOf(edit.instance);
     const before = files.get(path)?.shape ?? lastShape(earlier(path)) ?? { ...PLAIN, prefix: edit.instance };
     put(files, path, instanceFile({ ...before, ...edit.set }));
-  } else if ('folder' in edit) hide(files, edit.folder);
+  } else if ('name' in edit) rename(files, edit);
+  else if ('folder' in edit) hide(files, edit.folder);
   else if ('spoil' in edit) spoil(files, edit.path, edit.spoil);
   else if ('value' in edit) put(files, edit.path, valueFile(edit.path, edit.value));
   else if (edit.is === 'removed') clear(files, edit.path);
@@ -148,6 +179,22 @@ function rightFile(files: Iterable<ModelFile>): ModelFile | undefined {
   return undefined;
 }
 
+/** Where there is nothing to hand over, nothing happens. */
+function handOver(files: Map<string, ModelFile>, { instance, from, set }: Extract<Edit, { from: string }>): void {
+  const shape = files.get(pathOf(from))?.shape;
+  if (shape === undefined || instance === from) return;
+  clear(files, pathOf(from));
+  put(files, pathOf(instance), instanceFile({ ...shape, ...set }));
+}
+
+function rename(files: Map<string, ModelFile>, { instance, name }: Extract<Edit, { name: string }>): void {
+  const file = files.get(pathOf(instance));
+  if (file?.shape === undefined) return;
+  const { shape: _, ...bare } = file;
+  clear(files, pathOf(instance));
+  files.set(`${INSTANCES_FOLDER}${name}`, bare);
+}
+
 /** What stood there stays in some form that nobody can read; where nothing did, nothing happens. */
 function spoil(files: Map<string, ModelFile>, path: string, how: Spoil): void {
   const file = files.get(path);
@@ -159,7 +206,7 @@ function spoil(files: Map<string, ModelFile>, path: string, how: Spoil): void {
   else if (how === 'submodule') files.set(path, textFile('a commit', 'a submodule', '160000'));
   else if (how === 'folder') files.set(`${path}/readme.md`, textFile('Read me.\n', 'a folder'));
   else if (how === 'broken') files.set(path, textFile('{ this is: [not\n', 'broken'));
-  else files.set(`${stem}${{ yml: '.yml', upper: '.YAML', blank: ' .yaml' }[how]}`, bare);
+  else files.set(how === 'hidden' ? hiddenPath(path) : `${stem}${SPELLINGS[how]}`, bare);
 }
 
 function hide(files: Map<string, ModelFile>, folder: string): void {

@@ -6,6 +6,7 @@ import type { Followed, FollowedCommit } from './followed.ts';
 import type { SimulatedGit } from './simulated-git.ts';
 import type { SiteServer } from './simulated-site.ts';
 import { type Shape, serversOf } from './stacks.ts';
+import { hasNewTaker } from './takers.ts';
 import { INSTANCES } from './themes/theme.ts';
 
 export interface Deletion {
@@ -14,6 +15,8 @@ export interface Deletion {
   readonly resource: string;
   /** The site said that it can only be replaced. */
   readonly isReplaceable: boolean;
+  /** The site said that it failed to make it, and nothing was found since: it may go like one that was never made. */
+  readonly isUnmade: boolean;
   /** Somebody built it at the moment when it was to be created: see watch-creates.ts. */
   readonly isMistaken: boolean;
 }
@@ -30,6 +33,8 @@ export function whyNotDeleted(facts: Facts, followed: Followed, deletion: Deleti
     whyUnreadable(facts, followed, deletion)
   );
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 function whyStranger(
   { adopted, orphans }: Facts,
@@ -83,7 +88,11 @@ function wantedShape({ files, staying }: FollowedCommit, instance: string): Shap
 }
 
 /** A commit that was followed must have taken it away: readable, without it, and not protected or retained before. */
-function whyUnreadable(facts: Facts, followed: Followed, { resource, isReplaceable }: Deletion): Violation | undefined {
+function whyUnreadable(
+  facts: Facts,
+  followed: Followed,
+  { resource, isReplaceable, isUnmade }: Deletion,
+): Violation | undefined {
   const commits = followed.all;
   const before = commits.findLastIndex((one) => ownerIn(one, resource) !== undefined);
   const from = commits[before];
@@ -98,7 +107,28 @@ function whyUnreadable(facts: Facts, followed: Followed, { resource, isReplaceab
     const facts = `${resource} of ${owner}, in force at ${from.commit}; since then ${last?.commit ?? ''} says no more of ${owner}`;
     return { promise: 'nothing is deleted because of what cannot be read', facts };
   }
-  return whyKept(facts, { from, taker, owner, resource });
+  const why =
+    isUnmade || facts.approved.has(resource) ? undefined : whyTaken(commits.slice(before, at + 1), { owner, resource });
+  return why ?? whyKept(facts, { from, taker, owner, resource });
+}
+
+/**
+ * Why a server goes only with an approval: the commit from which on its instance does without it has something that may be
+ * meant to take it over. `commits`: from the one that had it to the one that takes it away.
+ */
+function whyTaken(
+  commits: readonly FollowedCommit[],
+  { owner, resource }: Pick<Taking, 'owner' | 'resource'>,
+): Violation | undefined {
+  const isWithout = (commit: FollowedCommit): boolean => {
+    const isRefused = commit.staying.has(owner) && !commit.held.has(owner);
+    return !isRefused && takesAway({ ...commit, staying: NONE }, owner, resource);
+  };
+  const first = commits.findLastIndex((commit) => !isWithout(commit)) + 1;
+  const [with_, without] = [commits[first - 1], commits[first]];
+  if (with_ === undefined || without === undefined || !hasNewTaker(without.files, with_.files)) return undefined;
+  const facts = `${resource} of ${owner}, which nobody approved: ${without.commit} has something that may be meant to take it over`;
+  return { promise: 'what may be meant for a wrong instance is not deleted', facts };
 }
 
 function ownerIn(commit: FollowedCommit, resource: string): string | undefined {
@@ -159,7 +189,14 @@ export function givesUpProtected({ git }: Facts, followed: Followed): string | u
     const before = from === undefined ? undefined : wantedShape(from, owner);
     if (from === undefined || before?.protected !== true || taker.staying.has(owner)) continue;
     const isGone = standingOf(taker.files, owner) === 'absent' || rightShape(taker.files, owner) !== undefined;
-    const lost = serversOf(before).filter((server) => !wanted.has(server));
+    const takers = INSTANCES.filter((other) => other !== owner && wantedShape(taker, other)?.protected === false);
+    const unprotected = new Set(takers.flatMap((other) => wantedShape(taker, other) ?? []).flatMap(serversOf));
+    const own = new Set([wantedShape(taker, owner) ?? []].flat().flatMap(serversOf));
+    // What another instance has had since is not this one's any more.
+    const since = followed.all.slice(followed.all.indexOf(from) + 1, -1);
+    const isGiven = (server: string): boolean => since.some((commit) => ownerIn(commit, server) !== undefined);
+    const isLost = (server: string): boolean => !wanted.has(server) || (!own.has(server) && unprotected.has(server));
+    const lost = serversOf(before).filter((server) => isLost(server) && !isGiven(server));
     if (isGone && lost.length > 0 && !isLifted(git, { from, taker, owner }, before)) {
       return `${lost.join(', ')} of ${owner}: in force at ${from.commit}, given up by ${taker.commit}`;
     }

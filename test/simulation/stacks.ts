@@ -57,9 +57,11 @@ export const SMALL = 'types/shape/small.yaml';
 export const TEMPLATE = 'stacks/templates/stack.yaml';
 export const TREE = 'tree.yaml';
 
+export const INSTANCES_FOLDER = 'stacks/instances/';
+
 /** Returns the path of an instance's file. */
 export function pathOf(instance: string): string {
-  return `stacks/instances/${instance}.yaml`;
+  return `${INSTANCES_FOLDER}${instance}.yaml`;
 }
 
 const KNOWN = new Map<string, { readonly oid: string; readonly bytes: Uint8Array }>();

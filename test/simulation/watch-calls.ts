@@ -141,9 +141,11 @@ export class CallWatch implements SiteWatch {
     if (server === undefined) return;
     const isReplaceable = this.#replaceable.has(resource);
     const isMistaken = this.#creates.isMistaken(server);
-    const why = whyNotDeleted(this.#facts, this.#followed, { server, resource, isReplaceable, isMistaken });
-    if (why !== undefined) this.#facts.fail(why.promise, why.facts);
     const row = this.#facts.core?.ledger.server(resource);
+    const isUnmade = this.#unmade.has(resource) && row?.applied === null;
+    const deletion = { server, resource, isReplaceable, isUnmade, isMistaken };
+    const why = whyNotDeleted(this.#facts, this.#followed, deletion);
+    if (why !== undefined) this.#facts.fail(why.promise, why.facts);
     if (row?.approved && this.#facts.approved.has(resource)) this.approvedDeletes.add(`${resource}/${row.incarnation}`);
     this.#count(resource);
   }

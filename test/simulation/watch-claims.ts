@@ -6,6 +6,7 @@ import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
 import { givesUpProtected } from './judge-delete.ts';
 import { GLOBAL, outsideNeeds, type Shape } from './stacks.ts';
+import { mayHaveNewTaker } from './takers.ts';
 import { INSTANCES } from './themes/theme.ts';
 
 const CLIENTCERT = /^types\/clientcert\/([\w-]+)\.yaml$/;
@@ -30,6 +31,7 @@ export function watchClaims(facts: Facts, followed: Followed): void {
     }
   }
   watchYes(facts, followed);
+  watchKnown(facts, followed);
   for (const [path, { mode }] of last.files) {
     const [, node] = CLIENTCERT.exec(path) ?? [];
     const isRight = mode === '100644' && isWhole(last.files, GLOBAL);
@@ -56,6 +58,16 @@ function watchYes(facts: Facts, { all }: Followed): void {
     if (estate.unused.size > 0 && last.held.size > 0) continue;
     if (!isRight || !last.staying.has(instance) || last.held.has(instance)) continue;
     facts.fail('what was approved comes to pass', `${instance} is refused at ${last.commit}, where it was held before`);
+  }
+}
+
+/** What was wrong before may be meant for other servers, but not for those that go only now. */
+function watchKnown(facts: Facts, { all }: Followed): void {
+  const [before, last] = all.slice(-2);
+  if (before === undefined || last === undefined || mayHaveNewTaker(last.files, before.files)) return;
+  for (const [instance, { isHandOver, reason }] of facts.core?.current.get()?.held ?? []) {
+    if (isHandOver !== true || before.held.has(instance)) continue;
+    facts.fail('what was wrong before holds nothing', `${instance} is held at ${last.commit}: ${reason}`);
   }
 }
 

@@ -6,12 +6,15 @@ import {
   anInstance,
   changeOf,
   commit,
+  handOver,
   INSTANCES,
   plain,
+  scaleIn,
   set,
   someInstances,
   spoils,
   type Theme,
+  unreadName,
 } from './theme.ts';
 
 const unreadable: Theme = { name: 'unreadable', first: someInstances, deeds: about(14, spoils) };
@@ -112,6 +115,25 @@ const newcomers: Theme = {
   ]),
 };
 
+/** Servers go from one instance to another, which may be wrong, or be in a file that is not read. */
+const handOvers: Theme = {
+  name: 'hand-overs',
+  first: (chance) => plain(['a', 'b'], { web: 1 + chance.below(2), db: true, protected: chance.is(0.3) }),
+  deeds: about(20, [
+    [3, (chance) => [commit(handOver(chance, {}))]],
+    [3, (chance) => [commit(handOver(chance, { protected: chance.is(0.5) }))]],
+    [3, (chance) => [commit(handOver(chance, { template: 'stak' }))]],
+    [3, (chance) => [commit({ instance: anInstance(chance), name: unreadName(chance) })]],
+    [3, (chance) => [commit(set(anInstance(chance), { template: 'stak' }), scaleIn(chance))]],
+    [4, (chance) => [commit(scaleIn(chance))]],
+    [2, (chance) => [commit({ path: pathOf(anInstance(chance)), spoil: chance.pick(SPOILS) }, scaleIn(chance))]],
+    [2, (chance) => [commit(set(anInstance(chance), { protected: chance.is(0.5) }))]],
+    [3, (chance) => [commit({ path: pathOf(anInstance(chance)), is: 'mended' })]],
+    [1, (chance) => [{ kind: 'approve', pick: chance.below(4) }]],
+    [1, () => [{ kind: 'stop', loses: 'nothing', downMs: 0 }]],
+  ]),
+};
+
 /** Returns the themes. */
 export const SAFETY_THEMES: readonly Theme[] = [
   unreadable,
@@ -121,4 +143,5 @@ export const SAFETY_THEMES: readonly Theme[] = [
   approvals,
   beginnings,
   newcomers,
+  handOvers,
 ];

@@ -100,7 +100,39 @@ const unknowns = sceneTheme(
   ],
 );
 
+/** An outcome is lost, and a commit moves the server to another site before anybody can look it up. */
+const moved = sceneTheme(
+  'what is unknown is moved',
+  () => plain(['a', 'b'], { web: 2 }),
+  (chance) => {
+    const instance = chance.pick(['a', 'b']);
+    return [
+      after(60_000, north(chance.pick(['late', 'throwing']))),
+      after(0, commit(set(instance, { size: chance.pick(['2', '3', '4']) }))),
+      after(5_000 + chance.below(60_000), commit(set(instance, { site: 'south' }))),
+      after(60_000, north('well')),
+    ];
+  },
+  { outlives: 1 },
+);
+
+/** Servers that were looked at may go on, are looked at again, and may not go on any more. */
+const interrupted = sceneTheme(
+  'a suspension is lifted for a moment',
+  () => plain(['a'], { web: 1 }),
+  (chance) => {
+    const instance = chance.pick(['b', 'c', 'd']);
+    return [
+      after(60_000, { kind: 'suspend', instance: null, forMs: null }),
+      after(0, commit(set(instance, { ...PLAIN, prefix: instance, web: 3, db: true }))),
+      after(120_000, { kind: 'resume', instance: null }),
+      after(chance.below(400), { kind: 'suspend', instance: null, forMs: null }),
+      after(60_000, { kind: 'resume', instance: null }),
+    ];
+  },
+);
+
 /** Returns the scenes. */
 export const LIFE_SCENES: readonly Theme[] = [
-  ...[impostors, overtaken, respelt, careless, aheadAtStart, jumps, unknowns],
+  ...[impostors, overtaken, respelt, careless, aheadAtStart, jumps, unknowns, moved, interrupted],
 ];

@@ -1,7 +1,7 @@
 // Scenes in which deletes nobody meant are near: approvals, lifted protection and budgets that meet something else.
 import type { Edit } from '../actions.ts';
 import { TEMPLATE } from '../stacks.ts';
-import { after, commit, INSTANCES, north, plain, removal, sceneTheme, set, type Theme } from './theme.ts';
+import { after, commit, INSTANCES, north, plain, removal, sceneTheme, set, type Theme, unreadName } from './theme.ts';
 
 /** A write comes while something else that it draws on cannot be read. */
 const writes = sceneTheme(
@@ -71,9 +71,11 @@ const lateYes = sceneTheme(
       after(60_000, commit(set(instance, { web: 0 }))),
       after(60_000, commit(set(instance, { web: 4 }))),
       after(0, { kind: 'look' }),
-      after(chance.below(500), { kind: 'approve', pick: 0 }),
+      after(chance.below(400), { kind: 'approve', pick: 0 }),
     ];
   },
+  // The moment at which it matters is short.
+  { times: (chance) => 3 + chance.below(4) },
 );
 
 /** The history is rewritten, and nothing is left. */
@@ -118,7 +120,58 @@ const lostHistory = sceneTheme(
   },
 );
 
+/** A server goes with the commit that makes another instance wrong, or renames one; then one more goes. */
+const wrongTakers = sceneTheme(
+  'a server goes beside a wrong instance',
+  () => plain(['a', 'b', 'c'], { web: 2 }),
+  (chance) => {
+    const giver = chance.pick(['a', 'b']);
+    const taker = chance.pick(['c', 'd']);
+    const slip = chance.is(0.6)
+      ? [set(giver, { web: 1 }), set(taker, { template: 'stak', size: chance.pick(['1', '2', '3']) })]
+      : [{ instance: giver, name: unreadName(chance) }];
+    return [
+      after(60_000, commit(...slip)),
+      after(60_000, chance.is(0.3) ? { kind: 'stop', loses: 'nothing', downMs: 0 } : { kind: 'look' }),
+      after(60_000, commit(set(giver, { web: 0 }))),
+    ];
+  },
+  { times: (chance) => 1 + chance.below(2) },
+);
+
+/** An instance is wrong, and later another one makes fewer servers. */
+const knownWrong = sceneTheme(
+  'an instance is wrong already',
+  () => plain(['a', 'b'], { web: 2 }),
+  (chance) => [
+    after(60_000, commit(set(chance.pick(['c', 'd']), { template: 'stak', size: chance.pick(['1', '2', '3']) }))),
+    after(60_000, chance.is(0.5) ? { kind: 'stop', loses: 'nothing', downMs: 0 } : { kind: 'look' }),
+    after(60_000, commit(set(chance.pick(['a', 'b']), { web: 1 }))),
+  ],
+);
+
+/** Servers of a protected instance are handed to another one, which may not be protected. */
+const protectedGivers = sceneTheme(
+  'a protected instance hands over',
+  () => plain(['a', 'b'], { web: 2, protected: true }),
+  (chance) => {
+    const from = chance.pick(['a', 'b']);
+    const lift = commit(set(from, { protected: false }));
+    const give = commit({
+      instance: chance.pick(['c', 'd']),
+      from,
+      set: { protected: chance.is(0.4), size: chance.pick(['1', '2']) },
+    });
+    return [
+      ...(chance.is(0.3) ? [after(60_000, lift)] : []),
+      after(60_000, north(chance.pick(['well', 'lying']))),
+      after(0, give),
+    ];
+  },
+);
+
 /** Returns the scenes. */
 export const SAFETY_SCENES: readonly Theme[] = [
   ...[writes, pulls, lifts, replacements, cutYes, lateYes, nothingLeft, needed, lostHistory],
+  ...[wrongTakers, knownWrong, protectedGivers],
 ];

@@ -85,6 +85,28 @@ export function changeOf(chance: Chance): Edit {
   return set(instance, change(chance, instance));
 }
 
+/** An instance takes the servers of another one over. */
+export function handOver(chance: Chance, shape: Partial<Shape>): Edit {
+  return { instance: anInstance(chance), from: anInstance(chance), set: shape };
+}
+
+/** Fewer servers of an instance. */
+export function scaleIn(chance: Chance): Edit {
+  return set(anInstance(chance), chance.is(0.5) ? { db: false } : { web: chance.below(2) });
+}
+
+/** A name below `stacks/instances` that is not read, and that may be meant for an instance. */
+export function unreadName(chance: Chance): string {
+  const instance = anInstance(chance);
+  return chance.pick([
+    `${instance}.yml`,
+    `${instance}.YAML`,
+    `-${instance}.yaml`,
+    `.${instance}.yaml`,
+    `${instance}.yaml~`,
+  ]);
+}
+
 export const spoils: Mix = [
   [
     1,
