@@ -124,10 +124,10 @@ function whyTaken(
     const isRefused = commit.staying.has(owner) && !commit.held.has(owner);
     return !isRefused && takesAway({ ...commit, staying: NONE }, owner, resource);
   };
-  const first = commits.findLastIndex((commit) => !isWithout(commit)) + 1;
-  const [with_, without] = [commits[first - 1], commits[first]];
-  if (with_ === undefined || without === undefined || !hasNewTaker(without.files, with_.files)) return undefined;
-  const facts = `${resource} of ${owner}, which nobody approved: ${without.commit} has something that may be meant to take it over`;
+  const at = commits.findLastIndex((commit) => !isWithout(commit)) + 1;
+  const [before, first] = [commits[at - 1], commits[at]];
+  if (before === undefined || first === undefined || !hasNewTaker(first.files, before.files)) return undefined;
+  const facts = `${resource} of ${owner}, which nobody approved: ${first.commit} has something that may be meant to take it over`;
   return { promise: 'what may be meant for a wrong instance is not deleted', facts };
 }
 
@@ -183,23 +183,24 @@ function isLifted(git: SimulatedGit, { from, taker, owner }: Omit<Taking, 'resou
 export function givesUpProtected({ git }: Facts, followed: Followed): string | undefined {
   const taker = followed.last;
   if (taker === undefined) return undefined;
-  const wanted = new Set(INSTANCES.flatMap((instance) => wantedShape(taker, instance) ?? []).flatMap(serversOf));
   for (const owner of INSTANCES) {
     const from = followed.all.findLast((one) => one !== taker && wantedShape(one, owner) !== undefined);
     const before = from === undefined ? undefined : wantedShape(from, owner);
     if (from === undefined || before?.protected !== true || taker.staying.has(owner)) continue;
     const isGone = standingOf(taker.files, owner) === 'absent' || rightShape(taker.files, owner) !== undefined;
-    const takers = INSTANCES.filter((other) => other !== owner && wantedShape(taker, other)?.protected === false);
-    const unprotected = new Set(takers.flatMap((other) => wantedShape(taker, other) ?? []).flatMap(serversOf));
-    const own = new Set([wantedShape(taker, owner) ?? []].flat().flatMap(serversOf));
     // What another instance has had since is not this one's any more.
     const since = followed.all.slice(followed.all.indexOf(from) + 1, -1);
-    const isGiven = (server: string): boolean => since.some((commit) => ownerIn(commit, server) !== undefined);
-    const isLost = (server: string): boolean => !wanted.has(server) || (!own.has(server) && unprotected.has(server));
-    const lost = serversOf(before).filter((server) => isLost(server) && !isGiven(server));
+    const left = serversOf(before).filter((server) => since.every((commit) => ownerIn(commit, server) === undefined));
+    const lost = left.filter((server) => isGivenUp(taker, owner, server));
     if (isGone && lost.length > 0 && !isLifted(git, { from, taker, owner }, before)) {
       return `${lost.join(', ')} of ${owner}: in force at ${from.commit}, given up by ${taker.commit}`;
     }
   }
   return undefined;
+}
+
+/** Nobody wants it, or another instance does that is not protected. */
+function isGivenUp(taker: FollowedCommit, owner: string, server: string): boolean {
+  const next = ownerIn(taker, server);
+  return next === undefined || (next !== owner && wantedShape(taker, next)?.protected === false);
 }
