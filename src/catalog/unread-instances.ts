@@ -11,17 +11,17 @@ const MEANT_NAME = /^\.?(.+?)\.ya?ml(?![a-z0-9])/i;
 export interface Earlier {
   /** The places of the commit before. */
   readonly places: Snapshot['files'];
-  /** The object ids of the files of the instances in force. */
-  readonly instances: ReadonlyMap<string, string>;
+  /** The files of the instances in force, by name. */
+  readonly instances: ReadonlyMap<string, { readonly path: string; readonly oid: string }>;
 }
 
 /**
  * Returns the paths of such files, sorted. A file counts for its name, below `stacks` but not where templates are, unless
- * an instance of that name is there; or, in any place, for the content of an instance that is not there any more.
+ * an instance of that name is read; or, in any place, for the content of an instance that is not there any more.
  */
 export function newUnreadInstances(catalog: Catalog, before: Earlier): readonly string[] {
-  const { files, instances, places, unreadable } = catalog;
-  const gone = new Set([...before.instances].filter(([name]) => !instances.has(name)).map(([, oid]) => oid));
+  const { files, places, unreadable } = catalog;
+  const gone = contentsGone(catalog, before);
   const stands = new Set([...unreadable.values()].map(({ path }) => path));
   const found = new Set<string>();
   for (const [path, { oid, mode }] of places) {
@@ -29,17 +29,23 @@ export function newUnreadInstances(catalog: Catalog, before: Earlier): readonly 
     const known = before.places.get(path);
     if (type === 'stack-instance' || (known?.oid === oid && known.mode === mode)) continue;
     const isLink = mode === '120000' || mode === '160000';
-    const meant = gone.has(oid) ? path : type == null ? placeMeant(path, isLink, instances) : undefined;
+    const meant = gone.has(oid) ? path : type == null ? placeMeant(path, isLink, catalog) : undefined;
     if (meant !== undefined && !stands.has(meant)) found.add(meant);
   }
   return [...found].sort(compareNames);
 }
 
+/** The object ids of instances that are not there any more: of the version in force, and of the one before this commit. */
+function contentsGone({ instances }: Catalog, before: Earlier): ReadonlySet<string> {
+  const gone = [...before.instances].filter(([name]) => !instances.has(name)).map(([, file]) => file);
+  return new Set(gone.flatMap(({ path, oid }) => [oid, before.places.get(path)?.oid ?? oid]));
+}
+
 /**
- * Returns the path, or the folder in it, whose name is one for an instance, where no instance of that name is there. A link
+ * Returns the path, or the folder in it, whose name is one for an instance, where no instance of that name is read. A link
  * may stand for a folder of instances, whatever its name.
  */
-function placeMeant(path: string, isLink: boolean, instances: Catalog['instances']): string | undefined {
+function placeMeant(path: string, isLink: boolean, { instances, unreadable }: Catalog): string | undefined {
   const steps = path.split('/');
   const seen = steps.map(withoutUnseen);
   const [top, folder] = seen.map((step) => step.toLowerCase());
@@ -47,5 +53,7 @@ function placeMeant(path: string, isLink: boolean, instances: Catalog['instances
   if (isLink && folder === 'instances' && steps.length > 2) return path;
   const names = seen.map((step, index) => (index === 0 ? undefined : MEANT_NAME.exec(step)?.[1]));
   const at = names.findIndex((name) => name !== undefined);
-  return at === -1 || instances.has(names[at] ?? '') ? undefined : steps.slice(0, at + 1).join('/');
+  const name = names[at] ?? '';
+  const isRead = instances.has(name) && !unreadable.has(`stack-instance/${name}`);
+  return at === -1 || isRead ? undefined : steps.slice(0, at + 1).join('/');
 }

@@ -42,7 +42,7 @@ export function newlyUndetermined(
 ): readonly string[] {
   const wrong = [...candidates].filter(([key, unit]) => isNewlyUndetermined(key, unit, undetermined));
   const inForce = [...units.values()].filter(({ kind }) => kind === 'instance');
-  const instances = new Map(inForce.map(({ name, entry }) => [name, entry.oid]));
+  const instances = new Map(inForce.map(({ name, entry }) => [name, entry]));
   return [...wrong.map(([, { name }]) => name), ...newUnreadInstances(catalog, { places, instances })];
 }
 

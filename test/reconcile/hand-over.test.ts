@@ -196,6 +196,26 @@ describe('an instance that is renamed to a file that is not read', () => {
     expect([again.calls('delete'), again.calls('create').length]).toEqual([[], calls]);
   });
 
+  it.each<[what: string, earlier: Files, later: Files]>([
+    [
+      'to the name of one that is unreadable already',
+      { [B]: null, 'stacks/instances/.b.yaml': TEMPLATE_B },
+      { [A]: null, 'stacks/instances/b.yml': 'edited\n' },
+    ],
+    [
+      'from a wrong version of it',
+      { [A]: 'stackTemplate: taa\n' },
+      { [A]: null, 'stacks/instances/c.ymal': 'stackTemplate: taa\n' },
+    ],
+  ])('%s: its servers are held', async (_what, earlier, later) => {
+    const core = await up();
+    await follow(core, earlier);
+    await follow(core, later);
+    await core.pass(2 * 3_600_000);
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.held('a')).toMatchObject({ resources: ['k', 's'] });
+  });
+
   it('and one that is wrong besides: both are named', async () => {
     const core = await up();
     await follow(core, { [A]: null, 'stacks/instances/c.yml': TEMPLATE_A, [B]: 'stackTemplate: tbb\n' });
