@@ -1,15 +1,9 @@
 // Which version of each unit comes into force: the newest sound one, as long as it gets along with all the others.
 // A unit that does not stays whole at its older version, or out; nothing is ever computed from files of two commits.
 import type { Problem } from '../model/problem.ts';
-import {
-  type Consequences,
-  type DeletionFacts,
-  type HeldDeletes,
-  isSameJudgement,
-  type Judgement,
-  judgeDeletions,
-} from './deletions.ts';
+import { type Consequences, type DeletionFacts, isSameJudgement, type Judgement, judgeDeletions } from './deletions.ts';
 import type { Standing } from './estate.ts';
+import { liftsOf } from './lifts.ts';
 import { isRoomFor, roomRefusals } from './room.ts';
 import { type Alliance, type Refusal, Round } from './round.ts';
 import type { Unit } from './unit.ts';
@@ -108,7 +102,11 @@ function judged(
     readonly isSameRoom: (now: Safety) => boolean;
   },
 ): Judgement & Pick<Admission, 'holdsFor'> {
-  const held = new Map([...judgement.held].map(([instance, item]) => [instance, withLift(instance, item, safety)]));
+  const waits = (name: string): boolean => consequences.staysBack(name) && !judgement.held.has(name);
+  // A lift is remembered for as long as what it allows is held, or waits for what is.
+  const held = new Map(
+    [...judgement.held].map(([name, item]) => [name, { ...item, ...liftsOf(name, safety.unprotected, waits) }]),
+  );
   const holdsFor = (now: Safety): boolean =>
     now.unprotected.symmetricDifference(safety.unprotected).size === 0 &&
     isSameRoom(now) &&
@@ -130,11 +128,6 @@ function sameRoom({
   const isShort = problems.some(({ code }) => code === 'no_room');
   return ({ recordedBytes: bytes = 0 }) =>
     bytes === (safety.recordedBytes ?? 0) || (!isShort && isRoomFor(units.values(), { standing, bytes }));
-}
-
-/** A lift is remembered for as long as what it allows is held. */
-function withLift(instance: string, item: HeldDeletes, { unprotected }: Safety): HeldDeletes {
-  return unprotected.has(`instance/${instance}`) ? { ...item, isLifted: true } : item;
 }
 
 interface Attempt {

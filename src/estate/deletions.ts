@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { compareNames } from '../model/names.ts';
 import type { HeldRow } from '../model/recorded.ts';
 import type { Spec } from '../model/spec.ts';
+import type { Lifts } from './lifts.ts';
 import { undeterminedText } from './undetermined.ts';
 
 /** A server that would go, and which building of it: an approval is for these and no others. */
@@ -37,13 +38,11 @@ export interface DeletionFacts {
 /** What is remembered of deletes that are held. */
 export type HeldBefore = Pick<HeldRow, 'digest' | 'servers' | 'reason' | 'isHandOver'>;
 
-export interface HeldDeletes {
+export interface HeldDeletes extends Lifts {
   readonly digest: string;
   /** Sorted by name. */
   readonly removals: readonly Removal[];
   readonly reason: string;
-  /** The instance was protected, and a commit has lifted that: it need not be lifted again before the deletes happen. */
-  readonly isLifted?: boolean;
   /** They may be meant for an instance that is wrong: they wait also where the budget would let them go. */
   readonly isHandOver?: boolean;
 }

@@ -51,6 +51,8 @@ export interface HeldRow {
   readonly since: string;
   /** It was protected until a commit lifted that; left out where it was not. */
   readonly isLifted?: boolean;
+  /** Names of other instances that were protected until a commit lifted that, and that wait for this one; left out where there are none. */
+  readonly lifts?: readonly string[];
   /** They may be meant for an instance that is wrong; left out where the budget alone holds them. */
   readonly isHandOver?: boolean;
 }

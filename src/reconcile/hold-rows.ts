@@ -18,15 +18,20 @@ export function heldRows(
   now: number,
 ): ReadonlyMap<string, HeldRow> {
   const rows = new Map<string, HeldRow>();
-  for (const [instance, { digest, removals, reason, isLifted = false, isHandOver = false }] of held) {
+  for (const [instance, { digest, removals, reason, ...flags }] of held) {
     const known = recorded.get(instance);
     const servers = removals.map(({ server }) => server);
-    const flags = { ...(isLifted ? { isLifted } : {}), ...(isHandOver ? { isHandOver } : {}) };
-    const isSame = known?.digest === digest && !known.isLifted === !isLifted && !known.isHandOver === !isHandOver;
     const row = { digest, servers, reason, since: momentOf(now), ...flags };
-    rows.set(instance, isSame ? known : row);
+    rows.set(instance, known?.digest === digest && isSameHold(known, flags) ? known : row);
   }
   return rows;
+}
+
+type Flags = Pick<HeldRow, 'isLifted' | 'lifts' | 'isHandOver'>;
+
+function isSameHold(a: Flags, b: Flags): boolean {
+  const isSameLifts = a.lifts?.join() === b.lifts?.join();
+  return isSameLifts && !a.isLifted === !b.isLifted && !a.isHandOver === !b.isHandOver;
 }
 
 /** How long an administrator's request to delete waits for the commit that it becomes. */

@@ -1,6 +1,7 @@
 // What has a say in which deletes a commit may bring: budget, approvals, trailers, and protection that was lifted before.
 import type { Safety } from '../estate/admit.ts';
 import type { Estate } from '../estate/estate.ts';
+import { liftsIn } from '../estate/lifts.ts';
 import { isProtected, isSound, type Unit } from '../estate/unit.ts';
 import type { ApprovalRow, ServerRow } from '../model/recorded.ts';
 import type { Spec } from '../model/spec.ts';
@@ -33,9 +34,8 @@ export function safetyOf(
   }: { readonly budget: DeleteBudget; readonly now: number; readonly approvedCount?: number },
 ): Safety {
   const recent = recentRemovals(ledger, now);
-  const held = [...ledger.list('held')];
   return {
-    unprotected: new Set(held.flatMap(([instance, { isLifted }]) => (isLifted ? [`instance/${instance}`] : []))),
+    unprotected: liftsIn(ledger.list('held')),
     recordedBytes: ledger.rowBytes,
     deletions: {
       limit: removalsMax(budget, serverCount(ledger, now)),

@@ -326,4 +326,42 @@ describe('a server of a protected instance that is handed over', () => {
     expect(core.ledger.server('s')?.instance).toBe('b');
     expect(core.operator.problems().problems).toEqual([]);
   });
+
+  it.each([
+    ['without a restart', async (core: Core) => core],
+    ['after a restart', async (core: Core) => await core.restart()],
+    [
+      'after another commit',
+      async (core: Core) => {
+        await follow(core, { 'types/common/global.yaml': 'port: "443"\n' });
+        return core;
+      },
+    ],
+  ])(
+    'moves with the approval of a taker that is held, where its protection was lifted before, %s',
+    async (_when, later) => {
+      const core = await up({ [A]: TEMPLATE_A + PROTECTED });
+      await follow(core, { [TB]: template(['x', 'y', 'z']) });
+      core.source.commit({ [A]: TEMPLATE_A });
+      await follow(core, { [TA]: template(['k']), [TB]: template(['s']) });
+      expect(core.operator.held()).toMatchObject([{ instance: 'b', resources: ['x', 'y', 'z'] }]);
+      expect(core.operator.problems().problems.map(({ code }) => code)).toEqual(['hand_over_waits']);
+      const then = await later(core);
+      await then.look();
+      await then.approve(then.held('b')?.digest ?? '');
+      expect(then.operator.problems().problems).toEqual([]);
+      expect([then.ledger.server('s')?.instance, then.calls('delete')]).toEqual(['b', ['x', 'y', 'z']]);
+    },
+  );
+
+  it('stays where it is protected again before the taker is approved', async () => {
+    const core = await up({ [A]: TEMPLATE_A + PROTECTED });
+    await follow(core, { [TB]: template(['x', 'y', 'z']) });
+    core.source.commit({ [A]: TEMPLATE_A });
+    await follow(core, { [TA]: template(['k']), [TB]: template(['s']) });
+    await follow(core, { [A]: TEMPLATE_A + PROTECTED, [TA]: template(['s', 'k']) });
+    await follow(core, { [TA]: template(['k']) });
+    expect(core.operator.held()).toEqual([]);
+    expectRefused(core);
+  });
 });

@@ -3,6 +3,7 @@
 import { derive } from '../../derive.ts';
 import type { Safety } from '../../estate/admit.ts';
 import type { Estate } from '../../estate/estate.ts';
+import { liftsIn } from '../../estate/lifts.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { Snapshot, SnapshotFile } from '../../model/snapshot.ts';
 import type { Draft, FileEdit } from './draft.ts';
@@ -37,7 +38,7 @@ function safetyAt({ held, owners }: Estate): Safety {
   const removals = [...held.values()].flatMap((one) => one.removals);
   const incarnations = new Map(removals.map(({ server, incarnation }) => [server, incarnation]));
   return {
-    unprotected: new Set([...held].flatMap(([instance, { isLifted }]) => (isLifted ? [`instance/${instance}`] : []))),
+    unprotected: liftsIn(held),
     deletions: {
       limit: Number.POSITIVE_INFINITY,
       recent: 0,

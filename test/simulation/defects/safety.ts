@@ -51,9 +51,21 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a lift is forgotten while what it allows is held, so that the approval is refused',
     edits: [
       {
-        file: 'src/estate/admit.ts',
-        find: '? { ...item, isLifted: true } : item;',
-        replace: '? { ...item } : item;',
+        file: 'src/estate/lifts.ts',
+        find: '...(names.includes(instance) ? { isLifted: true } : {}),',
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: '2-waiting-lift',
+    title:
+      'a lift is forgotten while the instance that takes over is held, so that the approval of that one is refused',
+    edits: [
+      {
+        file: 'src/estate/lifts.ts',
+        find: ', ...(lifts.length > 0 ? { lifts } : {}) };',
+        replace: ' };',
       },
     ],
   },
