@@ -16,15 +16,15 @@ import { checkTreeLevels } from './tree.ts';
 /** The most files that the layout may hold, whatever else the repository has. */
 export const FILES_MAX = 20_000;
 
-/** The entries of files that were parsed beforehand, by path: those of one snapshot, and of no other. */
+/** Entries of files that were parsed beforehand, by path. Those whose object id a snapshot does not have are not used. */
 export type ParsedFiles = ReadonlyMap<string, FileEntry>;
 
-const NO_FILES: ParsedFiles = new Map();
+export const NO_FILES: ParsedFiles = new Map();
 
 /**
  * Returns the catalog of a commit. A file that `previous` has with the same path and content is taken over, entry and
  * all: the same file is the same object, and the answer does not depend on `previous` otherwise. It does not depend on
- * `parsedFiles` at all, which come from {@link parseFiles}.
+ * `parsedFiles` at all.
  */
 export function loadCatalog(snapshot: Snapshot, previous?: Catalog, parsedFiles: ParsedFiles = NO_FILES): Catalog {
   const layout = layoutOf(snapshot);
@@ -33,7 +33,7 @@ export function loadCatalog(snapshot: Snapshot, previous?: Catalog, parsedFiles:
   let parsed = 0;
   for (const file of layout) {
     const known = reusable(previous, file);
-    const entry = known ?? parsedFiles.get(file.path) ?? readEntry(file, snapshot.blobs.get(file.oid));
+    const entry = known ?? sameIn(parsedFiles, file) ?? readEntry(file, snapshot.blobs.get(file.oid));
     files.set(file.path, entry);
     if (known === undefined && entry.text !== null) parsed++;
   }
@@ -53,11 +53,12 @@ export function* parseFiles(snapshot: Snapshot, previous?: Catalog): Generator<F
   }
 }
 
-/** Returns the filter for the next snapshot: true for a file of the layout whose content `previous` does not have. */
-export function wantsBlob(previous?: Catalog): (path: string, oid: string) => boolean {
+/** Returns the filter for the next snapshot: true for a file of the layout whose content is in neither of the two. */
+export function wantsBlob(previous?: Catalog, parsedFiles?: ParsedFiles): (path: string, oid: string) => boolean {
   return (path, oid) => {
     const placed = placePath(path, '100644');
-    return isObjectPath(placed) && reusable(previous, { path, oid, placed }) === undefined;
+    if (!isObjectPath(placed)) return false;
+    return (reusable(previous, { path, oid, placed }) ?? sameIn(parsedFiles, { path, oid, placed })) === undefined;
   };
 }
 
@@ -71,10 +72,16 @@ function layoutOf(snapshot: Snapshot): readonly PlacedFile[] {
   return layout.sort((a, b) => compareNames(a.path, b.path));
 }
 
-function reusable(previous: Catalog | undefined, { path, oid, placed }: PlacedFile): FileEntry | undefined {
-  const known = previous?.files.get(path);
-  // An entry without text was not read; and a link may have the object id of a file that was.
-  return known?.oid === oid && known.text !== null && isObjectPath(placed) ? known : undefined;
+function reusable(previous: Catalog | undefined, file: PlacedFile): FileEntry | undefined {
+  const known = sameIn(previous?.files, file);
+  // An entry without text was not read.
+  return known?.text === null ? undefined : known;
+}
+
+function sameIn(files: ParsedFiles | undefined, { path, oid, placed }: PlacedFile): FileEntry | undefined {
+  const known = files?.get(path);
+  // A link may have the object id of a file.
+  return known?.oid === oid && isObjectPath(placed) ? known : undefined;
 }
 
 function assemble(snapshot: Snapshot, files: ReadonlyMap<string, FileEntry>, parsed: number): Catalog {

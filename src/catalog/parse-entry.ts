@@ -11,7 +11,7 @@ import { isObjectPath, type ObjectPath, placePath, type Stray } from './paths.ts
 import { readObject } from './read-object.ts';
 import { checkSchema } from './schemas.ts';
 import { checkTree, readTree } from './tree.ts';
-import { parseYaml } from './yaml.ts';
+import { parseYaml, type YamlDocument } from './yaml.ts';
 
 export interface PlacedFile {
   readonly path: string;
@@ -27,16 +27,25 @@ const PROBLEMS_MAX = 100;
  * file; a path that holds no object gives an entry that says so.
  */
 export function parseEntry(path: string, oid: string, source: Uint8Array | string): FileEntry {
+  const document = parseYaml(path, source);
+  return entryOf(path, oid, { text: document.text === null ? null : markOf(source) + document.text, document });
+}
+
+/** Returns the entry of a file that is parsed already; `text` includes a byte order mark. */
+export function entryOf(
+  path: string,
+  oid: string,
+  { text, document }: { readonly text: string | null; readonly document: YamlDocument },
+): FileEntry {
   const placed = placePath(path, '100644');
   if (!isObjectPath(placed)) return unreadEntry(path, oid, placed?.stray ?? OUTSIDE);
-  const document = parseYaml(path, source);
   const lengths = checkLengths(path, document);
   const misfits = checkSchema(placed.type, path, document).filter(({ pointer }) => !lengths.isBeyond(pointer));
   const file: FileEntry = {
     path,
     oid,
     ...placed,
-    text: document.text === null ? null : markOf(source) + document.text,
+    text,
     object: null,
     problems: [...withoutEchoes(document.problems, misfits), ...lengths.problems],
     locate: document.locate,

@@ -1,8 +1,8 @@
 // The file of a client below clients/, made from its certificate.
 import type { X509Certificate } from 'node:crypto';
-import { writeYaml } from '../catalog/write-yaml.ts';
 import type { Role } from '../model/names.ts';
 import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
+import { writeYaml } from '../yaml-edit/write-yaml.ts';
 import { CommandFailure } from './command-failure.ts';
 
 const MODELINE = '# yaml-language-server: $schema=../schemas/client.schema.json';

@@ -162,6 +162,7 @@ function writeQueueOf({ source, publisher, clock, writes }: OutsideParts, follow
   const branch: BranchView = {
     newest: (options) => follower.newest(options),
     estateAt: (commit) => follower.estateAt(commit),
+    expect: (files) => follower.expect(files),
     fetch: () => source.fetch(null),
     isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
   };

@@ -1,6 +1,7 @@
 // Follows the branch: looks when told to, derives what a new head means, and takes it, or says why not. What cannot be
 // read changes nothing. docs/concepts.md, wrong commits.
 import { randomUUID } from 'node:crypto';
+import { NO_FILES, type ParsedFiles } from '../catalog/load-catalog.ts';
 import { momentOf } from '../clock.ts';
 import type { Safety } from '../estate/admit.ts';
 import { EMPTY_STANDING, type Estate, type Standing } from '../estate/estate.ts';
@@ -56,6 +57,7 @@ export class Follower {
   /** How many reviews were asked for, and how many of them are through: one that failed is tried again. */
   #reviews: number;
   #reviewed = 0;
+  #expected: ParsedFiles = NO_FILES;
   /** What all rows took when the newest commit was judged last. */
   #judgedBytes = 0;
   #trouble = 'the repository was not read yet';
@@ -108,6 +110,11 @@ export class Follower {
   /** Asks for a look, and resolves with the estate of the commit that it finds; see Arrivals. Throws like {@link estateAt}. */
   newest(options?: { readonly inHurry: boolean }): Promise<Estate> {
     return this.#arrivals.newest(() => this.look(), options);
+  }
+
+  /** Takes files that a commit will bring, parsed, in place of those before: they are not read again. */
+  expect(files: ParsedFiles): void {
+    this.#expected = files;
   }
 
   /** Ends a fetch that is under way: a stop never waits for the remote. */
@@ -222,6 +229,7 @@ export class Follower {
       // What is followed was accepted once.
       isAccepted: commit === estate?.commit || this.#isApproved(nothingLeftDigest(commit)),
       safety: { ...this.#safety(approvedCount), unprotected: NOTHING },
+      parsedFiles: this.#expected,
     });
     if (!derivation.isTaken) {
       this.#refuse(refusalOf(commit, derivation.problems), look.log);

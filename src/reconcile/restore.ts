@@ -21,8 +21,9 @@ import { recordedUnit } from './recorded-unit.ts';
 /** Reads a commit and derives it, with the work of another estate at hand. Other work gets its turn while files are parsed. */
 export async function deriveAt(source: Source, commit: string, before: Before): Promise<Derivation> {
   const previous = before.earlier?.catalog;
-  const snapshot = await source.snapshot(commit, wantsBlob(previous));
-  return derive(snapshot, { ...before, parsedFiles: await parseInTurns(snapshot, previous) });
+  const snapshot = await source.snapshot(commit, wantsBlob(previous, before.parsedFiles));
+  const parsed = await parseInTurns(snapshot, previous);
+  return derive(snapshot, { ...before, parsedFiles: new Map([...(before.parsedFiles ?? []), ...parsed]) });
 }
 
 /** What was in force when the process before this one ended. */

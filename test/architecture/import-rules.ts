@@ -7,6 +7,7 @@ import { folderOf, type Import, type SourceFile } from './source-file.ts';
 export const PURE: readonly string[] = [
   'model',
   'catalog',
+  'yaml-edit',
   'expand',
   'hiera',
   'estate',
@@ -25,6 +26,7 @@ const ANYTHING = 'anything';
 const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> = {
   model: [],
   catalog: ['model', 'schemas', 'pattern.ts'],
+  'yaml-edit': ['model'],
   expand: ['model'],
   hiera: ['model', 'pattern.ts'],
   machine: ['model'],
@@ -120,7 +122,7 @@ const onePackageOneFile: Rule = {
 
 const pureImports = ruleOfFile({
   title:
-    'pure stages import no part of Node and no package, but for hashes, the parsers of catalog/ and the regular expressions of pattern.ts',
+    'pure stages import no part of Node and no package, but for hashes, the parsers of catalog/ and yaml-edit/ and the regular expressions of pattern.ts',
   instead: 'hand the value in, or do this in source/, store/, reconcile/ or cli/',
   find: (file) => {
     if (!PURE.includes(folderOf(file.path))) return [];
@@ -135,7 +137,7 @@ function isHash({ target, names }: Import): boolean {
 }
 
 function isParser(file: SourceFile, { target }: Import): boolean {
-  return ['catalog', 'pattern.ts'].includes(folderOf(file.path)) && !target.startsWith('node:');
+  return ['catalog', 'yaml-edit', 'pattern.ts'].includes(folderOf(file.path)) && !target.startsWith('node:');
 }
 
 function cycleRule(what: string, nodeOf: (path: string) => string): Rule {

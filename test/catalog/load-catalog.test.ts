@@ -271,6 +271,23 @@ describe('reading only what changed', () => {
     expect(loadCatalog(snapshotOf(SHOP), link).problems).toEqual([]);
   });
 
+  test('a file that was parsed beforehand is used where path and content are the same, and where it is no link', () => {
+    const path = 'types/environment/prod.yaml';
+    const edited = snapshotOf({ ...SHOP, [path]: 'ntp: [edited]\n' });
+    const [entry] = [...parseFiles(edited, loadCatalog(snapshotOf(SHOP)))];
+    if (entry === undefined) throw new Error('the changed file is parsed');
+    const parsedFiles = new Map([[path, entry]]);
+    const wants = wantsBlob(undefined, parsedFiles);
+    expect([wants(path, entry.oid), wants(path, 'other'), wants('tree.yaml', 'x')]).toEqual([false, true, true]);
+    const lean = snapshotOf({ ...SHOP, [path]: 'ntp: [edited]\n' }, { wants });
+    expect(loadCatalog(lean, undefined, parsedFiles).objects.get('environment/prod')).toBe(entry);
+    const linked = snapshotOf({ ...SHOP, [path]: 'ntp: [edited]\n' }, { modes: { [path]: '120000' } });
+    const link = loadCatalog(linked, undefined, parsedFiles);
+    expect(said(link)).toEqual([`error ${path}:1:1 not_a_file`]);
+    const other = loadCatalog(snapshotOf(SHOP), undefined, parsedFiles);
+    expect(other.objects.get('environment/prod')?.object).not.toMatchObject({ ntp: ['edited'] });
+  });
+
   test('a file whose content was left out is too large, until it is not', () => {
     const path = 'stacks/instances/eu/shop-eu.yaml';
     const large = loadCatalog(snapshotOf(SHOP, { wants: (wanted) => wanted !== path }));

@@ -130,7 +130,7 @@ describe('a write', () => {
     const estate = followed(changes);
     const draft = putInstanceDraft('new', { stackTemplate: 'o' }, { force: true });
     const edits = [{ path: 'stacks/templates/o.yaml', text: 'resources: {}\n' }, ...draft.edits(estate)];
-    const after = estateAfter(estate, edits, draft);
+    const after = estateAfter(estate, edits, draft).estate;
     expect(after.problems).toEqual(estate.problems);
     expect(after.owners).toEqual(estate.owners);
   });

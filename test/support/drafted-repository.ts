@@ -49,7 +49,7 @@ export class DraftedRepository {
   write(draft: Draft): TextChanges {
     const edits = draft.edits(this.#estate);
     if (edits.length === 0) return {};
-    const foreseen = estateAfter(this.#estate, edits, draft);
+    const foreseen = estateAfter(this.#estate, edits, draft).estate;
     const changes = Object.fromEntries(edits.map(({ path, text }) => [path, text]));
     expect(this.commit(changes).problems).toEqual(foreseen.problems);
     return changes;

@@ -69,6 +69,7 @@ export class ScriptedRemote implements Publisher {
       if (!this.#has(commit)) throw new Error(`${commit} is not on the branch`);
       return this.head;
     },
+    expect: () => undefined,
     fetch: async () => {
       await this.onFetch();
       return { commit: this.head.commit } as Commit;

@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { editYaml } from '../../catalog/edit-yaml.ts';
 import { parseYaml } from '../../catalog/yaml.ts';
 import { loadSettings } from '../../load-settings.ts';
 import { isMap } from '../../model/json.ts';
 import type { Settings } from '../../settings.ts';
+import { editYaml } from '../../yaml-edit/edit-yaml.ts';
 import { CommandFailure } from '../command-failure.ts';
 
 const TEXT = `# The demo's settings, as "treeline serve --config" reads them. Paths are relative to this file.
@@ -64,14 +64,15 @@ export async function moveTakenPorts(folder: string, settings: Settings): Promis
 
 async function writePorts(file: string, moved: readonly MovedPort[]): Promise<void> {
   const text = await readFile(file, 'utf8');
-  const { value } = parseYaml(file, text);
-  const written = isMap(value) ? value : {};
+  const document = parseYaml(file, text);
+  const written = isMap(document.value) ? document.value : {};
   const sections = moved.map(({ listener, to }) => {
     const section = written[listener];
     return [listener, { ...(isMap(section) ? section : {}), port: to }];
   });
-  const edited = editYaml(text, { ...written, ...Object.fromEntries(sections) });
-  if (edited.ok) await writeFile(file, edited.text);
+  const wanted = { ...written, ...Object.fromEntries(sections) };
+  const edited = editYaml({ text, document }, wanted, (changed) => parseYaml(file, changed));
+  if (edited.ok) await writeFile(file, edited.file.text);
   else
     throw new CommandFailure(`a port is taken, and ${file} cannot be changed: ${edited.reason}; set the port by hand`);
 }

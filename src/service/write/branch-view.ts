@@ -1,4 +1,5 @@
 // What writing needs of those who follow the branch.
+import type { ParsedFiles } from '../../catalog/load-catalog.ts';
 import type { Estate } from '../../estate/estate.ts';
 import type { Commit } from '../../source/source.ts';
 
@@ -12,6 +13,9 @@ export interface BranchView {
 
   /** Resolves once a commit of the branch, or one after it, is followed. Throws like `newest`. */
   estateAt(commit: string): Promise<Estate>;
+
+  /** Hands over the files of commits that are about to be pushed, so that following them parses nothing again. */
+  expect(files: ParsedFiles): void;
 
   /** Asks the remote where the branch is, followed or not; that commit's history is here afterwards. Throws SourceError. */
   fetch(): Promise<Commit>;

@@ -1,6 +1,10 @@
 // Whether a write may be committed: the same check as for every commit, measured against what was wrong before. One
 // team's mistake does not stop another's writes.
-import { derive } from '../../derive.ts';
+import { createHash } from 'node:crypto';
+import type { FileEntry } from '../../catalog/catalog.ts';
+import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
+import { entryOf } from '../../catalog/parse-entry.ts';
+import { type Before, type Derivation, derive } from '../../derive.ts';
 import type { Safety } from '../../estate/admit.ts';
 import type { Estate } from '../../estate/estate.ts';
 import { liftsIn } from '../../estate/lifts.ts';
@@ -10,10 +14,13 @@ import type { Draft, FileEdit } from './draft.ts';
 import { refusalOfEdits } from './refusal.ts';
 import { requireUnused } from './require-unused.ts';
 
+/** An estate, and how it would be judged by other facts. */
+export type Judged = Pick<Extract<Derivation, { readonly isTaken: true }>, 'estate' | 'judge'>;
+
 /** Returns the estate as it would be after the edits. Throws ServiceError where they add a mistake, or remove what is in use. */
-export function estateAfter(estate: Estate, edits: readonly FileEdit[], draft: Draft): Estate {
-  const snapshot = editedSnapshot(estate, edits);
-  const derivation = derive(snapshot, { standing: estate, earlier: estate, safety: safetyAt(estate) });
+export function estateAfter(estate: Estate, edits: readonly FileEdit[], draft: Draft): Judged {
+  const { snapshot, parsedFiles } = editedSnapshot(estate, edits);
+  const derivation = derive(snapshot, { standing: estate, earlier: estate, safety: safetyAt(estate), parsedFiles });
   const problems = derivation.isTaken ? derivation.estate.problems : derivation.problems;
   const known = new Set(estate.problems.map(identityOf));
   // The content of an object that could not be read is not here either, and so other words may be said of it.
@@ -30,7 +37,7 @@ export function estateAfter(estate: Estate, edits: readonly FileEdit[], draft: D
     });
   }
   if (draft.isRemoval) requireUnused(estate, draft.address);
-  return derivation.estate;
+  return derivation;
 }
 
 /** What waits for an approval goes on waiting; whether what is new has to wait is decided when the commit is followed. */
@@ -57,21 +64,28 @@ function mapValues<From, To>(map: ReadonlyMap<string, From>, change: (value: Fro
   return new Map([...map].map(([key, value]) => [key, change(value)]));
 }
 
-/** Returns the files as they would be after the edits. */
-export function editedSnapshot({ catalog, commit, time }: Estate, edits: readonly FileEdit[]): Snapshot {
+/** Returns the files as they would be after the edits; each has the object id that git will give it. */
+function editedSnapshot(
+  { catalog, commit, time }: Estate,
+  edits: readonly FileEdit[],
+): { readonly snapshot: Snapshot } & Pick<Before, 'parsedFiles'> {
   const files = new Map<string, SnapshotFile>(catalog.places);
   const blobs = new Map<string, Uint8Array>();
-  for (const { path, text } of edits) {
+  const parsedFiles = new Map<string, FileEntry>();
+  for (const { path, text, document } of edits) {
     if (text === null) {
       files.delete(path);
       continue;
     }
-    // The blob has no id before it is committed; anything that no other version has will do.
-    const oid = `edit of ${path} over ${files.get(path)?.oid ?? 'nothing'}: ${text.length} ${text}`;
+    const bytes = new TextEncoder().encode(text);
+    const oid = createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
     files.set(path, { oid, mode: '100644' });
-    blobs.set(oid, new TextEncoder().encode(text));
+    blobs.set(oid, bytes);
+    // A file that is too large is reported where its bytes are read.
+    if (document !== undefined && bytes.length <= FILE_BYTES_MAX)
+      parsedFiles.set(path, entryOf(path, oid, { text, document }));
   }
-  return { commit, time, files, blobs };
+  return { snapshot: { commit, time, files, blobs }, parsedFiles };
 }
 
 /** Lines move when a file is edited; what is wrong stays the same. */

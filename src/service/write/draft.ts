@@ -1,10 +1,13 @@
 // A write before it is a commit: what it wants of the files, said in a way that can be asked again of newer ones.
+import type { YamlDocument } from '../../catalog/yaml.ts';
 import type { Estate } from '../../estate/estate.ts';
 
 /** What becomes of one file; null: it is removed. */
 export interface FileEdit {
   readonly path: string;
   readonly text: string | null;
+  /** The text as it was parsed; left out where it was not. */
+  readonly document?: YamlDocument;
 }
 
 export interface Draft {

@@ -1,9 +1,10 @@
 // What becomes of the writes of one batch on top of an estate, one after the other. Commits nothing.
 import { setImmediate } from 'node:timers/promises';
+import type { FileEntry } from '../../catalog/catalog.ts';
 import type { Estate } from '../../estate/estate.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { NewCommit } from '../../source/publisher.ts';
-import { estateAfter } from './check-edits.ts';
+import { estateAfter, type Judged } from './check-edits.ts';
 import { commitText } from './commit-text.ts';
 import type { FileEdit } from './draft.ts';
 import { fileOf } from './object-file.ts';
@@ -11,7 +12,13 @@ import type { PendingWrite, WriteRequest } from './pending-write.ts';
 
 /** What a write comes to: a commit, nothing to change, or a refusal. */
 export type Verdict =
-  | { readonly is: 'commit'; readonly write: PendingWrite; readonly commit: NewCommit }
+  | {
+      readonly is: 'commit';
+      readonly write: PendingWrite;
+      readonly commit: NewCommit;
+      /** What the commit changes, parsed. */
+      readonly files: readonly FileEntry[];
+    }
   | { readonly is: 'unchanged'; readonly write: PendingWrite }
   | { readonly is: 'refused'; readonly write: PendingWrite; readonly error: unknown };
 
@@ -43,9 +50,10 @@ function judge(write: PendingWrite, { base, estate }: Ground): { readonly verdic
   const { draft, order } = write.request;
   try {
     requireUnchanged(write, base);
-    const { edits, after } = judgeRequest(write.request, estate);
+    const { edits, estate: after } = judgeRequest(write.request, estate);
     if (edits.length === 0) return { verdict: { is: 'unchanged', write }, after };
-    return { verdict: { is: 'commit', write, commit: { ...commitText(draft.subject, order), edits } }, after };
+    const files = edits.flatMap(({ path }) => after.catalog.files.get(path) ?? []);
+    return { verdict: { is: 'commit', write, commit: { ...commitText(draft.subject, order), edits }, files }, after };
   } catch (error) {
     return { verdict: { is: 'refused', write, error }, after: estate };
   }
@@ -54,11 +62,12 @@ function judge(write: PendingWrite, { base, estate }: Ground): { readonly verdic
 /** Returns what a write changes in the files of an estate, and the estate after that. Throws ServiceError where it may not be. */
 export function judgeRequest(
   request: Pick<WriteRequest, 'draft' | 'order'>,
-  estate: Estate,
-): { readonly edits: readonly FileEdit[]; readonly after: Estate } {
-  requireMatch(request, estate);
-  const edits = request.draft.edits(estate);
-  return { edits, after: edits.length === 0 ? estate : estateAfter(estate, edits, request.draft) };
+  before: Estate,
+): { readonly edits: readonly FileEdit[] } & Judged {
+  requireMatch(request, before);
+  const edits = request.draft.edits(before);
+  if (edits.length === 0) return { edits, estate: before, judge: () => before };
+  return { edits, ...estateAfter(before, edits, request.draft) };
 }
 
 /** What somebody else did to the object since the write was first looked at is not written over. */

@@ -1,11 +1,11 @@
 // From a body of the interface to the text of its file: an edit of what is there, or a new file.
 import type { Catalog, FileEntry, FileType } from '../../catalog/catalog.ts';
-import { editYaml } from '../../catalog/edit-yaml.ts';
-import { writeYaml } from '../../catalog/write-yaml.ts';
-import { parseYaml } from '../../catalog/yaml.ts';
+import { parseYaml, type YamlDocument } from '../../catalog/yaml.ts';
 import { entryAt } from '../../estate/draw.ts';
 import { isMap, isSame, type JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
+import { editYaml } from '../../yaml-edit/edit-yaml.ts';
+import { writeYaml } from '../../yaml-edit/write-yaml.ts';
 import type { FileEdit } from './draft.ts';
 import { requireWritable } from './require-writable.ts';
 import { laidOver, newFields } from './written-fields.ts';
@@ -29,10 +29,19 @@ export function fileOf(catalog: Catalog, address: string): FileEntry | undefined
   return path === undefined ? undefined : catalog.files.get(path);
 }
 
+/** The documents of entries that writes have looked into, so that each is parsed once. */
+const documents = new WeakMap<FileEntry, YamlDocument>();
+
 /** Returns the map that is written in a file, right or wrong; undefined where it holds none. */
-export function writtenIn({ path, text }: FileEntry): JsonMap | undefined {
-  const value = text === null ? undefined : parseYaml(path, text).value;
+export function writtenIn(file: FileEntry): JsonMap | undefined {
+  const value = file.text === null ? undefined : documentOf(file, file.text).value;
   return isMap(value) ? value : undefined;
+}
+
+function documentOf(file: FileEntry, text: string): YamlDocument {
+  const document = documents.get(file) ?? parseYaml(file.path, text);
+  documents.set(file, document);
+  return document;
 }
 
 /**
@@ -48,9 +57,10 @@ export function editObjectFile(catalog: Catalog, { address, type, newPath, field
     throw byHand(file.path, 'it holds no map of keys and values that can be read');
   const wanted = laidOver(type, { raw, object: isMap(file.object) ? file.object : raw }, fields);
   if (isSame(wanted, raw)) return [];
-  const edited = editYaml(file.text, wanted);
-  if (!edited.ok) throw byHand(file.path, edited.reason);
-  return [{ path: file.path, text: edited.text }];
+  const { path, text } = file;
+  const edited = editYaml({ text, document: documentOf(file, text) }, wanted, (changed) => parseYaml(path, changed));
+  if (!edited.ok) throw byHand(path, edited.reason);
+  return [{ path, ...edited.file }];
 }
 
 interface NewFile {

@@ -1,12 +1,10 @@
 // What a write would do, without doing it: judged like a write that is carried out, and then forgotten. docs/rest.md, dry runs.
 import type { Clock } from '../../clock.ts';
-import { derive } from '../../derive.ts';
 import type { Safety } from '../../estate/admit.ts';
 import type { Estate } from '../../estate/estate.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Preview, WriteOrder } from '../writer.ts';
 import type { BranchView } from './branch-view.ts';
-import { editedSnapshot } from './check-edits.ts';
 import type { Draft, FileEdit } from './draft.ts';
 import { judgeRequest } from './judge-writes.ts';
 import { within } from './patience.ts';
@@ -52,20 +50,14 @@ export function createPreview({ branch, clock, safety }: PreviewParts): PreviewW
     running += 1;
     try {
       const before = await newest();
-      const { edits, after } = judgeRequest({ draft, order }, before);
-      const held = isApproved ? after.held : heldAfter(before, edits, safety());
+      const { edits, estate: after, judge } = judgeRequest({ draft, order }, before);
+      // By the budget as it is now, the commit may leave instances held.
+      const { held } = isApproved ? after : judge(safety());
       return { diff: diffOf(before, edits), servers: serverChanges({ before, after, held: new Set(held.keys()) }) };
     } finally {
       running -= 1;
     }
   };
-}
-
-/** The instances that the commit would leave held, by the budget as it is now. */
-function heldAfter(before: Estate, edits: readonly FileEdit[], safety: Safety): Estate['held'] {
-  if (edits.length === 0) return before.held;
-  const derivation = derive(editedSnapshot(before, edits), { standing: before, earlier: before, safety });
-  return derivation.isTaken ? derivation.estate.held : before.held;
 }
 
 function diffOf({ catalog }: Estate, edits: readonly FileEdit[]): string {

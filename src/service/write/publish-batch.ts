@@ -86,7 +86,10 @@ async function publishCommits(
     base.commit,
     commits.map(({ commit }) => commit),
   );
-  if (proposal === null) for (const { write } of commits) await write.request.beforePush?.();
+  if (proposal === null) {
+    for (const { write } of commits) await write.request.beforePush?.();
+    parts.branch.expect(new Map(commits.flatMap(({ files }) => files.map((file) => [file.path, file]))));
+  }
   if (!(await pushUntilKnown(parts, prepared, proposal))) return false;
   const unseen = proposal === null ? await follow(parts, prepared) : undefined;
   const ids = new Map(commits.map((verdict, index) => [verdict, prepared.commits[index] ?? null]));

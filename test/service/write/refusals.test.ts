@@ -318,7 +318,7 @@ describe('an instance that is going', () => {
     expect([...held.held.keys()].sort()).toEqual(['one', 'orders']);
     expect(held.held.get('orders')?.removals).toEqual(removalsOf('orders-web-1'));
     const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
-    const after = estateAfter(held, draft.edits(held), draft);
+    const after = estateAfter(held, draft.edits(held), draft).estate;
     expect([...after.held.keys()]).toEqual([...held.held.keys()]);
     expect(after.owners).toEqual(held.owners);
     expect(remove('orders').edits(held)).toEqual([]);
@@ -331,7 +331,7 @@ describe('an instance that is going', () => {
     const held = repository.commit({ 'stacks/instances/orders.yaml': null }, { safety });
     expect(held.held.get('orders')).toMatchObject({ isLifted: true });
     const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
-    expect(estateAfter(held, draft.edits(held), draft).held.get('orders')).toMatchObject({ isLifted: true });
+    expect(estateAfter(held, draft.edits(held), draft).estate.held.get('orders')).toMatchObject({ isLifted: true });
   });
 });
 
@@ -384,9 +384,9 @@ describe('what was wrong before', () => {
     invariant(derivation.isTaken, 'the commit is followed');
     const { estate } = derivation;
     const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
-    expect(estateAfter(estate, draft.edits(estate), draft).catalog.files.get('types/shape/small.yaml')?.text).toBe(
-      'cpus: 3\n',
-    );
+    expect(
+      estateAfter(estate, draft.edits(estate), draft).estate.catalog.files.get('types/shape/small.yaml')?.text,
+    ).toBe('cpus: 3\n');
     expect(() => putObjectDraft('role', { name: 'web', cpus: 2 }).edits(estate)).toThrow(
       /^types\/role\/web\.yaml cannot be changed without reformatting it: /,
     );

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { editYaml } from '../../src/catalog/edit-yaml.ts';
 import { parseYaml } from '../../src/catalog/yaml.ts';
 import type { JsonMap } from '../../src/model/json.ts';
+import { editText } from './edit-text.ts';
 
 /** Text before, what is wanted, text after. */
 type Triple = readonly [what: string, before: string, wanted: JsonMap, after: string];
 
 function check(_what: string, before: string, wanted: JsonMap, after: string): void {
-  expect(editYaml(before, wanted)).toEqual({ ok: true, text: after });
+  expect(editText(before, wanted)).toEqual({ ok: true, text: after });
   expect(parseYaml('a.yaml', after).value).toEqual(wanted);
 }
 
@@ -366,5 +366,5 @@ test('a large file', () => {
   const before = Array.from({ length: 5_000 }, (_, index) => key(index)).join('');
   const after = before.replace('# About 777\n  - "one"', '# About 777\n  - "two"');
   const { value } = parseYaml('a.yaml', after);
-  expect(editYaml(before, Object.assign(Object.create(null), value))).toEqual({ ok: true, text: after });
+  expect(editText(before, Object.assign(Object.create(null), value))).toEqual({ ok: true, text: after });
 });

@@ -2,7 +2,7 @@
 import { type EntryChanges, insertText, type NewEntry, refuse, replaceText, type TextEdit } from './text-edit.ts';
 import { flowStyleOf, quotingOf } from './write-like.ts';
 import { scalarText } from './write-scalar.ts';
-import { flowPair, flowText } from './write-value.ts';
+import { flowPair, flowText } from './write-yaml.ts';
 import {
   type CollectionNode,
   commentsAbove,

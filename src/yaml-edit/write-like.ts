@@ -8,11 +8,12 @@ import {
   indented,
   isScalar,
   USUAL_FLOW,
+  USUAL_INDENTS,
   valueBehindDash,
   valueBelowKey,
   type WrittenValue,
-} from './write-value.ts';
-import type { CollectionNode, LayoutNode, ScalarNode } from './yaml-layout.ts';
+} from './write-yaml.ts';
+import { type CollectionNode, columnOf, type LayoutNode, type ScalarNode } from './yaml-layout.ts';
 
 /** Folded text is not broken into shorter lines than these. */
 const FOLDED_WIDTH = 80;
@@ -63,4 +64,23 @@ function scalarLike(value: Scalar, model: ScalarNode, spot: Spot): WrittenValue 
   if (block === undefined) return { head: scalarText(value, 'plain', false), body: [] };
   const first = /^.\d|^..\d/.test(header) ? undefined : lines.find((line) => line.trim() !== '');
   return { head: block.head, body: indented(block.lines, first?.search(/\S/) ?? spot.column + 2) };
+}
+
+/** Returns how far the first map and the first list below a key are indented in `text`; two columns where there is none. */
+export function indentsOf(text: string, root: LayoutNode): Indents {
+  return {
+    map: indentOf(text, root, 'map') ?? USUAL_INDENTS.map,
+    list: indentOf(text, root, 'list') ?? USUAL_INDENTS.list,
+  };
+}
+
+function indentOf(text: string, node: LayoutNode, kind: 'map' | 'list'): number | undefined {
+  if (node.kind === 'scalar' || node.isFlow) return undefined;
+  for (const { start, node: below } of node.entries) {
+    if (below === null) continue;
+    const isWanted = node.kind === 'map' && below.kind === kind && !below.isFlow;
+    const indent = isWanted ? columnOf(text, below.start) - columnOf(text, start) : indentOf(text, below, kind);
+    if (indent !== undefined) return indent;
+  }
+  return undefined;
 }

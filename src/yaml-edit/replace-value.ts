@@ -3,7 +3,7 @@ import type { Json } from '../model/json.ts';
 import { insertLines, insertText, refuse, replaceText, type Site, type TextEdit } from './text-edit.ts';
 import { flowStyleOf, quotingOf, type Spot, writeLike } from './write-like.ts';
 import { scalarText } from './write-scalar.ts';
-import { flowText, isScalar } from './write-value.ts';
+import { flowText, isScalar } from './write-yaml.ts';
 import {
   type CollectionNode,
   columnOf,

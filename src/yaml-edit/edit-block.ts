@@ -9,7 +9,7 @@ import {
   type TextEdit,
 } from './text-edit.ts';
 import { quotingOf, writeLike } from './write-like.ts';
-import { keyText } from './write-value.ts';
+import { keyText } from './write-yaml.ts';
 import {
   type CollectionNode,
   columnOf,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { alignLists } from '../../src/catalog/align-lists.ts';
 import type { Json } from '../../src/model/json.ts';
+import { alignLists } from '../../src/yaml-edit/align-lists.ts';
 
 describe('alignLists', () => {
   test.each<readonly [what: string, old: readonly Json[], wanted: readonly Json[], aligned: readonly number[]]>([

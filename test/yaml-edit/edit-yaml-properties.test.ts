@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { editYaml } from '../../src/catalog/edit-yaml.ts';
 import { parseYaml } from '../../src/catalog/yaml.ts';
 import { isMap, isSame, type Json, type JsonMap } from '../../src/model/json.ts';
+import { editText } from './edit-text.ts';
 import { randomFile } from './random-file.ts';
 
 /** Lines as they are compared: a dash moves up to the next key, a comma comes or goes, and neither is a change of the line. */
@@ -30,7 +30,7 @@ test('an edit changes what was asked for, and no line of anything else', () => {
       expect(parseYaml('a.yaml', text).value).toEqual(file.value);
 
       const wanted = file.edit();
-      const edited = editYaml(text, wanted);
+      const edited = editText(text, wanted);
 
       expect(edited, `${text}\n-> ${JSON.stringify(wanted)}`).toEqual({ ok: true, text: expect.any(String) });
       if (!edited.ok) return;
@@ -77,7 +77,7 @@ test('a file that is written strangely is edited rightly, or left alone with a r
         let thrown = 0;
         const wanted = changedMap(old, () => ({ side: dice[thrown++ % dice.length] ?? 0, value: draw(() => value) }));
 
-        const edited = editYaml(text, wanted);
+        const edited = editText(text, wanted);
 
         edits += edited.ok && edited.text !== text ? 1 : 0;
         if (edited.ok) expect(isSame(parseYaml('a.yaml', edited.text).value, wanted), edited.text).toBe(true);

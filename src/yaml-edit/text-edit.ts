@@ -1,8 +1,16 @@
 // One edit of a YAML text while it is worked out: what it will replace, and why it cannot be done if it cannot.
+import { invariant } from '../model/invariant.ts';
 import type { Json } from '../model/json.ts';
-import type { Splice } from './splices.ts';
-import type { Indents } from './write-value.ts';
+import type { Indents } from './write-yaml.ts';
 import { type CollectionNode, type LayoutEntry, lineNumber } from './yaml-layout.ts';
+
+/** A part of a text that is replaced by another text. */
+export interface Splice {
+  readonly start: number;
+  /** Not included; the same as `start` where something is only put in. */
+  readonly end: number;
+  readonly text: string;
+}
 
 export interface TextEdit {
   /** Ends with a line end. */
@@ -55,4 +63,19 @@ export function insertLines(edit: TextEdit, offset: number, lines: readonly stri
 /** Notes that the text cannot be edited because of what stands at `offset`. */
 export function refuse(edit: TextEdit, offset: number, why: string): void {
   edit.refusals.push(`line ${lineNumber(edit.text, offset)}: ${why}`);
+}
+
+/**
+ * Returns the text with all splices done; no two may overlap. What is put in at the same place keeps the order of the
+ * list, and stands before whatever is replaced from there on.
+ */
+export function applySplices(text: string, splices: readonly Splice[]): string {
+  const parts: string[] = [];
+  let done = 0;
+  for (const splice of splices.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
+    invariant(splice.start >= done, 'splices do not overlap');
+    parts.push(text.slice(done, splice.start), splice.text);
+    done = splice.end;
+  }
+  return parts.join('') + text.slice(done);
 }

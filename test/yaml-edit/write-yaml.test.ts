@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { writeYaml } from '../../src/catalog/write-yaml.ts';
 import { parseYaml } from '../../src/catalog/yaml.ts';
 import type { Json, JsonMap } from '../../src/model/json.ts';
+import { writeYaml } from '../../src/yaml-edit/write-yaml.ts';
 
 const MODELINE = '# yaml-language-server: $schema=../../schemas/zone.schema.json';
 

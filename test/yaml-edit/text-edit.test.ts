@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { applySplices, type Splice } from '../../src/catalog/splices.ts';
+import { applySplices, type Splice } from '../../src/yaml-edit/text-edit.ts';
 
 test.each<readonly [what: string, splices: readonly Splice[], text: string]>([
   ['nothing', [], 'abcdef'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { editYaml } from '../../src/catalog/edit-yaml.ts';
 import type { JsonMap } from '../../src/model/json.ts';
+import { editText } from './edit-text.ts';
 
 test.each<readonly [what: string, before: string, wanted: JsonMap, reason: RegExp]>([
   ['an anchor', 'a: &x 1\n', { a: 2 }, /^the file has a mistake already: line 1: the anchor "&x" is not supported$/],
@@ -26,12 +26,12 @@ test.each<readonly [what: string, before: string, wanted: JsonMap, reason: RegEx
   ['an empty key', 'a: 1\n', { a: 1, '': 1 }, /: line 2: a key is empty$/],
   ['a number beyond all bounds', 'a: 1\n', { a: 2 ** 60 }, /is too large to be kept exactly$/],
 ])('%s', (_what, before, wanted, reason) => {
-  expect(editYaml(before, wanted)).toEqual({ ok: false, reason: expect.stringMatching(reason) });
+  expect(editText(before, wanted)).toEqual({ ok: false, reason: expect.stringMatching(reason) });
 });
 
 test('a value that is too deep', () => {
   let deep: JsonMap = { a: 1 };
   for (let depth = 0; depth < 100_000; depth++) deep = { a: deep };
   const reason = 'a file holds no more than 64 maps and lists inside one another';
-  expect(editYaml('a: 1\n', deep)).toEqual({ ok: false, reason });
+  expect(editText('a: 1\n', deep)).toEqual({ ok: false, reason });
 });

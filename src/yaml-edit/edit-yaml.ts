@@ -1,0 +1,107 @@
+// Changes a YAML file in place: only what has to differ differs, everything else stays byte for byte. Reads nothing by
+// itself: the caller hands in the parsed file and the parser, which also proves the result.
+import { isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
+import { isError, type Problem } from '../model/problem.ts';
+import { changeValue } from './edit-entries.ts';
+import { readLayout } from './read-layout.ts';
+import { applySplices, type TextEdit } from './text-edit.ts';
+import { indentsOf } from './write-like.ts';
+import { lineNumber } from './yaml-layout.ts';
+
+/** A parsed text; `value` is undefined where nothing could be read. */
+interface Parsed {
+  readonly value: Json | undefined;
+  readonly problems: readonly Problem[];
+}
+
+/** A file with its text, byte order mark included, and what a parser reads in it. */
+export interface ParsedFile<Document extends Parsed> {
+  readonly text: string;
+  readonly document: Document;
+}
+
+/** The file after the edit, or a reason for the person who has to edit it by hand. */
+export type Edited<Document extends Parsed> =
+  | { readonly ok: true; readonly file: ParsedFile<Document> }
+  | { readonly ok: false; readonly reason: string };
+
+type EditedText = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly reason: string };
+
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/** Deeper values are refused before any recursion: no file can hold them. */
+const DEPTH_MAX = 64;
+
+const MISFIT = 'the way the file is written, other values in it would change, too';
+
+/**
+ * Returns the file changed so that it reads as `wanted`. Lines of keys and items that stay the same are not touched:
+ * comments, blank lines, quotes, order, indentation, line ends, a byte order mark, a missing last line end.
+ *
+ * A new key comes last in its map, indented like it; items of a list are matched and changed one by one. What goes takes
+ * its trailing comment along, the comment lines directly above it that begin in the same column (not those at the top of
+ * the file), and those below it that are indented further. A changed text keeps its quotes where they still fit.
+ * Collections in brackets stay in brackets; empty ones become blocks when they are filled. Where all that is not possible,
+ * the answer says why a person has to edit the file.
+ *
+ * `parse` is called once, with the new text, and the edit is refused unless its document has the value `wanted`.
+ */
+export function editYaml<Document extends Parsed>(
+  file: ParsedFile<Document>,
+  wanted: JsonMap,
+  parse: (text: string) => Document,
+): Edited<Document> {
+  const old = file.document.value;
+  const fault = faultOf(file.document);
+  if (fault !== undefined) return { ok: false, reason: `the file has a mistake already: ${fault}` };
+  if (!isMap(old)) return { ok: false, reason: 'the file holds no map of keys and values' };
+  if (isSame(old, wanted)) return { ok: true, file };
+  const mark = file.text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
+  const content = file.text.slice(mark.length);
+  const refusal = unusual(content) ?? tooDeep(wanted);
+  if (refusal !== undefined) return { ok: false, reason: refusal };
+  const edited = editContent(content, old, wanted);
+  if (!edited.ok) return edited;
+  const text = mark + edited.text;
+  return proven({ text, document: parse(text) }, wanted);
+}
+
+/** Returns the file if it reads as it should. */
+function proven<Document extends Parsed>(file: ParsedFile<Document>, wanted: JsonMap): Edited<Document> {
+  const fault = faultOf(file.document);
+  if (fault !== undefined) return { ok: false, reason: `${MISFIT}: ${fault}` };
+  return isSame(file.document.value, wanted) ? { ok: true, file } : { ok: false, reason: MISFIT };
+}
+
+function faultOf({ problems }: Parsed): string | undefined {
+  const first = problems.find(isError);
+  return first === undefined ? undefined : `line ${first.line}: ${first.message}`;
+}
+
+function unusual(content: string): string | undefined {
+  const at = content.search(/\r(?!\n)/);
+  return at === -1 ? undefined : `line ${lineNumber(content, at)}: a carriage return stands without a line feed`;
+}
+
+function tooDeep(value: Json, depth = 0): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth === DEPTH_MAX) return `a file holds no more than ${DEPTH_MAX} maps and lists inside one another`;
+  return Object.values(value)
+    .map((below) => tooDeep(below, depth + 1))
+    .find((found) => found !== undefined);
+}
+
+function editContent(content: string, old: JsonMap, wanted: JsonMap): EditedText {
+  const eol = /\r?\n/.exec(content)?.[0] ?? '\n';
+  const isOpen = !content.endsWith('\n');
+  const text = isOpen ? content + eol : content;
+  const layout = readLayout(text);
+  if (layout === null || typeof layout === 'string') return { ok: false, reason: layout ?? MISFIT };
+  const edit: TextEdit = { text, eol, indents: indentsOf(text, layout), splices: [], refusals: [] };
+  const { start, end } = layout;
+  changeValue(edit, { parent: null, entry: { key: '', start, end, slot: null, node: layout } }, { old, wanted });
+  const [refusal] = edit.refusals;
+  if (refusal !== undefined) return { ok: false, reason: refusal };
+  const edited = applySplices(text, edit.splices);
+  return { ok: true, text: isOpen ? edited.slice(0, -eol.length) : edited };
+}
