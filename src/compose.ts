@@ -6,7 +6,6 @@ import { createWebhook, type Webhook } from './api/webhook/webhook.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { composeCore, type Parts } from './compose/core.ts';
 import { openSecrets } from './compose/open-secrets.ts';
-import { Opened } from './compose/opened.ts';
 import type { Logger } from './log.ts';
 import { createManagement, type Management } from './management/server.ts';
 import { ServiceError } from './model/service-error.ts';
@@ -40,35 +39,39 @@ export async function startController(
   settings: Settings,
   { log, clock = systemClock, files = diskFiles }: Surroundings,
 ): Promise<Controller> {
-  const opened = new Opened();
-  try {
-    return await compose(settings, { log, clock, files, opened });
-  } catch (error) {
-    await opened.close();
-    throw error;
-  }
+  await using opened = new AsyncDisposableStack();
+  const controller = await compose(settings, { log, clock, files, opened });
+  const running = opened.move();
+  let stopped: Promise<void> | undefined;
+  return {
+    ...controller,
+    stop() {
+      stopped ??= running.disposeAsync();
+      return stopped;
+    },
+  };
 }
 
-async function compose(settings: Settings, { log, clock, files, opened }: Parts): Promise<Controller> {
+async function compose(settings: Settings, { log, clock, files, opened }: Parts): Promise<Omit<Controller, 'stop'>> {
   for (const secret of await openSecrets(settings)) {
     log.warn(secret, 'everybody on this machine may read a secret: chmod o-r');
   }
   const core = await composeCore(settings, { log, clock, files, opened });
   const { reader, operator, writer, commits, follower } = core;
   const ready = (): true | string => (isReady(reader) ? true : `not ready: ${follower.trouble}`);
-  const tls = opened.add(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
+  const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const served = await startApi({ ...settings.api, tls: tls.material, reader, operator, writer, commits, clock, log });
-  const api = opened.add(served, (it: Listener) => it.close());
+  const api = opened.adopt(served, (it: Listener) => it.close());
   tls.follow((material) => api.reload(material));
   // First, so that writes on their way and reads that wait are answered before the doors close.
-  opened.add(core, (it) => it.stopWaiting());
+  opened.adopt(core, (it) => it.stopWaiting());
   const health = await createManagement({ ...settings.management, ready });
-  const management = opened.add(health, (it: Management) => it.close());
+  const management = opened.adopt(health, (it: Management) => it.close());
   const webhook = await openWebhook(settings, { log, clock, opened, look: () => follower.look() });
   const addresses = { api: addressOf(api), management: addressOf(management) };
   log.info({ ...addresses, ...(webhook === null ? {} : { webhook }) }, 'listening');
   follower.start();
-  return { ...addresses, webhook, reader, ready, stop: () => opened.close() };
+  return { ...addresses, webhook, reader, ready };
 }
 
 async function openWebhook(
@@ -77,7 +80,7 @@ async function openWebhook(
 ): Promise<Controller['webhook']> {
   if (webhook === null) return null;
   const hooks = await createWebhook({ ...webhook, look, clock, log });
-  return addressOf(opened.add(hooks, (it: Webhook) => it.close()));
+  return addressOf(opened.adopt(hooks, (it: Webhook) => it.close()));
 }
 
 function isReady(reader: Reader): boolean {

@@ -57,8 +57,7 @@ async function settingsOf(folder: string): Promise<Settings> {
   const settings = await expecting([SettingsError], () => ensureSettings(folder));
   const { directory } = settings.store;
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  const lock = await expecting([StoreError], () => lockDirectory(directory, RUNS_ALREADY));
-  await lock.release();
+  await expecting([StoreError], async () => lockDirectory(directory, RUNS_ALREADY)[Symbol.dispose]());
   const moved = await moveTakenPorts(folder, settings);
   for (const { listener, from, to } of moved) {
     print(

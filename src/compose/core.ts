@@ -37,14 +37,14 @@ import type { Source, Trigger } from '../source/source.ts';
 import type { Files } from '../store/files.ts';
 import { createLowdbStore } from '../store/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
-import type { Opened } from './opened.ts';
 
 /** What every part is built with. */
 export interface Parts {
   readonly log: Logger;
   readonly clock: Clock;
   readonly files: Files;
-  readonly opened: Opened;
+  /** Closes every part, the last one first. */
+  readonly opened: AsyncDisposableStack;
 }
 
 /** What the doors need of it. */
@@ -85,17 +85,19 @@ const STOP_WRITING_MS = 8_000;
 
 /** Everything but the doors: what follows the repository, drives the servers, and answers. */
 export async function composeCore(settings: Settings, { log, clock, files, opened }: Parts): Promise<Core> {
-  const store = opened.add(await createLowdbStore(settings.store.directory, { log, files }), (it: Store) => it.close());
-  const registry = opened.add(registryOf(settings, clock), (it: Registry) => it.close());
-  const source = opened.add(await sourceOf(settings, { log, clock }), (it: GitSource) => it.close());
+  const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, files }), (it: Store) =>
+    it.close(),
+  );
+  const registry = opened.adopt(registryOf(settings, clock), (it: Registry) => it.close());
+  const source = opened.adopt(await sourceOf(settings, { log, clock }), (it: GitSource) => it.close());
   const triggers = triggersOf(settings, { log, clock });
   const publisher = publisherOf(settings, { source, clock });
   const { execution } = settings;
   const { writes } = settings.repository;
   const outside = { store, registry, source, publisher, triggers, clock, log, opened, random: Math.random };
   const core = await wireCore({ ...outside, execution, writes });
-  opened.add(core.reconciler, (it) => it.stop(settings.shutdownSeconds * 1000));
-  opened.add(core.follower, (it) => it.stop());
+  opened.adopt(core.reconciler, (it) => it.stop(settings.shutdownSeconds * 1000));
+  opened.adopt(core.follower, (it) => it.stop());
   return core;
 }
 
@@ -127,7 +129,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     ...{ ...shared, reconciler, compareMs: outside.compareMs },
     waitMsMax: waitMsMaxOf(outside.execution),
   });
-  outside.opened.add(watch, async (it) => it.stop());
+  outside.opened.adopt(watch, async (it) => it.stop());
   await corrected;
   const follower: Follower = new Follower({ ...shared, source, triggers, current, reconciler });
   const queue = writeQueueOf(outside, follower);

@@ -40,7 +40,7 @@ export interface LowdbStoreOptions {
 export async function createLowdbStore(directory: string, options: LowdbStoreOptions = {}): Promise<Store> {
   const path = resolve(directory);
   await makeDirectory(path);
-  return openStore(path, await lockDirectory(path), options);
+  return openStore(path, lockDirectory(path), options);
 }
 
 /**
@@ -56,7 +56,7 @@ export async function openStore(path: string, lock: DirectoryLock, options: Lowd
     await database.read();
   } catch (error) {
     await adapter.close();
-    await lock.release();
+    lock[Symbol.dispose]();
     throw error;
   }
   return new LowdbStore({ path, adapter, database, lock, log, compactionBytes, journalBytesLarge });
@@ -125,12 +125,9 @@ class LowdbStore implements Store {
   }
 
   async #finish(): Promise<void> {
+    using _lock = this.#parts.lock;
     await this.#writing;
-    try {
-      await this.#parts.adapter.close();
-    } finally {
-      await this.#parts.lock.release();
-    }
+    await this.#parts.adapter.close();
   }
 
   /** Never rejects: what goes wrong is for the commits that wait, or for the log. */
@@ -166,6 +163,7 @@ class LowdbStore implements Store {
   }
 
   async #append(accepted: readonly WaitingCommit[]): Promise<void> {
+    this.#parts.lock.check();
     const sequence = this.#document.sequence + 1;
     this.#journalBytes += await this.#parts.adapter.append(
       sequence,
@@ -195,6 +193,7 @@ class LowdbStore implements Store {
   }
 
   #failureOf(error: unknown): StoreError {
+    if (error instanceof StoreError) return error;
     const { path } = this.#parts;
     return new StoreError(
       `The store in ${path} could not be written: ${reasonOf(error)}. Nothing was saved. Free space on that disk or ` +

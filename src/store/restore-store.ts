@@ -36,12 +36,8 @@ export async function restoreStore(directory: string, backup: string, options: R
   const { document } = await readBackup(backup, options.files);
   try {
     await makeDirectory(directory);
-    const lock = await lockDirectory(directory, 'Stop that controller first. Nothing was restored.');
-    try {
-      return await replaceStore(directory, document, options);
-    } finally {
-      await lock.release();
-    }
+    using _lock = lockDirectory(directory, 'Stop that controller first. Nothing was restored.');
+    return await replaceStore(directory, document, options);
   } catch (error) {
     if (error instanceof StoreError) throw error;
     throw new StoreError(`The store in ${directory} could not be restored: ${reasonOf(error)}`, { cause: error });

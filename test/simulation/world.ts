@@ -1,6 +1,5 @@
 // One run's world: everything that is simulated, and the controllers that live and die in it.
 import { type WiredCore, wireCore } from '../../src/compose/core.ts';
-import { Opened } from '../../src/compose/opened.ts';
 import type { Logger } from '../../src/log.ts';
 import { createRegistry } from '../../src/providers/registry.ts';
 import type { ExecutionSettings, ProviderSettings } from '../../src/settings.ts';
@@ -240,7 +239,7 @@ export class World implements Facts {
   async #open(life: Life): Promise<void> {
     const { scheduler, wall } = this;
     const clock = clockOf(scheduler, wall, life);
-    const lock = { release: async () => undefined };
+    const lock = { check: () => undefined, [Symbol.dispose]: () => undefined };
     const opened = await openStore('/store', lock, { files: this.disk.files(life), compactionBytes: 30_000 });
     const store = this.rows.watched(opened);
     this.#compareImages();
@@ -252,7 +251,7 @@ export class World implements Facts {
     const outside = { store, registry, source, publisher, triggers, clock, random, log: this.#log() };
     const core = await wireCore({
       ...outside,
-      opened: new Opened(),
+      opened: new AsyncDisposableStack(),
       execution: EXECUTION,
       writes: 'commit',
       compareMs: COMPARE_MS,

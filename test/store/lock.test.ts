@@ -1,92 +1,130 @@
-import { linkSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { lockDirectory } from '../../src/store/lock.ts';
 import { createLowdbStore } from '../../src/store/lowdb-store.ts';
+import { writeText } from '../support/rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-/** Leaves a socket that nobody listens on, as a killed process does. */
-async function leaveStaleLock(directory: string, name: string): Promise<void> {
-  const lock = await lockDirectory(directory);
-  const [made = ''] = readdirSync(directory).filter((each) => each.startsWith('lock-'));
-  linkSync(join(directory, made), join(directory, 'kept'));
-  await lock.release();
-  renameSync(join(directory, 'kept'), join(directory, name));
+const MODULE = join(import.meta.dirname, '../../src/store/lock.ts');
+const HOLDER = `const { lockDirectory } = await import(process.argv[1]);
+globalThis.lock = lockDirectory(process.argv[2]);
+console.log('locked');
+setInterval(() => undefined, 1_000);`;
+
+/** Returns another process that has a directory. */
+async function holderOf(directory: string): Promise<ChildProcess> {
+  const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLDER, MODULE, directory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void holder.kill('SIGKILL'));
+  await once(holder.stdout as NonNullable<typeof holder.stdout>, 'data');
+  return holder;
 }
 
-it('refuses a second owner and names the first', async () => {
+it('refuses a second owner and names the first', () => {
   const directory = temporaryDirectory();
-  const lock = await lockDirectory(directory);
-  await expect(lockDirectory(directory)).rejects.toThrow(
-    `The store in ${directory} is in use by process ${process.pid}. Two controllers must not share it`,
-  );
-  await lock.release();
-  await (await lockDirectory(directory)).release();
-  expect(readdirSync(directory)).toEqual([]);
-});
-
-it('takes over from a process that was killed, and tidies up', async () => {
-  const directory = temporaryDirectory();
-  await leaveStaleLock(directory, 'lock-00000000');
-  const lock = await lockDirectory(directory);
-  expect(readdirSync(directory)).toEqual([expect.stringMatching(/^lock-(?!00000000)/)]);
-  await expect(lockDirectory(directory)).rejects.toThrow('in use');
-  await lock.release();
-});
-
-it('lets one of many win that find a stale lock at the same time, and never two', async () => {
-  for (let round = 0; round < 10; round++) {
-    const directory = temporaryDirectory();
-    await leaveStaleLock(directory, 'lock-00000000');
-    const results = await Promise.allSettled(Array.from({ length: 6 }, () => lockDirectory(directory)));
-    const won = results.filter((result) => result.status === 'fulfilled');
-    expect(won).toHaveLength(1);
-    await expect(lockDirectory(directory)).rejects.toThrow('in use');
-    for (const result of won) await result.value.release();
-    expect(readdirSync(directory)).toEqual([]);
+  const lock = lockDirectory(directory);
+  for (let time = 0; time < 3; time++) {
+    expect(() => lockDirectory(directory)).toThrow(
+      `The store in ${directory} is in use by process ${process.pid}. Two controllers must not share it`,
+    );
   }
+  expect(() => lockDirectory(directory, 'Stop it.')).toThrow(/in use by process \d+\. Stop it\.$/);
+  lock[Symbol.dispose]();
+  lockDirectory(directory)[Symbol.dispose]();
+  expect(readdirSync(directory)).toEqual(['lock']);
+  expect(statSync(join(directory, 'lock')).size).toBe(0);
 });
 
-it('steps back for as long as another tries, and says so in the end', async () => {
+it('refuses another process, and takes over from it once it was killed', async () => {
   const directory = temporaryDirectory();
-  const trying = createServer((socket) => socket.end('trying 1234\n')).listen(join(directory, 'lock-00000000'));
-  onTestFinished(() => {
-    trying.close();
+  const holder = await holderOf(directory);
+  expect(() => lockDirectory(directory)).toThrow(`in use by process ${holder.pid}. Two`);
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  using _lock = lockDirectory(directory);
+  expect(() => lockDirectory(directory)).toThrow(`in use by process ${process.pid}. Two`);
+});
+
+it('names the machine of an owner that is elsewhere, and nobody where nobody is noted', () => {
+  const directory = temporaryDirectory();
+  using _lock = lockDirectory(directory);
+  writeFileSync(join(directory, 'lock-owner'), '1 db-7f9c\n');
+  expect(() => lockDirectory(directory)).toThrow('in use by process 1 on db-7f9c. Two');
+  for (const text of ['', 'x\n']) {
+    writeFileSync(join(directory, 'lock-owner'), text);
+    expect(() => lockDirectory(directory)).toThrow('in use by another process. Two');
+  }
+  rmSync(join(directory, 'lock-owner'));
+  expect(() => lockDirectory(directory)).toThrow('in use by another process. Two');
+});
+
+it('lets one of many win that find the lock of a killed process at the same time', async () => {
+  const directory = temporaryDirectory();
+  const former = await holderOf(directory);
+  former.kill('SIGKILL');
+  await once(former, 'exit');
+  const start = `process.stdin.once('data', () => {
+    try { globalThis.lock = lockDirectory(process.argv[2]); console.log('won'); }
+    catch (error) { console.log(error.message.includes('in use') ? 'lost' : error.message); }
   });
-  await expect(lockDirectory(directory)).rejects.toThrow(`Other processes are starting on ${directory}`);
-  expect(readdirSync(directory)).toEqual(['lock-00000000']);
-});
-
-it('takes an owner that does not answer for one', async () => {
-  const directory = temporaryDirectory();
-  const silent = createServer(() => undefined).listen(join(directory, 'lock-00000000'));
-  onTestFinished(() => {
-    silent.close();
-  });
-  await expect(lockDirectory(directory)).rejects.toThrow('in use by another process');
-});
-
-it('removes no file that is not its own', async () => {
-  const directory = temporaryDirectory();
-  writeFileSync(join(directory, 'lock-00000000'), 'mine');
-  writeFileSync(join(directory, 'lock-notes'), 'mine');
-  await expect(lockDirectory(directory)).rejects.toThrow('lock-00000000 has the name of a socket');
-  expect(readdirSync(directory)).toEqual(['lock-00000000', 'lock-notes']);
-});
-
-it('refuses a path that is too long for a socket, with advice', async () => {
-  const directory = join(temporaryDirectory(), 'x'.repeat(90));
-  mkdirSync(directory);
-  await expect(lockDirectory(directory)).rejects.toThrow(
-    /bytes too long for the Unix socket.*Move it to a shorter path/,
+  console.log('ready');`;
+  const script = `const { lockDirectory } = await import(process.argv[1]);\n${start}`;
+  const racers = Array.from({ length: 4 }, () =>
+    spawn(process.execPath, ['--input-type=module', '-e', script, MODULE, directory], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    }),
   );
-  expect(readdirSync(directory)).toEqual([]);
+  onTestFinished(() => racers.forEach((racer) => void racer.kill('SIGKILL')));
+  await Promise.all(racers.map(({ stdout }) => once(stdout, 'data')));
+  for (const { stdin } of racers) stdin.write('go\n');
+  const said = await Promise.all(racers.map(({ stdout }) => once(stdout, 'data')));
+  expect(said.map(([text]) => String(text).trim()).sort()).toEqual(['lost', 'lost', 'lost', 'won']);
+});
+
+it('replaces no file that is not its own', () => {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'lock'), 'mine, and not of the store');
+  expect(() => lockDirectory(directory)).toThrow(
+    `${join(directory, 'lock')} has the name of the file that locks the store. Move it away.`,
+  );
+  expect(readdirSync(directory)).toEqual(['lock']);
+});
+
+it('says what to do where no lock can be taken', () => {
+  const directory = temporaryDirectory();
+  mkdirSync(join(directory, 'lock'));
+  expect(() => lockDirectory(directory)).toThrow(
+    /cannot be locked: .*\. Use a local disk that this user may write to\.$/,
+  );
+});
+
+it('needs no short path', () => {
+  const directory = join(temporaryDirectory(), 'x'.repeat(200));
+  mkdirSync(directory);
+  lockDirectory(directory)[Symbol.dispose]();
 });
 
 it('is let go when the store cannot be opened', async () => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, 'journal'), 'damaged');
   await expect(createLowdbStore(directory)).rejects.toThrow('damaged');
-  await (await lockDirectory(directory)).release();
+  lockDirectory(directory)[Symbol.dispose]();
+});
+
+it.each(['removed', 'replaced'])('lets the store write no more when its file was %s', async (what) => {
+  const directory = temporaryDirectory();
+  const store = await createLowdbStore(directory);
+  await store.commit([writeText('a', '1')]);
+  const path = join(directory, 'lock');
+  rmSync(path);
+  if (what === 'replaced') writeFileSync(path, '');
+  await expect(store.commit([writeText('b', '1')])).rejects.toThrow(
+    `${path}, which locks the store, was removed: another controller may have started there. Nothing was saved.`,
+  );
+  expect(store.read('node', 'b')).toBeUndefined();
+  await store.close();
 });
