@@ -1,5 +1,6 @@
 // From the operator's file to settings: reads it, checks it against schemas/settings.schema.json, refuses what this
 // version cannot do, and fills in what is left out. All mistakes are told at once.
+
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import schema from '../schemas/settings.schema.json' with { type: 'json' };
@@ -11,6 +12,7 @@ import type { LogLevel } from './log.ts';
 import { below } from './model/entry.ts';
 import type { DriftPolicy, PropertyValue } from './model/objects.ts';
 import { isClean, type Problem, sortProblems } from './model/problem.ts';
+import { reasonOf } from './model/quote.ts';
 import { type PlacedFault, refusalsOf } from './refuse-settings.ts';
 import type {
   DeleteBudget,
@@ -111,7 +113,7 @@ async function readSettings(path: string): Promise<Uint8Array> {
     if (size > FILE_BYTES_MAX) throw new Error(`it has ${size} bytes, and ${FILE_BYTES_MAX} are allowed`);
     return await readFile(path);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new SettingsError(`The settings file ${path} cannot be read: ${reason}`, [], { cause: error });
   }
 }

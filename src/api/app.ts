@@ -12,9 +12,7 @@ import { type AuthenticateOptions, authenticate } from './authenticate.ts';
 import { checkRequest } from './check-request.ts';
 import { answerErrors } from './errors.ts';
 import { waitForMinCommit } from './min-commit.ts';
-import { weakenPackedTags } from './present.ts';
-import { assignRequestId } from './request-id.ts';
-import { originForm } from './request-target.ts';
+import { assignRequestId, weakenPackedTags } from './present.ts';
 import { clientRoutes } from './routes/clients.ts';
 import { hieraRoutes } from './routes/hiera.ts';
 import { operationRoutes } from './routes/operations.ts';
@@ -33,6 +31,8 @@ export interface AppOptions extends AuthenticateOptions {
 
 /** Below this the headers weigh as much as what compression saves. */
 const COMPRESSED_BYTES_MIN = 4 * 1024;
+/** As proxies send it; RFC 9112, 3.2.2. */
+const ABSOLUTE_FORM = /^https?:\/\/[^/?#]+(?=[/?#]|$)/i;
 const SECTIONS = ['/stacks', '/clients', '/types', '/hiera', '/tree', '/operations'];
 
 /** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
@@ -73,6 +73,18 @@ function createExpress(): Express {
   app.disable('etag');
   app.set('query parser', 'simple');
   return app;
+}
+
+/**
+ * Returns the target of a request as a path with its query, also where it came with scheme and authority, as proxies send
+ * it. Undefined where it names no path: Express would answer such a one by itself, without asking who sent it.
+ */
+function originForm(target: string): string | undefined {
+  if (target.startsWith('/') || target === '*') return target;
+  const authority = ABSOLUTE_FORM.exec(target)?.[0];
+  if (authority === undefined) return undefined;
+  const path = target.slice(authority.length);
+  return path.startsWith('/') ? path : `/${path}`;
 }
 
 function refuseTarget(): never {

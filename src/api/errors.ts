@@ -3,8 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from '../log.ts';
 import { type ErrorDetail, ServiceError, type ServiceErrorCode } from '../model/service-error.ts';
-import { sendJson } from './present.ts';
-import { requestIdOf } from './request-id.ts';
+import { requestIdOf, sendJson } from './present.ts';
 
 /** What only HTTP and TLS can get wrong; the service behind them does not know these. */
 type ProtocolErrorCode =

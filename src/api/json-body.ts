@@ -1,6 +1,6 @@
 // The bodies of write requests: JSON objects of known fields. See docs/rest.md, requests.
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
-import { isMap, type Json, type JsonMap } from '../model/json.ts';
+import { fieldOf, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { type ErrorDetail, ServiceError } from '../model/service-error.ts';
 import { didYouMean } from '../model/suggest.ts';
 import { parseStrictJson } from './strict-json.ts';
@@ -79,7 +79,7 @@ export function readFields<const Kinds extends Readonly<Record<string, FieldKind
 }
 
 function faultOf(name: string, value: Json, kinds: Readonly<Record<string, FieldKind<Json>>>): ErrorDetail[] {
-  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  const kind = fieldOf(kinds, name);
   const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
   if (kind === undefined) {
     const advice = didYouMean(name, Object.keys(kinds)) ?? `the fields are ${Object.keys(kinds).join(', ')}`;

@@ -1,16 +1,27 @@
 // How answers look on the wire: JSON, made once, with the headers that caches and careful writers need. See docs/rest.md,
 // answers.
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Request, Response } from 'express';
+import type { Reader } from '../service/reader.ts';
 
 /** 128 bits of SHA-256 and a little more, in base64url. */
 const DIGEST_LENGTH = 22;
+
+const REQUEST_ID = 'X-Request-Id';
 
 /** What a read answers. */
 export interface Answer {
   readonly body: unknown;
   /** The blob of the file that the body was read from; left out or null where there is no such file. */
   readonly oid?: string | null;
+}
+
+/** Returns a handler for GET and HEAD that sends what `ask` returns. What `ask` throws becomes the answer instead. */
+export function read<Params>(reader: Reader, ask: (request: Request<Params>) => Answer) {
+  return (request: Request<Params>, response: Response): void => {
+    sendRead(request, response, { commit: reader.commit(), ...ask(request) });
+  };
 }
 
 /** Answers 200 with a body, or 304 where the client has it already. `commit` is the newest commit that is followed. */
@@ -84,4 +95,22 @@ function tagIn(ifNoneMatch: string | undefined, etag: string): string | undefine
   if (ifNoneMatch.trim() === '*') return etag;
   const tags: readonly string[] = ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? [];
   return tags.find((tag) => tag === etag || tag === `W/${etag}`);
+}
+
+/** Gives the answer a new id. A client's own is not taken over: it could not be trusted to be different every time. */
+export function assignRequestId(_request: IncomingMessage, response: ServerResponse, next: () => void): void {
+  response.setHeader(REQUEST_ID, randomUUID());
+  next();
+}
+
+/** Returns the id that the answer carries, or an empty string where none was assigned. */
+export function requestIdOf(response: ServerResponse): string {
+  return String(response.getHeader(REQUEST_ID) ?? '');
+}
+
+/** Returns the same for a read that is answered from rows too while a commit is held and nothing is active. */
+export function readRecorded<Params>(reader: Reader, ask: (request: Request<Params>) => Answer) {
+  return (request: Request<Params>, response: Response): void => {
+    sendRead(request, response, { commit: reader.recordedCommit(), ...ask(request) });
+  };
 }

@@ -2,7 +2,7 @@
 // one. RFC 8259 leaves to the reader what becomes of these, and any choice would write something else than was sent.
 import { below } from '../model/entry.ts';
 import type { Json } from '../model/json.ts';
-import { quote } from '../model/quote.ts';
+import { quote, reasonOf } from '../model/quote.ts';
 import { ServiceError } from '../model/service-error.ts';
 
 /** Enough to recognise a number that nothing here can hold. */
@@ -30,7 +30,7 @@ function parse(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new ServiceError('invalid_input', `The body is not JSON: ${reason}`);
   }
 }

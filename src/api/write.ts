@@ -5,9 +5,8 @@ import { ServiceError } from '../model/service-error.ts';
 import type { WriteOrder, Written } from '../service/writer.ts';
 import { clientOf } from './authenticate.ts';
 import { jsonBody } from './json-body.ts';
-import { sendEnvelope, sendJson } from './present.ts';
+import { requestIdOf, sendEnvelope, sendJson } from './present.ts';
 import { queryFlag } from './query.ts';
-import { requestIdOf } from './request-id.ts';
 
 /** What a write answers where it is on the followed branch. */
 export interface WriteAnswer {

@@ -7,7 +7,8 @@ import type { Hierarchy, HierarchyLevel, MergeRule } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
-import { patternFault, patternFaults } from './pattern-fault.ts';
+import { type PatternRefusal, patternRefusal, patternRefusals } from '../pattern.ts';
+import type { Fault } from './fault.ts';
 
 const LEVEL_TYPES = ['common', 'environment', 'location', 'zone', 'shape', 'role', 'configuration'] as const;
 
@@ -128,4 +129,21 @@ function compoundFault(name: string): ProblemText | undefined {
     message: `no object can have the name ${quote(name)}: it ${fault}`,
     hint: 'join placeholders with "-"',
   };
+}
+
+/** Returns what is wrong with a pattern, or undefined. The schema limits its length. */
+export function patternFault(pattern: string): Fault | undefined {
+  const refusal = patternRefusal(pattern);
+  return refusal === undefined ? undefined : patternFaultOf(quote(pattern), refusal);
+}
+
+/** Returns what is wrong with patterns that are searched for together, by index; at index null with all of them. */
+export function patternFaults(patterns: readonly string[]): readonly (readonly [index: number | null, fault: Fault])[] {
+  return [...patternRefusals(patterns)].map(([index, refusal]) => {
+    return [index, patternFaultOf(index === null ? 'the list' : quote(patterns[index] ?? ''), refusal)];
+  });
+}
+
+function patternFaultOf(what: string, { reason, hint }: PatternRefusal): Fault {
+  return { code: 'bad_pattern', message: `${what} ${reason}`, hint };
 }

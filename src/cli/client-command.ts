@@ -1,9 +1,11 @@
 // `treeline client`: who may use the REST interface.
+
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { ROLES, type Role } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
+import { reasonOf } from '../model/quote.ts';
 import { type ClientFields, clientOf, clientText } from './client-file.ts';
 import { addNewCommand } from './client-new-command.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -64,7 +66,7 @@ async function readCertificate(file: string): Promise<X509Certificate> {
   try {
     return new X509Certificate(await readFile(fromUserDirectory(file)));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new CommandFailure(`${file} is no certificate that can be read: ${reason}`);
   }
 }

@@ -1,9 +1,11 @@
 // `treeline explain`: where each value of a node's record comes from.
+
 import type { Command } from 'commander';
 import type { Estate } from '../estate/estate.ts';
 import { nodeNames, nodeOf } from '../estate/node-of.ts';
 import { explainRecord } from '../hiera/explain.ts';
 import { buildRecord } from '../hiera/record.ts';
+import { fieldOf } from '../model/json.ts';
 import type { ExplainedValue } from '../model/record.ts';
 import { didYouMean } from '../model/suggest.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -49,7 +51,7 @@ function explainNode(estate: Estate, name: string): Readonly<Record<string, Expl
 }
 
 function explainedKey(record: Readonly<Record<string, ExplainedValue>>, key: string): ExplainedValue {
-  const value = Object.hasOwn(record, key) ? record[key] : undefined;
+  const value = fieldOf(record, key);
   if (value !== undefined) return value;
   const advice = didYouMean(key, Object.keys(record)) ?? 'key names are case sensitive';
   throw new CommandFailure(`its record has no key "${key}"; ${advice}`);

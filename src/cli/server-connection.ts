@@ -1,8 +1,10 @@
 // Talking to a running controller: where it is, and with which certificate.
+
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import { type Command, Option } from 'commander';
+import { reasonOf } from '../model/quote.ts';
 import { CommandFailure } from './command-failure.ts';
 import { findDemo } from './demo/find-demo.ts';
 import { fromUserDirectory } from './user-directory.ts';
@@ -136,7 +138,7 @@ async function credentialsOf(files: ServerOptions): Promise<Pick<ServerOptions, 
   try {
     createSecureContext({ cert, key, ca });
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
+    const words = reasonOf(error);
     const names = `${files.cert}, ${files.key} and ${files.ca}`;
     throw new CommandFailure(`${names} cannot be used: ${words}; each is a PEM file`, { cause: error });
   }

@@ -1,12 +1,11 @@
 // A template as one instance wants it: additions laid over it, then substractions taken away.
-import { below, type Entry, type ProblemText, problemAt } from '../model/entry.ts';
+import { below, type Entry, lastStep, type ProblemText, problemAt } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
-import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
+import { emptyMap, fieldOf, isMap, type Json, type JsonMap } from '../model/json.ts';
 import type { StackInstance, StackTemplate } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
-import { lastStep } from './last-step.ts';
 import { layOver } from './lay-over.ts';
 import { MISTAKES_MAX } from './limits.ts';
 import { type RetiredIndexes, splitRetired } from './retired-indexes.ts';
@@ -91,6 +90,16 @@ export function problemIn(amended: AmendedTemplate, pointer: string, text: Probl
   return problemAt(origin.entry, origin.pointer, text);
 }
 
+/** Returns the problem of a substraction whose victim `needed` names, at `pointer` of the template. */
+export function takenAwayButUsed(removal: Origin, needed: string, pointer: string): Problem {
+  return problemAt(removal.entry, removal.pointer, {
+    code: 'taken_away_but_used',
+    message: `this is taken away, and ${quote(needed)} at ${pointer} still needs it`,
+    hint: 'take that away too, or give it another value in stackTemplateAdditions',
+    part: 'key',
+  });
+}
+
 function resourcesOf({ resources }: StackTemplate): JsonMap {
   const map = emptyMap();
   for (const [key, { type, properties }] of Object.entries(resources)) map[key] = { type, properties };
@@ -106,7 +115,7 @@ function readSections(
   const sections = emptyMap();
   const problems: Problem[] = [];
   for (const section of SECTIONS) {
-    const value = Object.hasOwn(changes, section) ? changes[section] : undefined;
+    const value = fieldOf(changes, section);
     if (isMap(value)) sections[section] = value;
     else if (value !== undefined) problems.push(notAMap(instance, below(pointer, section), value));
   }
@@ -150,7 +159,7 @@ function withoutEmpty(sections: Readonly<Record<string, Json>>): JsonMap {
 }
 
 function mapAt(map: JsonMap, key: string): JsonMap {
-  const value = Object.hasOwn(map, key) ? map[key] : undefined;
+  const value = fieldOf(map, key);
   return isMap(value) ? value : emptyMap();
 }
 

@@ -5,7 +5,7 @@ import { type AmendedTemplate, problemIn } from './amend-template.ts';
 import type { Blueprint, PropertyText } from './blueprint.ts';
 import { dependencyOrder, printCycle } from './dependency-order.ts';
 import { isLiteral, literalOf } from './placeholders.ts';
-import { allNodes, needsOf, type ValueNode, valueGraph } from './value-graph.ts';
+import { allNodes, labelOf, needsOf, type ValueNode, valueGraph } from './value-graph.ts';
 
 /** Returns the circles that Array placeholders make. */
 export function checkValueCycles(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Problem[] {
@@ -76,8 +76,4 @@ function literalsOf(property: PropertyText | undefined): readonly string[] {
 
 function pointerOf({ blueprint, text }: ValueNode): string {
   return text?.pointer ?? blueprint.pointer;
-}
-
-function labelOf({ blueprint, property }: ValueNode): string {
-  return `${blueprint.key}.${property}`;
 }

@@ -3,11 +3,10 @@ import { below, type ProblemText } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
-import { type AmendedTemplate, problemIn } from './amend-template.ts';
+import { type AmendedTemplate, problemIn, takenAwayButUsed } from './amend-template.ts';
 import { type Blueprint, isStructural, type Text, textsOf } from './blueprint.ts';
 import { MISTAKES_MAX } from './limits.ts';
 import { type ArrayToken, lookalikes, type Token } from './placeholders.ts';
-import { takenAwayButUsed } from './taken-away.ts';
 
 interface Place {
   readonly amended: AmendedTemplate;

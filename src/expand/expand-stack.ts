@@ -7,11 +7,10 @@ import { affecting, isClean, type Problem, sortProblems } from '../model/problem
 import { type AmendedTemplate, amendTemplate } from './amend-template.ts';
 import { assembleServers } from './assemble-servers.ts';
 import type { Blueprint } from './blueprint.ts';
-import { checkAmended } from './check-amended.ts';
 import { checkServerNames } from './check-server-names.ts';
+import { checkAmended } from './check-template.ts';
 import { computeValues } from './compute-values.ts';
 import { checkConfigurationOnly } from './configuration-only.ts';
-import type { Expansion } from './expansion.ts';
 import { type Members, membersOf } from './group-members.ts';
 import { SERVERS_MAX } from './limits.ts';
 import { readBlueprints } from './read-blueprints.ts';
@@ -19,6 +18,15 @@ import { resolveDependencies } from './resolve-dependencies.ts';
 import { type Parameters, resolveParameters } from './resolve-parameters.ts';
 
 type Instance = Entry<StackInstance> & { readonly object: StackInstance };
+
+/** What expansion answers. */
+export interface Expansion {
+  /** Resource keys in the order of the amended template; also those that make no server now. */
+  readonly keys: readonly string[];
+  /** In the order of keys and indexes. Not to be used when `problems` holds an error. */
+  readonly servers: readonly ExpandedServer[];
+  readonly problems: readonly Problem[];
+}
 
 /** A stage answers with problems, and with servers where it could go on to the end. */
 interface Stage {

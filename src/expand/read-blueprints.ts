@@ -1,6 +1,6 @@
 // From the resources of an amended template to blueprints. Reports whatever has not the shape of a resource: for a
 // template alone the catalog has seen to that, but additions may bring anything.
-import { below, type ProblemText, problemAt } from '../model/entry.ts';
+import { below, lastStep, type ProblemText, problemAt } from '../model/entry.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { compareNames, RESOURCE_GROUP, SERVER } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
@@ -9,7 +9,6 @@ import { didYouMean } from '../model/suggest.ts';
 import { type AmendedTemplate, problemIn } from './amend-template.ts';
 import { type Blueprint, isStructural, type PropertyText, type StructuralProperty, type Text } from './blueprint.ts';
 import { GROUP_FIELDS, type GroupField, groupFieldDefault } from './group-fields.ts';
-import { lastStep } from './last-step.ts';
 import { tokenize } from './placeholders.ts';
 
 const KINDS = [SERVER, RESOURCE_GROUP];

@@ -3,14 +3,13 @@ import { below } from '../model/entry.ts';
 import type { OutsideDependency } from '../model/expanded.ts';
 import { compareNames } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
-import { type AmendedTemplate, problemIn } from './amend-template.ts';
+import { type AmendedTemplate, problemIn, takenAwayButUsed } from './amend-template.ts';
 import type { Blueprint, Text } from './blueprint.ts';
 import { type CycleStep, dependencyCycle, dependsOnPointer } from './check-cycles.ts';
 import type { Named, ResourceValues, ServerValues } from './compute-values.ts';
 import { dependencyOrder } from './dependency-order.ts';
 import { DEPENDENCIES_MAX } from './limits.ts';
 import type { Parameters } from './resolve-parameters.ts';
-import { takenAwayButUsed } from './taken-away.ts';
 
 export interface Dependencies {
   /** Server names, sorted, without repeats. */

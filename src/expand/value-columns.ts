@@ -12,7 +12,7 @@ import type { Members } from './group-members.ts';
 import { MEMBERS_MAX, STACK_WEIGHT_MAX } from './limits.ts';
 import type { ArrayToken } from './placeholders.ts';
 import { substitute, type ValueList, valueList } from './substitute.ts';
-import { needsOf, nodeFor, type ValueGraph, type ValueNode } from './value-graph.ts';
+import { labelOf, needsOf, nodeFor, type ValueGraph, type ValueNode } from './value-graph.ts';
 
 /** What weighs besides text: an item of a list, a placeholder or literal put in, a resource that another one reads. */
 const ITEM_WEIGHT = 8;
@@ -172,10 +172,6 @@ function stackTooLarge(node: ValueNode): ProblemText {
 
 function listsOthers(text: PropertyText | null): boolean {
   return (text?.texts ?? []).some(({ tokens }) => tokens.some(({ kind }) => kind === 'array'));
-}
-
-function labelOf({ blueprint, property }: ValueNode): string {
-  return `${blueprint.key}.${property}`;
 }
 
 function count(number: number): string {

@@ -35,6 +35,11 @@ export function needsOf(graph: ValueGraph, property: PropertyText | null): reado
   );
 }
 
+/** Returns how a message names a node. */
+export function labelOf({ blueprint, property }: ValueNode): string {
+  return `${blueprint.key}.${property}`;
+}
+
 function nodesOf(blueprint: Blueprint): ReadonlyMap<string, ValueNode> {
   const nodes = new Map<string, ValueNode>([['name', { blueprint, property: 'name', text: null }]]);
   for (const [property, text] of blueprint.properties) nodes.set(property, { blueprint, property, text });

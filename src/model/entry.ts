@@ -51,6 +51,14 @@ export function below(pointer: string, ...keys: readonly (string | number)[]): s
   );
 }
 
+/** Returns the last key of an RFC 6901 pointer, as it is written in the file. */
+export function lastStep(pointer: string): string {
+  return pointer
+    .slice(pointer.lastIndexOf('/') + 1)
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~');
+}
+
 /** Returns true when the file itself is right: it has an object and nothing worse than warnings. */
 export function isRight<Value>(entry: Entry<Value>): entry is Entry<Value> & { readonly object: Value } {
   return entry.object !== null && entry.problems.every((problem) => problem.severity === 'warning');

@@ -17,6 +17,11 @@ export function isMap(value: unknown): value is JsonMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Returns the value of a map's own key, or undefined where the map does not have it. */
+export function fieldOf<Value>(map: Readonly<Record<string, Value>>, key: string): Value | undefined {
+  return Object.hasOwn(map, key) ? map[key] : undefined;
+}
+
 /** Compares two values by what they hold: the order of a map's keys does not count, the order of a list does. */
 export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;

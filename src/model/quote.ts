@@ -19,3 +19,8 @@ export function quoteSome(names: readonly string[]): string {
 function cut(text: string): string {
   return text.length <= TEXT_MAX ? text : `${text.slice(0, TEXT_MAX)}…`;
 }
+
+/** Returns what an error says, to be quoted inside another message. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,9 +1,11 @@
 // The record of a node, whatever door asks for it: built from what is in force, or, for a server that no commit wants any
 // more, as it was recorded last.
+
 import type { Estate } from '../estate/estate.ts';
 import { nodeNames, nodeOf } from '../estate/node-of.ts';
 import { explainRecord, explainValue, plainRecord } from '../hiera/explain.ts';
 import { buildRecord, lookUp, type NodeFacts, recordOf } from '../hiera/record.ts';
+import { fieldOf } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { ExplainedRecord, ExplainedValue, NodeRecord } from '../model/record.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
@@ -37,7 +39,7 @@ export function explainedValueOfNode(view: View<Estate>, name: string, key: stri
     return sourced === undefined ? undefined : explainValue(sourced);
   }
   const farewell = view.rows.server(name)?.farewell ?? {};
-  return Object.hasOwn(farewell, key) ? farewell[key] : undefined;
+  return fieldOf(farewell, key);
 }
 
 function factsOf(name: string, rows: RecordedRows): NodeFacts {

@@ -1,13 +1,15 @@
 // A backup: every row of a store as of one moment, in one file that is a snapshot. Taken beside a running controller,
 // which is asked for nothing and knows nothing of it. Putting one back is restore-store.ts.
+
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { invariant } from '../model/invariant.ts';
+import { reasonOf } from '../model/quote.ts';
 import { diskFiles, type Files } from './files.ts';
 import { readStoreFiles, type StoreFiles } from './read-store-files.ts';
 import { readSnapshot, writeSnapshot } from './snapshot-file.ts';
 import type { StoreDocument } from './store-document.ts';
-import { reasonOf, StoreError } from './store-error.ts';
+import { StoreError } from './store-error.ts';
 
 const ATTEMPTS_MAX = 3;
 const PAUSE_MS = 200;

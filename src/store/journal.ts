@@ -1,6 +1,8 @@
 // The journal's writing side: one record for each group of commits, durable before anybody hears of it. After a failed
 // write it cuts itself back to the last good record, so that what was refused never comes back. Reading is replay.ts.
+
 import { dirname } from 'node:path';
+import { reasonOf } from '../model/quote.ts';
 import type { AppendFile, Files } from './files.ts';
 import { encodeFrame } from './frame.ts';
 import { StoreError } from './store-error.ts';
@@ -117,7 +119,7 @@ export class Journal {
     try {
       await this.#mend();
     } catch (second) {
-      throw new AggregateError([error, second], error instanceof Error ? error.message : String(error));
+      throw new AggregateError([error, second], reasonOf(error));
     }
     throw error;
   }

@@ -1,9 +1,11 @@
 // The embedded store: one lowdb document in memory, made durable by a journal and now and then a snapshot. One process
 // has it at a time. Writes go to the disk one group after the other; reads never wait.
+
 import { resolve } from 'node:path';
 import { Low } from 'lowdb';
 import type { Logger } from '../log.ts';
 import { invariant } from '../model/invariant.ts';
+import { reasonOf } from '../model/quote.ts';
 import type { RowKind, Rows } from '../model/recorded.ts';
 import { CommitQueue, decide, keyOf, type WaitingCommit } from './commit-queue.ts';
 import { diskFiles, type Files, makeDirectory } from './files.ts';
@@ -13,7 +15,7 @@ import { type DirectoryLock, lockDirectory } from './lock.ts';
 import { RowBytes } from './row-bytes.ts';
 import type { Change, Store } from './store.ts';
 import { emptyStoreDocument, type StoreDocument, setRow } from './store-document.ts';
-import { reasonOf, StoreError } from './store-error.ts';
+import { StoreError } from './store-error.ts';
 
 /** A journal below this is never worth a snapshot. */
 const COMPACTION_BYTES = 4 * 1024 * 1024;

@@ -4,7 +4,7 @@ import { isMap } from '../model/json.ts';
 import { frameAt, isFollowedByFrame } from './frame.ts';
 import { JOURNAL_FORMAT, JOURNAL_VERSION } from './journal.ts';
 import { decodeRow, type Row, type StoreDocument, setRow } from './store-document.ts';
-import { StoreError } from './store-error.ts';
+import { newerVersion, StoreError } from './store-error.ts';
 
 export interface JournalFile {
   readonly path: string;
@@ -41,7 +41,7 @@ export function replayJournal(journal: JournalFile, document: StoreDocument): Re
       break;
     }
     const group = decodeGroup(document, frame.value);
-    if (group === undefined) throw newer(journal, `a record it does not know, at byte ${at}`);
+    if (group === undefined) throw newerVersion(journal.path, `a record it does not know, at byte ${at}`);
     if (group.sequence !== last + 1) throw damaged(journal, at);
     at = frame.end;
     parts.push(group);
@@ -107,7 +107,7 @@ function readHead(journal: JournalFile): { after: number; end: number } {
   const { format, version, after } = frame.value;
   if (format !== JOURNAL_FORMAT || typeof after !== 'number') throw damaged(journal, 0);
   if (version !== JOURNAL_VERSION) {
-    throw newer(journal, `format version ${JSON.stringify(version)}, not ${JOURNAL_VERSION}`);
+    throw newerVersion(journal.path, `format version ${JSON.stringify(version)}, not ${JOURNAL_VERSION}`);
   }
   return { after, end: frame.end };
 }
@@ -117,11 +117,5 @@ function damaged({ path }: JournalFile, at: number): StoreError {
   return new StoreError(
     `The store's journal is damaged at byte ${at}: ${path}. Good records follow or are missing, so no crash explains ` +
       `it: look at the disk. Keep a copy of the directory, then restore a backup${cut}.`,
-  );
-}
-
-function newer({ path }: JournalFile, what: string): StoreError {
-  return new StoreError(
-    `${path} was written by another version of Treeline: it has ${what}. Start that version on it.`,
   );
 }

@@ -1,7 +1,9 @@
 // Puts a backup in the place of a store's two files. Whatever moment it is interrupted at, the next start finds the old
 // store, or the restored one, or refuses to start: never a mixture.
+
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { reasonOf } from '../model/quote.ts';
 import { readBackup } from './back-up-store.ts';
 import { diskFiles, type Files, makeDirectory } from './files.ts';
 import { JOURNAL_BYTES_MAX, Journal } from './journal.ts';
@@ -10,7 +12,7 @@ import { journalPath, readStoreFiles, snapshotPath } from './read-store-files.ts
 import { placeSnapshot, prepareSnapshot, readSnapshot, SNAPSHOT_BYTES_MAX } from './snapshot-file.ts';
 import type { Change, Store } from './store.ts';
 import { countRows, type StoreDocument, setRow } from './store-document.ts';
-import { codeOf, reasonOf, StoreError } from './store-error.ts';
+import { codeOf, StoreError } from './store-error.ts';
 
 export interface RestoreOptions {
   /** Also over a store that holds rows, or that cannot be read. */

@@ -13,7 +13,7 @@ import {
   type StoreDocument,
   setRow,
 } from './store-document.ts';
-import { StoreError } from './store-error.ts';
+import { newerVersion, StoreError } from './store-error.ts';
 
 const FORMAT = 'treeline-snapshot';
 const VERSION = 1;
@@ -42,7 +42,7 @@ export async function readSnapshot(files: Files, path: string, use: SnapshotUse 
     const frame = frameAt(bytes, at);
     if (frame === undefined) throw damaged({ path, use }, at);
     const row = decodeRow(document.tables, frame.value);
-    if (row === undefined) throw newer(path, `a row it does not know, at byte ${at}`);
+    if (row === undefined) throw newerVersion(path, `a row it does not know, at byte ${at}`);
     setRow(document.tables, row);
     at = frame.end;
   }
@@ -107,7 +107,7 @@ function headOf(file: SnapshotFile, frame: Frame | undefined): { sequence: numbe
   if (frame === undefined || !isMap(frame.value)) throw damaged(file, 0);
   const { format, version, sequence, rows } = frame.value;
   if (format !== FORMAT || typeof sequence !== 'number' || typeof rows !== 'number') throw damaged(file, 0);
-  if (version !== VERSION) throw newer(file.path, `format version ${JSON.stringify(version)}, not ${VERSION}`);
+  if (version !== VERSION) throw newerVersion(file.path, `format version ${JSON.stringify(version)}, not ${VERSION}`);
   return { sequence, rows, end: frame.end };
 }
 
@@ -120,11 +120,5 @@ function damaged({ path, use }: SnapshotFile, at: number): StoreError {
   return new StoreError(
     `The store's ${basename(path)} is damaged at byte ${at}: ${path}. It was whole when it was written, so look at ` +
       'the disk; then restore a backup. Treeline changes nothing until then.',
-  );
-}
-
-function newer(path: string, what: string): StoreError {
-  return new StoreError(
-    `${path} was written by another version of Treeline: it has ${what}. Start that version on it.`,
   );
 }

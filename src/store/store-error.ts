@@ -4,12 +4,14 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
-/** Returns what the system said, to be quoted inside another message. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** Returns the system's code of an error (`ENOSPC`, `ENOENT`), or undefined. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** Returns the error for a file that a newer version of Treeline wrote; `what` says what is not known in it. */
+export function newerVersion(path: string, what: string): StoreError {
+  return new StoreError(
+    `${path} was written by another version of Treeline: it has ${what}. Start that version on it.`,
+  );
 }

@@ -1,5 +1,5 @@
 // Finds out what differs between a value as it stands in a file and as it is wanted, and has the smallest parts changed.
-import { isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
+import { fieldOf, isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
 import { alignLists } from './align-lists.ts';
 import { changeBlock, emptyBlock } from './edit-block.ts';
 import { changeFlow, emptyFlow } from './edit-flow.ts';
@@ -43,7 +43,7 @@ interface Change<Value> {
 
 function changeMap(edit: TextEdit, site: Site, { node, old, wanted }: Change<JsonMap>): void {
   const kept = node.entries.flatMap(({ key }, index): Kept[] => {
-    const [before, after] = [valueIn(old, key), valueIn(wanted, key)];
+    const [before, after] = [fieldOf(old, key), fieldOf(wanted, key)];
     return before === undefined || after === undefined ? [] : [{ index, old: before, wanted: after }];
   });
   const last = kept.at(-1)?.index ?? -1;
@@ -51,10 +51,6 @@ function changeMap(edit: TextEdit, site: Site, { node, old, wanted }: Change<Jso
     .filter(([key]) => !Object.hasOwn(old, key))
     .map(([key, value]) => ({ after: last, key, value }));
   changeEntries(edit, site, { node, wanted, kept, added });
-}
-
-function valueIn(map: JsonMap, key: string): Json | undefined {
-  return Object.hasOwn(map, key) ? map[key] : undefined;
 }
 
 function changeList(edit: TextEdit, site: Site, { node, old, wanted }: Change<readonly Json[]>): void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { problemsFor } from '../../src/api/problems-for.ts';
+import { problemsFor } from '../../src/api/routes/operations.ts';
 import { ROLES, type Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { Problem } from '../../src/model/problem.ts';

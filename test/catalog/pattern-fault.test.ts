@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { patternFault, patternFaults } from '../../src/catalog/pattern-fault.ts';
+import { patternFault, patternFaults } from '../../src/catalog/hierarchy.ts';
 
 test.each([
   '_password$',

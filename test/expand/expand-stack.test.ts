@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { expandStack } from '../../src/expand/expand-stack.ts';
-import type { Expansion } from '../../src/expand/expansion.ts';
+import { type Expansion, expandStack } from '../../src/expand/expand-stack.ts';
 import { describeProblems, instanceEntry, templateEntry } from '../support/entries.ts';
 
 /** Expands a template (lines 1 and 2 are blank) with an instance of it (line 1 names the template). */

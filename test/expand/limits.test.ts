@@ -1,7 +1,6 @@
 // A stack may ask for more than a machine can hold: it is refused in time, and what is within the limits is shared.
 import { describe, expect, test } from 'vitest';
-import { expandStack } from '../../src/expand/expand-stack.ts';
-import type { Expansion } from '../../src/expand/expansion.ts';
+import { type Expansion, expandStack } from '../../src/expand/expand-stack.ts';
 import { describeProblems, instanceEntry, templateEntry } from '../support/entries.ts';
 
 function expand(resources: string, value = ''): Expansion {

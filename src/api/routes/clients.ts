@@ -1,12 +1,13 @@
 // docs/rest.md, clients. A serial may be spelled in any way; the reader brings it into its one spelling.
+
 import { Router } from 'express';
 import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { only } from '../only.ts';
+import { read } from '../present.ts';
 import { queryRole, querySerial } from '../query.ts';
-import { read } from '../read.ts';
 import { bodyOf, type WriteAnswer, write } from '../write.ts';
 
 /** Returns the routes below `/clients`. */

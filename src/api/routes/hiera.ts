@@ -1,9 +1,10 @@
 // docs/rest.md, hiera. Clients take a 404 here for "ask the next level", so it means an unknown node or key and nothing else.
+
 import { Router } from 'express';
 import type { Reader } from '../../service/reader.ts';
 import { only } from '../only.ts';
+import { read } from '../present.ts';
 import { queryFlag } from '../query.ts';
-import { read } from '../read.ts';
 
 /** Returns the routes below `/hiera`. */
 export function hieraRoutes(reader: Reader): Router {

@@ -1,5 +1,8 @@
 // docs/rest.md, operations.
 import { type Request, type Response, Router } from 'express';
+import type { Client } from '../../model/objects.ts';
+import type { Problem } from '../../model/problem.ts';
+import { canonicalSerial } from '../../model/serial.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Operator, Order, Target } from '../../service/operator.ts';
 import type { Reader } from '../../service/reader.ts';
@@ -7,10 +10,8 @@ import { clientOf } from '../authenticate.ts';
 import { allow, type Right } from '../authorize.ts';
 import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
-import { sendEnvelope } from '../present.ts';
-import { problemsFor } from '../problems-for.ts';
+import { readRecorded, sendEnvelope } from '../present.ts';
 import { queryFlag } from '../query.ts';
-import { readRecorded } from '../read.ts';
 
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: TEXT } as const;
 
@@ -99,4 +100,22 @@ function targetOf({ instance, resource, provider, all }: TargetFields, choices: 
   if (target !== undefined && second === undefined) return target;
   const names = choices.map((name) => `"${name}"`).join(', ');
   throw new ServiceError('invalid_input', `Name exactly one of ${names}, or "all": true`);
+}
+
+const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
+
+/**
+ * Returns the problems as a client may see them. Whoever may read clients sees all of them. A proxy is told that a file is
+ * wrong and where, and not what stands there: messages quote wrong values, which no other read shows. Of the files below
+ * `clients/` it is told its own alone, as their names are serials.
+ */
+export function problemsFor(client: Client, all: ReturnType<Operator['problems']>): ReturnType<Operator['problems']> {
+  if (client.role !== 'proxy') return all;
+  return { ...all, problems: all.problems.flatMap((problem) => problemFor(client, problem)) };
+}
+
+function problemFor({ serial }: Client, problem: Problem): Problem[] {
+  const inClients = /^clients\/(?:.*\/)?([^/]*?)(?:\.[^./]*)?$/.exec(problem.file);
+  if (inClients === null) return [{ ...problem, pointer: '', message: WITHHELD, hint: null }];
+  return canonicalSerial(inClients[1] ?? '') === serial ? [problem] : [];
 }

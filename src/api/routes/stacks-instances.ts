@@ -1,4 +1,5 @@
 // docs/rest.md, stack instances.
+
 import { Router } from 'express';
 import type { Operator } from '../../service/operator.ts';
 import type { Reader } from '../../service/reader.ts';
@@ -6,7 +7,7 @@ import type { Writer } from '../../service/writer.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { only } from '../only.ts';
-import { read, readRecorded } from '../read.ts';
+import { read, readRecorded } from '../present.ts';
 import { bodyOf, forceOf, write } from '../write.ts';
 
 /** Returns the routes below `/stacks/instances`. */

@@ -1,11 +1,12 @@
 // docs/rest.md, stack templates. Posting here makes an instance: templates themselves are written as types.
+
 import { type NextFunction, type Request, type Response, Router } from 'express';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
 import { allow } from '../authorize.ts';
 import { only } from '../only.ts';
-import { read } from '../read.ts';
+import { read } from '../present.ts';
 import { bodyOf, forceOf, write } from '../write.ts';
 
 /** Returns the routes below `/stacks/templates`. */

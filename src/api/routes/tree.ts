@@ -1,10 +1,11 @@
 // docs/rest.md, tree.
+
 import { Router } from 'express';
 import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
 import { allow } from '../authorize.ts';
 import { only } from '../only.ts';
-import { read } from '../read.ts';
+import { read } from '../present.ts';
 import { bodyOf, write } from '../write.ts';
 
 /** Returns the route `/tree`. */

@@ -1,4 +1,5 @@
 // docs/rest.md, types. `all` is a view over the other types: it is read like them and written nowhere.
+
 import { type NextFunction, type Request, type Response, Router } from 'express';
 import { isTypeName, TYPE_NAMES } from '../../model/names.ts';
 import { ServiceError } from '../../model/service-error.ts';
@@ -8,8 +9,8 @@ import type { Writer } from '../../service/writer.ts';
 import { clientOf } from '../authenticate.ts';
 import { requireRight } from '../authorize.ts';
 import { only } from '../only.ts';
+import { read } from '../present.ts';
 import { queryFlag } from '../query.ts';
-import { read } from '../read.ts';
 import { bodyOf, forceOf, type WriteAnswer, write } from '../write.ts';
 
 /** Returns the routes below `/types`. */

@@ -1,8 +1,10 @@
 // Looks at a listener's key, certificates and revocation lists before they are used: do they belong together, and will
 // anybody be let in? Knows no files. See docs/operations.md, certificates.
+
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { momentOf } from '../../clock.ts';
+import { reasonOf } from '../../model/quote.ts';
 import { readCertificates, readRevocationLists } from './pem.ts';
 import type { RevocationList } from './revocation-list.ts';
 import { secureContextOptions, type TlsMaterial } from './tls-material.ts';
@@ -43,7 +45,7 @@ export function checkTls(material: TlsMaterial, now: number): CheckedTls {
     try {
       return reader(text);
     } catch (error) {
-      faults.push(broken(part, error instanceof Error ? error.message : String(error)));
+      faults.push(broken(part, reasonOf(error)));
       return undefined;
     }
   }
@@ -73,7 +75,7 @@ function readKey(text: string): KeyObject {
   try {
     return createPrivateKey(text);
   } catch (error) {
-    throw new Error(`its key cannot be read (${error instanceof Error ? error.message : String(error)})`);
+    throw new Error(`its key cannot be read (${reasonOf(error)})`);
   }
 }
 
@@ -121,7 +123,7 @@ function tryOut(material: TlsMaterial): TlsFault[] {
     createSecureContext(secureContextOptions(material));
     return [];
   } catch (error) {
-    return [broken('cert', `OpenSSL refuses it (${error instanceof Error ? error.message : String(error)})`)];
+    return [broken('cert', `OpenSSL refuses it (${reasonOf(error)})`)];
   }
 }
 

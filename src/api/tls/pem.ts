@@ -1,6 +1,8 @@
 // Finds what PEM text holds (RFC 7468). Node and OpenSSL pass over what they cannot read; here that is an error, because a
 // file that is only half there must not be taken for one that trusts or revokes fewer.
+
 import { X509Certificate } from 'node:crypto';
+import { reasonOf } from '../../model/quote.ts';
 import { parseRevocationList, type RevocationList } from './revocation-list.ts';
 
 interface Kind<Value> {
@@ -50,7 +52,7 @@ function readAll<Value>(text: string, kind: Kind<Value>): readonly Value[] {
     try {
       return kind.parse(block);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       throw new Error(`its ${kind.name} number ${index + 1} cannot be read (${reason})`, { cause: error });
     }
   });

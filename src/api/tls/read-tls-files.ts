@@ -1,5 +1,7 @@
 // Reads the files of a listener. What is in them is looked at elsewhere; see check-tls.ts.
+
 import { readFile, stat } from 'node:fs/promises';
+import { reasonOf } from '../../model/quote.ts';
 import type { TlsFault, TlsPart } from './check-tls.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
@@ -30,7 +32,7 @@ export async function readTlsFiles(paths: TlsPaths): Promise<ReadTlsFiles> {
     try {
       return await readText(pathOf(paths, part));
     } catch (error) {
-      faults.push({ part, message: error instanceof Error ? error.message : String(error), isBroken: true });
+      faults.push({ part, message: reasonOf(error), isBroken: true });
       return '';
     }
   }

@@ -1,9 +1,11 @@
 // Follows the files of a listener: what is in them is used soon after they change, and what is wrong never is. Two files
 // cannot change at one moment, so they are read together, and only a set that fits together counts. See
 // docs/operations.md, certificates.
+
 import type { Clock } from '../../clock.ts';
 import { type FileWatch, watchFiles } from '../../file-watch.ts';
 import type { Logger } from '../../log.ts';
+import { reasonOf } from '../../model/quote.ts';
 import { type CheckedTls, checkTls, type Expiry, type TlsFault, type TlsPart } from './check-tls.ts';
 import { ExpiryWarnings } from './expiry-warnings.ts';
 import { Lookout } from './lookout.ts';
@@ -115,7 +117,7 @@ class FollowedTlsFiles implements TlsFiles {
       else if (changed.length > 0) this.#consider(material, changed);
       else this.#makeUp();
     } catch (error) {
-      this.#complain([error instanceof Error ? error.message : String(error)]);
+      this.#complain([reasonOf(error)]);
     }
     this.#warn();
   }

@@ -1,5 +1,7 @@
 // The secret that Treeline shares with the Git server, as a file of the operator.
+
 import { readFile, stat } from 'node:fs/promises';
+import { reasonOf } from '../../model/quote.ts';
 
 /** The file cannot be used. Its message says why, and nothing of what is in it. */
 export class SecretFileError extends Error {
@@ -24,7 +26,7 @@ async function read(path: string): Promise<Buffer> {
     if (size > SECRET_BYTES_MAX) throw new Error(`it has ${size} bytes, and ${SECRET_BYTES_MAX} are allowed`);
     return await readFile(path);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new SecretFileError(`webhook.secretFile cannot be read: ${reason}`, { cause: error });
   }
 }

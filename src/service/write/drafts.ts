@@ -2,7 +2,7 @@
 import type { Estate } from '../../estate/estate.ts';
 import { nodeOf } from '../../estate/node-of.ts';
 import type { Unit } from '../../estate/unit.ts';
-import { emptyMap, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
+import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
 import { isPlainTypeName, kindOf, nameFault, type PlainTypeName, ROLES } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import { canonicalFingerprint, canonicalSerial } from '../../model/serial.ts';
@@ -241,7 +241,7 @@ function requireAgreement(body: JsonMap, given: Readonly<Record<string, string>>
 }
 
 function textField(body: JsonMap, name: string): string | undefined {
-  const value = Object.hasOwn(body, name) ? body[name] : undefined;
+  const value = fieldOf(body, name);
   if (value === undefined || typeof value === 'string') return value;
   throw invalid(name, 'has to be a string');
 }

@@ -1,12 +1,14 @@
 // Brings the writes of one batch to the repository in one push, each as its own commit. A lost race is decided again on the
 // new content, and nobody is answered before it is known what became of the push.
+
 import type { Estate } from '../../estate/estate.ts';
+import { reasonOf } from '../../model/quote.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { PreparedCommits } from '../../source/publisher.ts';
 import { judgeWrites, type Verdict } from './judge-writes.ts';
 import { pause, within } from './patience.ts';
 import { GIVE_UP_MS, type PendingWrite } from './pending-write.ts';
-import { isOutcomeUnknown, isPushRefused, outcomeUnknown, reasonOf, refusalOf } from './push-errors.ts';
+import { isOutcomeUnknown, isPushRefused, outcomeUnknown, refusalOf } from './push-errors.ts';
 import { type PushParts, pushUntilKnown } from './push-until-known.ts';
 
 /** Between two looks at a branch that has the commits and cannot be looked at. */

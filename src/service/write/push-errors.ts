@@ -25,8 +25,3 @@ export function outcomeUnknown(reason: string, requestId: string): ServiceError 
   const advice = `look for "Treeline-Request-Id: ${requestId}" in the log of the repository before you write it again`;
   return new ServiceError('outcome_unknown', `${reason}; ${advice}`);
 }
-
-/** Returns an error's message. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

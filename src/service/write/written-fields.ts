@@ -1,7 +1,7 @@
 // What a file should hold: as it is written where that means the same, and as a request says where it does not. So a body
 // that was read can be sent back and changes nothing.
 import type { FileType } from '../../catalog/catalog.ts';
-import { emptyMap, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
+import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
 
 /** Fields that a file may leave out since its path gives them, and a new one does. The tree's path gives nothing. */
 function givenByPath(type: FileType): readonly string[] {
@@ -34,7 +34,7 @@ export function newFields(type: FileType, fields: JsonMap): JsonMap {
 export function laidOver(type: FileType, { raw, object }: WrittenAndRead, fields: JsonMap): JsonMap {
   const wanted = emptyMap<Json>();
   for (const key of givenByPath(type)) {
-    const written = Object.hasOwn(raw, key) ? raw[key] : undefined;
+    const written = fieldOf(raw, key);
     if (written !== undefined) wanted[key] = written;
   }
   return Object.assign(wanted, rewrittenMap(raw, object, newFields(type, fields), fields));
@@ -51,12 +51,12 @@ export interface WrittenAndRead {
 function rewrittenMap(raw: JsonMap, read: JsonMap, added: JsonMap, wanted: JsonMap = added): JsonMap {
   const result = emptyMap<Json>();
   for (const [key, written] of Object.entries(raw)) {
-    const value = Object.hasOwn(wanted, key) ? wanted[key] : undefined;
-    if (value !== undefined) result[key] = rewritten(written, own(read, key), value);
+    const value = fieldOf(wanted, key);
+    if (value !== undefined) result[key] = rewritten(written, fieldOf(read, key), value);
   }
   for (const [key, value] of Object.entries(added)) {
     // What was filled in when the file was read needs no writing.
-    if (!Object.hasOwn(raw, key) && !isSame(own(read, key), value)) result[key] = value;
+    if (!Object.hasOwn(raw, key) && !isSame(fieldOf(read, key), value)) result[key] = value;
   }
   return result;
 }
@@ -81,11 +81,7 @@ function rewrittenList(raw: readonly Json[], read: readonly Json[], wanted: read
 }
 
 function nameOf(item: Json): Json | undefined {
-  return isMap(item) ? own(item, 'name') : undefined;
-}
-
-function own(map: JsonMap, key: string): Json | undefined {
-  return Object.hasOwn(map, key) ? map[key] : undefined;
+  return isMap(item) ? fieldOf(item, 'name') : undefined;
 }
 
 function isList(value: Json | undefined): value is readonly Json[] {
