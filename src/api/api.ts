@@ -1,4 +1,4 @@
-// The REST interface as it runs: the application behind its TLS listener.
+// Starts the REST interface: the application behind its TLS listener.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { CommitWait } from '../service/commit-wait.ts';

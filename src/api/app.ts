@@ -1,4 +1,4 @@
-// The REST interface as one Express application: what every request passes, in order. It listens nowhere; see api.ts.
+// Builds the REST interface as one Express application, with its middleware in order. api.ts makes it listen.
 import type { RequestListener } from 'node:http';
 import compression from 'compression';
 import express, { type Express, type Request } from 'express';

@@ -16,11 +16,11 @@ import { sendError } from './errors.ts';
 export interface AuthenticateOptions {
   readonly reader: Reader;
   readonly clock: Clock;
-  /** What the TLS material in force says about a certificate. */
+  /** Judges a certificate by the TLS material in force. */
   readonly judge: (certificate: X509Certificate) => Judgement;
 }
 
-/** What the operator's authorities and revocation lists say about a client's certificate that TLS has verified. */
+/** The judgement of the operator's authorities and revocation lists on a certificate that TLS has verified. */
 export interface Judgement {
   /**
    * Why its serial alone does not tell who it is, as the end of a sentence about the record of the client; undefined where
@@ -31,7 +31,7 @@ export interface Judgement {
   readonly listsUntil: number;
 }
 
-/** What is read from a certificate, once a connection: parsing it again at every request costs more than the answer. */
+/** The fields of a certificate, read once a connection: parsing at every request costs more than the answer. */
 interface Peer {
   readonly serial: string;
   readonly fingerprint: string;
@@ -96,7 +96,7 @@ function readPeer(certificate: X509Certificate): Peer | undefined {
 }
 
 function refuseUnknown(reader: Reader, { serial, fingerprint }: Peer): never {
-  // Before the first good commit nobody is registered, which says nothing about the client: `not_ready` comes first.
+  // Before the first good commit no client is registered: `not_ready` comes first.
   reader.commit();
   throw new ServiceError(
     'client_not_registered',

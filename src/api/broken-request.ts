@@ -1,4 +1,5 @@
-// Answers requests that Node's parser refuses, in JSON as all others: there is no request object for these, only a socket.
+// Answers requests that Node's parser refuses, in JSON as all others. For these there is only a socket, and no request
+// object.
 import { randomUUID } from 'node:crypto';
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -6,7 +7,7 @@ import { errorBodyOf, type Failure } from './errors.ts';
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 
-/** What a connection is in the middle of when its next bytes cannot be read. */
+/** The state of a connection whose next bytes cannot be parsed. */
 export interface Exchange {
   /** The answers under way, oldest first; several where the client did not wait for the first. */
   readonly answers: readonly ServerResponse[];
@@ -26,7 +27,7 @@ export function endBrokenRequest(
   socket: Duplex,
   { answers, last, retire }: Exchange,
 ): void {
-  // What is broken is the rest of the last request, where that has not arrived as a whole; else it is a new one.
+  // The rest of the last request is broken where it has not arrived as a whole; else a new request is.
   const broken = last === undefined || last.req.complete ? undefined : last;
   // Half an answer cannot become another one; only a broken connection tells the client.
   if (broken?.headersSent && !broken.writableEnded) socket.destroy();
@@ -36,7 +37,7 @@ export function endBrokenRequest(
 
 /** Answers with what is wrong, and ends the connection. */
 export function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  // The client is gone: nobody is there to be answered.
+  // The client has disconnected: there is nothing to answer.
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;

@@ -1,4 +1,4 @@
-// Refuses requests that are wrong whatever their route, before anybody looks at who sent them.
+// Refuses requests that are wrong on every route, before authentication.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Failure, sendError } from './errors.ts';
 
@@ -11,7 +11,7 @@ export function checkRequest(request: IncomingMessage, response: ServerResponse,
     next();
     return;
   }
-  // Where the body ends is not sure with every one of these.
+  // The end of the body is ambiguous with each of these.
   response.setHeader('Connection', 'close');
   sendError(response, failure);
 }

@@ -1,5 +1,5 @@
-// Keeps track of connections so that they can be ended without cutting off an answer, and so that those which were let in
-// by other certificates than hold now are looked at again.
+// Tracks connections, so that they can be closed without cutting off an answer, and checked again after the TLS
+// material has changed.
 import type { ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import { Socket } from 'node:net';
@@ -53,7 +53,7 @@ export function trackConnections(server: Server, mayStay: (socket: Duplex) => bo
     exchangeOn: (socket) => ({ answers: answersOn(socket), last: last.get(socket), retire: () => retire(socket) }),
     begin(response) {
       const { socket } = response.req;
-      // The connection ends with the answer before this: nobody would be told what this one came to.
+      // The connection ends with the answer before this: the client would never learn the result of this one.
       if (last.get(socket)?.getHeader('Connection') === 'close') return false;
       last.set(socket, response);
       if (isOld(socket) && !mayStay(socket)) {

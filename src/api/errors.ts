@@ -1,11 +1,11 @@
-// Every way in which a request can fail, and the one table from error code to HTTP status. See docs/rest.md, errors.
+// Defines every error of a request, and the one table from error code to HTTP status. See docs/rest.md, errors.
 import type { ServerResponse } from 'node:http';
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from '../log.ts';
 import { type ErrorDetail, ServiceError, type ServiceErrorCode } from '../model/service-error.ts';
 import { requestIdOf, sendJson } from './present.ts';
 
-/** What only HTTP and TLS can get wrong; the service behind them does not know these. */
+/** Error codes of HTTP and TLS, which the service does not have. */
 type ProtocolErrorCode =
   | 'certificate_expired'
   | 'revocation_list_expired'
@@ -47,7 +47,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** What a client is told. */
+/** The body of an error answer. */
 export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;

@@ -1,4 +1,4 @@
-// The bodies of write requests: JSON objects of known fields. See docs/rest.md, requests.
+// Parses the bodies of write requests: JSON objects with known fields. See docs/rest.md, requests.
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import { fieldOf, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { type ErrorDetail, ServiceError } from '../model/service-error.ts';
@@ -25,7 +25,7 @@ function explained(readBytes: RequestHandler): RequestHandler {
   };
 }
 
-/** What Express throws carries a `type`; what unpacking throws carries none. */
+/** Errors of Express have a `type`; errors of decompression have none. */
 function bodyFault(error: unknown, encoding: string): unknown {
   if (!(error instanceof Error)) return error;
   const type = 'type' in error ? error.type : undefined;
@@ -48,7 +48,7 @@ function parseBytes(request: Request, _response: Response, next: NextFunction): 
   next();
 }
 
-/** What a field may be: its type as a word for messages, and the check. */
+/** The kind of a field: a word for messages, and the check. */
 export interface FieldKind<Value extends Json> {
   readonly is: string;
   readonly accepts: (value: Json) => value is Value;

@@ -1,5 +1,5 @@
-// The TLS listener: who is let in at all, and how long anything may take. It knows certificates, limits and sockets, and
-// nothing about clients or routes. See docs/rest.md, authentication and limits.
+// Creates the TLS listener: it verifies client certificates and limits times and connections. It does not know clients
+// or routes. See docs/rest.md, authentication and limits.
 import type { RequestListener } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
@@ -17,11 +17,11 @@ import { type Trust, trustOf, vouchesFor } from './tls/trust.ts';
 
 const HEADER_BYTES_MAX = 8 * 1024;
 const CONNECTIONS_MAX = 10_000;
-/** How often Node looks for requests that are too slow; its own 30 s would make the limits above longer by as much. */
+/** The interval of Node's check for slow requests; its own 30 s would extend the limits above by as much. */
 const CHECK_MS = 1_000;
 const KEEP_ALIVE_MS = 60_000;
 
-/** How long each step may take. */
+/** The time limit of each step. */
 export interface TimeLimits {
   readonly handshakeMs: number;
   readonly headersMs: number;
@@ -29,7 +29,7 @@ export interface TimeLimits {
   readonly requestMs: number;
   /** Without a byte in either direction: a client that stops reading, or an answer that never comes. */
   readonly stallMs: number;
-  /** How long `close` waits for answers under way. */
+  /** The time that `close` waits for answers under way. */
   readonly closeMs: number;
 }
 
@@ -50,7 +50,7 @@ export interface ListenerOptions {
   readonly log: Logger;
   readonly clock?: Clock;
   readonly limits?: Partial<TimeLimits>;
-  /** How many connections there are at most; see `limitConnections`. */
+  /** The limit of connections; see `limitConnections`. */
   readonly connectionsMax?: number;
 }
 
@@ -59,7 +59,7 @@ export interface Listener {
   readonly port: number;
   /**
    * Serves with other certificates from now on, without failing a request: connections of before end with their next
-   * answer. Whoever would not be let in again gets none, on whatever connection. Throws for material that does not fit
+   * answer. A client that would be refused now gets none. Throws for material that does not fit
    * together, and then the old one serves on.
    */
   reload(tls: TlsMaterial): void;
@@ -89,7 +89,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   const refusals = logRefusals(server, options);
   refuseAuthorities(server, refusals.refused);
   const connections = trackConnections(server, (socket) => isLetIn(socket, trust));
-  // Node answers an unknown Expect by itself, and not in JSON, unless somebody listens.
+  // Node answers an unknown Expect by itself, and not in JSON, unless this event is handled.
   for (const event of ['request', 'checkExpectation'] as const) {
     server.on(event, (request, response) => {
       if (connections.begin(response)) options.handler(request, response);
@@ -130,7 +130,7 @@ interface Refusals {
   stop(): void;
 }
 
-/** Anybody on the network can be refused as often as they like, so the lines are throttled. */
+/** Any host on the network can cause refusals, so the lines are throttled. */
 function logRefusals(server: Server, { log, clock = systemClock }: ListenerOptions): Refusals {
   const throttle = throttleLog(clock, (count) => log.warn({ count }, 'more connections were refused'));
   function refused(socket: Socket, reason: string): void {

@@ -1,4 +1,4 @@
-// `X-Treeline-Min-Commit`: a read is answered from that commit on. docs/rest.md, answers.
+// Implements `X-Treeline-Min-Commit`: a read waits until that commit is followed. See docs/rest.md, answers.
 import type { Request, RequestHandler } from 'express';
 import { ServiceError } from '../model/service-error.ts';
 import type { CommitWait } from '../service/commit-wait.ts';

@@ -1,4 +1,4 @@
-// 405: the path is known, the method is not.
+// Answers 405 for methods that a path does not have.
 import type { NextFunction, Request, Response } from 'express';
 import { ServiceError } from '../model/service-error.ts';
 

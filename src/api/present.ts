@@ -1,5 +1,4 @@
-// How answers look on the wire: JSON, made once, with the headers that caches and careful writers need. See docs/rest.md,
-// answers.
+// Sends answers: JSON, serialized once, with the headers for caches and conditional writes. See docs/rest.md, answers.
 import { hash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, Response } from 'express';
@@ -10,7 +9,7 @@ const DIGEST_LENGTH = 22;
 
 const REQUEST_ID = 'X-Request-Id';
 
-/** What a read answers. */
+/** The answer to a read. */
 export interface Answer {
   readonly body: unknown;
   /** The blob of the file that the body was read from; left out or null where there is no such file. */

@@ -1,4 +1,4 @@
-// Query parameters: each known one is checked, unknown ones are ignored.
+// Reads query parameters: it checks each known one and ignores unknown ones.
 import type { IncomingMessage } from 'node:http';
 import { ROLES, type Role } from '../model/names.ts';
 import { ServiceError } from '../model/service-error.ts';

@@ -1,5 +1,5 @@
-// Refuses what a page of another site makes a browser send. A browser shows its certificate to whoever asks for it, so a
-// request proves who holds the browser, and not whose page it is on. See docs/rest.md, requests.
+// Refuses cross-site requests of browsers. A browser sends its client certificate for any page, so the certificate does
+// not prove which page sent the request. See docs/rest.md, requests.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Failure, sendError } from './errors.ts';
 

@@ -1,5 +1,5 @@
-// Reads JSON as strictly as files are read: UTF-8 only, no key twice in an object, no number that would be kept as another
-// one. RFC 8259 leaves to the reader what becomes of these, and any choice would write something else than was sent.
+// Parses JSON as strictly as files: UTF-8 only, no duplicate keys, no numbers that would lose digits. RFC 8259 leaves
+// these cases to the parser, and any choice would write something else than was sent.
 import { below } from '../model/entry.ts';
 import type { Json } from '../model/json.ts';
 import { quote, reasonOf } from '../model/quote.ts';

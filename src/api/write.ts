@@ -1,4 +1,4 @@
-// The one handler of all writes: who asks, under which conditions, and how the outcome is answered.
+// Handles all writes: it reads the client and the conditions, and answers with the outcome.
 import type { Request, RequestHandler, Response } from 'express';
 import { isMap, type JsonMap } from '../model/json.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -8,7 +8,7 @@ import { jsonBody } from './json-body.ts';
 import { requestIdOf, sendEnvelope, sendJson } from './present.ts';
 import { queryFlag } from './query.ts';
 
-/** What a write answers where it is on the followed branch. */
+/** The answer to a write that is on the followed branch. */
 export interface WriteAnswer {
   readonly status: 200 | 201 | 202;
   readonly message: string;
@@ -60,6 +60,6 @@ export function forceOf(request: Parameters<typeof queryFlag>[0] & { readonly bo
 function blobsIn(header: string | undefined): readonly string[] | undefined {
   if (header === undefined) return undefined;
   if (header.trim() === '*') return ['*'];
-  // A quoted `*` is a tag like any other, and nobody's.
+  // A quoted `*` is a tag like any other, and no file has it.
   return (header.match(/"[^"*]*"/g) ?? []).map((tag) => tag.slice(1, -1).split('.')[0] ?? '');
 }

@@ -1,12 +1,12 @@
-// A commit after every file was read and checked on its own: objects by name, each with its place in the files.
-// What an object needs of others is checked later, instance by instance; see derive.ts.
+// Defines the catalog: the files of one commit after each was read and checked on its own, and its objects by name.
+// derive.ts checks later what an object needs of others.
 import type { Entry } from '../model/entry.ts';
 import type { PlainTypeName } from '../model/names.ts';
 import type { Client, Hierarchy, StackInstance, StackTemplate, TreeNode, TypedObject } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 
-/** What a file of the layout can hold; each has a JSON Schema of that name. */
+/** The types of files in the layout; each has a JSON Schema of that name. */
 export type FileType = 'tree' | 'hierarchy' | 'stack-template' | 'stack-instance' | 'client' | PlainTypeName;
 
 /** A file of the layout after it was read on its own. */
@@ -45,6 +45,6 @@ export interface Catalog {
   readonly problems: readonly Problem[];
   /** The problems for which the whole commit is not taken: the tree, hierarchy.yaml, the number of files. */
   readonly fatal: readonly Problem[];
-  /** How many files were parsed for this catalog and not taken over from the one before. */
+  /** The number of files that were parsed for this catalog, and not reused from the one before. */
   readonly parsed: number;
 }

@@ -1,4 +1,4 @@
-// The limits of keys and texts, the same in every file: whatever reads them later may count on these.
+// Checks the length of keys and texts. The limits are the same in every file, so later stages rely on them.
 import { below } from '../model/entry.ts';
 import type { Json } from '../model/json.ts';
 import { keyLengthFault, textLengthFault } from '../model/keys.ts';
@@ -28,7 +28,7 @@ export function checkLengths(file: string, { value, locate }: YamlDocument): Len
 interface Placed {
   /** Where it stands. */
   readonly at: string;
-  /** What the problem names: a key that is too long is not repeated in it. */
+  /** The name in the message: a key that is too long is not repeated there. */
   readonly pointer: string;
   readonly fault: Fault;
 }

@@ -1,4 +1,5 @@
-// What a schema cannot say about a single object: whether it agrees with its path, and what its keys may be.
+// Checks what a schema cannot express about a single object: that it agrees with its path, and that its keys are
+// allowed.
 import { below, type Entry, type ProblemText, problemAt } from '../model/entry.ts';
 import type { JsonMap } from '../model/json.ts';
 import { SELECTORS } from '../model/keys.ts';

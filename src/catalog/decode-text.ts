@@ -1,4 +1,4 @@
-// From the bytes of a file to its text: UTF-8 only, and no more than a file may hold.
+// Decodes the bytes of a file: UTF-8 only, and up to the limit of a file.
 import { invariant } from '../model/invariant.ts';
 import type { Fault } from './fault.ts';
 

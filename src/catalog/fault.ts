@@ -1,4 +1,4 @@
-// What is wrong with a text, before it is known in which file and where it stands.
+// Defines a fault: what is wrong with a text, without the file and the place.
 import type { ProblemText } from '../model/entry.ts';
 import type { Place, Problem } from '../model/problem.ts';
 

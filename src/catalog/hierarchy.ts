@@ -1,4 +1,4 @@
-// hierarchy.yaml: its defaults, and the rules that a schema cannot say. See docs/concepts.md, hierarchy.
+// Reads hierarchy.yaml: its defaults, and the rules that a schema cannot express. See docs/concepts.md, hierarchy.
 import { type Entry, type ProblemText, problemAt } from '../model/entry.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { SELECTORS } from '../model/keys.ts';
@@ -15,7 +15,7 @@ const LEVEL_TYPES = ['common', 'environment', 'location', 'zone', 'shape', 'role
 /** The tree's own levels; an order may leave some out, and never turns them round. */
 const TREE_TYPES: readonly PlainTypeName[] = ['environment', 'location', 'zone'];
 
-/** What holds where there is no hierarchy.yaml, and for each field that it leaves out. */
+/** The hierarchy without a hierarchy.yaml, and the default of each field that it leaves out. */
 export const DEFAULT_HIERARCHY: Hierarchy = {
   order: LEVEL_TYPES.map((type) => ({ type })),
   merge: emptyMap<MergeRule>(),
@@ -85,7 +85,7 @@ function repeatFault(what: string): ProblemText {
   };
 }
 
-/** What is wrong with one level of the order, given those before it. */
+/** Returns what is wrong with one level of the order, given those before it. */
 function levelFault(order: readonly HierarchyLevel[], index: number, level: HierarchyLevel): ProblemText | undefined {
   const before = order.slice(0, index);
   if (before.some(({ type, name }) => type === level.type && name === level.name)) {
@@ -108,7 +108,7 @@ function isTurnedRound(earlier: PlainTypeName, later: PlainTypeName): boolean {
 
 const LEVEL_PLACEHOLDER = /<<([^<>]*)>>/g;
 
-/** What is wrong with the name of a compound level. */
+/** Returns what is wrong with the name of a compound level. */
 function compoundFault(name: string): ProblemText | undefined {
   const code = 'hierarchy_name';
   const selectors = [...SELECTORS];

@@ -1,5 +1,5 @@
-// From a snapshot to the catalog: reads what changed, takes over what did not, and finds what only several files
-// together can get wrong.
+// Loads the catalog of a snapshot: parses files that changed, reuses the others, and finds mistakes that involve
+// several files.
 import { type Entry, isRight, problemAt } from '../model/entry.ts';
 import { compareNames } from '../model/names.ts';
 import type { Hierarchy, TreeNode } from '../model/objects.ts';
@@ -41,8 +41,8 @@ export function loadCatalog(snapshot: Snapshot, previous?: Catalog, parsedFiles:
 }
 
 /**
- * Returns the entries of the files that {@link loadCatalog} would parse, one for each step: whoever has others to serve
- * can do so between two steps. None for a commit with too many files.
+ * Returns the entries of the files that {@link loadCatalog} would parse, one for each step, so that
+ * the caller can yield between two steps. None for a commit with too many files.
  */
 export function* parseFiles(snapshot: Snapshot, previous?: Catalog): Generator<FileEntry, void> {
   const layout = layoutOf(snapshot);
@@ -144,7 +144,7 @@ function noTree(files: ReadonlyMap<string, FileEntry>): Entry<TreeNode> {
   return { ...entry, problems: [missing] };
 }
 
-/** Nothing of such a commit is read. */
+/** Returns an empty catalog with the problem: no file of such a commit is read. */
 function refuseSize(snapshot: Snapshot, count: number): Catalog {
   const problem = problemAt({ ...NO_HIERARCHY, path: '.' }, '', {
     code: 'too_many_files',

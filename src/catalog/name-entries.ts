@@ -5,7 +5,7 @@ import type { Client, Hierarchy, StackInstance, StackTemplate, TreeNode, TypedOb
 import type { Problem } from '../model/problem.ts';
 import type { Catalog, FileEntry, FileType } from './catalog.ts';
 
-/** What a file of each type holds once it is read. */
+/** The object of a file, by its type. */
 interface ObjectByType extends Readonly<Record<PlainTypeName, TypedObject>> {
   readonly tree: TreeNode;
   readonly hierarchy: Hierarchy;

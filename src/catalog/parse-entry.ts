@@ -1,4 +1,4 @@
-// One file of the layout on its own: from its bytes to the checked object, with its places and its mistakes.
+// Parses one file of the layout: from its bytes to the checked object, with its places and its mistakes.
 import { isMap, type JsonMap } from '../model/json.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import type { FileEntry } from './catalog.ts';
@@ -19,7 +19,7 @@ export interface PlacedFile {
   readonly placed: ObjectPath | Stray;
 }
 
-/** The most problems of one file that are kept: nobody reads more, and a file can hold a hundred thousand. */
+/** The number of problems of one file that are kept; a file can have a hundred thousand. */
 const PROBLEMS_MAX = 100;
 
 /**
@@ -56,7 +56,7 @@ export function entryOf(
   return { ...file, object, problems: capped([...file.problems, ...problems]) };
 }
 
-/** The byte order mark is no part of what a file says, but whoever edits the file has to keep it. */
+/** Returns the byte order mark of a file: it is no part of the value, but edits have to keep it. */
 function markOf(source: Uint8Array | string): string {
   return typeof source !== 'string' && source[0] === 0xef && source[1] === 0xbb && source[2] === 0xbf ? '\uFEFF' : '';
 }

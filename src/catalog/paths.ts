@@ -1,4 +1,4 @@
-// What a path of the stacks repository is: the path says type and name of the object in it. See docs/concepts.md,
+// Classifies paths of the stacks repository: a path gives the type and the name of its object. See docs/concepts.md,
 // repository layout.
 import { isPlainTypeName, isTypeName, nameFault, TYPE_NAMES } from '../model/names.ts';
 import { quote } from '../model/quote.ts';

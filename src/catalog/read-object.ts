@@ -1,4 +1,5 @@
-// From a value that fits its schema to the object of the model: what the path gives and what was left out is filled in.
+// Converts a value that fits its schema to an object of the model. It fills in the name and type from the path, and the
+// defaults.
 import { invariant } from '../model/invariant.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { type PlainTypeName, ROLES } from '../model/names.ts';

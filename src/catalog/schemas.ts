@@ -62,7 +62,7 @@ export function compileSchema(schema: object): SchemaCheck {
   };
 }
 
-/** More of one file nobody reads at once, and a file can hold 50,000. */
+/** The number of violations reported for one file, which can have 50,000. */
 const VIOLATIONS_MAX = 1000;
 
 const checks = new Map<FileType, SchemaCheck>();

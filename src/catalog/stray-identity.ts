@@ -1,5 +1,5 @@
-// Which object a path is meant to be, also where nothing is read from it: another spelling of the extension, blanks in the
-// name, a folder in another case, a hidden or backup copy. Says nothing of what is read; see paths.ts.
+// Tells which object a path that is not read was meant to be: another spelling of the extension, blanks in the name, a
+// folder in another case, a hidden or backup copy. paths.ts classifies the paths that are read.
 import { isPlainTypeName } from '../model/names.ts';
 import { canonicalSerial } from '../model/serial.ts';
 import type { FileType } from './catalog.ts';
@@ -12,7 +12,7 @@ export type Address = `${FileType}/${string}`;
 const FILE_NAME = /^\.?([^.].*?)\.ya?ml(?:~|\.bak)?$/i;
 const COPY_NAME = /(?:^|\/)\s*\.[^/]*$|(?:~|\.bak)\s*$/i;
 
-/** What nobody sees in a name: blanks, and characters that only format. */
+/** Invisible characters of a name: blanks and format characters. */
 const UNSEEN = /[\s\p{Cf}]/gu;
 
 /** Returns the address of the object that a file, link or folder at a path is meant to be, or undefined. */

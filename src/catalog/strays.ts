@@ -1,4 +1,5 @@
-// What a commit has in place of objects, and since when: where nobody remembers what was in force, older commits tell.
+// Finds paths that stand in place of objects, and since which commit. It is used where no record tells what was in
+// force.
 import type { Snapshot } from '../model/snapshot.ts';
 import type { Catalog } from './catalog.ts';
 import { isObjectPath, placePath } from './paths.ts';

@@ -1,4 +1,4 @@
-// The rules of tree.yaml that a schema cannot say. See docs/concepts.md, tree.
+// Checks the rules of tree.yaml that a schema cannot express. See docs/concepts.md, tree.
 import { below, type Entry, type ProblemText, problemAt } from '../model/entry.ts';
 import { isMap, type JsonMap } from '../model/json.ts';
 import type { HierarchyLevel, TreeNode } from '../model/objects.ts';

@@ -1,5 +1,5 @@
-// Objects that were in force and cannot be read any more: something is still there under their name, a link, a submodule,
-// a folder, another spelling. Such an object is not removed: it is in the catalog, without content and with an error.
+// Finds objects that were in force and cannot be read any more, because a link, a submodule, a folder or another
+// spelling stands in their place. Such an object is not removed: the catalog has it without content and with an error.
 import { type Entry, problemAt } from '../model/entry.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
@@ -7,7 +7,7 @@ import type { Catalog, FileEntry, FileType } from './catalog.ts';
 import { isOfType, nameEntries } from './name-entries.ts';
 import { type Address, addressesAt, isCopy } from './stray-identity.ts';
 
-/** Where an object in force was read from. */
+/** The path from which an object in force was read. */
 export interface Known {
   readonly type: FileType;
   readonly name: string;
@@ -92,7 +92,7 @@ function standsInTheWay(entry: Entry<unknown>, what: string): Problem {
 function withEntries(catalog: Catalog, unreadable: ReadonlyMap<string, FileEntry>): Catalog {
   const entries = [...unreadable.values()];
   const paths = new Set(entries.map(({ path }) => path));
-  // What was said of such a file by itself, perhaps a warning, is said again and says more.
+  // The problem of such a file by itself, perhaps a warning, is replaced by the one of the object.
   const others = catalog.problems.filter(({ file }) => !paths.has(file) || catalog.files.get(file)?.type !== null);
   const named = nameEntries(entries);
   const [hierarchy] = entries.filter((entry) => isOfType(entry, 'hierarchy'));

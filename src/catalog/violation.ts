@@ -1,4 +1,4 @@
-// Says in words how a value breaks its schema: what stands there, what has to, and what to write instead.
+// Describes how a value violates its schema: the value, the expected one, and what to write instead.
 import { below } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
 import { quote } from '../model/quote.ts';

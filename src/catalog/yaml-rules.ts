@@ -1,4 +1,4 @@
-// The parts of YAML that Treeline refuses although a parser would take them, and what to write instead.
+// Defines the faults for the parts of YAML that Treeline refuses although a parser accepts them.
 
 import { quote } from '../model/quote.ts';
 import type { Fault } from './fault.ts';

@@ -1,5 +1,5 @@
-// Says in a user's words what is wrong with text that is no YAML. The parser's own words and places often name what it
-// expected next, not what the writer has to change.
+// Explains YAML syntax errors to the author of the file. The parser's own words and places often name what it expected
+// next, and not what to change.
 
 import { quote } from '../model/quote.ts';
 import type { Fault } from './fault.ts';
@@ -41,7 +41,7 @@ const EXPLANATIONS: readonly Explain[] = [
   explainMissingColon,
 ];
 
-/** Nobody writes longer lines by hand; the explanations that look at a line take a time that grows with its square. */
+/** The time of explanations that look at a line grows with the square of its length. */
 const LINE_LENGTH_MAX = 2000;
 
 /** Those that look at no line as a whole. */

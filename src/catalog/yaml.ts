@@ -1,5 +1,5 @@
-// Reads the YAML of one file: its value as plain JSON, everything YAML that Treeline refuses, and where each value
-// stands. Only the part of YAML that means the same to every reader is taken: no anchors, aliases, merge keys or tags.
+// Reads the YAML of one file: its value as plain JSON, the faults, and the place of each value. It accepts only the
+// part of YAML that every reader understands alike: no anchors, aliases, merge keys or tags.
 import {
   boolCoreTag,
   EVENT_ID,
@@ -40,7 +40,7 @@ export interface YamlDocument {
   readonly text: string | null;
   /** Maps have no prototype. Undefined where nothing could be read. */
   readonly value: Json | undefined;
-  /** What is refused, in the order of the text. With an error among them `value` may lack parts of the file. */
+  /** The faults in the order of the text. With an error among them `value` may lack parts of the file. */
   readonly problems: readonly Problem[];
   /** As in `Entry`. */
   readonly locate: (pointer: string, part?: 'key' | 'value') => Place;
@@ -48,7 +48,7 @@ export interface YamlDocument {
   readonly writtenAt: (pointer: string) => string | null;
 }
 
-/** Where a node stands, as offsets; and its text if it is a plain scalar. */
+/** The offsets of a node; and its text if it is a plain scalar. */
 interface Spot {
   readonly key: number;
   readonly value: number;
@@ -59,7 +59,7 @@ interface Reader {
   readonly text: string;
   readonly events: readonly Event[];
   next: number;
-  /** Where the last node that has any text begins: the place of a value that was left empty. */
+  /** The offset of the last node with any text: the place of an empty value. */
   lastAt: number;
   readonly placeOf: PlaceOf;
   readonly report: (offset: number, pointer: string, fault: Fault) => void;
@@ -70,7 +70,7 @@ const DEPTH_MAX = 64;
 /** Keys, values, lists and maps of one file. Half a million, which a megabyte can hold, take seconds in every stage. */
 const EVENTS_MAX = 50_000;
 
-/** How plain scalars are understood: the core schema of YAML 1.2, in the order in which its tags are tried. */
+/** The core schema of YAML 1.2 for plain scalars, in the order in which its tags are tried. */
 const PLAIN_TAGS = [nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag];
 
 /** Reads a file's bytes, or a text that is known to be right UTF-8. Never throws for what stands in the file. */
@@ -119,7 +119,7 @@ function unreadable(problem: Problem): YamlDocument {
   };
 }
 
-/** Finds all places. Done only for files somebody asks about: most are never shown to anyone. */
+/** Finds all places. It runs on the first call of `locate`: the places of most files are never needed. */
 function readSpots(text: string, placeOf: PlaceOf): ReadonlyMap<string, Spot> {
   const spots = new Map<string, Spot>();
   readDocument({ text, placeOf, report: () => undefined, visit: (pointer, spot) => spots.set(pointer, spot) });
@@ -135,7 +135,7 @@ function readDocument(input: Omit<Reader, 'events' | 'next' | 'lastAt'>): Json |
   }
   const reader: Reader = { ...input, events, next: 1, lastAt: 0 };
   const value = readNode(reader, '');
-  // What follows is the end of the document; anything after that is another one.
+  // The end of the document follows; anything after that is another document.
   if (reader.next + 1 < events.length) reader.report(secondDocumentAt(reader), '', SECOND_DOCUMENT);
   return value;
 }
@@ -193,7 +193,7 @@ function readMap(reader: Reader, pointer: string): JsonMap {
   const keys = new Map<string, number>();
   while (!isAtEnd(reader)) {
     const { key, at } = readKey(reader, pointer, keys);
-    // What stands below a refused key is not looked at: one mistake, one message.
+    // The value of a refused key is skipped: one mistake, one message.
     if (key === undefined) skipNode(reader);
     else map[key] = readNode(reader, below(pointer, key), at);
   }

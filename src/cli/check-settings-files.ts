@@ -1,5 +1,5 @@
-// The files that settings name, as the machine has them now: those that are missing or do not fit together, and secrets that
-// everybody may read. Each is a problem at the line that names the file.
+// Checks the files that the settings name: missing files, files that do not fit together, and secrets that other users
+// may read. Each problem stands at the line that names the file.
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { checkTls, type TlsFault } from '../api/tls/check-tls.ts';

@@ -1,4 +1,4 @@
-// The file of a client below clients/, made from its certificate.
+// Makes the file below clients/ for a certificate.
 import type { X509Certificate } from 'node:crypto';
 import type { Role } from '../model/names.ts';
 import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
@@ -7,7 +7,7 @@ import { CommandFailure } from './command-failure.ts';
 
 const MODELINE = '# yaml-language-server: $schema=../schemas/client.schema.json';
 
-/** What no certificate says. */
+/** The fields that a certificate does not have. */
 export interface ClientFields {
   readonly role: Role;
   /** Left out: the certificate's common name. */
@@ -21,7 +21,7 @@ export function clientText(client: ReturnType<typeof clientOf>): string {
   return writeYaml(client, MODELINE);
 }
 
-/** Returns the fields of a client's file. Throws CommandFailure for a certificate that nobody can be registered by. */
+/** Returns the fields of a client's file. Throws CommandFailure for a certificate that cannot be registered. */
 export function clientOf(certificate: X509Certificate, { role, description, tenant, tag }: ClientFields) {
   // The minus sign of a negative serial would get lost, and such a certificate is never let in.
   const serial = certificate.serialNumber.startsWith('-') ? undefined : canonicalSerial(certificate.serialNumber);

@@ -1,4 +1,5 @@
-// `treeline client new`: a key and a certificate for a client, signed by the authority of `treeline pki init`, and its file.
+// `treeline client new`: creates a key, a certificate signed by the authority of `treeline pki init`, and the client's
+// file.
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';

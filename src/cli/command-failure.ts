@@ -1,4 +1,4 @@
-// A command that could not do its work, in words for the person who called it.
+// Defines the error of a command, with a message for the user.
 
 /** Exit code of a command that could not run. */
 export const EXIT_FAILED = 3;

@@ -1,4 +1,4 @@
-// Keys and certificates as files, for the commands that make them for people. Nothing that is there is written over.
+// Writes keys and certificates to files for the commands that create them. It never overwrites a file.
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ export const AUTHORITY = 'ca';
 /** The name of the files of the server's certificate. */
 export const SERVER = 'server';
 
-/** Where a key and its certificate are. */
+/** The paths of a key and its certificate. */
 export interface CredentialFiles {
   readonly key: string;
   readonly cert: string;

@@ -1,4 +1,4 @@
-// `treeline demo`, which is also `npm start`: everything a first look needs, made in one folder, and a controller on it.
+// `treeline demo`, also `npm start`: creates everything for a first look in one folder, and runs a controller on it.
 import { createWriteStream } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// A working directory as the controller would see it once it is committed.
+// Derives a working directory as the controller would after a commit of it.
 
 import { wantsBlob } from '../catalog/load-catalog.ts';
 import { type Derivation, derive } from '../derive.ts';

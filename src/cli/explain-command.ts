@@ -1,4 +1,4 @@
-// `treeline explain`: where each value of a node's record comes from.
+// `treeline explain`: prints where each value of a node's record comes from.
 
 import type { Command } from 'commander';
 import type { Estate } from '../estate/estate.ts';

@@ -1,5 +1,5 @@
-// Commands that documents speak of and this version does not have: whoever tries one is told so, and what to use instead.
-// See docs/decisions/0017-what-is-not-built-is-refused.md.
+// Adds commands that the documents mention and this version does not have: each fails and names the alternative. See
+// docs/decisions/0017-what-is-not-built-is-refused.md.
 import type { Command } from 'commander';
 import { CommandFailure } from './command-failure.ts';
 

@@ -1,4 +1,4 @@
-// What people ask of a running controller: one command for each operation of docs/rest.md.
+// Adds one command for each operation of docs/rest.md.
 import type { Command } from 'commander';
 import type { Problem } from '../model/problem.ts';
 import type { HeldItem } from '../service/operator.ts';

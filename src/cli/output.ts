@@ -1,4 +1,4 @@
-// What commands print: text for people, JSON for programs.
+// Prints the output of commands: text for people, JSON for programs.
 import { Option } from 'commander';
 import { type Problem, placeOf } from '../model/problem.ts';
 import type { StateCounts } from '../service/operator.ts';

@@ -1,4 +1,4 @@
-// `treeline pki`: an authority and a server certificate, for those who have none. Who has an authority needs none of it.
+// `treeline pki`: creates an authority and a server certificate, for users who have no authority.
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Command } from 'commander';

@@ -1,4 +1,4 @@
-// Files that come with the program: next to src/ in a clone, next to dist/ in an installed package.
+// Locates files that come with the program: next to src/ in a clone, next to dist/ in an installed package.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

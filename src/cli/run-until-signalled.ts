@@ -1,4 +1,4 @@
-// Stopping cleanly: the first signal asks for it, a second one insists.
+// Stops a controller on a signal; a second signal exits at once.
 import type { Logger } from '../log.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;

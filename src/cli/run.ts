@@ -1,4 +1,4 @@
-// The command line: which commands there are. What each does is in a file of its own beside this one.
+// Defines the command line and its commands. Each command has its own file.
 import { Command, CommanderError } from 'commander';
 import { addClientCommand } from './client-command.ts';
 import { CommandFailure, EXIT_FAILED } from './command-failure.ts';
@@ -59,7 +59,7 @@ function exitCodeOf(error: unknown): number {
   return EXIT_FAILED;
 }
 
-/** A stack trace is only for what nobody has foreseen. */
+/** Only unexpected errors are printed with a stack trace. */
 function describe(error: unknown): string {
   if (error instanceof CommandFailure) return error.message;
   return describeSystemError(error) ?? String(error instanceof Error ? error.stack : error);

@@ -1,4 +1,4 @@
-// `treeline schemas`: the schemas that editors use, put where the modelines of a stacks repository point.
+// `treeline schemas`: copies the schemas for editors to where the modelines of a stacks repository point.
 import { cp, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';

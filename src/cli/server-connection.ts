@@ -1,4 +1,4 @@
-// Talking to a running controller: where it is, and with which certificate.
+// Connects to a running controller: it finds the address and the client certificate, and sends requests.
 
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';

@@ -1,4 +1,4 @@
-// `treeline settings check`: every mistake of the operator's file at once, without starting anything.
+// `treeline settings check`: prints every mistake of the operator's file at once, without starting anything.
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { problemFrom } from '../catalog/fault.ts';

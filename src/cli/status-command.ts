@@ -1,4 +1,4 @@
-// `treeline status`: how far the stacks of a running controller are, and which commit it follows.
+// `treeline status`: prints the status of the stacks and the commit that is followed.
 import { type Command, Option } from 'commander';
 import type { Overview, Why } from '../service/operator.ts';
 import type { InstanceView } from '../service/reader.ts';

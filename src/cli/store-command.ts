@@ -1,4 +1,4 @@
-// `treeline store`: a copy of what the controller has recorded, and back again. What Git holds is not in it.
+// `treeline store`: backs up and restores what the controller has recorded. The repository is not part of it.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -75,7 +75,7 @@ function fileFor(target: string, { id }: Settings): string {
   return file;
 }
 
-/** What programs may rely on. */
+/** The output for programs. */
 function factsOf({ tables }: StoreDocument): { readonly rows: number; readonly commit: string | null } {
   return { rows: countRows(tables), commit: tables.head.get(HEAD)?.commit ?? null };
 }

@@ -1,4 +1,4 @@
-// Where the person who called the command stands.
+// Resolves paths against the directory in which the user called the command.
 import { resolve } from 'node:path';
 
 /**

@@ -1,4 +1,4 @@
-// `treeline validate`: every mistake of a working directory at once, before it is committed.
+// `treeline validate`: prints every mistake of a working directory at once, before it is committed.
 import type { Command } from 'commander';
 import type { Derivation } from '../derive.ts';
 import { problemsAndRemarks } from '../estate/remarks.ts';

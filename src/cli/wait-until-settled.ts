@@ -1,4 +1,4 @@
-// Waits until a commit is followed and nothing that it brings is in progress any more.
+// Waits until a commit is followed and none of its changes is in progress any more.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Overview } from '../service/operator.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -20,7 +20,7 @@ export interface Awaited {
 export interface Outcome {
   /** The commit is followed, and all that was waited for is `Done` or gone. */
   readonly isDone: boolean;
-  /** Why the wait ended before everything had settled; undefined where it has. */
+  /** The reason why the wait ended early; undefined where everything has settled. */
   readonly trouble: string | undefined;
 }
 

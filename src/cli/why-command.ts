@@ -1,4 +1,4 @@
-// `treeline why`: what keeps an instance of a running controller from being done, and what to do about it.
+// `treeline why`: prints why an instance is not done, and what to do about it.
 import type { Command } from 'commander';
 import type { WaitingItem, Why } from '../service/operator.ts';
 import { type Format, formatCounts, formatOption, print, printJson } from './output.ts';

@@ -1,4 +1,4 @@
-// A template as one instance wants it: additions laid over it, then substractions taken away.
+// Amends a template for one instance: lays the additions over it, then takes the substractions away.
 import { below, type Entry, lastStep, type ProblemText, problemAt } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import { emptyMap, fieldOf, isMap, type Json, type JsonMap } from '../model/json.ts';
@@ -22,11 +22,11 @@ export interface AmendedTemplate {
   readonly retired: RetiredIndexes;
   /** Tells a value that the instance's additions bring from one of the template. */
   readonly isAdded: (pointer: string) => boolean;
-  /** Where the value at a pointer is written: in the instance's additions, or in the template. */
+  /** Returns where the value at a pointer is written: in the instance's additions, or in the template. */
   readonly originOf: (pointer: string) => Origin;
   /** The substraction that took away the value at a pointer, or what it stood in; null where none did. */
   readonly removedBy: (pointer: string) => Origin | null;
-  /** What is wrong with the additions and substractions as such. */
+  /** The mistakes in the additions and substractions themselves. */
   readonly problems: readonly Problem[];
 }
 

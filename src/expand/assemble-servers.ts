@@ -1,4 +1,4 @@
-// Puts what the stages found out about each server together. Decides nothing.
+// Combines the results of all stages for each server. It decides nothing.
 import { below } from '../model/entry.ts';
 import type { ExpandedServer, Origin } from '../model/expanded.ts';
 import { compareNames, SERVER } from '../model/names.ts';
@@ -50,7 +50,7 @@ export function assembleServers(
   });
 }
 
-/** Returns where a property is written; for a name that nobody wrote, the resource that it is made from. */
+/** Returns where a property is written; for a generated name, the resource that it is made from. */
 function originsIn(
   { properties, propertiesPointer, pointer }: Blueprint,
   amended: AmendedTemplate,

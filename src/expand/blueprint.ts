@@ -1,11 +1,11 @@
-// A resource of a template as expansion works with it: typed, its texts cut into tokens, its places known.
-// read-blueprints.ts makes it.
+// Defines a blueprint: a resource of a template with typed properties, tokenized texts and known places.
+// read-blueprints.ts makes blueprints.
 import type { GroupField } from './group-fields.ts';
 import type { Token } from './placeholders.ts';
 
 /** One string as it is written. */
 export interface Text {
-  /** Where it stands in the template's document. */
+  /** Its pointer in the template's document. */
   readonly pointer: string;
   readonly raw: string;
   readonly tokens: readonly Token[];
@@ -27,7 +27,7 @@ export interface Blueprint {
   readonly pointer: string;
   /** Null for a single server. */
   readonly group: GroupText | null;
-  /** Where the map of the servers' properties stands. */
+  /** The pointer of the servers' properties. */
   readonly propertiesPointer: string;
   /** The servers' properties by name, sorted; structural ones are not among them. */
   readonly properties: ReadonlyMap<string, PropertyText>;

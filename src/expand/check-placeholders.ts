@@ -1,4 +1,4 @@
-// Whether every placeholder names something that is there, and stands where it has a meaning.
+// Checks that every placeholder names something that exists, and stands where it has a meaning.
 import { below, type ProblemText } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
@@ -15,7 +15,7 @@ interface Place {
   readonly scope: 'group' | 'server';
 }
 
-/** What is wrong with a placeholder; `at` where that is not the text it stands in. */
+/** The fault of a placeholder. */
 interface Fault {
   readonly text: ProblemText;
   /** The pointer of what is named, which a substraction may have taken away. */

@@ -1,4 +1,4 @@
-// Whether every server of a stack has a name that is fit for one and its own. Names across stacks are seen elsewhere.
+// Checks that every server of a stack has a valid name of its own. Names that two stacks share are found in estate/.
 import { problemAt } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import { nameFault } from '../model/names.ts';

@@ -1,4 +1,4 @@
-// The values of every server of a stack, from columns of properties to rows of servers.
+// Computes the values of every server of a stack, by turning columns of properties into rows of servers.
 import { invariant } from '../model/invariant.ts';
 import { emptyMap } from '../model/json.ts';
 import type { Properties, PropertyValue } from '../model/objects.ts';
@@ -20,7 +20,7 @@ export interface ServerValues {
   readonly index: string | null;
   readonly name: string;
   readonly properties: Properties;
-  /** What `depends_on` names. Servers for which it is the same share it; so with the next. */
+  /** The names in `depends_on`. Servers with the same names share the list; so with the next field. */
   readonly needs: readonly Named[];
   readonly configurationOnly: readonly Named[];
 }

@@ -1,4 +1,4 @@
-// Which properties of a server start no action when they change.
+// Reads which properties of a server start no action when they change.
 import { compareNames } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';

@@ -1,4 +1,4 @@
-// Puts things that need one another in order, and finds those that go in a circle. Knows nothing of what they are.
+// Sorts nodes by their dependencies, and finds cycles. It works on any kind of node.
 
 const CYCLES_MAX = 10;
 const CYCLE_SHOWN_MAX = 20;

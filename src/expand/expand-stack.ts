@@ -1,5 +1,4 @@
-// From an instance and its template to the servers that should exist. Each stage has a file of its own; this one says
-// in which order they follow one another.
+// Expands an instance and its template to servers. Each stage has its own file; this one defines their order.
 import { type Entry, problemAt } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
 import type { StackInstance, StackTemplate } from '../model/objects.ts';
@@ -19,7 +18,7 @@ import { type Parameters, resolveParameters } from './resolve-parameters.ts';
 
 type Instance = Entry<StackInstance> & { readonly object: StackInstance };
 
-/** What expansion answers. */
+/** The result of an expansion. */
 export interface Expansion {
   /** Resource keys in the order of the amended template; also those that make no server now. */
   readonly keys: readonly string[];

@@ -1,4 +1,4 @@
-// The properties of a group itself: what each may be, and what it is where it is left out.
+// Defines the properties of a group itself: the allowed values and the defaults.
 
 import { quote } from '../model/quote.ts';
 import { MEMBERS_MAX } from './limits.ts';

@@ -1,4 +1,4 @@
-// Which servers a resource makes: one, or the members of a group by count, index_start and retired indexes.
+// Lists the servers of a resource: one, or the members of a group by count, index_start and retired indexes.
 import { problemAt } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 import type { Blueprint, Text } from './blueprint.ts';

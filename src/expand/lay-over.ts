@@ -4,7 +4,7 @@ import { emptyMap, isMap, type JsonMap } from '../model/json.ts';
 
 export interface Laid {
   readonly value: JsonMap;
-  /** Where the upper map's value stands instead of the lower one's, as pointers. All below these is the upper's too. */
+  /** The pointers of values that come from the upper map. Everything below them is the upper map's too. */
   readonly taken: ReadonlySet<string>;
 }
 

@@ -1,4 +1,4 @@
-// Finds the placeholders in a text. Knows nothing of what they stand for; see substitute.ts.
+// Finds the placeholders in a text. substitute.ts replaces them by values.
 
 /** A piece of a text. `text` is what is meant for a literal, and what is written for a placeholder. */
 export type Token =

@@ -1,5 +1,5 @@
-// From the resources of an amended template to blueprints. Reports whatever has not the shape of a resource: for a
-// template alone the catalog has seen to that, but additions may bring anything.
+// Reads blueprints from the resources of an amended template, and reports resources of a wrong shape. The catalog has
+// checked the shape in the template's file; additions may contain anything.
 import { below, lastStep, type ProblemText, problemAt } from '../model/entry.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { compareNames, RESOURCE_GROUP, SERVER } from '../model/names.ts';
@@ -42,7 +42,7 @@ interface Written {
   readonly definition: Json;
 }
 
-/** What does not fit stands in the amendment: the substraction that left a hole, or the type that asks for another shape. */
+/** The mistake is in the amendment: the substraction that left a hole, or the type that asks for another shape. */
 function shapeProblem(
   amended: AmendedTemplate,
   { resource, at, text }: { readonly resource: string; readonly at: string; readonly text: ProblemText },
@@ -140,7 +140,7 @@ function textAt(pointer: string, raw: string): Text {
   return { pointer, raw, tokens: tokenize(raw) };
 }
 
-/** What is left out is an empty map; null stands for a value that is no map. */
+/** Returns an empty map for a missing value, and null for a value that is no map. */
 function readMap(value: Json | undefined, pointer: string, report: Report): JsonMap | null {
   if (value === undefined) return emptyMap();
   if (isMap(value)) return value;

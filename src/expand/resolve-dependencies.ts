@@ -1,4 +1,5 @@
-// What has to be done before each server: resource keys of the own stack become all their servers, other names stay.
+// Resolves the dependencies of each server: a resource key of its own stack stands for all servers of that resource,
+// any other name stays.
 import { below } from '../model/entry.ts';
 import type { OutsideDependency } from '../model/expanded.ts';
 import { compareNames } from '../model/names.ts';
@@ -49,7 +50,7 @@ class Stack {
   readonly problems: Problem[] = [];
   readonly #amended: AmendedTemplate;
   readonly #blame: Parameters['blame'];
-  /** What is written under `depends_on`, by its pointer. */
+  /** The texts of `depends_on`, by pointer. */
   readonly #texts = new Map<string, Text>();
   readonly #keys = new Map<string, Step>();
   readonly #servers = new Map<string, Step>();
@@ -108,7 +109,7 @@ class Stack {
     return { dependsOn: [...dependsOn].sort(compareNames), outside };
   }
 
-  /** Where the template means a resource that the instance took away, no server of another stack is meant. */
+  /** A name of the template that means a resource which the instance took away is no server of another stack. */
   #removed(name: string, pointer: string): Problem | null {
     const removal = this.#amended.removedBy(below('/resources', name));
     if (removal === null || this.#amended.isAdded(pointer)) return null;

@@ -1,4 +1,4 @@
-// The parameters of a stack: declared with defaults by the template, given values by the instance.
+// Resolves the parameters of a stack: the template declares them with defaults, the instance gives values.
 import { below, type Entry, problemAt } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import type { Json } from '../model/json.ts';
@@ -13,7 +13,7 @@ import { isLiteral, tokenize } from './placeholders.ts';
 
 export interface Parameters {
   readonly values: ReadonlyMap<string, string>;
-  /** Where the text has to change that gives `text` its value: the parameter it consists of, or else the text itself. */
+  /** Returns where the value of `text` is written: at the parameter it consists of, or else at the text itself. */
   readonly blame: (text: Text) => Origin;
   readonly problems: readonly Problem[];
 }

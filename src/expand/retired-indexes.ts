@@ -1,4 +1,4 @@
-// Which members of groups an instance retires: `resources.<group>.index: ["2"]` in its substractions.
+// Reads which group members an instance retires: `resources.<group>.index: ["2"]` in its substractions.
 import { below, problemAt } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';

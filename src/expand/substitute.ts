@@ -1,10 +1,10 @@
-// Puts values in the place of placeholders, in one pass: what a value holds is never looked at again.
+// Replaces placeholders by values in one pass: a value is never scanned for placeholders.
 
 import { TEXT_LENGTH_MAX } from '../model/keys.ts';
 import type { PropertyValue } from '../model/objects.ts';
 import type { ArrayToken, Token } from './placeholders.ts';
 
-/** What an Array placeholder stands for. */
+/** The values of an Array placeholder. */
 export interface ValueList {
   readonly items: readonly string[];
   /** The length of the items joined with `,`. */
@@ -13,7 +13,7 @@ export interface ValueList {
   readonly joined: () => string;
 }
 
-/** What placeholders stand for, where all of them were found to be right. */
+/** The values of placeholders, which were checked before. */
 export interface Scope {
   readonly parameters: ReadonlyMap<string, string>;
   /** The member's index as written; empty for a single server. */

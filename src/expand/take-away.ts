@@ -1,10 +1,10 @@
-// Takes out of a map what another one of the same shape names. A leaf ends the way down and removes its key.
+// Removes from a map what another map of the same shape names. A leaf removes the key where it stands.
 import { below } from '../model/entry.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 
 export interface Taken {
   readonly value: JsonMap;
-  /** What was removed, as pointers. */
+  /** The pointers of removed keys. */
   readonly removed: ReadonlySet<string>;
   /** Pointers that name nothing, with the keys that are there instead. */
   readonly missing: ReadonlyMap<string, readonly string[]>;
@@ -44,7 +44,7 @@ function walkMap(whole: JsonMap, named: JsonMap, walk: Walk & { readonly pointer
     } else if (isMap(present)) {
       left[key] = walkMap(present, value, { ...walk, pointer });
     } else {
-      // What is no map has nothing below it: each name there is missing.
+      // A value that is no map contains nothing: each name below it is missing.
       walkMap(emptyMap(), value, { ...walk, pointer });
     }
   }

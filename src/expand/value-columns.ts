@@ -1,5 +1,5 @@
-// The values of properties, column by column: one property of all servers of a resource. What all members of a group
-// have alike is computed once and shared. A file of 1 MiB can ask for gigabytes and hours; it is stopped in time.
+// Computes the values of properties in columns: one property for all servers of a resource. A value that all members of
+// a group share is computed once. It stops at limits, since a file of 1 MiB can ask for gigabytes.
 
 import type { ProblemText } from '../model/entry.ts';
 import { invariant } from '../model/invariant.ts';
@@ -14,7 +14,7 @@ import type { ArrayToken } from './placeholders.ts';
 import { substitute, type ValueList, valueList } from './substitute.ts';
 import { labelOf, needsOf, nodeFor, type ValueGraph, type ValueNode } from './value-graph.ts';
 
-/** What weighs besides text: an item of a list, a placeholder or literal put in, a resource that another one reads. */
+/** The weight of an item of a list, a substituted placeholder or literal, or a resource that another one reads. */
 const ITEM_WEIGHT = 8;
 const TOKEN_WEIGHT = 16;
 const SOURCE_WEIGHT = 32;

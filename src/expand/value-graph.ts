@@ -1,4 +1,5 @@
-// Which property's values need which others: the order in which Array placeholders can be filled.
+// Builds the graph of properties that need the values of others: it gives the order in which Array placeholders are
+// filled.
 import type { Blueprint, PropertyText } from './blueprint.ts';
 import type { ArrayToken } from './placeholders.ts';
 

@@ -1,5 +1,5 @@
-// Checks the keys that a stack's server sets itself, in its properties and in its clientcert file.
-// What any file may hold is checked where files are read.
+// Checks the keys that a stack's server sets itself, in its properties and in its clientcert file. The catalog checks
+// what applies to every file.
 import { type ProblemText, problemAt } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
 import { keyFault, SELECTORS } from '../model/keys.ts';

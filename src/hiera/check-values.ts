@@ -1,5 +1,5 @@
-// Checks the values of a node's layers against the rules of hierarchy.yaml: what `unique` can join, and what may be
-// written of a secret. See docs/concepts.md, merging.
+// Checks the values of a node's layers against the rules of hierarchy.yaml: what `unique` can join, and how secrets are
+// written. See docs/concepts.md, merging.
 import { below } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';

@@ -1,4 +1,5 @@
-// Tells where each value of a record comes from, and what it hides: what `?info=true` answers. See docs/rest.md, hiera.
+// Explains where each value of a record comes from, and which values it hides, for `?info=true`. See docs/rest.md,
+// hiera.
 import { emptyMap } from '../model/json.ts';
 import type { ExplainedRecord, ExplainedValue, NodeRecord, RecordValue, ValueSource } from '../model/record.ts';
 import type { Sourced } from './merge.ts';

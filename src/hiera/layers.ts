@@ -1,5 +1,5 @@
-// Turns what can hold configuration keys (a file, a server's properties, a provider's outputs) into layers.
-// Knows nothing of which layers a node has; see select-layers.ts.
+// Turns sources of configuration keys (a file, a server's properties, a provider's outputs) into layers.
+// select-layers.ts chooses the layers of a node.
 import { below, type Entry, type ProblemText, problemAt } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
 import { invariant } from '../model/invariant.ts';
@@ -30,7 +30,7 @@ export function propertiesLayer(server: ExpandedServer): Layer {
 }
 
 /**
- * Returns the layer of what a provider reported of a server. Nobody here can correct a provider, so whatever could not
+ * Returns the layer of what a provider reported of a server. A user cannot correct a provider, so whatever could not
  * be in a record is left out: maps, lists of anything but strings, nulls, forbidden keys, and keys that select layers.
  */
 export function outputsLayer(name: string, outputs: JsonMap): Layer {

@@ -1,4 +1,4 @@
-// One node's configuration before it is merged: its layers in order, by reference to the files that hold them.
+// Defines the configuration of one node before merging: its layers in order, by reference to the files that hold them.
 import type { Entry } from '../model/entry.ts';
 import type { ExpandedServer, Origin } from '../model/expanded.ts';
 import type { JsonMap } from '../model/json.ts';
@@ -10,30 +10,30 @@ import type { RecordValue } from '../model/record.ts';
 /** The values of a layer by key. Null removes what more general layers set. */
 export type LayerValues = Readonly<Record<string, RecordValue | null>>;
 
-/** One source of keys. `origin` is looked up when somebody asks, so that a layer costs one reference a node. */
+/** One source of keys. `origin` is looked up on demand, so that a layer costs one reference a node. */
 export interface Layer {
   readonly type: string;
   readonly name: string;
   /** Without prototype, and without name, description, type and tenant, which are never keys. */
   readonly values: LayerValues;
-  /** Where a key of `values` was written, or null where nobody wrote it. */
+  /** Returns where a key of `values` is written, or null where it is computed. */
   readonly origin: (key: string) => Origin | null;
-  /** What has to change where the value of a key is wrong; `origin` unless the value came from elsewhere. */
+  /** Returns the place to correct where the value of a key is wrong; `origin` unless the value came from elsewhere. */
   readonly blame?: (key: string) => Origin;
 }
 
-/** What selecting layers may look at. Every look is noted by the caller, so that a change of an absent object counts too. */
+/** The objects that can be selected. The caller notes every lookup, so that adding an absent object counts as a change. */
 export interface Scope {
   readonly hierarchy: Entry<Hierarchy> & { readonly object: Hierarchy };
   readonly tree: TreeNode;
   readonly object: (type: PlainTypeName, name: string) => Entry<TypedObject> | undefined;
   /** Names of the objects of a type, for suggestions. Where it is the same list, no work is done twice. */
   readonly namesOf: (type: PlainTypeName) => readonly string[];
-  /** What is said about each object that does not exist, by `<type>/<name>`: thousands of servers may select one. */
+  /** The problem of each object that does not exist, by `<type>/<name>`: thousands of servers may select one. */
   readonly hints: Map<string, string>;
 }
 
-/** A server of a stack, or a clientcert that nobody's stack makes. */
+/** A server of a stack, or a clientcert that no stack makes. */
 export type NodeOwner =
   | { readonly server: ExpandedServer; readonly clientcert: Entry<TypedObject> | undefined }
   | { readonly server: null; readonly clientcert: Entry<TypedObject> };
@@ -41,7 +41,7 @@ export type NodeOwner =
 export interface HieraNode {
   readonly name: string;
   readonly description: string;
-  /** Where the description was written; left out where nobody wrote it. */
+  /** The place of the description; left out where there is none. */
   readonly descriptionOrigin?: Origin | undefined;
   /** The instances that make it: one, or none for a hand-written clientcert. */
   readonly stackInstance: readonly string[];

@@ -7,9 +7,9 @@ import { outputsLayer } from './layers.ts';
 import { mergeKey, mergeLayers, type Sourced } from './merge.ts';
 import type { HieraNode, Layer } from './node.ts';
 
-/** What only running a node can tell. */
+/** Facts that only the provider of a node knows. */
 export interface NodeFacts {
-  /** What its provider reported last; empty for a hand-written clientcert. */
+  /** The outputs that its provider reported last; empty for a hand-written clientcert. */
   readonly outputs: JsonMap;
   /** `last_stack_update`, RFC 3339 in UTC. */
   readonly updated: string;

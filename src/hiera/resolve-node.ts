@@ -1,4 +1,4 @@
-// Works out the configuration layers of one node, and everything that is wrong with them.
+// Resolves the configuration layers of one node, and reports every mistake in them.
 import { type Entry, isRight } from '../model/entry.ts';
 import { emptyMap, type JsonMap } from '../model/json.ts';
 import type { PlainTypeName } from '../model/names.ts';
@@ -26,7 +26,7 @@ export function resolveNode(owner: NodeOwner, scope: Scope): ResolvedNode {
   };
 }
 
-/** What the node itself sets, general to specific; the first of them selects the shared layers. */
+/** The node's own layers, general to specific; the first of them selects the shared layers. */
 function ownLayers({ server, clientcert }: NodeOwner): Layer[] {
   const properties = server === null ? [] : [propertiesLayer(server)];
   return clientcert !== undefined && isRight(clientcert) ? [...properties, layerOf(clientcert)] : properties;
@@ -71,7 +71,7 @@ function nameInPath({ path }: Entry<TypedObject>): string {
   return path.slice(path.lastIndexOf('/') + 1).replace(/\.yaml$/, '');
 }
 
-/** Where several layers have one type, as compound levels make them, the more specific one is laid over the other. */
+/** Compound levels make several layers of one type; the more specific one is laid over the other. */
 function provisioningOf(layers: readonly Layer[], types: readonly PlainTypeName[]): Readonly<Record<string, JsonMap>> {
   const content = emptyMap<JsonMap>();
   for (const { type, values } of layers) {

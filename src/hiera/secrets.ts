@@ -1,4 +1,4 @@
-// Which keys are for secrets, and what their values may be. See docs/concepts.md, hierarchy.
+// Checks the values of keys that hold secrets. See docs/concepts.md, hierarchy.
 import type { Hierarchy } from '../model/objects.ts';
 import type { RecordValue } from '../model/record.ts';
 import { compilePatterns, type PatternList } from '../pattern.ts';
@@ -11,7 +11,7 @@ export interface Secrets {
   readonly reference: string;
 }
 
-/** What a layer holds of keys that are for secrets. */
+/** The secrets of a layer. */
 export interface SecretsCheck {
   /** The keys whose value is something else than a reference. */
   readonly exposed: readonly string[];
@@ -28,7 +28,7 @@ export const REFERENCE_LENGTH_MAX = 1_000;
  */
 const STEPS_MAX = 10_000_000;
 
-/** How many keys are remembered: few are different, however many servers there are. */
+/** The number of keys that are remembered: few are different, however many servers there are. */
 const KNOWN_KEYS_MAX = 10_000;
 
 const compiled = new WeakMap<Hierarchy, Secrets>();

@@ -11,7 +11,7 @@ import { fillName, isSelected, readSelectors, type Selectors } from './selectors
 import { isTreeType, type TreeStep, treeIndex } from './tree-index.ts';
 import { checkTreePath } from './tree-path.ts';
 
-/** How many wrong names of one unit are compared with all that exist. */
+/** The number of wrong names of one unit that are compared with all existing ones. */
 const SUGGESTIONS_MAX = 100;
 
 /** An object as a level selects it. */
@@ -28,7 +28,7 @@ export interface Selection {
 
 /**
  * Returns the layers that the keys of `selecting` select, with all problems of doing so and the errors of wrong objects;
- * warnings of an object stop nobody who draws on it.
+ * warnings of an object do not stop the units that use it.
  */
 export function selectLayers(selecting: Layer, scope: Scope): Selection {
   const { order } = scope.hierarchy.object;

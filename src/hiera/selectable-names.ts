@@ -1,5 +1,5 @@
-// Which names a selector may have, and the nearest of them to a wrong one. Both are worked out once a commit, since
-// thousands of servers may share one mistake.
+// Lists the names that a selector may have, and finds the nearest one to a wrong name. It computes both once for each
+// commit, since thousands of servers may share a mistake.
 import { compareNames, type PlainTypeName } from '../model/names.ts';
 import type { TreeNode } from '../model/objects.ts';
 import { didYouMean } from '../model/suggest.ts';

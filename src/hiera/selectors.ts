@@ -1,4 +1,4 @@
-// Reads by which names a node selects its layers. Knows nothing of which objects exist; see select-layers.ts.
+// Reads the names by which a node selects its layers. select-layers.ts checks which objects exist.
 import type { PlainTypeName } from '../model/names.ts';
 import type { HierarchyLevel } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';

@@ -1,4 +1,4 @@
-// Checks that what a node selects of the tree is one path of it. See docs/concepts.md, tree.
+// Checks that the tree nodes that a node selects form one path of the tree. See docs/concepts.md, tree.
 import { isMap } from '../model/json.ts';
 import type { TreeNode } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';

@@ -1,4 +1,4 @@
-// What machines ask of the process itself, over plain HTTP: is it alive, and does it serve. Knows nothing about stacks.
+// Serves health checks over plain HTTP: liveness and readiness. It knows nothing about stacks.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { limitConnections } from '../connection-limit.ts';
 import { closeAtOnce, listenOn } from '../listen.ts';

@@ -1,4 +1,4 @@
-// Reads that are to be answered from a commit on wait here until it is followed. docs/rest.md, answers.
+// Holds reads that require a commit until that commit is followed. See docs/rest.md, answers.
 import type { Clock } from '../clock.ts';
 import type { Estate } from '../estate/estate.ts';
 import type { RefusedCommit } from '../estate/refused-commit.ts';
@@ -20,21 +20,21 @@ export interface CommitWait {
    * commit, and `not_ready` where it is not followed within 10 s or will not be, or where too many wait already.
    */
   reached(commit: string): Promise<void>;
-  /** Sends everybody away. */
+  /** Rejects every waiting read. */
   stop(): void;
 }
 
 export const WAIT_MS = 10_000;
 export const WAITERS_MAX = 100;
 
-/** How the wait for a commit ended. */
+/** The end of a wait for a commit. */
 type End = { readonly kind: 'reached' } | { readonly kind: 'failed'; readonly error: unknown };
 
 /** Returns the one place where reads wait. */
 export function createCommitWait(options: CommitWaitOptions): CommitWait {
   const { estateAt, isAncestor, estate, clock } = options;
   const stopped = Promise.withResolvers<End>();
-  /** Those whose look at the branch is not over, also where nobody waits for it any more. */
+  /** The looks at the branch that are under way, also those that no read waits for any more. */
   let open = 0;
 
   async function isReached(commit: string): Promise<boolean> {

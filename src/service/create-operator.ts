@@ -1,5 +1,4 @@
-// Carries out what people ask of the controller. See operator.ts for the contract. It writes rows and wakes whoever
-// reads them; what follows is decided where everything is decided.
+// Implements operator.ts: it writes rows and wakes the parts that read them, which make all decisions.
 import type { Estate } from '../estate/estate.ts';
 import type { RefusedCommit } from '../estate/refused-commit.ts';
 import { problemsAndRemarks } from '../estate/remarks.ts';
@@ -25,9 +24,9 @@ export interface OperatorOptions {
   readonly rows: RecordedRows;
   /** The status of an instance that exists. */
   readonly statusOf: (instance: string) => InstanceStatus;
-  /** What a server waits for; undefined where it does not wait. */
+  /** Returns the wait of a server; undefined where it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
-  /** Writes rows while nobody else does; `changes` is called when that is so. Resolves when they are durable. */
+  /** Writes rows in an exclusive turn, in which `changes` is called. Resolves when they are durable. */
   readonly write: (changes: () => readonly Change[]) => Promise<readonly Change[]>;
   /** Has servers looked at again. */
   readonly look: (servers: Iterable<string>) => void;
@@ -77,7 +76,7 @@ function heldIn({ rows, refused }: OperatorOptions): readonly HeldItem[] {
   return heldItems(rows, refused());
 }
 
-/** Those of the newest commit; of one that nobody looked into, such as a rewritten history, nothing is known. */
+/** Returns the problems of the newest commit; those of a commit that was not read, such as a rewritten history, are unknown. */
 function problemsIn(options: OperatorOptions): ReturnType<Operator['problems']> {
   const refused = options.refused();
   if (refused !== undefined && refused.problems.length > 0) {
@@ -91,7 +90,7 @@ function problemsIn(options: OperatorOptions): ReturnType<Operator['problems']> 
 function approvals(options: OperatorOptions): Pick<Operator, 'approve' | 'acceptHistory'> {
   const { rows, write, look, review, moment } = options;
 
-  /** What `find` returns is looked for when nobody else writes: a yes is for what is held at that moment. */
+  /** `find` is called in an exclusive turn: an approval is for what is held at that moment. */
   async function accept({ by, reason }: Order, find: () => HeldItem): Promise<HeldItem> {
     const found: HeldItem[] = [];
     await write(() => {
@@ -146,7 +145,7 @@ function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resu
         const value = { by: by.serial, reason, since: moment(), until };
         return [{ kind: 'suspension', name, value, expected: rows.read('suspension', name) }];
       });
-      // Whoever waits for the end of an earlier suspension has another end to wait for.
+      // Servers that wait for the end of an earlier suspension now wait for another end.
       look(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));
       return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until somebody resumes it' : `until ${until}`}`;
     },

@@ -1,4 +1,4 @@
-// Answers every question of the API out of the estate in force and the recorded rows. See reader.ts for the contract.
+// Implements reader.ts: it answers the API's reads from the estate in force and the recorded rows.
 import type { Estate } from '../estate/estate.ts';
 import type { RefusedCommit } from '../estate/refused-commit.ts';
 import { emptyMap } from '../model/json.ts';

@@ -1,5 +1,5 @@
-// Turns writes of the interface into commits. See writer.ts for the contract; drafts.ts says what each means for the
-// files, write-queue.ts brings them to the repository.
+// Implements writer.ts: it turns writes into commits. drafts.ts defines what each write changes in the files,
+// write-queue.ts publishes it.
 import type { Json, JsonMap } from '../model/json.ts';
 import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -17,7 +17,7 @@ import {
 import type { PreviewWrite } from './write/preview.ts';
 import type { WriteOrder, Writer, Written } from './writer.ts';
 
-/** What brings drafts to the repository; see write-queue.ts. */
+/** The queue that publishes drafts; see write-queue.ts. */
 interface Queue {
   readonly mode: 'commit' | 'propose';
   submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<Written>;
@@ -84,7 +84,7 @@ export function createWriter({ queue, preview, approveDeletes, isLeaving, review
   };
 }
 
-/** Whoever posts below /stacks/templates may have meant to write a template. */
+/** Throws where the body is no instance: the client may have meant to write a template. */
 function requireTemplate(body: JsonMap): void {
   if (Object.hasOwn(body, 'stackTemplate')) return;
   const message =

@@ -1,4 +1,4 @@
-// Everything that waits for a person to say yes, as it is answered.
+// Lists everything that waits for an approval, as the API answers it.
 import type { RefusedCommit } from '../estate/refused-commit.ts';
 import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
 import { compareNames } from '../model/names.ts';

@@ -1,4 +1,4 @@
-// Instances as they are answered: the document in force, and the state of every server that is still there.
+// Builds the views of instances: the document in force, and the state of every server that still exists.
 import type { Estate } from '../estate/estate.ts';
 import { unitKey } from '../estate/unit.ts';
 import { rollUp } from '../machine/roll-up.ts';
@@ -14,7 +14,7 @@ import type { InstanceView, ResourceStates, Served } from './reader.ts';
 import type { View } from './recorded-rows.ts';
 import type { ProgressFacts } from './recorded-view.ts';
 
-/** Why each of these servers, which wait, does not go on before a person acts; undefined where one does. See stall.ts. */
+/** Returns why each of these waiting servers cannot continue before a person acts; undefined where one can. See stall.ts. */
 export type StallsOf = (servers: readonly string[]) => readonly Stall[] | undefined;
 
 type Known = Pick<ProgressFacts, 'units' | 'invalid'>;

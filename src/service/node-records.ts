@@ -1,5 +1,5 @@
-// The record of a node, whatever door asks for it: built from what is in force, or, for a server that no commit wants any
-// more, as it was recorded last.
+// Returns the records of nodes: computed from the estate in force, or, for a server that no commit wants any more, as
+// recorded last.
 
 import type { Estate } from '../estate/estate.ts';
 import { nodeNames, nodeOf } from '../estate/node-of.ts';

@@ -1,4 +1,4 @@
-// Typed objects as they are answered, whatever they are made of: files, templates, instances, or the servers of stacks.
+// Builds the views of typed objects from files, templates, instances and the servers of stacks.
 import { splitAddress } from '../estate/draw.ts';
 import type { Estate } from '../estate/estate.ts';
 import { nodeOf } from '../estate/node-of.ts';

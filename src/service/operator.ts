@@ -1,4 +1,4 @@
-// What people do about the controller itself: see what is held and wrong, approve, suspend, adopt, try again.
+// Defines the operations on the controller itself: read what is held or wrong, approve, suspend, adopt, retry. See
 // docs/rest.md, operations.
 import type { Client } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
@@ -8,7 +8,7 @@ import type { InstanceStatus, State } from '../model/state.ts';
 /** Something that does not happen before a person says yes. */
 export interface HeldItem {
   readonly kind: HoldKind;
-  /** What an approval names. */
+  /** The digest that an approval names. */
   readonly digest: string;
   /** Null where it concerns a whole commit. */
   readonly instance: string | null;
@@ -19,7 +19,7 @@ export interface HeldItem {
   readonly resources: readonly string[];
 }
 
-/** How many servers are in each state; states of no server are left out. */
+/** The number of servers in each state; states of no server are left out. */
 export type StateCounts = Readonly<Partial<Record<State, number>>>;
 
 /** Something that keeps an instance from being done. */
@@ -28,23 +28,23 @@ export interface WaitingItem {
   readonly resource: string | null;
   /** The server's state; else the status that follows from it, or that the newest commit is not followed. */
   readonly state: State | InstanceStatus | 'Not followed';
-  /** What is waited for, and why; for a person. */
+  /** The cause of the wait, for a person. */
   readonly reason: string;
   /** RFC 3339, with milliseconds; null where it is not recorded. */
   readonly since: string | null;
   /** When it ends by itself or is tried again, RFC 3339 with milliseconds; null where that is not known. */
   readonly until: string | null;
-  /** What a person can do: a command to type, or words; null where nothing has to be done. */
+  /** The advice: a command to type, or words; null where nothing has to be done. */
   readonly action: string | null;
 }
 
-/** Why an instance is not done. */
+/** The reasons why an instance is not done. */
 export interface Why {
   readonly status: InstanceStatus;
   /** One sentence: the first of `waiting`, or that all is done. */
   readonly summary: string;
   readonly counts: StateCounts;
-  /** What a person has to see to comes first. At most 1,000: `counts` has all. */
+  /** Items that need a person come first. At most 1,000: `counts` has all. */
   readonly waiting: readonly WaitingItem[];
 }
 
@@ -56,7 +56,7 @@ export interface UnfollowedCommit {
   readonly action: string;
 }
 
-/** How far everything is. */
+/** The progress of all instances. */
 export interface Overview {
   /** The followed commit. */
   readonly commit: string;
@@ -68,14 +68,14 @@ export interface Overview {
   readonly instances: readonly ({ readonly name: string } & Omit<Why, 'waiting'>)[];
 }
 
-/** Which servers an operation is for: exactly one of these. */
+/** The servers of an operation: exactly one of these. */
 export type Target =
   | { readonly instance: string }
   | { readonly resource: string }
   | { readonly provider: string }
   | { readonly all: true };
 
-/** Who asks for an operation, and why. */
+/** The client that asks for an operation, and its reason. */
 export interface Order {
   readonly by: Client;
   /** Kept with what it causes; may be empty. */
@@ -88,17 +88,17 @@ export interface Order {
  */
 export interface Operator {
   held(): readonly HeldItem[];
-  /** Why an instance is not done. A proxy is told where a file is wrong, and not what stands there. */
+  /** The reasons why an instance is not done. A proxy is told where a file is wrong, and not what stands there. */
   why(by: Client, instance: string): Why;
-  /** How far all instances are, and which commit is followed. A proxy is told as little as by {@link why}. */
+  /** Returns the progress of all instances, and the followed commit. A proxy is told as little as by {@link why}. */
   overview(by: Client): Overview;
-  /** What is wrong with the newest commit, followed or not; with the followed one where the newest was not looked into. */
+  /** Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read. */
   problems(): { readonly commit: string; readonly problems: readonly Problem[] };
   /** Lets happen what is held under a digest. */
   approve(order: Order, digest: string): Promise<string>;
   /** Follows a rewritten history, at exactly this commit. */
   acceptHistory(order: Order, commit: string): Promise<string>;
-  /** Starts no action of an instance, or of any where it is null, until somebody resumes or until a time (RFC 3339). */
+  /** Starts no action of an instance, or of any where it is null, until it is resumed or until a time (RFC 3339). */
   suspend(order: Order, what: { readonly instance: string | null; readonly until: string | null }): Promise<string>;
   resume(order: Order, instance: string | null): Promise<string>;
   /** Ends the waits of servers that failed. */

@@ -1,4 +1,5 @@
-// What the API can be asked. Answers are whole bodies of the interface (docs/rest.md), from memory, never half a commit.
+// Defines the reads of the API. Answers are complete bodies of the interface (docs/rest.md), come from memory, and
+// belong to one commit.
 import type { JsonMap } from '../model/json.ts';
 import type { Role, TypeName } from '../model/names.ts';
 import type { Client, StackInstance, StackTemplate, TreeNode } from '../model/objects.ts';
@@ -12,7 +13,7 @@ export interface InstanceView extends StackInstance {
   readonly resources: ResourceStates;
 }
 
-/** An object, and the blob of the file it was read from, for its ETag; null where nobody wrote it. */
+/** An object, and the blob of its file for the ETag; null where it has no file. */
 export interface Served<Body> {
   readonly body: Body;
   readonly oid: string | null;
@@ -26,12 +27,12 @@ export interface Reader {
   /** Full object id of the newest commit that is followed. */
   commit(): string;
 
-  /** The same, or while nothing is active and a commit is held, that of the commit that was followed last. */
+  /** Returns the same, or while nothing is active and a commit is held, that of the commit that was followed last. */
   recordedCommit(): string;
 
   /**
-   * The client with this canonical serial, as long as it is in the registry in force; before the first commit nobody is.
-   * While nothing is active and a commit is held, those are registered who were so last.
+   * Returns the client with this canonical serial, as long as it is in the registry in force; before the first commit none is.
+   * While nothing is active and a commit is held, the clients of the last desired state are registered.
    */
   registered(serial: string): Client | undefined;
 

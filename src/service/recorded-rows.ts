@@ -1,4 +1,4 @@
-// What the service asks of the recorded rows; reconcile/ledger.ts answers it.
+// Defines what the service reads of the recorded rows; reconcile/ledger.ts implements it.
 import type { RowKind, Rows, ServerRow } from '../model/recorded.ts';
 
 export interface RecordedRows {

@@ -1,4 +1,4 @@
-// Why servers of an instance are not done: one item for each, as it is answered. docs/rest.md, stack instances.
+// Explains why servers of an instance are not done, with one item for each server. See docs/rest.md, stack instances.
 
 import { isStuck } from '../machine/stuck.ts';
 import { compareNames } from '../model/names.ts';
@@ -10,11 +10,11 @@ import type { RecordedRows } from './recorded-rows.ts';
 
 export interface WaitFacts {
   readonly rows: RecordedRows;
-  /** What a server waits for; undefined where it does not wait. */
+  /** Returns the wait of a server; undefined where it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
 }
 
-/** What a person has to see to comes first, what waits for others last. */
+/** The order of items: first those that need a person, last those that wait for others. */
 const URGENCY: readonly State[] = [
   'blocked',
   'failed',
@@ -123,7 +123,7 @@ function stateWords({ state, reason }: ServerRow): string {
   return (state === 'failed' || state === 'blocked') && reason !== '' ? `${state} (${reason})` : state;
 }
 
-/** What a person does about a server that is blocked, by the code with which its reason begins. */
+/** Returns the advice for a blocked server, by the code with which its reason begins. */
 function unblocking(resource: string, row: ServerRow): string | null {
   const { reason, instance } = row;
   const code = reason.slice(0, Math.max(0, reason.indexOf(':')));

@@ -1,4 +1,5 @@
-// Why instances are not done, and how far all of them are. docs/rest.md, stack instances and operations.
+// Explains why instances are not done, and summarizes the progress of all of them. See docs/rest.md, stack instances
+// and operations.
 import type { RefusedCommit } from '../estate/refused-commit.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { Client } from '../model/objects.ts';
@@ -11,7 +12,7 @@ import type { View } from './recorded-rows.ts';
 import type { ProgressFacts } from './recorded-view.ts';
 import { countStates, serverItems, type WaitFacts } from './server-items.ts';
 
-/** What the answers are made of. */
+/** The sources of the answers. */
 export interface WhyFacts extends Pick<WaitFacts, 'waitOf'> {
   readonly view: View<ProgressFacts>;
   /** False where the facts are those of the rows: nothing is active before the newest commit is. */

@@ -1,9 +1,9 @@
-// What the API can change. Every write becomes a commit; docs/rest.md, writes.
+// Defines the writes of the API. Every write becomes a commit; see docs/rest.md, writes.
 import type { Json, JsonMap } from '../model/json.ts';
 import type { Client } from '../model/objects.ts';
 import type { ServerChange } from './write/server-changes.ts';
 
-/** Who asks, and under which conditions. */
+/** The client and the conditions of a write. */
 export interface WriteOrder {
   readonly by: Client;
   /** The id of the answer; the commit carries it. */
@@ -12,11 +12,11 @@ export interface WriteOrder {
   readonly ifMatch: readonly string[] | undefined;
   /** The object's blob must be none of these, as `If-None-Match` says; `*`: there must be no file of it. */
   readonly ifNoneMatch?: readonly string[] | undefined;
-  /** Nothing is to be written: the answer says what would be. Left out: false. */
+  /** Writes nothing, and answers with the effects. Left out: false. */
   readonly isDryRun?: boolean;
 }
 
-/** What a write would do. */
+/** The effects of a write. */
 export interface Preview {
   /** Of all files that it changes, as git prints it; empty where nothing would change. Paths begin where the layout does. */
   readonly diff: string;
@@ -24,7 +24,7 @@ export interface Preview {
   readonly servers: readonly ServerChange[];
 }
 
-/** What a write came to. */
+/** The result of a write. */
 export interface Written {
   /** The commit, or null where there was nothing to change. */
   readonly commit: string | null;
@@ -37,7 +37,7 @@ export interface Written {
 /**
  * Every method resolves once the change is on the remote and what this server answers is at or beyond it. All throw
  * ServiceError: `invalid_input` and `breaks_others` with details in the words of a committer, `conflict`, `not_found`,
- * `precondition_failed`, `not_ready` while the repository cannot be reached, and `outcome_unknown` where nobody could say.
+ * `precondition_failed`, `not_ready` while the repository cannot be reached, and `outcome_unknown` where the result is unknown.
  */
 export interface Writer {
   /** Makes or, with `force`, replaces an instance. One that is marked for delete comes back without it. */

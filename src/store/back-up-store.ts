@@ -1,5 +1,5 @@
-// A backup: every row of a store as of one moment, in one file that is a snapshot. Taken beside a running controller,
-// which is asked for nothing and knows nothing of it. Putting one back is restore-store.ts.
+// Writes a backup: one snapshot file with every row of a store at one moment. It reads the store's files and needs
+// nothing of a running controller. restore-store.ts puts a backup back.
 
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';

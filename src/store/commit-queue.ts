@@ -1,5 +1,5 @@
-// Commits that wait for the disk: all that came while the last write was under way go into the next one together.
-// Decides who may go in; what a write is, is its owner's business.
+// Queues commits for the disk. All commits that arrive during a write go into the next write together. It decides which
+// commits conflict; the owner of the queue does the writing.
 import type { RowKind, Rows } from '../model/recorded.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Change } from './store.ts';
@@ -21,7 +21,7 @@ export interface WaitingCommit {
 
 export interface Decision {
   readonly accepted: readonly WaitingCommit[];
-  /** Those whose rows were changed by another, with the error each of them gets. */
+  /** The commits that conflict with an earlier one, each with its error. */
   readonly refused: ReadonlyMap<WaitingCommit, ServiceError>;
 }
 

@@ -1,5 +1,5 @@
-// The few file operations that the embedded store needs, with what each of them promises about a power cut.
-// They are an interface so that tests can fill the disk and lose what was not synced.
+// Defines the few file operations of the embedded store, and what each of them promises about a power cut. Tests
+// replace them to fill the disk and to lose what was not synced.
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -7,7 +7,7 @@ import { codeOf, StoreError } from './store-error.ts';
 
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
-/** What others than the owner may do. */
+/** The mode bits of users other than the owner. */
 const OTHERS = 0o077;
 
 export interface AppendFile {

@@ -1,5 +1,5 @@
-// How one record stands in the store's files: its length, its checksum, its JSON, one record a line. A frame tells by
-// itself whether it is whole. What the records mean is for journal.ts and snapshot-file.ts.
+// Encodes and decodes one record of the store's files: its length, its checksum and its JSON on one line. A frame shows
+// by itself whether it is complete. journal.ts and snapshot-file.ts define what the records mean.
 import { crc32 } from 'node:zlib';
 
 /** Eight hexadecimal digits of length, eight of CRC-32, each with a space behind. */

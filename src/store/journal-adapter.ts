@@ -1,8 +1,8 @@
-// What lowdb reads from and writes to: a snapshot and the journal that goes on from it. lowdb's read() is snapshot and
-// replay, its write() a new snapshot, and append() stands beside them.
+// Connects lowdb with the store's files. lowdb's read() reads the snapshot and replays the journal, write() writes a
+// new snapshot, and append() adds to the journal.
 //
-// Every record has a number, and the snapshot says which it ends with: so a crash between writing the snapshot and
-// beginning the journal anew only leaves records that are passed over.
+// Every record has a number, and the snapshot contains the number of its last one. So a crash between writing the
+// snapshot and restarting the journal leaves only records that replay skips.
 import type { Logger } from '../log.ts';
 import type { Files } from './files.ts';
 import { Journal } from './journal.ts';
@@ -41,7 +41,7 @@ export class JournalAdapter {
     this.#snapshotBytes = snapshotBytes;
     const path = journalPath(this.#directory);
     this.#warnOfTornTail(path, journal === undefined ? 0 : journal.bytes - journal.length);
-    // A journal that somebody cut off may end before the snapshot does. It cannot go on without a gap.
+    // A journal that was cut off by hand may end before the snapshot does. Appending to it would leave a gap.
     this.#journal =
       journal === undefined || journal.last < document.sequence
         ? await Journal.start(this.#files, path, document.sequence)

@@ -1,5 +1,5 @@
-// The journal's writing side: one record for each group of commits, durable before anybody hears of it. After a failed
-// write it cuts itself back to the last good record, so that what was refused never comes back. Reading is replay.ts.
+// Writes the journal: one record for each group of commits, durable before any of them is acknowledged. After a failed
+// write it truncates the file to the last good record, so a refused commit never comes back. replay.ts reads it.
 
 import { dirname } from 'node:path';
 import { reasonOf } from '../model/quote.ts';
@@ -9,14 +9,14 @@ import { StoreError } from './store-error.ts';
 
 export const JOURNAL_FORMAT = 'treeline-journal';
 export const JOURNAL_VERSION = 1;
-/** What Node reads of a file at once. Only reached where compaction keeps failing. */
+/** The limit of Node for one read. Only reached where compaction keeps failing. */
 export const JOURNAL_BYTES_MAX = 2 ** 31 - 1;
 
 export class Journal {
   readonly #files: Files;
   readonly #path: string;
   #file: AppendFile;
-  /** Where the last durable record ends. */
+  /** The offset at which the last durable record ends. */
   #length: number;
   /** There may be bytes beyond `#length`, of a write that failed. */
   #hasLeftovers = false;

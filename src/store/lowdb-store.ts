@@ -1,5 +1,5 @@
-// The embedded store: one lowdb document in memory, made durable by a journal and now and then a snapshot. One process
-// has it at a time. Writes go to the disk one group after the other; reads never wait.
+// Implements the embedded store: one lowdb document in memory, made durable by a journal and an occasional snapshot.
+// One process opens it at a time. Writes reach the disk group by group; reads never wait.
 
 import { resolve } from 'node:path';
 import { Low } from 'lowdb';
@@ -25,9 +25,9 @@ const RECORD_LENGTH = 16 * 1024 * 1024;
 
 export interface LowdbStoreOptions {
   readonly log?: Logger;
-  /** Where the bytes go; the machine's own files unless a test says otherwise. */
+  /** The files to use; those of the disk unless a test passes others. */
   readonly files?: Files;
-  /** How long the journal may become before a snapshot is considered. */
+  /** The journal's length from which a snapshot is considered. */
   readonly compactionBytes?: number;
   /** From which length on it is written anew, however large the snapshot. */
   readonly journalBytesLarge?: number;
@@ -155,7 +155,7 @@ class LowdbStore implements Store {
     }
     for (const { settle } of accepted) settle.resolve();
     if (accepted.length > 0) this.#noteSuccess();
-    // Only now, so that whoever reads again sees what was in its way.
+    // Refused last, so that the caller who reads again sees the conflicting change.
     for (const [{ settle }, conflict] of refused) settle.reject(conflict);
   }
 

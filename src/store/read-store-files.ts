@@ -1,5 +1,5 @@
-// A store as its two files have it. Reads only, and needs no lock: what it returns held at one moment, also while a
-// controller goes on writing.
+// Reads a store from its two files. It takes no lock: the result is the state of one moment, even while a controller
+// keeps writing.
 import { join } from 'node:path';
 import type { Files } from './files.ts';
 import { JOURNAL_BYTES_MAX } from './journal.ts';

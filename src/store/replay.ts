@@ -1,5 +1,5 @@
-// The journal's reading side: lays its records over the snapshot's document. Tells a tail that a crash left, which is
-// cut off, from damage, which a person has to look at.
+// Replays the journal over the snapshot's document. It cuts off a tail that a crash left incomplete, and refuses any
+// other damage.
 import { isMap } from '../model/json.ts';
 import { frameAt, isFollowedByFrame } from './frame.ts';
 import { JOURNAL_FORMAT, JOURNAL_VERSION } from './journal.ts';
@@ -12,7 +12,7 @@ export interface JournalFile {
 }
 
 export interface Replayed {
-  /** Where the good records end; what stands beyond is a torn tail. */
+  /** The offset at which the good records end; a torn tail may follow. */
   readonly length: number;
   /** The number of the last record. */
   readonly last: number;
@@ -32,7 +32,7 @@ export function replayJournal(journal: JournalFile, document: StoreDocument): Re
   }
   let length = end;
   let last = after;
-  /** The first records of a group whose last one was not met yet. A crash may have come before that: then none counts. */
+  /** The first records of a group whose last one was not met yet. After a crash before that none of them counts. */
   let parts: Group[] = [];
   for (let at = end; at < journal.bytes.length; ) {
     const frame = frameAt(journal.bytes, at);

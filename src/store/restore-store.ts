@@ -1,5 +1,5 @@
-// Puts a backup in the place of a store's two files. Whatever moment it is interrupted at, the next start finds the old
-// store, or the restored one, or refuses to start: never a mixture.
+// Replaces a store's two files by a backup. If it is interrupted, the next start finds the old store, or the restored
+// one, or refuses to start: never a mixture.
 
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -19,14 +19,14 @@ export interface RestoreOptions {
   readonly force: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** What a controller has to find changed, because time went on after the backup. */
+  /** Returns the changes that account for the time since the backup. */
   readonly renew: (backup: Pick<Store, 'list'>) => readonly Change[];
   readonly files?: Files;
 }
 
 export interface Restored {
   readonly document: StoreDocument;
-  /** Where the former files were put; null where there was nothing worth keeping. */
+  /** The folder with the former files; null where there was nothing worth keeping. */
   readonly former: string | null;
 }
 

@@ -1,8 +1,8 @@
-// How many bytes the rows of a store take, kept up to date row by row.
+// Counts the bytes that the rows of a store take, row by row.
 import type { RowKind } from '../model/recorded.ts';
 import { encodeRow, rowsOf, type Tables } from './store-document.ts';
 
-/** What a record of the store's files has around a row. */
+/** The bytes that a record of the store's files has around a row. */
 const FRAME_BYTES = 19;
 
 export class RowBytes {
@@ -14,7 +14,7 @@ export class RowBytes {
     for (const row of rowsOf(tables)) this.set(row.kind, row.name, encodeRow(row));
   }
 
-  /** What a snapshot of all rows takes. */
+  /** The bytes of a snapshot of all rows. */
   get total(): number {
     return this.#total;
   }

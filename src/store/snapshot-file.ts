@@ -1,5 +1,5 @@
-// The snapshot: every row as of one moment, one record a line. It is written aside, in slices that leave the event loop
-// free, and takes the old one's place by a rename, so that there is always a whole one.
+// Reads and writes the snapshot: every row at one moment, one record a line. It is written to another file, in slices
+// that leave the event loop free, and renamed over the old one, so a complete snapshot always exists.
 import { basename, dirname } from 'node:path';
 import { isMap } from '../model/json.ts';
 import type { AppendFile, Files } from './files.ts';
@@ -18,7 +18,7 @@ import { newerVersion, StoreError } from './store-error.ts';
 const FORMAT = 'treeline-snapshot';
 const VERSION = 1;
 const SLICE_BYTES = 256 * 1024;
-/** What Node reads of a file at once: twice of what src/estate/room.ts lets an estate grow to. */
+/** The limit of Node for one read: twice the size to which src/estate/room.ts limits an estate. */
 export const SNAPSHOT_BYTES_MAX = 2 ** 31 - 1;
 
 export interface LoadedSnapshot {
@@ -27,7 +27,7 @@ export interface LoadedSnapshot {
   readonly bytes: number;
 }
 
-/** What a snapshot is there for: one half of a store, beside the journal, or all of it, as a file of its own. */
+/** The use of a snapshot: half of a store, beside the journal, or a whole store in one file. */
 export type SnapshotUse = 'store' | 'backup';
 
 /** Returns the snapshot's document, or an empty one where there is no file. Throws StoreError where it is damaged. */

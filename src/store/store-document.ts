@@ -1,4 +1,5 @@
-// The one document that the embedded store holds in memory: a table of rows for each kind, and how far it has come.
+// Defines the document that the embedded store holds in memory: a table of rows for each kind, and the number of the
+// last commit.
 import { isMap } from '../model/json.ts';
 import type { RowKind, Rows } from '../model/recorded.ts';
 

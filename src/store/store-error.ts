@@ -1,4 +1,5 @@
-// Why the store cannot be opened or written. Its message is for the operator: what happened, where, and what to do.
+// Defines the error of a store that cannot be opened or written. Its message tells the operator what happened, where,
+// and what to do.
 
 export class StoreError extends Error {
   override readonly name = 'StoreError';

@@ -1,4 +1,4 @@
-// What keeps recorded rows. One contract for every implementation; test/contract/store.ts holds each of them to it.
+// Defines the contract of stores, which keep recorded rows. test/contract/store.ts tests every implementation of it.
 import type { RowKind, Rows } from '../model/recorded.ts';
 
 /** One row to write, or to remove where `value` is null. */
@@ -7,7 +7,7 @@ export type Change = {
     readonly kind: Kind;
     readonly name: string;
     readonly value: Rows[Kind] | null;
-    /** What was read before deciding: the very value that `read` gave, or undefined where there was none. */
+    /** The value that `read` returned before the decision, the same object, or undefined where there was none. */
     readonly expected: Rows[Kind] | undefined;
   };
 }[RowKind];

@@ -1,10 +1,10 @@
-// Which item of an old list became which item of a new one, so that a change to a list is told in few steps.
+// Matches the items of an old list with those of a new one, so that few lines of a file have to change.
 import { isMap, type Json } from '../model/json.ts';
 
 /** Beyond 1,000 items against 1,000, items are matched by their index alone. */
 const CELLS_MAX = 1_000_000;
 
-/** How much a pair is worth. At most 1,000 pairs are compared, so any number of lesser ones never outweighs a better one. */
+/** The worth of a pair. At most 1,000 pairs are compared, so lesser pairs never outweigh a better one. */
 const SAME = 1e8;
 const NAMESAKE = 1e4;
 const ANY = 1;

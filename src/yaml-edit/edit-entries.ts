@@ -1,4 +1,4 @@
-// Finds out what differs between a value as it stands in a file and as it is wanted, and has the smallest parts changed.
+// Compares a value in a file with the wanted value, and changes the smallest parts that differ.
 import { fieldOf, isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
 import { alignLists } from './align-lists.ts';
 import { changeBlock, emptyBlock } from './edit-block.ts';

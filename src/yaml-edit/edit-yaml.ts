@@ -1,5 +1,5 @@
-// Changes a YAML file in place: only what has to differ differs, everything else stays byte for byte. Reads nothing by
-// itself: the caller hands in the parsed file and the parser, which also proves the result.
+// Changes a YAML file in place: only what has to differ differs, and every other byte stays. It parses no values: the
+// caller passes the parsed file and the parser, which also verifies the result.
 import { isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import { changeValue } from './edit-entries.ts';

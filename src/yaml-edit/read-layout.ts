@@ -1,4 +1,4 @@
-// Finds where the values of a YAML text stand, with the parser `yaml`. It says nothing of what scalars mean.
+// Finds where the values of a YAML text stand, with the parser `yaml`. It does not interpret scalars.
 import { type Pair, type ParsedNode, parseDocument, Scalar, YAMLMap, YAMLSeq } from 'yaml';
 import { type CollectionNode, type LayoutEntry, type LayoutNode, lineNumber, type ScalarStyle } from './yaml-layout.ts';
 

@@ -1,4 +1,5 @@
-// Puts another value in the place of one. What the old value spans goes, with the comments inside it; nothing else does.
+// Replaces one value by another. The text of the old value is removed with the comments inside it; everything else
+// stays.
 import type { Json } from '../model/json.ts';
 import { insertLines, insertText, refuse, replaceText, type Site, type TextEdit } from './text-edit.ts';
 import { flowStyleOf, quotingOf, type Spot, writeLike } from './write-like.ts';

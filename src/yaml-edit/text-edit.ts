@@ -1,4 +1,4 @@
-// One edit of a YAML text while it is worked out: what it will replace, and why it cannot be done if it cannot.
+// Collects the replacements of one edit of a YAML text, and the reasons why it is impossible.
 import { invariant } from '../model/invariant.ts';
 import type { Json } from '../model/json.ts';
 import type { Indents } from './write-yaml.ts';
@@ -19,11 +19,11 @@ export interface TextEdit {
   readonly eol: string;
   readonly indents: Indents;
   readonly splices: Splice[];
-  /** Why the text cannot be edited; empty while it can. */
+  /** The reasons why the text cannot be edited; empty while it can. */
   readonly refusals: string[];
 }
 
-/** Where a value stands, or may be put: at the root, where there is no parent, or in an entry of a collection. */
+/** The place of a value: the root, which has no parent, or an entry of a collection. */
 export interface Site {
   readonly parent: CollectionNode | null;
   readonly entry: LayoutEntry;
@@ -38,7 +38,7 @@ export interface NewEntry {
   readonly value: Json;
 }
 
-/** What happens to the entries of a collection; at least one stays. */
+/** The changes to the entries of a collection; at least one entry stays. */
 export interface EntryChanges {
   readonly removed: ReadonlySet<number>;
   /** In the order in which they are to stand. */

@@ -1,4 +1,4 @@
-// Writes a value the way something beside it is written: what was there before, or its neighbour.
+// Writes a value in the style of the value that it replaces, or of its neighbour.
 import type { Json } from '../model/json.ts';
 import { foldedBlock, literalBlock, type Quoting, type Scalar, scalarText } from './write-scalar.ts';
 import {
@@ -18,7 +18,7 @@ import { type CollectionNode, columnOf, type LayoutNode, type ScalarNode } from 
 /** Folded text is not broken into shorter lines than these. */
 const FOLDED_WIDTH = 80;
 
-/** Where the value is to stand. */
+/** The place of the value. */
 export interface Spot {
   /** Of the file. */
   readonly text: string;

@@ -1,9 +1,9 @@
-// How a scalar is written so that every YAML reader takes it for what it is, also those of YAML 1.1, where `no` is false
-// and `1:30` a number. Careful rather than short: what might be read otherwise gets quotes.
+// Writes scalars so that every YAML reader understands them alike, also readers of YAML 1.1, where `no` is false and
+// `1:30` is a number. It quotes whatever could be misread.
 
 export type Scalar = null | boolean | number | string;
 
-/** How a text is written where that does not change what it says; `double` always fits. */
+/** The quotes of a text where it can have them; `double` is always possible. */
 export type Quoting = 'plain' | 'single' | 'double';
 
 export interface BlockScalar {
@@ -13,10 +13,10 @@ export interface BlockScalar {
   readonly lines: readonly string[];
 }
 
-/** What other readers take for null, a boolean, a merge key or a default. */
+/** Words that other readers take for null, a boolean, a merge key or a default. */
 const WORDS = new Set(['', '~', 'null', 'true', 'false', 'yes', 'no', 'on', 'off', 'y', 'n', '<<', '=']);
 
-/** What other readers take for a number, a time or a date. */
+/** Texts that other readers take for a number, a time or a date. */
 const NUMBERS = [
   /^[-+]?(?:0b[01_]+|0o[0-7_]+|0x[\da-f_]+)$/i,
   /^[-+]?(?:\d[\d_,]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:e[-+]?\d+)?$/i,
@@ -33,7 +33,7 @@ const DOCUMENT_END = /^\.\.\.(?:\s|$)/;
 const FLOW_SIGN = /[,[\]{}]/;
 /** Blanks other than the space, and what is not seen or has no meaning. */
 const UNSEEN = /(?! )[\p{C}\p{Z}]/u;
-/** What JSON leaves as it is, and YAML forbids, takes for a line end, or a reader is misled by. */
+/** Characters that JSON does not escape, and that YAML forbids or takes for a line end, or that mislead readers. */
 const NOT_ESCAPED_BY_JSON = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]/g;
 
 /** Returns a scalar as it stands on one line, quoted as asked for where that fits. `isFlow`: it stands in brackets. */

@@ -1,8 +1,8 @@
-// Writes values as YAML: block style over several lines, or flow style on one. Knows nothing of any text they go into.
+// Writes new YAML files and values: block style on several lines, or flow style on one.
 import { isMap, type Json, type JsonMap } from '../model/json.ts';
 import { literalBlock, type Quoting, type Scalar, scalarText } from './write-scalar.ts';
 
-/** How many columns a nested map or list begins to the right of its key. */
+/** The number of columns by which a nested map or list is indented below its key. */
 export interface Indents {
   readonly map: number;
   readonly list: number;
@@ -10,7 +10,7 @@ export interface Indents {
 
 export const USUAL_INDENTS: Indents = { map: 2, list: 2 };
 
-/** How flow collections look. */
+/** The style of flow collections. */
 export interface FlowStyle {
   /** `{ a: 1 }`, not `{a: 1}`. */
   readonly isPadded: boolean;

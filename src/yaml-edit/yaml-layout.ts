@@ -1,4 +1,4 @@
-// Where the parts of a YAML file stand in its text, as edits need it: plain data, offsets in UTF-16 units.
+// Defines the layout of a YAML file: where its parts stand in the text, as offsets in UTF-16 units.
 import { invariant } from '../model/invariant.ts';
 
 export type ScalarStyle = 'plain' | 'single' | 'double' | 'literal' | 'folded';
@@ -27,7 +27,7 @@ export type LayoutNode = ScalarNode | CollectionNode;
 export interface LayoutEntry {
   /** Empty for an item. */
   readonly key: string;
-  /** Where its key begins, the dash of an item, or an item in brackets. */
+  /** The offset of its key, of the dash of an item, or of an item in brackets. */
   readonly start: number;
   readonly end: number;
   /** Behind the colon or the dash, where its value may be put; null where there is no colon. */

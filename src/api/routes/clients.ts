@@ -1,4 +1,4 @@
-// docs/rest.md, clients. A serial may be spelled in any way; the reader brings it into its one spelling.
+// Routes of docs/rest.md, clients. A serial may be spelled in any way; the reader normalizes it.
 
 import { Router } from 'express';
 import type { Reader } from '../../service/reader.ts';

@@ -1,4 +1,5 @@
-// docs/rest.md, hiera. Clients take a 404 here for "ask the next level", so it means an unknown node or key and nothing else.
+// Routes of docs/rest.md, hiera. Clients take a 404 here for "ask the next level", so it means an unknown node or key
+// and nothing else.
 
 import { Router } from 'express';
 import type { Reader } from '../../service/reader.ts';

@@ -1,4 +1,4 @@
-// docs/rest.md, operations.
+// Routes of docs/rest.md, operations.
 import { type Request, type Response, Router } from 'express';
 import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
@@ -66,7 +66,7 @@ export function operationRoutes(reader: Reader, operator: Operator): Router {
   return router;
 }
 
-/** Whoever asks for a dry run must not get a real one. */
+/** Throws for a dry run, which operations do not have, so that none is carried out instead. */
 function refuseDryRun(request: Request): void {
   if (!queryFlag(request, 'dry_run')) return;
   throw new ServiceError('invalid_input', 'An operation has no dry run: dry_run is for writes. Nothing was done');
@@ -105,7 +105,7 @@ function targetOf({ instance, resource, provider, all }: TargetFields, choices: 
 const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
 
 /**
- * Returns the problems as a client may see them. Whoever may read clients sees all of them. A proxy is told that a file is
+ * Returns the problems as a client may see them. Roles that may read clients see all of them. A proxy is told that a file is
  * wrong and where, and not what stands there: messages quote wrong values, which no other read shows. Of the files below
  * `clients/` it is told its own alone, as their names are serials.
  */

@@ -1,4 +1,4 @@
-// docs/rest.md, stack instances.
+// Routes of docs/rest.md, stack instances.
 
 import { Router } from 'express';
 import type { Operator } from '../../service/operator.ts';

@@ -1,4 +1,4 @@
-// docs/rest.md, stack templates. Posting here makes an instance: templates themselves are written as types.
+// Routes of docs/rest.md, stack templates. A POST here makes an instance: templates themselves are written as types.
 
 import { type NextFunction, type Request, type Response, Router } from 'express';
 import { ServiceError } from '../../model/service-error.ts';
@@ -30,7 +30,7 @@ export function stackTemplateRoutes(reader: Reader, writer: Writer): Router {
   return router;
 }
 
-/** Whoever writes here means the type: what is posted one level above is an instance. */
+/** A write here is for the type: a POST one level above makes an instance. */
 function advise({ method, path }: Request, response: Response, next: NextFunction): void {
   if (method !== 'POST' && method !== 'DELETE') {
     next();

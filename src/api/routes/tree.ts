@@ -1,4 +1,4 @@
-// docs/rest.md, tree.
+// Routes of docs/rest.md, tree.
 
 import { Router } from 'express';
 import type { Reader } from '../../service/reader.ts';

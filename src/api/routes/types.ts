@@ -1,4 +1,4 @@
-// docs/rest.md, types. `all` is a view over the other types: it is read like them and written nowhere.
+// Routes of docs/rest.md, types. `all` is a view of the other types: it can be read and not written.
 
 import { type NextFunction, type Request, type Response, Router } from 'express';
 import { isTypeName, TYPE_NAMES } from '../../model/names.ts';

@@ -1,5 +1,5 @@
-// Looks at a listener's key, certificates and revocation lists before they are used: do they belong together, and will
-// anybody be let in? Knows no files. See docs/operations.md, certificates.
+// Checks a listener's key, certificates and revocation lists before use: they must belong together and let clients in.
+// It reads no files. See docs/operations.md, certificates.
 
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
@@ -17,7 +17,7 @@ export interface TlsFault {
   readonly part: TlsPart;
   /** For the operator: what is wrong and what to do. The same as long as the texts are the same. */
   readonly message: string;
-  /** False: it could be served, but not everybody who should would be let in. */
+  /** False: the material can be served, but it would lock some clients out. */
   readonly isBroken: boolean;
 }
 
@@ -117,7 +117,7 @@ function outside({ from, until }: Pick<RevocationList, 'from' | 'until'>, now: n
   return now >= until ? `has expired at ${momentOf(until)}` : undefined;
 }
 
-/** What OpenSSL refuses beyond that, such as a key that is too short. */
+/** Returns further faults that OpenSSL finds, such as a key that is too short. */
 function tryOut(material: TlsMaterial): TlsFault[] {
   try {
     createSecureContext(secureContextOptions(material));

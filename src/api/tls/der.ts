@@ -1,5 +1,5 @@
-// Reads the outline of DER (X.690): tags and lengths, no more than certificates and revocation lists need. Node reads
-// certificates itself, but neither revocation lists nor the exact bytes of names and serials, which are compared here.
+// Parses tags and lengths of DER (X.690), as far as certificates and revocation lists need it. Node parses certificates
+// itself, but neither revocation lists nor the exact bytes of names and serials, which are compared here.
 import type { X509Certificate } from 'node:crypto';
 
 /** One value with its bytes. */

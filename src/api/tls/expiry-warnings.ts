@@ -1,11 +1,11 @@
-// Tells in the log, once a day while it lasts, what expires soon or has expired. Asks for no time itself.
+// Logs once a day which certificates and lists expire soon or have expired. The caller passes the time.
 import { momentOf } from '../../clock.ts';
 import type { Logger } from '../../log.ts';
 import type { Expiry, TlsPart } from './check-tls.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** How long before its end each is told; at most a quarter of its life, for those that are renewed every few days. */
+/** The time before expiry from which it is logged; at most a quarter of the lifetime, for short-lived certificates. */
 const LEAD_MS: Readonly<Record<Expiry['what'], number>> = {
   'server certificate': 14 * DAY_MS,
   'client authority': 14 * DAY_MS,
@@ -13,7 +13,7 @@ const LEAD_MS: Readonly<Record<Expiry['what'], number>> = {
 };
 const LEAD_OF_LIFE = 1 / 4;
 
-/** What it means for people, and what to do. */
+/** The consequence for people, and what to do. */
 const MEANINGS: Readonly<Record<Expiry['what'], string>> = {
   'server certificate': 'clients refuse to connect to an expired one, so replace it',
   'client authority': 'clients of an expired one are refused, so give them certificates of another and add that one',

@@ -1,10 +1,10 @@
-// When to look at something that changes at unknown times: soon after a sign of change, and now and then without one. One
-// look at a time.
+// Schedules looks at something that changes at unknown times: soon after a sign of change, and at an interval without
+// one. It runs one look at a time.
 import type { Clock } from '../../clock.ts';
 
 export interface LookoutOptions {
   readonly clock: Clock;
-  /** How long after a sign: what belongs together is being changed too. */
+  /** The delay after a sign of change, in which related files change too. */
   readonly settleMs: number;
   /** Signs can be lost. */
   readonly pollMs: number;

@@ -1,5 +1,5 @@
-// Finds what PEM text holds (RFC 7468). Node and OpenSSL pass over what they cannot read; here that is an error, because a
-// file that is only half there must not be taken for one that trusts or revokes fewer.
+// Finds the blocks of a PEM text (RFC 7468). Node and OpenSSL skip what they cannot read; here that is an error,
+// because a truncated file must not count as one that trusts or revokes fewer.
 
 import { X509Certificate } from 'node:crypto';
 import { reasonOf } from '../../model/quote.ts';
@@ -8,7 +8,7 @@ import { parseRevocationList, type RevocationList } from './revocation-list.ts';
 interface Kind<Value> {
   readonly label: string;
   readonly name: string;
-  /** What to do about a file that holds none. */
+  /** The advice for a file without any block. */
   readonly advice: string;
   readonly parse: (block: string) => Value;
 }

@@ -1,4 +1,4 @@
-// Reads the files of a listener. What is in them is looked at elsewhere; see check-tls.ts.
+// Reads the files of a listener. check-tls.ts checks their content.
 
 import { readFile, stat } from 'node:fs/promises';
 import { reasonOf } from '../../model/quote.ts';
@@ -11,7 +11,7 @@ export interface TlsPaths {
   readonly cert: string;
   /** The authorities of clients. */
   readonly clientCa: string;
-  /** Null: nobody is revoked. */
+  /** Null: no certificate is revoked. */
   readonly crl: string | null;
 }
 
@@ -21,7 +21,7 @@ const FILE_BYTES_MAX = 16 * 1024 * 1024;
 export interface ReadTlsFiles {
   /** Of a file that cannot be read, an empty text. */
   readonly material: TlsMaterial;
-  /** What is wrong with those that cannot be read. */
+  /** The faults of files that cannot be read. */
   readonly faults: readonly TlsFault[];
 }
 

@@ -1,5 +1,5 @@
-// A certificate revocation list (RFC 5280, 5.1): whose it is, how long it holds, and whom it revokes. OpenSSL checks it at
-// every handshake; this reader tells before whether that will lock clients out, and checks connections that are older.
+// Parses certificate revocation lists (RFC 5280, 5.1): issuer, validity and revoked serials. OpenSSL checks the list at
+// every handshake; this parser warns before a list locks clients out, and serves to check older connections.
 import { verify, type X509Certificate } from 'node:crypto';
 import {
   certificateFields,
@@ -33,7 +33,7 @@ interface Fields {
 }
 
 interface Signature {
-  /** What is signed. */
+  /** The signed bytes. */
   readonly bytes: Buffer;
   /** The object identifier, DER content in hexadecimal. */
   readonly algorithm: string;
@@ -66,7 +66,7 @@ export function parseRevocationList(bytes: Buffer): RevocationList {
     // The first byte of a BIT STRING counts its unused bits: none.
     value: signature.content.subarray(1),
   });
-  // Read when they are asked for: there may be a hundred thousand, and mostly nobody asks.
+  // Parsed on demand: there may be a hundred thousand, and mostly none is needed.
   let serials: ReadonlySet<string> | undefined;
   return {
     from,

@@ -1,5 +1,5 @@
-// Follows the files of a listener: what is in them is used soon after they change, and what is wrong never is. Two files
-// cannot change at one moment, so they are read together, and only a set that fits together counts. See
+// Follows the files of a listener: it uses new content soon after a change, and never content that is wrong. Two files
+// cannot change at one moment, so it reads them together and accepts only a set that fits together. See
 // docs/operations.md, certificates.
 
 import type { Clock } from '../../clock.ts';
@@ -16,7 +16,7 @@ const SETTLE_MS = 200;
 const POLL_MS = 60_000;
 const PARTS: readonly TlsPart[] = ['key', 'cert', 'ca', 'crl'];
 
-/** Nothing can be served with the files. The message names each that is wrong, and how. */
+/** The files cannot be used. The message names each wrong file and its fault. */
 export class TlsFilesError extends Error {
   override readonly name = 'TlsFilesError';
 }
@@ -28,7 +28,7 @@ export interface TlsFilesOptions {
 }
 
 export interface TlsFiles {
-  /** What is in force. */
+  /** The material in force. */
   readonly material: TlsMaterial;
   /** When that ends. */
   readonly expiries: readonly Expiry[];
@@ -64,7 +64,7 @@ class FollowedTlsFiles implements TlsFiles {
   #reload: (material: TlsMaterial) => void = () => undefined;
   #lookout: Lookout | undefined;
   #watch: FileWatch | undefined;
-  /** What was said about the files last; empty: they are right. */
+  /** The last complaint about the files; empty: they are right. */
   #complaint = '';
 
   constructor({ paths, clock, log }: TlsFilesOptions, material: TlsMaterial, { expiries }: CheckedTls) {
@@ -99,7 +99,7 @@ class FollowedTlsFiles implements TlsFiles {
       changed: () => lookout.sign(),
       failed: (error) => this.#log.warn({ err: error }, 'the TLS files cannot be watched, but are read every minute'),
     });
-    // What changed since they were read was seen by nobody.
+    // Changes between the first read and the start of the watch are found here.
     void this.#watch.ready.then(() => lookout.sign());
   }
 
@@ -125,7 +125,7 @@ class FollowedTlsFiles implements TlsFiles {
   #consider(material: TlsMaterial, changed: readonly TlsPart[]): void {
     const now = this.#clock.now();
     const { faults, expiries } = checkTls(material, now);
-    // What locks clients out already is no reason to wait: an expired list must not keep a new certificate out.
+    // Material that locks clients out now is replaced at once: an expired list must not delay a new certificate.
     const known = problemsOf(this.#paths, checkTls(this.#material, now).faults);
     const problems = problemsOf(this.#paths, faults).filter((problem) => !known.includes(problem));
     if (problems.length > 0) {

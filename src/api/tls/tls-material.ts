@@ -1,4 +1,4 @@
-// What the listener shows and whom it trusts, as texts, and how OpenSSL gets them.
+// Defines the key, certificates and lists of a listener as texts, and the options for OpenSSL.
 import type { SecureContextOptions } from 'node:tls';
 import { certificateBlocks, revocationListBlocks } from './pem.ts';
 
@@ -7,14 +7,14 @@ export interface TlsMaterial {
   readonly key: string;
   readonly cert: string;
   readonly ca: string;
-  /** With it, everybody is refused whose authority has no list in it. */
+  /** With it, clients of an authority without a list in it are refused. */
   readonly crl?: string | undefined;
 }
 
 /**
  * Returns the settings of a listener: OpenSSL checks chain, dates, purpose (clientAuth) and, where there is a list,
  * revocation. Throws where `ca` or `crl` hold nothing: Node would take an empty text for the wish to trust its public
- * authorities, and to revoke nobody.
+ * authorities, and to revoke none.
  */
 export function secureContextOptions({ key, cert, ca, crl }: TlsMaterial): SecureContextOptions {
   const lists = crl === undefined ? {} : { crl: [...revocationListBlocks(crl)] };

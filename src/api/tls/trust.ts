@@ -1,5 +1,6 @@
-// Whom the operator's authorities vouch for. OpenSSL decides that at every handshake; this is for connections whose
-// handshake was under other authorities or revocation lists than those that hold now. See docs/operations.md, certificates.
+// Verifies a client's chain against the operator's authorities. OpenSSL does that at every handshake; this is for
+// connections whose handshake was under other authorities or revocation lists than those in force. See
+// docs/operations.md, certificates.
 import type { X509Certificate } from 'node:crypto';
 import { readCertificates, readRevocationLists } from './pem.ts';
 import type { RevocationList } from './revocation-list.ts';
@@ -15,7 +16,7 @@ export interface Trust {
   readonly authorities: readonly Authority[];
   /** All that there are, also of authorities that are not among these. */
   readonly lists: readonly RevocationList[];
-  /** Then an authority without a list vouches for nobody, as with OpenSSL. */
+  /** Tells that an authority without a list vouches for no certificate, as with OpenSSL. */
   readonly needsLists: boolean;
 }
 
@@ -27,7 +28,7 @@ export function trustOf({ ca, crl }: Pick<TlsMaterial, 'ca' | 'crl'>): Trust {
   return combineTrust(readCertificates(ca), crl === undefined ? undefined : readRevocationLists(crl));
 }
 
-/** Returns the authorities with the lists that each of them signed; `lists` undefined: nobody is revoked. */
+/** Returns the authorities with the lists that each of them signed; `lists` undefined: no certificate is revoked. */
 export function combineTrust(
   certificates: readonly X509Certificate[],
   lists: readonly RevocationList[] | undefined,
@@ -63,7 +64,7 @@ export function issuedDirectly(trust: Trust, certificate: X509Certificate): bool
 
 /**
  * Returns until when the revocation lists say something about a certificate, in milliseconds since 1970; Infinity where no
- * lists are needed. After that nobody knows whether it was revoked. Where an authority between is not known any more, a
+ * lists are needed. After that its revocation is unknown. Where an authority between is not known any more, a
  * list of every authority has to hold.
  */
 export function listsUntil(trust: Trust, certificate: X509Certificate, stepsMax = STEPS_MAX): number {

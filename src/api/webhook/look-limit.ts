@@ -1,4 +1,4 @@
-// Makes few looks of many wishes: the first at once, all that come within the pause after it together at its end.
+// Limits how often hooks make the follower look: the first hook at once, later ones together at the end of a pause.
 import type { Clock } from '../../clock.ts';
 
 export interface LookLimit {

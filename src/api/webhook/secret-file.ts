@@ -1,4 +1,4 @@
-// The secret that Treeline shares with the Git server, as a file of the operator.
+// Reads the secret that Treeline shares with the Git server, from the operator's file.
 
 import { readFile, stat } from 'node:fs/promises';
 import { reasonOf } from '../../model/quote.ts';
@@ -15,7 +15,7 @@ const CARRIAGE_RETURN = 0x0d;
 /** Returns the secret; a newline at its end is not part of it. Throws SecretFileError where there is none. */
 export async function readSecretFile(path: string): Promise<Buffer> {
   const secret = withoutNewline(await read(path));
-  // Anybody could sign with an empty one.
+  // Every sender could sign with an empty secret.
   if (secret.length === 0) throw new SecretFileError(`webhook.secretFile ${path} is empty: write the secret into it`);
   return secret;
 }

@@ -1,5 +1,5 @@
-// Whether a push hook comes from somebody who knows the secret. Each Git server has its own header for that; what they
-// send is never parsed. See docs/operations.md, webhooks.
+// Verifies that the sender of a push hook knows the secret. Each Git server has its own header for that. The body is
+// not parsed. See docs/operations.md, webhooks.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 

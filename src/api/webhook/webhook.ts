@@ -1,5 +1,5 @@
-// A listener of its own, over plain HTTP, for the push hooks of Git servers. A hook that proves the secret means "look
-// now" and nothing else: what it says of the push is never read. See docs/operations.md, webhooks.
+// Serves a listener over plain HTTP for the push hooks of Git servers. A hook with a valid secret makes the follower
+// look; its content is not read. See docs/operations.md, webhooks.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../clock.ts';
@@ -52,7 +52,7 @@ export async function createWebhook(options: WebhookOptions): Promise<Webhook> {
     headersTimeout: REQUEST_MS_MAX,
     requestTimeout: REQUEST_MS_MAX,
     connectionsCheckingInterval: CHECK_MS,
-    // Nobody needs this header here, and Node's own answer is no JSON.
+    // This header has no use here, and Node's own answer is no JSON.
     requireHostHeader: false,
   });
   limitConnections(server, CONNECTIONS_MAX);
@@ -91,7 +91,7 @@ function serveHooks(server: Server, options: Hooks, accepted: () => void): void 
       else response.destroy();
     }
   }
-  // Node answers an unknown Expect by itself, and not in JSON, unless somebody listens.
+  // Node answers an unknown Expect by itself, and not in JSON, unless this event is handled.
   server.on('request', serve);
   server.on('checkExpectation', serve);
   server.on('clientError', (error, socket) => {

@@ -1,4 +1,4 @@
-// The demo's certificates: made once, kept, and renewed before they expire.
+// Creates the demo's certificates once, keeps them, and renews them before they expire.
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import {

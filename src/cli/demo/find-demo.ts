@@ -1,4 +1,4 @@
-// Finds the demo of a folder, so that its user can ask it without naming it.
+// Finds the demo of a folder, so that commands can use it without options.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSettings, SettingsError } from '../../load-settings.ts';
@@ -8,7 +8,7 @@ import { settingsFileIn } from './settings-file.ts';
 /** The folder in which `treeline demo` keeps everything, unless told otherwise. */
 export const DEMO_FOLDER = '.treeline';
 
-/** Where it answers, and the files to ask it with. */
+/** The address of the demo, and the files of its client. */
 interface Demo {
   readonly server: string;
   readonly cert: string;

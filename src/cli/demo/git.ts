@@ -1,4 +1,4 @@
-// The system's git, for making the demo's repository. The controller itself does not need this file.
+// Runs the system's git to create the demo's repository. The controller does not use this file.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { CommandFailure } from '../command-failure.ts';

@@ -1,4 +1,4 @@
-// What the demo tells its user: where everything is, and lines to paste. No line is longer than a terminal is wide.
+// Prints the instructions of the demo: where everything is, and lines to paste. No line is wider than a usual terminal.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -96,7 +96,7 @@ function pushAndWait(): readonly string[] {
   ];
 }
 
-/** Git refuses to commit for somebody without a name. */
+/** Git refuses to commit without a name. */
 async function identity(from: string): Promise<readonly string[]> {
   if ((await ask(from, 'config', 'user.email')) !== undefined) return [];
   return [`  git -C ${CLONE} config user.name "Your Name"`, `  git -C ${CLONE} config user.email you@example.org`];

@@ -1,4 +1,4 @@
-// What the demo prints while its stacks come up: one line for each instance that gets there.
+// Prints one line for each instance of the demo that is done.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Controller } from '../../compose.ts';
 import type { Reader } from '../../service/reader.ts';

@@ -1,4 +1,4 @@
-// The demo's treeline.yaml: written once, then the user's to change.
+// Writes the demo's treeline.yaml once. After that the file belongs to the user.
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';

@@ -1,4 +1,5 @@
-// The demo's stacks repository: a bare one, made of the sample and of the demo's own clients, and then left to the user.
+// Creates the demo's bare stacks repository from the sample and the demo's own clients. After that it belongs to the
+// user.
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -12,7 +13,7 @@ import { writeSchemas } from '../schemas-command.ts';
 import { git } from './git.ts';
 
 const DEMO_CLIENTS = 'clients/demo';
-/** Nobody has the certificate of the sample's administrator: counted as one, it would let the demo's own lock itself out. */
+/** The sample's administrator, whose certificate does not exist. With it the demo's own administrator could remove itself. */
 const INVENTED_ADMINISTRATOR = 'clients/A110C0DE0000000000000001.yaml';
 
 /** Makes the repository at `bare` where there is none, and registers the clients' certificates in it. */

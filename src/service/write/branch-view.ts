@@ -1,4 +1,4 @@
-// What writing needs of those who follow the branch.
+// Defines what writing needs of the part that follows the branch.
 import type { ParsedFiles } from '../../catalog/load-catalog.ts';
 import type { Estate } from '../../estate/estate.ts';
 import type { Commit } from '../../source/source.ts';
@@ -6,8 +6,8 @@ import type { Commit } from '../../source/source.ts';
 export interface BranchView {
   /**
    * Asks the remote, and resolves with the estate of its newest commit, whose objects are here then. Throws ServiceError
-   * `conflict` where that commit is not followed, `not_ready` where it cannot be looked at. Whoever is in a hurry takes
-   * what is being asked already, a moment older than the call.
+   * `conflict` where that commit is not followed, `not_ready` where it cannot be looked at. With `inHurry` it
+   * uses the look that is under way, which is a moment older than the call.
    */
   newest(options: { readonly inHurry: boolean }): Promise<Estate>;
 

@@ -1,5 +1,5 @@
-// Whether a write may be committed: the same check as for every commit, measured against what was wrong before. One
-// team's mistake does not stop another's writes.
+// Checks whether a write may be committed: it derives the commit, and refuses only mistakes that the parent does not
+// have. So a mistake of one team does not block the writes of another.
 import { createHash } from 'node:crypto';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
@@ -40,7 +40,7 @@ export function estateAfter(estate: Estate, edits: readonly FileEdit[], draft: D
   return derivation;
 }
 
-/** What waits for an approval goes on waiting; whether what is new has to wait is decided when the commit is followed. */
+/** Returns facts by which held deletes stay held and new deletes pass: the follower decides about new ones. */
 function safetyAt({ held, owners }: Estate): Safety {
   const removals = [...held.values()].flatMap((one) => one.removals);
   const incarnations = new Map(removals.map(({ server, incarnation }) => [server, incarnation]));

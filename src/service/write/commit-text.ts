@@ -1,5 +1,5 @@
-// What a write looks like in the log of the repository: an author that cannot be forged, a subject that a reviewer
-// understands, and trailers that lead back to the request.
+// Writes the author, the subject and the trailers of a commit. A client cannot forge the author, and the trailers lead
+// back to the request.
 import type { Client } from '../../model/objects.ts';
 
 export interface CommitText {

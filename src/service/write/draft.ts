@@ -1,8 +1,8 @@
-// A write before it is a commit: what it wants of the files, said in a way that can be asked again of newer ones.
+// Defines a draft: the changes of a write to the files of any commit, so that a lost race can compute them again.
 import type { YamlDocument } from '../../catalog/yaml.ts';
 import type { Estate } from '../../estate/estate.ts';
 
-/** What becomes of one file; null: it is removed. */
+/** The new text of one file; null: the file is removed. */
 export interface FileEdit {
   readonly path: string;
   readonly text: string | null;
@@ -11,11 +11,11 @@ export interface FileEdit {
 }
 
 export interface Draft {
-  /** What it is about: `tree`, or `<type>/<name>`, `client/<serial>` included. */
+  /** The address of the object: `tree`, or `<type>/<name>`, `client/<serial>` included. */
   readonly address: string;
   /** The first line of the commit's message. */
   readonly subject: string;
-  /** Whether it takes something away: then what still needs it is a conflict and not a mistake of the body. */
+  /** Tells that it removes an object: then an object that still needs it is a conflict, and no mistake of the body. */
   readonly isRemoval: boolean;
   /** Returns what to change in the files of an estate; nothing where they say it already. Throws ServiceError. */
   readonly edits: (estate: Estate) => readonly FileEdit[];

@@ -1,4 +1,4 @@
-// From requests to drafts: what each write of the interface means for the files. docs/rest.md, writes.
+// Turns requests into drafts: the changes of each write to the files. See docs/rest.md, writes.
 import type { Estate } from '../../estate/estate.ts';
 import { nodeOf } from '../../estate/node-of.ts';
 import type { Unit } from '../../estate/unit.ts';
@@ -170,7 +170,7 @@ function serialOf(given: string): string {
 }
 
 /**
- * Records do not tell whether anybody has their certificate. Whoever asks has one: as long as an administrator is ended by
+ * Records do not tell whether their certificate is in use. The client that asks has one: as long as an administrator is ended by
  * another one only, one is left who can come in. Where there is no other, registry.ts has the last word.
  */
 function refuseOwnEnd({ clients }: Estate, by: Client, what: string): void {
@@ -232,7 +232,7 @@ function requireName(name: string, what: string): void {
   if (fault !== undefined) throw invalid('name', `"${name}" cannot be the name of ${what}: it ${fault}`);
 }
 
-/** What path and body both say has to be the same. */
+/** Throws where path and body disagree. */
 function requireAgreement(body: JsonMap, given: Readonly<Record<string, string>>): void {
   for (const [field, value] of Object.entries(given)) {
     const said = textField(body, field);

@@ -1,4 +1,4 @@
-// What becomes of the writes of one batch on top of an estate, one after the other. Commits nothing.
+// Judges the writes of one batch on top of an estate, one after the other. It commits nothing.
 import { setImmediate } from 'node:timers/promises';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import type { Estate } from '../../estate/estate.ts';
@@ -10,13 +10,13 @@ import type { FileEdit } from './draft.ts';
 import { fileOf } from './object-file.ts';
 import type { PendingWrite, WriteRequest } from './pending-write.ts';
 
-/** What a write comes to: a commit, nothing to change, or a refusal. */
+/** The verdict on a write: a commit, nothing to change, or a refusal. */
 export type Verdict =
   | {
       readonly is: 'commit';
       readonly write: PendingWrite;
       readonly commit: NewCommit;
-      /** What the commit changes, parsed. */
+      /** The parsed files that the commit changes. */
       readonly files: readonly FileEntry[];
     }
   | { readonly is: 'unchanged'; readonly write: PendingWrite }
@@ -40,9 +40,9 @@ export async function judgeWrites(writes: readonly PendingWrite[], base: Estate)
 }
 
 interface Ground {
-  /** What the branch holds. */
+  /** The estate of the branch. */
   readonly base: Estate;
-  /** With the commits of the writes before this one. */
+  /** The estate after the commits of the writes before this one. */
   readonly estate: Estate;
 }
 
@@ -70,7 +70,7 @@ export function judgeRequest(
   return { edits, ...estateAfter(before, edits, request.draft) };
 }
 
-/** What somebody else did to the object since the write was first looked at is not written over. */
+/** Throws where another client changed the object since the write was first judged. */
 function requireUnchanged(write: PendingWrite, base: Estate): void {
   const { address } = write.request.draft;
   const oid = blobOf(base, address);

@@ -1,4 +1,4 @@
-// From a body of the interface to the text of its file: an edit of what is there, or a new file.
+// Turns a body of the interface into the text of its file: an edit of the present file, or a new file.
 import type { Catalog, FileEntry, FileType } from '../../catalog/catalog.ts';
 import { parseYaml, type YamlDocument } from '../../catalog/yaml.ts';
 import { entryAt } from '../../estate/draw.ts';
@@ -15,7 +15,7 @@ export interface ObjectFile {
   readonly address: string;
   /** Names the schema in the modeline of a new file. */
   readonly type: FileType;
-  /** Where a new file goes. */
+  /** The path of a new file. */
   readonly newPath: string;
   /** The fields of the interface, complete: what is left out is to be gone. */
   readonly fields: JsonMap;

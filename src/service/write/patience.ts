@@ -1,4 +1,4 @@
-// Waiting with an end, by a clock that is handed in.
+// Waits with a time limit, by a clock that the caller passes.
 import type { Clock } from '../../clock.ts';
 
 /** Resolves after so many milliseconds. */

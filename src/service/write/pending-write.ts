@@ -1,4 +1,4 @@
-// A write that waits for its answer, and how long it does. It is answered once: whatever comes later changes nothing.
+// Holds a write that waits for its answer, up to a time limit. It is answered once; later answers are ignored.
 import type { Clock } from '../../clock.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { WriteOrder, Written } from '../writer.ts';
@@ -14,7 +14,7 @@ export function nothingWritten(): ServiceError {
   return new ServiceError('not_ready', message);
 }
 
-/** What is wanted, by whom. */
+/** A write as it was requested. */
 export interface WriteRequest {
   readonly draft: Draft;
   readonly order: WriteOrder;
@@ -26,7 +26,7 @@ export class PendingWrite {
   readonly request: WriteRequest;
   /** Resolves once the write is on the remote and looked at here. */
   readonly answer: Promise<Written>;
-  /** The object's blob when the write was first looked at; another one later means that somebody else changed it. */
+  /** The object's blob when the write was first looked at; another one later means that another client changed it. */
   firstSeen: string | null | undefined;
   readonly #settle: PromiseWithResolvers<Written>;
   readonly #cancelTimer: () => void;

@@ -1,4 +1,4 @@
-// What a write would do, without doing it: judged like a write that is carried out, and then forgotten. docs/rest.md, dry runs.
+// Computes the result of a write without committing it. See docs/rest.md, dry runs.
 import type { Clock } from '../../clock.ts';
 import type { Safety } from '../../estate/admit.ts';
 import type { Estate } from '../../estate/estate.ts';
@@ -19,12 +19,12 @@ const PREVIEWS_MAX = 50;
 export interface PreviewParts {
   readonly branch: Pick<BranchView, 'newest'>;
   readonly clock: Clock;
-  /** What has a say in which deletes may happen now. */
+  /** Returns the facts that decide which deletes may happen now. */
   readonly safety: () => Safety;
 }
 
 export interface PreviewOptions {
-  /** Whoever asks approves the deletes by asking, as an administrator does who deletes an instance. */
+  /** The request itself approves the deletes, as when an administrator deletes an instance. */
   readonly isApproved: boolean;
 }
 

@@ -1,5 +1,5 @@
-// Brings the writes of one batch to the repository in one push, each as its own commit. A lost race is decided again on the
-// new content, and nobody is answered before it is known what became of the push.
+// Publishes the writes of one batch in one push, each as its own commit. After a lost race it judges them again on the
+// new content. It answers no write before the result of the push is known.
 
 import type { Estate } from '../../estate/estate.ts';
 import { reasonOf } from '../../model/quote.ts';
@@ -13,11 +13,11 @@ import { type PushParts, pushUntilKnown } from './push-until-known.ts';
 
 /** Between two looks at a branch that has the commits and cannot be looked at. */
 const PAUSE_MS = 250;
-/** How often a race is lost before all of the batch gives up; time ends it sooner, unless the clock stands still. */
+/** The number of lost races after which the batch gives up; time ends it sooner, unless the clock stands still. */
 const RACES_MAX = 10_000;
 
 export interface PublishParts extends PushParts {
-  /** Where each write goes: onto the branch, or onto one of its own that proposes it. */
+  /** The target of each write: the followed branch, or a new branch that proposes it. */
   readonly mode: 'commit' | 'propose';
 }
 
@@ -27,7 +27,7 @@ type CommitVerdict = Extract<Verdict, { readonly is: 'commit' }>;
 /** Answers every write. Never throws. */
 export async function publishBatch(parts: PublishParts, batch: Group): Promise<void> {
   const groups: Group[] = [batch];
-  // What is left of a group is smaller than it was.
+  // A group that is split gets smaller, so this ends.
   for (let group = groups.pop(); group !== undefined; group = groups.pop()) {
     try {
       groups.push(...(await publishGroup(parts, group)));
@@ -60,8 +60,8 @@ async function publishGroup(parts: PublishParts, group: Group): Promise<readonly
 }
 
 /**
- * Resolves with the newest estate; to undefined where all have given up waiting for it. After a lost race every
- * moment counts: whoever pushes all the time would win every one of them.
+ * Resolves with the newest estate; to undefined where all have given up waiting for it. After a lost race it
+ * hurries: otherwise a client that pushes all the time would win every race.
  */
 async function newestFor({ branch }: PublishParts, open: Group, inHurry: boolean): Promise<Estate | undefined> {
   const answers = Promise.allSettled(open.map(({ answer }) => answer));
@@ -119,7 +119,7 @@ async function follow(
       if (estate !== undefined) return undefined;
     } catch (error) {
       reason = reasonOf(error);
-      // Looked at, and not followed: no later look says otherwise before somebody does something.
+      // The commit is refused; only a new commit or an approval can change that.
       if (error instanceof ServiceError && error.code === 'conflict') break;
       await pause(clock, PAUSE_MS);
     }
@@ -127,7 +127,7 @@ async function follow(
   return `Committed as ${head}, but this server does not answer from that commit yet: ${reason}`;
 }
 
-/** What the repository refuses as one, it may take in parts: one write must not stop the others. */
+/** Returns the parts of a group that the repository refused as a whole: one write must not stop the others. */
 function partsOf(open: Group, commits: readonly CommitVerdict[], error: unknown): readonly Group[] {
   for (const write of open) write.goBack();
   const [only, second] = commits;

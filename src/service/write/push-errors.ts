@@ -1,8 +1,8 @@
-// What a push that failed means for the one who wrote. Errors are told apart by name: the service knows interfaces, not
+// Translates errors of a push for the client. It recognises them by name, since the service does not import the
 // drivers.
 import { ServiceError } from '../../model/service-error.ts';
 
-/** Tells whether nobody knows if the push arrived. */
+/** Tells whether it is unknown if the push arrived. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof Error && error.name === 'OutcomeUnknownError';
 }

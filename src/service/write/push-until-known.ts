@@ -1,4 +1,4 @@
-// One push, and what became of it: where its answer is lost, the remote is asked before anything is said.
+// Pushes once, and asks the remote for the result where the answer is lost.
 import type { Clock } from '../../clock.ts';
 import type { PreparedCommits, Publisher } from '../../source/publisher.ts';
 import type { BranchView } from './branch-view.ts';
@@ -43,7 +43,7 @@ export async function pushUntilKnown(
   }
 }
 
-/** Returns whether the commits are on the branch; undefined where they may still come there, or nobody answers. */
+/** Returns whether the commits are on the branch; undefined where they may still arrive, or the remote does not answer. */
 async function ask({ branch, clock }: PushParts, { base, commits }: PreparedCommits): Promise<boolean | undefined> {
   try {
     const head = await within(clock, GIVE_UP_MS, branch.fetch());
@@ -52,7 +52,7 @@ async function ask({ branch, clock }: PushParts, { base, commits }: PreparedComm
     // A push moves the branch from its base and from nowhere else.
     return head.commit === base ? undefined : false;
   } catch {
-    // Why there is no answer makes no difference: the lost one is what is told in the end.
+    // The reason makes no difference: the error of the lost answer is reported in the end.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-// Why a write is not committed, in the words that a committer would see. docs/rest.md, writes.
+// Explains why a write is not committed. See docs/rest.md, writes.
 import { compareNames } from '../../model/names.ts';
 import type { Problem } from '../../model/problem.ts';
 import { type ErrorDetail, ServiceError } from '../../model/service-error.ts';
@@ -7,14 +7,14 @@ import type { Draft, FileEdit } from './draft.ts';
 const NAMES_MAX = 20;
 const DETAILS_MAX = 1_000;
 
-/** What is right by itself and not wanted as things are, whoever asks. */
+/** The codes of problems that conflict with the present state, and are no mistakes of the body. */
 const CONFLICTS: ReadonlySet<string> = new Set(['last_administrator', 'protected_instance', 'hand_over_waits']);
 
-/** What is refused. */
+/** The edits of a refused write. */
 export interface RefusedEdits {
   readonly edits: readonly FileEdit[];
   readonly draft: Draft;
-  /** Whether the repository has a file at a path, before the edits. */
+  /** Tells that the repository has a file at a path before the edits. */
   readonly isThere: (path: string) => boolean;
 }
 
@@ -42,7 +42,7 @@ export function refusalOfEdits(problems: readonly Problem[], { edits, draft, isT
   return new ServiceError('breaks_others', `This would break ${users}${words}`, detailsOf(problems));
 }
 
-/** A place in a text that was never committed tells nobody anything: what was sent has the pointer. */
+/** Removes line and column, which are those of a text that was never committed; the pointer fits the body. */
 function inBody({ file, pointer, message }: ErrorDetail, isThere: RefusedEdits['isThere']): ErrorDetail {
   return { ...(file !== undefined && isThere(file) ? { file } : {}), pointer, message: ofBody(message) };
 }

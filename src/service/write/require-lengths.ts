@@ -1,11 +1,11 @@
-// The limits of what a write holds, looked at before anything else is done with it: the same as those of files.
+// Checks the lengths of a write's keys and texts before any other work. The limits are those of files.
 import { below } from '../../model/entry.ts';
 import type { Json } from '../../model/json.ts';
 import { keyLengthFault, textLengthFault } from '../../model/keys.ts';
 import { quote } from '../../model/quote.ts';
 import { type ErrorDetail, ServiceError } from '../../model/service-error.ts';
 
-/** More of them nobody reads. */
+/** The number of faults that are reported. */
 const FAULTS_MAX = 20;
 
 interface Part {

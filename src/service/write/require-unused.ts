@@ -1,5 +1,5 @@
-// What a removal may not take away although every file would be right without it: an environment, location or zone that is
-// a node of the tree needs no object, but where servers select one, it is part of what they are.
+// Refuses to remove an object that something in force selects. An environment, location or zone of the tree needs no
+// object, so the removal causes no other mistake, but the servers that select it would change.
 import { splitAddress } from '../../estate/draw.ts';
 import type { Estate } from '../../estate/estate.ts';
 import type { Unit } from '../../estate/unit.ts';

@@ -1,4 +1,4 @@
-// What JSON can say and no file can. Looked for first: everything after it may rely on values that are not too deep.
+// Refuses JSON values that no file can hold. It runs first, so that later code can rely on a limited depth.
 import { below } from '../../model/entry.ts';
 import { isMap, type Json, type JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';

@@ -1,4 +1,4 @@
-// What a write would mean for servers: the estate before it against the one after it. Pure.
+// Compares the estates before and after a write, and lists the effects on servers. Pure.
 import type { Estate } from '../../estate/estate.ts';
 import { isRetaining, type Unit, unitKey } from '../../estate/unit.ts';
 import type { HieraNode, Layer } from '../../hiera/node.ts';
@@ -16,7 +16,7 @@ export interface ServerChange {
   readonly instance: string;
   /** `held`: it waits for an approval, with everything else of its instance. */
   readonly change: Effect | 'held';
-  /** Where it is held: what happens once that is approved. */
+  /** For a held instance: the effect of an approval. */
   readonly once_approved?: Effect;
 }
 
@@ -81,7 +81,7 @@ function isRetained({ policy, instance }: WantedServer, after: Estate): boolean 
   return policy.deletion === 'retain' || isRetaining(after.units.get(unitKey({ kind: 'instance', name: instance })));
 }
 
-/** What providers have reported stays what it is, and so it is left out. */
+/** Outputs of providers do not change, so they are left out. */
 function isSameRecord(a: HieraNode | undefined, b: HieraNode | undefined): boolean {
   if (a === undefined || b === undefined || a === b) return a === b;
   if (isSameLayers(a, b)) return true;

@@ -1,4 +1,4 @@
-// The difference of two texts, as git prints it and `git apply` takes it.
+// Computes the difference of two texts in the format of git, which `git apply` accepts.
 
 const CONTEXT = 3;
 /** Beyond this many pairs of lines the middle is shown as taken away and put in whole: right, and not the shortest. */
@@ -56,7 +56,7 @@ function signed(sign: Line['sign'], texts: readonly string[]): Line[] {
 /** By the longest common subsequence; taken lines come before given ones. */
 function shortestDifference(before: readonly string[], after: readonly string[]): readonly Line[] {
   const width = after.length + 1;
-  /** How many lines the rests from there on have in common, row by row. */
+  /** The number of lines that the two rests have in common, row by row. */
   const common = new Uint32Array((before.length + 1) * width);
   for (let row = before.length - 1; row >= 0; row -= 1) {
     for (let column = after.length - 1; column >= 0; column -= 1) {

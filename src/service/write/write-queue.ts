@@ -1,5 +1,5 @@
-// One queue for all writes of the branch: what waits together goes out together, so that twenty writers cost little more
-// than one. How a batch goes out is publish-batch.ts.
+// Queues all writes of the branch and publishes waiting writes together, so that twenty writers cost little more than
+// one. publish-batch.ts publishes a batch.
 import { ServiceError } from '../../model/service-error.ts';
 import type { WriteOrder, Written } from '../writer.ts';
 import type { Draft } from './draft.ts';
@@ -22,7 +22,7 @@ export class WriteQueue {
     this.#parts = parts;
   }
 
-  /** Where writes go; see {@link PublishParts}. */
+  /** The target of writes; see {@link PublishParts}. */
   get mode(): PublishParts['mode'] {
     return this.#parts.mode;
   }
@@ -57,7 +57,7 @@ export class WriteQueue {
   }
 
   async #drain(): Promise<void> {
-    // What is asked for in the same turn of the event loop goes out together.
+    // Writes of the same turn of the event loop share a batch.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
       this.#batch = this.#takeBatch();

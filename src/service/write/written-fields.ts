@@ -1,4 +1,4 @@
-// What a file should hold: as it is written where that means the same, and as a request says where it does not. So a body
+// Computes what a file should hold. It keeps the written form of every value that a request does not change, so a body
 // that was read can be sent back and changes nothing.
 import type { FileType } from '../../catalog/catalog.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
@@ -55,7 +55,7 @@ function rewrittenMap(raw: JsonMap, read: JsonMap, added: JsonMap, wanted: JsonM
     if (value !== undefined) result[key] = rewritten(written, fieldOf(read, key), value);
   }
   for (const [key, value] of Object.entries(added)) {
-    // What was filled in when the file was read needs no writing.
+    // A default that was filled in when the file was read is not written.
     if (!Object.hasOwn(raw, key) && !isSame(fieldOf(read, key), value)) result[key] = value;
   }
   return result;

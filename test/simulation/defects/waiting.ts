@@ -57,8 +57,8 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
       },
       {
         file: 'src/service/create-operator.ts',
-        find: "another end to wait for.\n      look(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));",
-        replace: 'another end to wait for.',
+        find: "now wait for another end.\n      look(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));",
+        replace: 'now wait for another end.',
       },
     ],
   },
