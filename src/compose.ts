@@ -2,12 +2,13 @@
 import { startApi } from './api/api.ts';
 import type { Listener } from './api/listener.ts';
 import { openTlsFiles } from './api/tls/tls-files.ts';
-import { createWebhook, type Webhook } from './api/webhook/webhook.ts';
+import { createWebhook } from './api/webhook/webhook.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { composeCore, type Parts } from './compose/core.ts';
 import { openSecrets } from './compose/open-secrets.ts';
+import type { Listening, Place } from './listen.ts';
 import type { Logger } from './log.ts';
-import { createManagement, type Management } from './management/server.ts';
+import { createManagement } from './management/server.ts';
 import { ServiceError } from './model/service-error.ts';
 import type { Reader } from './service/reader.ts';
 import type { Settings } from './settings.ts';
@@ -15,10 +16,10 @@ import { diskFiles, type Files } from './store/files.ts';
 
 /** A controller that runs. */
 export interface Controller {
-  readonly api: { readonly host: string; readonly port: number };
-  readonly management: { readonly host: string; readonly port: number };
+  readonly api: Place;
+  readonly management: Place;
   /** Null where none was asked for. */
-  readonly webhook: { readonly host: string; readonly port: number } | null;
+  readonly webhook: Place | null;
   /** What the REST interface answers, without HTTP. */
   readonly reader: Reader;
   /** True once reads are served from a good commit, else why not. */
@@ -66,7 +67,7 @@ async function compose(settings: Settings, { log, clock, files, opened }: Parts)
   // First, so that writes on their way and reads that wait are answered before the doors close.
   opened.adopt(core, (it) => it.stopWaiting());
   const health = await createManagement({ ...settings.management, ready });
-  const management = opened.adopt(health, (it: Management) => it.close());
+  const management = opened.adopt(health, (it: Listening) => it.close());
   const webhook = await openWebhook(settings, { log, clock, opened, look: () => follower.look() });
   const addresses = { api: addressOf(api), management: addressOf(management) };
   log.info({ ...addresses, ...(webhook === null ? {} : { webhook }) }, 'listening');
@@ -80,7 +81,7 @@ async function openWebhook(
 ): Promise<Controller['webhook']> {
   if (webhook === null) return null;
   const hooks = await createWebhook({ ...webhook, look, clock, log });
-  return addressOf(opened.adopt(hooks, (it: Webhook) => it.close()));
+  return addressOf(opened.adopt(hooks, (it: Listening) => it.close()));
 }
 
 function isReady(reader: Reader): boolean {
@@ -92,6 +93,6 @@ function isReady(reader: Reader): boolean {
   }
 }
 
-function addressOf({ host, port }: { readonly host: string; readonly port: number }) {
+function addressOf({ host, port }: Place) {
   return { host, port };
 }

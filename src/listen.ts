@@ -1,11 +1,28 @@
-// Beginning and ending to listen, the same for every door. What comes in through it is the door's own business.
-import type { Server as HttpServer } from 'node:http';
+// Starts and stops listeners. It does not handle requests.
+import { createServer, type Server as HttpServer, type ServerOptions } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
+import { limitConnections } from './connection-limit.ts';
 
-/** Where a door is; port 0: any free one. */
+/** The address of a listener; port 0: any free one. */
 export interface Place {
   readonly host: string;
   readonly port: number;
+}
+
+const CONNECTIONS_MAX = 100;
+
+/** A listener that answers. */
+export interface Listening extends Place {
+  /** Stops listening and ends every connection. */
+  close(): Promise<void>;
+}
+
+/** Returns a server for small requests over plain HTTP, with limits. It does not listen yet. */
+export function createPlainServer(options: ServerOptions = {}): HttpServer {
+  const times = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 };
+  const server = createServer({ maxHeaderSize: 8 * 1024, ...times, ...options });
+  limitConnections(server, CONNECTIONS_MAX);
+  return server;
 }
 
 /** Resolves with the address once a server accepts connections. Throws where it is taken, or cannot be had. */

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { type Clock, systemClock } from '../clock.ts';
 import { limitConnections } from '../connection-limit.ts';
-import { listenOn } from '../listen.ts';
+import { listenOn, type Place } from '../listen.ts';
 import type { Logger } from '../log.ts';
 import { throttleLog } from '../log-throttle.ts';
 import { endBrokenRequest } from './broken-request.ts';
@@ -41,10 +41,7 @@ const TIME_LIMITS: TimeLimits = {
   closeMs: 10_000,
 };
 
-export interface ListenerOptions {
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
+export interface ListenerOptions extends Place {
   readonly tls: TlsMaterial;
   readonly handler: RequestListener;
   readonly log: Logger;
@@ -54,9 +51,7 @@ export interface ListenerOptions {
   readonly connectionsMax?: number;
 }
 
-export interface Listener {
-  readonly host: string;
-  readonly port: number;
+export interface Listener extends Place {
   /**
    * Serves with other certificates from now on, without failing a request: connections of before end with their next
    * answer. A client that would be refused now gets none. Throws for material that does not fit

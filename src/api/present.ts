@@ -1,8 +1,9 @@
 // Sends answers: JSON, serialized once, with the headers for caches and conditional writes. See docs/rest.md, answers.
 import { hash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Request, Response } from 'express';
+import type { Request, Response, Router } from 'express';
 import type { Reader } from '../service/reader.ts';
+import { only } from './only.ts';
 
 /** 128 bits of SHA-256 and a little more, in base64url. */
 const DIGEST_LENGTH = 22;
@@ -17,10 +18,22 @@ export interface Answer {
 }
 
 /** Returns a handler for GET and HEAD that sends what `ask` returns. What `ask` throws becomes the answer instead. */
-export function read<Params>(reader: Reader, ask: (request: Request<Params>) => Answer) {
+export function read<Params>(reader: Pick<Reader, 'commit'>, ask: (request: Request<Params>) => Answer) {
   return (request: Request<Params>, response: Response): void => {
     sendRead(request, response, { commit: reader.commit(), ...ask(request) });
   };
+}
+
+/** Returns a function that adds a path which can only be read: {@link read}, and 405 for all other methods. */
+export function readsOn(router: Router, reader: Pick<Reader, 'commit'>) {
+  return <Params>(path: string, ask: (request: Request<Params>) => Answer): void => {
+    router.route(path).all(only('GET')).get<Params>(read(reader, ask));
+  };
+}
+
+/** Returns the commit of reads that are answered from rows too, while a commit is held and nothing is active. */
+export function recordedCommitOf(reader: Reader): Pick<Reader, 'commit'> {
+  return { commit: () => reader.recordedCommit() };
 }
 
 /** Answers 200 with a body, or 304 where the client has it already. `commit` is the newest commit that is followed. */
@@ -105,11 +118,4 @@ export function assignRequestId(_request: IncomingMessage, response: ServerRespo
 /** Returns the id that the answer carries, or an empty string where none was assigned. */
 export function requestIdOf(response: ServerResponse): string {
   return String(response.getHeader(REQUEST_ID) ?? '');
-}
-
-/** Returns the same for a read that is answered from rows too while a commit is held and nothing is active. */
-export function readRecorded<Params>(reader: Reader, ask: (request: Request<Params>) => Answer) {
-  return (request: Request<Params>, response: Response): void => {
-    sendRead(request, response, { commit: reader.recordedCommit(), ...ask(request) });
-  };
 }

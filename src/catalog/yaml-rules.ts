@@ -1,5 +1,4 @@
 // Defines the faults for the parts of YAML that Treeline refuses although a parser accepts them.
-
 import { quote } from '../model/quote.ts';
 import type { Fault } from './fault.ts';
 

@@ -1,5 +1,4 @@
 // `treeline client`: prints the file that registers a client of the REST interface.
-
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';

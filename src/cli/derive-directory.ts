@@ -1,5 +1,4 @@
 // Derives a working directory as the controller would after a commit of it.
-
 import { wantsBlob } from '../catalog/load-catalog.ts';
 import { type Derivation, derive } from '../derive.ts';
 import { readDirectory } from '../source/directory-snapshot.ts';

@@ -1,5 +1,4 @@
 // `treeline explain`: prints where each value of a node's record comes from.
-
 import type { Command } from 'commander';
 import type { Estate } from '../estate/estate.ts';
 import { nodeNames, nodeOf } from '../estate/node-of.ts';

@@ -1,6 +1,6 @@
 // Prints the output of commands: text for people, JSON for programs.
 import { Option } from 'commander';
-import { type Problem, placeOf } from '../model/problem.ts';
+import { isError, type Problem, placeOf } from '../model/problem.ts';
 import type { StateCounts } from '../service/operator.ts';
 
 export type Format = 'text' | 'json';
@@ -28,6 +28,13 @@ export function formatProblem(problem: Problem): string {
   if (hint !== null) lines.push(`    hint: ${hint}`);
   if (instances !== undefined && instances.length > 0) lines.push(`    stops: ${instances.join(', ')}`);
   return lines.join('\n');
+}
+
+/** Prints problems, and below them `counts` and how many errors and warnings there are. */
+export function printProblems(problems: readonly Problem[], ...counts: readonly string[]): void {
+  for (const problem of problems) print(formatProblem(problem));
+  const errors = problems.filter(isError).length;
+  print([...counts, counted(errors, 'error'), counted(problems.length - errors, 'warning')].join(', '));
 }
 
 /** Returns `1 file`, `2 files`. */

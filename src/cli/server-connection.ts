@@ -1,5 +1,4 @@
 // Connects to a running controller: it finds the address and the client certificate, and sends requests.
-
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { createSecureContext } from 'node:tls';

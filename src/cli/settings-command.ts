@@ -7,7 +7,7 @@ import { loadSettings, SettingsError } from '../load-settings.ts';
 import { isClean, type Problem, sortProblems } from '../model/problem.ts';
 import { checkSettingsFiles } from './check-settings-files.ts';
 import { CommandFailure } from './command-failure.ts';
-import { counted, type Format, formatOption, formatProblem, print, printJson } from './output.ts';
+import { type Format, formatOption, printJson, printProblems } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 const EXIT_PROBLEMS = 1;
@@ -24,15 +24,9 @@ export function addSettingsCommand(program: Command): void {
     .action(async (file: string, { format }: { readonly format: Format }) => {
       const problems = sortProblems(await problemsIn(file));
       if (format === 'json') printJson({ problems });
-      else printText(problems);
+      else printProblems(problems);
       if (!isClean(problems)) process.exitCode = EXIT_PROBLEMS;
     });
-}
-
-function printText(problems: readonly Problem[]): void {
-  for (const problem of problems) print(formatProblem(problem));
-  const errors = problems.filter(({ severity }) => severity === 'error').length;
-  print(`${counted(errors, 'error')}, ${counted(problems.length - errors, 'warning')}`);
 }
 
 /** Problems name the file as the person has written it. */

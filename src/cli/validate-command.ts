@@ -2,10 +2,9 @@
 import type { Command } from 'commander';
 import type { Derivation } from '../derive.ts';
 import { problemsAndRemarks } from '../estate/remarks.ts';
-import type { Problem } from '../model/problem.ts';
-import { isClean } from '../model/problem.ts';
+import { isClean, type Problem } from '../model/problem.ts';
 import { deriveDirectory } from './derive-directory.ts';
-import { counted, type Format, formatOption, formatProblem, print, printJson } from './output.ts';
+import { counted, type Format, formatOption, printJson, printProblems } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 const EXIT_PROBLEMS = 1;
@@ -22,17 +21,9 @@ export function addValidateCommand(program: Command): void {
       const derivation = await deriveDirectory(fromUserDirectory(directory));
       const problems = derivation.isTaken ? problemsAndRemarks(derivation.estate) : derivation.problems;
       if (format === 'json') printJson({ files: fileCount(derivation), problems: problems.map(publicProblem) });
-      else printText(problems, derivation);
+      else printProblems(problems, counted(fileCount(derivation), 'file'));
       if (!isClean(problems)) process.exitCode = EXIT_PROBLEMS;
     });
-}
-
-function printText(problems: readonly Problem[], derivation: Derivation): void {
-  for (const problem of problems) print(formatProblem(problem));
-  const errors = problems.filter(({ severity }) => severity === 'error').length;
-  const warnings = problems.length - errors;
-  const files = counted(fileCount(derivation), 'file');
-  print(`${files}, ${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
 }
 
 function fileCount(derivation: Derivation): number {

@@ -1,5 +1,4 @@
 // Finds what is wrong with a template before any value is known: alone, or as an instance amends it.
-
 import type { Entry } from '../model/entry.ts';
 import type { StackTemplate } from '../model/objects.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';

@@ -1,5 +1,4 @@
 // Defines the properties of a group itself: the allowed values and the defaults.
-
 import { quote } from '../model/quote.ts';
 import { MEMBERS_MAX } from './limits.ts';
 

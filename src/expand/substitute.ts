@@ -1,5 +1,4 @@
 // Replaces placeholders by values in one pass: a value is never scanned for placeholders.
-
 import { TEXT_LENGTH_MAX } from '../model/keys.ts';
 import type { PropertyValue } from '../model/objects.ts';
 import type { ArrayToken, Token } from './placeholders.ts';

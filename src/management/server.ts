@@ -1,21 +1,10 @@
 // Serves health checks over plain HTTP: liveness and readiness. It knows nothing about stacks.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { limitConnections } from '../connection-limit.ts';
-import { closeAtOnce, listenOn } from '../listen.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { closeAtOnce, createPlainServer, type Listening, listenOn, type Place } from '../listen.ts';
 
-export interface ManagementOptions {
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
+export interface ManagementOptions extends Place {
   /** True once reads are served from a good commit, else why not, for a person. */
   readonly ready: () => true | string;
-}
-
-export interface Management {
-  readonly host: string;
-  readonly port: number;
-  /** Stops listening and ends every connection. */
-  close(): Promise<void>;
 }
 
 interface Health {
@@ -23,20 +12,9 @@ interface Health {
   readonly body: { readonly message: string; readonly return_code: number };
 }
 
-const HEADER_BYTES_MAX = 8 * 1024;
-const REQUEST_MS_MAX = 10_000;
-const CHECK_MS = 1_000;
-const CONNECTIONS_MAX = 100;
-
 /** Returns the management listener, which answers from now on. Throws where the address is taken. */
-export async function createManagement({ host, port, ready }: ManagementOptions): Promise<Management> {
-  const server = createServer({
-    maxHeaderSize: HEADER_BYTES_MAX,
-    headersTimeout: REQUEST_MS_MAX,
-    requestTimeout: REQUEST_MS_MAX,
-    connectionsCheckingInterval: CHECK_MS,
-  });
-  limitConnections(server, CONNECTIONS_MAX);
+export async function createManagement({ host, port, ready }: ManagementOptions): Promise<Listening> {
+  const server = createPlainServer();
   server.on('request', (request, response) => send(response, healthOf(request, ready)));
   const address = await listenOn(server, { host, port });
   return { host: address.address, port: address.port, close: () => closeAtOnce(server) };

@@ -1,6 +1,5 @@
 // Returns the records of nodes: computed from the estate in force, or, for a server that no commit wants any more, as
 // recorded last.
-
 import type { Estate } from '../estate/estate.ts';
 import { nodeNames, nodeOf } from '../estate/node-of.ts';
 import { explainRecord, explainValue, plainRecord } from '../hiera/explain.ts';

@@ -1,6 +1,5 @@
 // Writes a backup: one snapshot file with every row of a store at one moment. It reads the store's files and needs
 // nothing of a running controller. restore-store.ts puts a backup back.
-
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { invariant } from '../model/invariant.ts';

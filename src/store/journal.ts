@@ -1,6 +1,5 @@
 // Writes the journal: one record for each group of commits, durable before any of them is acknowledged. After a failed
 // write it truncates the file to the last good record, so a refused commit never comes back. replay.ts reads it.
-
 import { dirname } from 'node:path';
 import { reasonOf } from '../model/quote.ts';
 import type { AppendFile, Files } from './files.ts';

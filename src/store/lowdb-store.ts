@@ -1,6 +1,5 @@
 // Implements the embedded store: one lowdb document in memory, made durable by a journal and an occasional snapshot.
 // One process opens it at a time. Writes reach the disk group by group; reads never wait.
-
 import { resolve } from 'node:path';
 import { Low } from 'lowdb';
 import type { Logger } from '../log.ts';

@@ -1,6 +1,5 @@
 // Replaces a store's two files by a backup. If it is interrupted, the next start finds the old store, or the restored
 // one, or refuses to start: never a mixture.
-
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { reasonOf } from '../model/quote.ts';

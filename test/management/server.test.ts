@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createManagement, type Management } from '../../src/management/server.ts';
+import type { Listening } from '../../src/listen.ts';
+import { createManagement } from '../../src/management/server.ts';
 
 let ready: true | string;
-let management: Management;
+let management: Listening;
 beforeEach(async () => {
   ready = true;
   management = await createManagement({ host: '127.0.0.1', port: 0, ready: () => ready });

@@ -1,5 +1,4 @@
 // Routes of docs/rest.md, clients. A serial may be spelled in any way; the reader normalizes it.
-
 import { Router } from 'express';
 import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';

@@ -10,7 +10,7 @@ import { clientOf } from '../authenticate.ts';
 import { allow, type Right } from '../authorize.ts';
 import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
-import { readRecorded, sendEnvelope } from '../present.ts';
+import { readsOn, recordedCommitOf, sendEnvelope } from '../present.ts';
 import { queryFlag } from '../query.ts';
 
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: TEXT } as const;
@@ -18,18 +18,10 @@ const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reas
 /** Returns the routes below `/operations`. */
 export function operationRoutes(reader: Reader, operator: Operator): Router {
   const router = Router({ caseSensitive: true });
-  router
-    .route('/operations/status')
-    .all(only('GET'))
-    .get(readRecorded(reader, (request) => ({ body: operator.overview(clientOf(request)) })));
-  router
-    .route('/operations/held')
-    .all(only('GET'))
-    .get(readRecorded(reader, () => ({ body: { held: operator.held() } })));
-  router
-    .route('/operations/problems')
-    .all(only('GET'))
-    .get(readRecorded(reader, (request) => ({ body: problemsFor(clientOf(request), operator.problems()) })));
+  const addRead = readsOn(router, recordedCommitOf(reader));
+  addRead('/operations/status', (request) => ({ body: operator.overview(clientOf(request)) }));
+  addRead('/operations/held', () => ({ body: { held: operator.held() } }));
+  addRead('/operations/problems', (request) => ({ body: problemsFor(clientOf(request), operator.problems()) }));
 
   /** One operation: who may do it, and what it does with its body. */
   function operation(name: string, right: Right, carryOut: (order: Order, body: unknown) => Promise<string>): void {

@@ -1,5 +1,4 @@
 // Routes of docs/rest.md, stack instances.
-
 import { Router } from 'express';
 import type { Operator } from '../../service/operator.ts';
 import type { Reader } from '../../service/reader.ts';
@@ -7,16 +6,14 @@ import type { Writer } from '../../service/writer.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { only } from '../only.ts';
-import { read, readRecorded } from '../present.ts';
+import { read, readsOn, recordedCommitOf } from '../present.ts';
 import { bodyOf, forceOf, write } from '../write.ts';
 
 /** Returns the routes below `/stacks/instances`. */
 export function stackInstanceRoutes(reader: Reader, writer: Writer, operator: Pick<Operator, 'why'>): Router {
   const router = Router({ caseSensitive: true });
-  router
-    .route('/stacks/instances')
-    .all(only('GET'))
-    .get(read(reader, () => ({ body: reader.instances() })));
+  const addRead = readsOn(router, reader);
+  addRead('/stacks/instances', () => ({ body: reader.instances() }));
   router
     .route('/stacks/instances/:id')
     .all(only('GET', 'POST', 'DELETE'))
@@ -36,19 +33,13 @@ export function stackInstanceRoutes(reader: Reader, writer: Writer, operator: Pi
         ({ params }) => ({ status: 202, message: `Stack instance ${params.id} is marked for delete` }),
       ),
     );
-  router
-    .route('/stacks/instances/:id/status')
-    .all(only('GET'))
-    .get(read(reader, ({ params }) => ({ body: reader.status(params.id) })));
-  router
-    .route('/stacks/instances/:id/status/full')
-    .all(only('GET'))
-    .get(read(reader, ({ params }) => ({ body: reader.statusFull(params.id) })));
-  router
-    .route('/stacks/instances/:id/why')
-    .all(only('GET'))
-    .get(
-      readRecorded<{ id: string }>(reader, (request) => ({ body: operator.why(clientOf(request), request.params.id) })),
-    );
+  addRead<{ id: string }>('/stacks/instances/:id/status', ({ params }) => ({ body: reader.status(params.id) }));
+  addRead<{ id: string }>('/stacks/instances/:id/status/full', ({ params }) => ({
+    body: reader.statusFull(params.id),
+  }));
+  const addRecordedRead = readsOn(router, recordedCommitOf(reader));
+  addRecordedRead<{ id: string }>('/stacks/instances/:id/why', (request) => ({
+    body: operator.why(clientOf(request), request.params.id),
+  }));
   return router;
 }

@@ -1,5 +1,4 @@
 // Routes of docs/rest.md, stack templates. A POST here makes an instance: templates themselves are written as types.
-
 import { type NextFunction, type Request, type Response, Router } from 'express';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Reader } from '../../service/reader.ts';

@@ -1,5 +1,4 @@
 // Routes of docs/rest.md, tree.
-
 import { Router } from 'express';
 import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';

@@ -1,5 +1,4 @@
 // Routes of docs/rest.md, types. `all` is a view of the other types: it can be read and not written.
-
 import { type NextFunction, type Request, type Response, Router } from 'express';
 import { isTypeName, TYPE_NAMES } from '../../model/names.ts';
 import { ServiceError } from '../../model/service-error.ts';
@@ -9,17 +8,15 @@ import type { Writer } from '../../service/writer.ts';
 import { clientOf } from '../authenticate.ts';
 import { requireRight } from '../authorize.ts';
 import { only } from '../only.ts';
-import { read } from '../present.ts';
+import { read, readsOn } from '../present.ts';
 import { queryFlag } from '../query.ts';
 import { bodyOf, forceOf, type WriteAnswer, write } from '../write.ts';
 
 /** Returns the routes below `/types`. */
 export function typeRoutes(reader: Reader, writer: Writer): Router {
   const router = Router({ caseSensitive: true });
-  router
-    .route('/types')
-    .all(only('GET'))
-    .get(read(reader, () => ({ body: { types: reader.types() } })));
+  const addRead = readsOn(router, reader);
+  addRead('/types', () => ({ body: { types: reader.types() } }));
   router.all('/types/all{/:id}', only('GET'));
   router
     .route('/types/:type')

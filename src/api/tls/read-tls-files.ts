@@ -1,5 +1,4 @@
 // Reads the files of a listener. check-tls.ts checks their content.
-
 import { readFile, stat } from 'node:fs/promises';
 import { reasonOf } from '../../model/quote.ts';
 import type { TlsFault, TlsPart } from './check-tls.ts';

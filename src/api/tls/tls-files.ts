@@ -1,7 +1,6 @@
 // Follows the files of a listener: it uses new content soon after a change, and never content that is wrong. Two files
 // cannot change at one moment, so it reads them together and accepts only a set that fits together. See
 // docs/operations.md, certificates.
-
 import type { Clock } from '../../clock.ts';
 import { type FileWatch, watchFiles } from '../../file-watch.ts';
 import type { Logger } from '../../log.ts';

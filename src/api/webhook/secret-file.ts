@@ -1,5 +1,4 @@
 // Reads the secret that Treeline shares with the Git server, from the operator's file.
-
 import { readFile, stat } from 'node:fs/promises';
 import { reasonOf } from '../../model/quote.ts';
 

@@ -1,10 +1,9 @@
 // Serves a listener over plain HTTP for the push hooks of Git servers. A hook with a valid secret makes the follower
 // look; its content is not read. See docs/operations.md, webhooks.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../clock.ts';
-import { limitConnections } from '../../connection-limit.ts';
-import { closeAtOnce, listenOn } from '../../listen.ts';
+import { closeAtOnce, createPlainServer, type Listening, listenOn, type Place } from '../../listen.ts';
 import type { Logger } from '../../log.ts';
 import { type LogThrottle, throttleLog } from '../../log-throttle.ts';
 import { ServiceError } from '../../model/service-error.ts';
@@ -15,10 +14,7 @@ import { limitLooks } from './look-limit.ts';
 import { readSecretFile, SecretFileError } from './secret-file.ts';
 import { isGenuine } from './signature.ts';
 
-export interface WebhookOptions {
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
+export interface WebhookOptions extends Place {
   /** A path. Read anew for each hook. */
   readonly secretFile: string;
   /** Called at most once a second. */
@@ -27,35 +23,17 @@ export interface WebhookOptions {
   readonly log: Logger;
 }
 
-export interface Webhook {
-  readonly host: string;
-  readonly port: number;
-  /** Stops listening and ends every connection. */
-  close(): Promise<void>;
-}
-
 const BODY_BYTES_MAX = 256 * 1024;
-const HEADER_BYTES_MAX = 8 * 1024;
-const REQUEST_MS_MAX = 10_000;
-const CHECK_MS = 1_000;
-const CONNECTIONS_MAX = 100;
 const LOOK_PAUSE_MS = 1_000;
 
 /** Returns the listener, which answers from now on. Throws SecretFileError; also where the address is taken. */
-export async function createWebhook(options: WebhookOptions): Promise<Webhook> {
+export async function createWebhook(options: WebhookOptions): Promise<Listening> {
   // Told at the start, and not by the first hook.
   await readSecretFile(options.secretFile);
   const looks = limitLooks(options.look, { clock: options.clock, pauseMs: LOOK_PAUSE_MS });
   const refusals = throttleLog(options.clock, (count) => options.log.warn({ count }, 'more hooks were refused'));
-  const server = createServer({
-    maxHeaderSize: HEADER_BYTES_MAX,
-    headersTimeout: REQUEST_MS_MAX,
-    requestTimeout: REQUEST_MS_MAX,
-    connectionsCheckingInterval: CHECK_MS,
-    // This header has no use here, and Node's own answer is no JSON.
-    requireHostHeader: false,
-  });
-  limitConnections(server, CONNECTIONS_MAX);
+  // This header has no use here, and Node's own answer is no JSON.
+  const server = createPlainServer({ requireHostHeader: false });
   serveHooks(server, { ...options, refusals }, () => looks.ask());
   const { address, port } = await listenOn(server, options);
   return {

@@ -1,6 +1,5 @@
 // Publishes the writes of one batch in one push, each as its own commit. After a lost race it judges them again on the
 // new content. It answers no write before the result of the push is known.
-
 import type { Estate } from '../../estate/estate.ts';
 import { reasonOf } from '../../model/quote.ts';
 import { ServiceError } from '../../model/service-error.ts';

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { SecretFileError } from '../../../src/api/webhook/secret-file.ts';
-import { createWebhook, type Webhook } from '../../../src/api/webhook/webhook.ts';
+import { createWebhook } from '../../../src/api/webhook/webhook.ts';
+import type { Listening } from '../../../src/listen.ts';
 import { createLog } from '../../../src/log.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -28,7 +29,7 @@ let clock: ManualClock;
 let looks: number;
 let lines: { readonly msg: string; readonly reason?: string; readonly level: number }[];
 let secretFile: string;
-let webhook: Webhook;
+let webhook: Listening;
 
 beforeEach(async () => {
   clock = new ManualClock();
@@ -40,7 +41,7 @@ beforeEach(async () => {
   onTestFinished(() => webhook.close());
 });
 
-function open(port = 0): Promise<Webhook> {
+function open(port = 0): Promise<Listening> {
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
   const look = (): void => {
     looks += 1;
