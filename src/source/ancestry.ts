@@ -1,6 +1,7 @@
 // Who came before whom in the history of the local copy.
 import { invariant } from '../model/invariant.ts';
 import type { ParsedCommit } from './git-object.ts';
+import { NewestFirst, type WalkedCommit } from './newest-first.ts';
 import type { ObjectStore } from './object-store.ts';
 import { SourceError } from './source.ts';
 import { Turns } from './turns.ts';
@@ -43,19 +44,28 @@ export async function newCommits(
 ): Promise<readonly ParsedCommit[]> {
   const old = new Set([from]);
   const seen = new Set([from, to]);
-  const waiting = new Map([from, to].map((oid) => [oid, walkedAt(objects, oid)]));
+  const waiting = new NewestFirst();
+  for (const oid of seen) waiting.add(walkedAt(objects, oid));
+  /** Those that wait and are not known to be old. */
+  const fresh = new Set(from === to ? [] : [to]);
   const found: string[] = [];
   const turns = new Turns();
-  for (let looked = 0; [...waiting.keys()].some((oid) => !old.has(oid)) && looked < commitsMax; looked += 1) {
-    const { commit, parents } = newest(waiting.values());
-    waiting.delete(commit);
-    if (!old.has(commit)) found.push(commit);
-    for (const parent of parents) {
-      if (old.has(commit)) old.add(parent);
-      if (!seen.has(parent)) waiting.set(parent, walkedAt(objects, parent));
+  for (let looked = 0; fresh.size > 0 && looked < commitsMax; looked += 1) {
+    const walked = waiting.take();
+    invariant(walked !== undefined, 'there is a commit to look at');
+    fresh.delete(walked.commit);
+    const isOld = old.has(walked.commit);
+    if (!isOld) found.push(walked.commit);
+    for (const parent of walked.parents) {
+      if (isOld) {
+        old.add(parent);
+        fresh.delete(parent);
+      } else if (!seen.has(parent)) fresh.add(parent);
+      if (!seen.has(parent)) waiting.add(walkedAt(objects, parent));
       seen.add(parent);
       await turns.next();
     }
+    await turns.next();
   }
   // A commit may have been found before its way from the old side was.
   const newOnes = found.filter((commit) => !old.has(commit)).slice(0, countMax);
@@ -67,16 +77,7 @@ export async function newCommits(
   return commits;
 }
 
-type Walked = Pick<ParsedCommit, 'commit' | 'time' | 'parents'>;
-
-/** Without its message: a push may have a million commits. */
-function walkedAt(objects: ObjectStore, oid: string): Walked {
+function walkedAt(objects: ObjectStore, oid: string): WalkedCommit {
   const { commit, time, parents } = objects.readCommit(oid);
   return { commit, time, parents };
-}
-
-function newest(commits: Iterable<Walked>): Walked {
-  const [first, ...others] = commits;
-  invariant(first !== undefined, 'there is a commit to look at');
-  return others.reduce((best, commit) => (commit.time > best.time ? commit : best), first);
 }

@@ -2,34 +2,52 @@
 
 /** When a copy's size is left out, it is this. */
 const COPY_SIZE_DEFAULT = 0x10000;
+const FEW_BYTES = 16;
 
 /** Returns the size of the object that a delta makes. Throws RangeError where the delta is cut off. */
 export function sizeAfterDelta(delta: Buffer): number {
   return readSize(delta, readSize(delta, 0).next).value;
 }
 
-/** Returns the object that `delta` makes of `base`. Throws where the delta does not fit. */
+/**
+ * Returns the object that `delta` makes of `base`. Throws where the delta does not fit. The caller has seen that the object is
+ * not too large. A delta may have a command for each byte, so no command sets memory aside.
+ */
 export function applyDelta(base: Buffer, delta: Buffer): Buffer {
   const from = readSize(delta, 0);
   const to = readSize(delta, from.next);
   if (from.value !== base.length) throw new Error('a delta belongs to another base');
-  const parts: Buffer[] = [];
+  const object = Buffer.allocUnsafe(to.value);
+  let made = 0;
   let at = to.next;
   while (at < delta.length) {
     const command = delta.readUInt8(at++);
     if (command === 0) throw new Error('a delta holds the reserved command 0');
-    if ((command & 0x80) === 0) {
-      parts.push(delta.subarray(at, at + command));
-      at += command;
-      continue;
-    }
-    const copy = readCopy(delta, at, command);
-    parts.push(base.subarray(copy.offset, copy.offset + copy.size));
+    const isCopy = (command & 0x80) !== 0;
+    const copy = isCopy ? readCopy(delta, at, command) : { offset: at, size: command, next: at + command };
+    const source = isCopy ? base : delta;
+    if (copy.offset + copy.size > source.length) throw otherSize();
+    if (made + copy.size > object.length) throw otherSize();
+    made += copyBytes(source, copy, { object, made });
     at = copy.next;
   }
-  const object = Buffer.concat(parts);
-  if (object.length !== to.value) throw new Error('a delta makes an object of another size than it says');
+  if (made !== object.length) throw otherSize();
   return object;
+}
+
+function otherSize(): Error {
+  return new Error('a delta makes an object of another size than it says');
+}
+
+/** Byte by byte where there are few: a call for each takes longer. */
+function copyBytes(
+  source: Buffer,
+  { offset, size }: { readonly offset: number; readonly size: number },
+  { object, made }: { readonly object: Buffer; readonly made: number },
+): number {
+  if (size > FEW_BYTES) return source.copy(object, made, offset, offset + size);
+  for (let i = 0; i < size; i++) object[made + i] = source[offset + i] ?? 0;
+  return size;
 }
 
 /** Bits 0 to 3 of the command say which bytes of the offset follow, bits 4 to 6 which of the size. */

@@ -221,6 +221,23 @@ function deltaBomb(times: number): { readonly pack: Buffer; readonly head: strin
   return { pack: packOf(entries), head: oidOf('commit', commit) };
 }
 
+/** A commit whose message is made by a delta that inserts one byte after the other. */
+function singleBytes(count: number): { readonly pack: Buffer; readonly head: string } {
+  const tree = Buffer.alloc(0);
+  const person = 'T <t@example.org> 1900000000 +0000';
+  const base = Buffer.from(`tree ${oidOf('tree', tree)}\nauthor ${person}\ncommitter ${person}\n\n`);
+  const commit = Buffer.concat([base, Buffer.alloc(count, 'a')]);
+  const inserts = Buffer.alloc(2 * commit.length, 1);
+  for (const [at, byte] of commit.entries()) inserts[2 * at + 1] = byte;
+  const delta = Buffer.concat([Buffer.from([...sizeBytes(base.length), ...sizeBytes(commit.length)]), inserts]);
+  const entries = [
+    entryOf(2, tree.length, tree),
+    entryOf(1, base.length, base),
+    entryOf(7, delta.length, delta, Buffer.from(oidOf('commit', base), 'hex')),
+  ];
+  return { pack: packOf(entries), head: oidOf('commit', commit) };
+}
+
 describe('a delta', () => {
   /** A server that sends the pack as it is, whatever it has itself. */
   async function serve({ path, git }: GitRepository, { pack, head }: ReturnType<typeof deltaBomb>): Promise<string> {
@@ -248,6 +265,12 @@ describe('a delta', () => {
     await expectCheap(async () => {
       await expect(source.fetch(null)).rejects.toThrow(/was not taken: an object of it is too large/);
     });
+  });
+
+  it('that brings each byte by itself costs no more than its bytes', async () => {
+    const { repository, open } = await setUp();
+    const source = await open({ url: await serve(repository, singleBytes(2 * MIB)) });
+    await expectCheap(async () => expect((await source.fetch(null)).message).toMatch(/^aaaa/));
   });
 
   it('that makes more than a file may have is listed and not read', async () => {
