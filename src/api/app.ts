@@ -80,6 +80,8 @@ function createExpress(): Express {
  * it. Undefined where it names no path: Express would answer such a one by itself, without asking who sent it.
  */
 function originForm(target: string): string | undefined {
+  // With a fragment, which no target has, Express would look for a host and a port in the path.
+  if (target.includes('#')) return undefined;
   if (target.startsWith('/') || target === '*') return target;
   const authority = ABSOLUTE_FORM.exec(target)?.[0];
   if (authority === undefined) return undefined;
@@ -88,7 +90,8 @@ function originForm(target: string): string | undefined {
 }
 
 function refuseTarget(): never {
-  throw new ServiceError('invalid_input', 'The target of this request is no path: it has to begin with "/"');
+  const message = 'The target of this request is no path: it has to begin with "/", and a "#" in it is written %23';
+  throw new ServiceError('invalid_input', message);
 }
 
 function refuseUnknownPath({ method, path }: Request): never {

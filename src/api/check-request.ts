@@ -21,6 +21,10 @@ function failureOf(request: IncomingMessage): Failure | undefined {
   if (headers.host === undefined && httpVersion === '1.1') {
     return { code: 'invalid_input', message: 'An HTTP/1.1 request needs a Host header' };
   }
+  // Node keeps the first one, and something in front of it perhaps another. RFC 9112, 3.2.
+  if ((request.headersDistinct.host?.length ?? 0) > 1) {
+    return { code: 'invalid_input', message: 'A request has one Host header, and this one has several' };
+  }
   const encoding = headers['transfer-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
     return {

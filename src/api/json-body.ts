@@ -7,6 +7,8 @@ import { parseStrictJson } from './strict-json.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
 const NO_BODY = 'The body is missing: send a JSON object, {} where there is nothing to say';
+/** More of them nobody reads, and an answer would be many times as long as the body. */
+const FAULTS_MAX = 20;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 /** Returns the handlers that read a JSON body into `request.body`. Only a DELETE may come without one. */
@@ -65,13 +67,16 @@ export const TIME: FieldKind<string> = {
 
 type Fields<Kinds> = { readonly [Name in keyof Kinds]?: Kinds[Name] extends FieldKind<infer Value> ? Value : never };
 
-/** Returns a body whose fields are all known and of the right kind. Else throws `invalid_input` that names every fault. */
+/** Returns a body whose fields are all known and of the right kind. Else throws `invalid_input` that names the faults, at most 20. */
 export function readFields<const Kinds extends Readonly<Record<string, FieldKind<Json>>>>(
   body: unknown,
   kinds: Kinds,
 ): Fields<Kinds> {
   if (body !== undefined && !isMap(body)) throw new ServiceError('invalid_input', 'The body has to be a JSON object');
-  const faults = Object.entries(body ?? {}).flatMap(([name, value]) => faultOf(name, value, kinds));
+  const faults: ErrorDetail[] = [];
+  for (const [name, value] of Object.entries(body ?? {})) {
+    if (faults.length < FAULTS_MAX) faults.push(...faultOf(name, value, kinds));
+  }
   const [first] = faults;
   if (first !== undefined) throw new ServiceError('invalid_input', first.message, faults);
   // Every field was checked against its kind just now.

@@ -206,6 +206,13 @@ describe('fields', () => {
     );
   });
 
+  test('that are wrong by the thousand are not all told', async () => {
+    const fields = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`k${n}`, 1]));
+    const { status, body } = await post('retry', fields);
+    expect(status).toBe(400);
+    expect(JSON.stringify(body).length).toBeLessThan(5_000);
+  });
+
   test('that every object has are not known', async () => {
     for (const name of ['__proto__', 'constructor', 'toString']) {
       const { status, body } = await post('suspend', {}, { body: `{ "${name}": { "instance": "shop" } }` });

@@ -124,6 +124,8 @@ describe('headers that hide a request', () => {
     ['a space in the target', `GET /types x HTTP/1.1\r\n${HOST}\r\n`],
     ['a version that is none', `GET /types HTTP/9.9\r\n${HOST}\r\n`],
     ['HTTP/0.9', `GET /types\r\n`],
+    ['two hosts', `GET /types HTTP/1.1\r\n${HOST}Host: y\r\n\r\n`],
+    ['one host twice', `GET /types HTTP/1.1\r\n${HOST}${HOST}\r\n`],
     ['HTTP/2 without TLS saying so', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['a method that is none', `GEt /types HTTP/1.1\r\n${HOST}\r\n`],
   ])('are answered 400 once, and end the connection: %s', async (_name, bytes) => {
@@ -151,6 +153,12 @@ describe('a target', () => {
     'ftp://x/types',
     'javascript:alert(1)',
     'x@y',
+    '/types#x',
+    '//a@b#x',
+    '//a@b:x/types#x',
+    '//a@[/types#x',
+    '//a@b/types?x#y',
+    '/nothing\\zone#x',
   ])('that is no path is refused, in JSON and only to who is known: %s', async (target) => {
     const bytes = `GET ${target} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`;
     const answers = await ask(bytes);
