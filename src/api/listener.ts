@@ -129,13 +129,21 @@ interface Refusals {
 function logRefusals(server: Server, { log, clock = systemClock }: ListenerOptions): Refusals {
   const throttle = throttleLog(clock, (count) => log.warn({ count }, 'more connections were refused'));
   function refused(socket: Socket, reason: string): void {
-    throttle.log(() => log.warn({ reason, remote: socket.remoteAddress }, 'connection refused'));
+    throttle.log(() => log.warn({ reason, remote: remoteOf(socket) }, 'connection refused'));
   }
   // First of all listeners, since the next one ends the connection, and then its address is gone.
   server.prependListener('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
     refused(socket, String(socket.authorizationError ?? error.code ?? error.message));
   });
   return { refused, stop: throttle.stop };
+}
+
+/**
+ * Returns the address of the other end. Node ends a connection before it tells that its certificate was not accepted; then
+ * only the plain socket below, whose address was looked at before, still knows it.
+ */
+function remoteOf(socket: Socket & { readonly _parent?: Socket | null }): string | undefined {
+  return socket.remoteAddress ?? socket._parent?.remoteAddress;
 }
 
 /**

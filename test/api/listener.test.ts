@@ -61,14 +61,14 @@ describe('the handshake refuses', () => {
     ['that is an authority itself', 'INVALID_PURPOSE', () => api.authority],
   ])('a certificate %s', async (_name, reason, identityOf) => {
     await expect(api.request('/tree', { identity: await identityOf() })).rejects.toThrow();
-    expect(await refusal()).toMatchObject({ reason });
+    expect(await refusal()).toMatchObject({ reason, remote: '127.0.0.1' });
   });
 
   test('a revoked certificate', async () => {
     const revoked = [api.identities.proxy.serial];
     api.api.reload({ ...api.tls, crl: await createCrl(api.authority, { now: Date.now(), revoked }) });
     await expect(api.request('/tree', { identity: api.identities.proxy })).rejects.toThrow();
-    expect(await refusal()).toMatchObject({ reason: 'CERT_REVOKED' });
+    expect(await refusal()).toMatchObject({ reason: 'CERT_REVOKED', remote: '127.0.0.1' });
     expect((await api.request('/tree')).status).toBe(200);
   });
 
