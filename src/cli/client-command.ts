@@ -18,6 +18,7 @@ import {
   serverIn,
 } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
+import { visibleLine } from './visible-text.ts';
 
 interface Adding extends Partial<ServerOptions>, ClientFields {}
 
@@ -58,7 +59,7 @@ async function listClients(options: ServerOptions & { readonly role?: Role; read
   const query = options.role === undefined ? '' : `?role=${options.role}`;
   const { result } = (await getFrom(options, `/clients${query}`)) as { readonly result: readonly Client[] };
   if (options.format === 'json') printJson(result);
-  else for (const { serial, role, description } of result) print(`${serial}  ${role}  ${description}`);
+  else for (const { serial, role, description } of result) print(`${serial}  ${role}  ${visibleLine(description)}`);
 }
 
 async function readCertificate(file: string): Promise<X509Certificate> {

@@ -2,6 +2,7 @@
 import { Option } from 'commander';
 import { isError, type Problem, placeOf } from '../model/problem.ts';
 import type { StateCounts } from '../service/operator.ts';
+import { visible, visibleLine } from './visible-text.ts';
 
 export type Format = 'text' | 'json';
 
@@ -10,9 +11,9 @@ export function formatOption(): Option {
   return new Option('--format <format>', 'how to print').choices(['text', 'json']).default('text');
 }
 
-/** Prints a line, or several. */
+/** Prints a line, or several. What a terminal would obey is escaped; who lists what others have named makes lines of it. */
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${visible(text)}\n`);
 }
 
 /** Prints a value as JSON, indented. */
@@ -23,7 +24,7 @@ export function printJson(value: unknown): void {
 /** Returns a problem as compilers print theirs: place, severity, message; then the hint and whom it stops. */
 export function formatProblem(problem: Problem): string {
   const { severity, code, message, hint, instances } = problem;
-  const place = placeOf(problem);
+  const place = visibleLine(placeOf(problem));
   const lines = [`${place === '' ? '' : `${place}: `}${severity}: ${message} [${code}]`];
   if (hint !== null) lines.push(`    hint: ${hint}`);
   if (instances !== undefined && instances.length > 0) lines.push(`    stops: ${instances.join(', ')}`);

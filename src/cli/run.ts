@@ -15,6 +15,7 @@ import { addStatusCommand } from './status-command.ts';
 import { addStoreCommand } from './store-command.ts';
 import { describeSystemError } from './system-error.ts';
 import { addValidateCommand } from './validate-command.ts';
+import { visible } from './visible-text.ts';
 import { addWhyCommand } from './why-command.ts';
 
 const COMMANDS = [
@@ -55,7 +56,7 @@ export async function run(): Promise<void> {
 /** 3: could not run. Commands set 1 and 2 themselves, for answers that are no failure of the command. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_FAILED;
-  process.stderr.write(`treeline: ${describe(error)}\n`);
+  process.stderr.write(`treeline: ${visible(describe(error))}\n`);
   return EXIT_FAILED;
 }
 

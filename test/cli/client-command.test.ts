@@ -139,6 +139,16 @@ describe('with a controller', () => {
       '/clients answered 403: The role proxy may not write clients; that is for administrator',
     );
 
+    await site.repository.commit({
+      'clients/ABCD.yaml': 'role: proxy\ndescription: "a\\nA110C0DE  administrator  b"\n',
+    });
+    await vi.waitFor(async () => {
+      const { stdout } = await run('list', ...options);
+      expect(stdout).toContain('ABCD  proxy  a\\u000aA110C0DE  administrator  b\n');
+    }, 10_000);
+    await site.repository.commit({ 'clients/ABCD.yaml': null });
+    await vi.waitFor(async () => expect((await run('list', ...options)).stdout).not.toContain('ABCD'), 10_000);
+
     const { stdout } = await run('list', '--format', 'json', '--role', 'proxy', ...options);
     expect(JSON.parse(stdout)).toEqual([expect.objectContaining({ serial: proxy, role: 'proxy', tags: ['lab'] })]);
     const all = [`${proxy}  proxy  demo proxy`, `${serialOf('administrator')}  administrator  `].sort();

@@ -168,6 +168,23 @@ describe('treeline problems', () => {
     const json = await run('problems', '--format', 'json', ...options());
     expect(JSON.parse(json)).toEqual({ commit: 'c0ffee', problems: [problem] });
   });
+
+  it('shows what a terminal would obey, or take for a line of its own, as it is escaped in JSON', async () => {
+    const { problems } = api.operator;
+    onTestFinished(() => {
+      api.operator.problems = problems;
+    });
+    const hostile = { file: 'a\u001b]0;x\u0007\nb:1:1: error', message: 'm\u009b31m\u202e', hint: null };
+    const problem: Problem = { code: 'bad_name', severity: 'error', line: 1, column: 1, pointer: '', ...hostile };
+    api.operator.problems = () => ({ commit: 'c0ffee', problems: [problem] });
+    expect((await run('problems', ...options())).split('\n').slice(1)).toEqual([
+      'a\\u001b]0;x\\u0007\\u000ab:1:1: error:1:1: error: m\\u009b31m\\u202e [bad_name]',
+      '',
+    ]);
+    const json = await run('problems', '--format', 'json', ...options());
+    expect(json).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
+    expect(JSON.parse(json)).toEqual({ commit: 'c0ffee', problems: [problem] });
+  });
 });
 
 describe('treeline status', () => {
