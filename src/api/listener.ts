@@ -12,6 +12,7 @@ import type { Logger } from '../log.ts';
 import { throttleLog } from '../log-throttle.ts';
 import { endBrokenRequest } from './broken-request.ts';
 import { type Connections, trackConnections } from './connections.ts';
+import { inTurn } from './in-turn.ts';
 import { secureContextOptions, type TlsMaterial } from './tls/tls-material.ts';
 import { type Trust, trustOf, vouchesFor } from './tls/trust.ts';
 
@@ -84,10 +85,11 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   const refusals = logRefusals(server, options);
   refuseAuthorities(server, refusals.refused);
   const connections = trackConnections(server, (socket) => isLetIn(socket, trust));
+  const handler = inTurn(options.handler);
   // Node answers an unknown Expect by itself, and not in JSON, unless this event is handled.
   for (const event of ['request', 'checkExpectation'] as const) {
     server.on(event, (request, response) => {
-      if (connections.begin(response)) options.handler(request, response);
+      if (connections.begin(response)) handler(request, response);
     });
   }
   server.on('clientError', (error, socket) => {

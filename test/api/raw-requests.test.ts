@@ -1,6 +1,7 @@
 // Bytes that no client sends by accident: requests hidden in others, lengths that disagree, bodies that break off, and
 // targets that are no paths. Whatever comes, there is one answer a request, in JSON, soon, and none to what was smuggled.
 import { once } from 'node:events';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
@@ -194,6 +195,46 @@ describe('one after the other on one connection', () => {
     const answers = await ask(`${asks.join('')}GET /tree HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`);
     expect(answers.map(({ status }) => status)).toEqual([200, 404, 200, 200]);
   });
+
+  test('requests that were sent ahead leave others their turn', async () => {
+    const listener = await startBusy(10);
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const server = { ...api.server, port: listener.port };
+    const ahead = `GET /types HTTP/1.1\r\n${HOST}\r\n`.repeat(60);
+    const last = `GET /types HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`;
+    const answers = answersIn(await sendRaw(server, api.identities.proxy, ahead + last));
+    delay.disable();
+    expect(answers.length).toBe(61);
+    expect(delay.max / 1e6).toBeLessThan(300);
+    await listener.close();
+  });
+
+  test('more requests than may be sent ahead end the connection, and few are carried out', async () => {
+    const listener = await startBusy(1);
+    const server = { ...api.server, port: listener.port };
+    const received = await sendRaw(
+      server,
+      api.identities.proxy,
+      `GET /types HTTP/1.1\r\n${HOST}\r\n`.repeat(500),
+    ).catch(() => '');
+    expect(answersIn(received).length).toBeLessThan(100);
+    await listener.close();
+  });
+
+  /** A listener each of whose answers takes so long to make, in milliseconds. */
+  async function startBusy(ms: number) {
+    return await startListener({
+      host: '127.0.0.1',
+      port: 0,
+      tls: api.tls,
+      log: createLog('silent'),
+      handler(_request, response) {
+        for (const until = performance.now() + ms; performance.now() < until; );
+        sendJson(response, 200, {});
+      },
+    });
+  }
 
   test('what follows "Connection: close" is not read', async () => {
     const answers = await ask(`GET /types HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n${SMUGGLED}`);
