@@ -22,6 +22,8 @@ const BEGINNING_BYTES = 4096;
 const DELTA_HEADER_BYTES = 1024;
 /** Git itself makes no longer chains than 4095. */
 const CHAIN_MAX = 5000;
+/** All that is made on the way to one object has at most so many times the bytes of the largest that is read. */
+const CHAIN_SIZES_MAX = 32;
 /** Objects that others build on are kept up to this many bytes, so that a chain is not inflated again for each link. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -77,18 +79,22 @@ export class Pack {
 
   /**
    * Returns the object that begins at `offset`. Throws ObjectTooLargeError where it, or anything that it is made of, has
-   * more than `bytesMax` bytes; another error where the pack is damaged there.
+   * more than `bytesMax` bytes, or all that together 32 times as many; another error where the pack is damaged there.
    */
   objectAt(offset: number, bytesMax: number): GitObject {
     const chain: { readonly offset: number; readonly delta: Buffer }[] = [];
     let at = offset;
+    let made = 0;
     let object = this.#kept.get(at);
     while (object === undefined) {
       const entry = this.#entryAt(at);
       const bytes = this.#inflate(entry, bytesMax);
       if (entry.type === 'delta') {
         if (chain.length >= CHAIN_MAX) throw new Error(`a chain of more than ${CHAIN_MAX} deltas`);
-        refuseLarge(sizeAfterDelta(bytes), bytesMax);
+        const size = sizeAfterDelta(bytes);
+        refuseLarge(size, bytesMax);
+        made += size + bytes.length;
+        refuseLarge(made, CHAIN_SIZES_MAX * bytesMax);
         chain.push({ offset: at, delta: bytes });
         at = entry.base;
         object = this.#kept.get(at);

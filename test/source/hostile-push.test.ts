@@ -1,11 +1,13 @@
 // What somebody who may push can do to the process that follows: little. Big blobs, many objects, deltas that make much of
 // little; in the layout and outside of it. Other work goes on meanwhile, and memory has an end.
 import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { deflateSync } from 'node:zlib';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/source/git-source.ts';
+import { ObjectTooLargeError, Pack } from '../../src/source/pack.ts';
 import { fakeSsh } from '../support/fake-ssh.ts';
 import { startGitHttpServer } from '../support/git-http-server.ts';
 import { createGitRepository, type GitRepository, runGit } from '../support/git-repository.ts';
@@ -238,6 +240,20 @@ function singleBytes(count: number): { readonly pack: Buffer; readonly head: str
   return { pack: packOf(entries), head: oidOf('commit', commit) };
 }
 
+/** A pack of blobs of so many bytes, each a delta that changes the first byte of the one before. */
+function chain(count: number, bytes: number): { readonly pack: Buffer; readonly last: string } {
+  const blob = Buffer.alloc(bytes);
+  const entries = [entryOf(3, bytes, blob)];
+  for (let i = 1; i <= count; i += 1) {
+    const base = Buffer.from(oidOf('blob', blob), 'hex');
+    blob[0] = i;
+    const copyAllButOne = [0xb1, 1, (bytes - 1) & 0xff, (bytes - 1) >> 8];
+    const delta = Buffer.from([...sizeBytes(bytes), ...sizeBytes(bytes), 1, i, ...copyAllButOne]);
+    entries.push(entryOf(7, delta.length, delta, base));
+  }
+  return { pack: packOf(entries), last: oidOf('blob', blob) };
+}
+
 describe('a delta', () => {
   /** A server that sends the pack as it is, whatever it has itself. */
   async function serve({ path, git }: GitRepository, { pack, head }: ReturnType<typeof deltaBomb>): Promise<string> {
@@ -271,6 +287,20 @@ describe('a delta', () => {
     const { repository, open } = await setUp();
     const source = await open({ url: await serve(repository, singleBytes(2 * MIB)) });
     await expectCheap(async () => expect((await source.fetch(null)).message).toMatch(/^aaaa/));
+  });
+
+  it('at the end of a chain that makes many times as much as is read is refused', async () => {
+    const base = join(temporaryDirectory(), 'chain');
+    const { pack, last } = chain(40, 60_000);
+    writeFileSync(`${base}.pack`, pack);
+    await runGit(['index-pack', `${base}.pack`]);
+    const read = (bytesMax: number): Buffer => {
+      const opened = new Pack(base);
+      onTestFinished(() => opened.close());
+      return opened.objectAt(opened.index.offsetOf(last) ?? 0, bytesMax).bytes;
+    };
+    expect(read(80_000)[0]).toBe(40);
+    expect(() => read(64_000)).toThrow(ObjectTooLargeError);
   });
 
   it('that makes more than a file may have is listed and not read', async () => {
