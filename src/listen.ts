@@ -25,13 +25,17 @@ export function createPlainServer(options: ServerOptions = {}): HttpServer {
   return server;
 }
 
-/** Resolves with the address once a server accepts connections. Throws where it is taken, or cannot be had. */
-export async function listenOn(server: Server, { host, port }: Place): Promise<AddressInfo> {
+/**
+ * Resolves with the address once a server accepts connections. Throws where it is taken, or cannot be had; the error then
+ * names `setting`, the setting that holds the port.
+ */
+export async function listenOn(server: Server, { host, port }: Place, setting?: string): Promise<AddressInfo> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject);
+  const fail = (error: Error): void => reject(Object.assign(error, { setting }));
+  server.once('error', fail);
   server.listen(port, host, resolve);
   await promise;
-  server.off('error', reject);
+  server.off('error', fail);
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error(`${host}:${port} is no TCP address`);
   return address;

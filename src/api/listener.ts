@@ -98,7 +98,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       endBrokenRequest(error, socket, connections.exchangeOn(socket));
     } else socket.destroy();
   });
-  const { address, port } = await listenOn(server, options);
+  const { address, port } = await listenOn(server, options, 'api.port');
   return {
     host: address,
     port,

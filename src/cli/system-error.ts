@@ -1,24 +1,36 @@
 // Describes an error of the operating system for the person who called a command: its cause, its place and what to do.
+import { dirname } from 'node:path';
 
 interface SystemError extends Error {
   readonly code: string;
+  readonly syscall: string;
   readonly path?: string;
   readonly address?: string;
+  /** -1 or missing: the address is the path of a Unix socket. */
   readonly port?: number;
+  /** The setting that holds the port. */
+  readonly setting?: string;
 }
 
 type Describe = (error: SystemError) => string;
 
 const BY_CODE: Readonly<Record<string, Describe>> = {
-  EADDRINUSE: (error) => `${addressOf(error)} is in use by another program: stop that one, or set another port`,
+  EADDRINUSE: (error) =>
+    `${addressOf(error)} is in use by another program: stop that one, or set another ${error.setting ?? 'port'}`,
   EADDRNOTAVAIL: (error) => `${addressOf(error)} is no address of this machine: set another host`,
   EACCES: (error) =>
-    error.port === undefined
-      ? `${pathOf(error)} cannot be used: permission denied. Choose another place, or change its owner or mode`
-      : `${addressOf(error)} may not be listened on by this user: set a port above 1023`,
+    hasPort(error)
+      ? `${addressOf(error)} may not be listened on by this user: set ${error.setting ?? 'a port'} above 1023`
+      : `${pathOf(error)} cannot be used: permission denied. Choose another place, or change its owner or mode`,
   EPERM: (error) => `${pathOf(error)} cannot be changed: the system does not permit it. Choose another place`,
   EROFS: (error) => `${pathOf(error)} cannot be written: the file system is read-only. Choose another place`,
-  ENOENT: (error) => `${pathOf(error)} is not there: make its folder first, or check the path`,
+  EEXIST: (error) =>
+    `${pathOf(error)} is there already${error.syscall === 'mkdir' ? ', and is a file, not a folder' : ''}`,
+  // Node answers so where a folder that is missing can be made by nobody, as on a read-only file system.
+  ENOENT: (error) =>
+    error.syscall === 'mkdir'
+      ? `${pathOf(error)} cannot be made: its file system is read-only, or takes no folders. Choose another place`
+      : `${pathOf(error)} is not there: make its folder first, or check the path`,
   ENOTDIR: (error) => `${pathOf(error)} cannot be used: a part of this path is a file and no folder`,
   EISDIR: (error) => `${pathOf(error)} is a folder, and a file is needed`,
   ENOSPC: (error) => `${pathOf(error)} cannot be written: no space is left on its disk`,
@@ -33,10 +45,18 @@ export function describeSystemError(error: unknown): string | undefined {
   return Object.hasOwn(BY_CODE, system.code) ? BY_CODE[system.code]?.(system) : system.message;
 }
 
-function addressOf({ address = 'the address', port }: SystemError): string {
-  return port === undefined ? address : `${address}:${port}`;
+function hasPort({ port = -1 }: SystemError): boolean {
+  return port >= 0;
 }
 
-function pathOf({ path }: SystemError): string {
+function addressOf(error: SystemError): string {
+  const { address = 'the address', port } = error;
+  return hasPort(error) ? `${address}:${port}` : address;
+}
+
+/** A Unix socket is named by its folder: its own name says nothing to the person who chose the folder. */
+function pathOf(error: SystemError): string {
+  const { path, address } = error;
+  if (path === undefined && address !== undefined && !hasPort(error)) return dirname(address);
   return path ?? 'a file';
 }

@@ -16,7 +16,7 @@ interface Health {
 export async function createManagement({ host, port, ready }: ManagementOptions): Promise<Listening> {
   const server = createPlainServer();
   server.on('request', (request, response) => send(response, healthOf(request, ready)));
-  const address = await listenOn(server, { host, port });
+  const address = await listenOn(server, { host, port }, 'management.port');
   return { host: address.address, port: address.port, close: () => closeAtOnce(server) };
 }
 

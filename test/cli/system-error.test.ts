@@ -17,6 +17,15 @@ describe('describeSystemError', () => {
     ['EADDRNOTAVAIL', { address: '10.1.2.3', port: 8443 }, '10.1.2.3:8443 is no address of this machine'],
     ['EACCES', { path: '/srv/x' }, '/srv/x cannot be used: permission denied'],
     ['EACCES', { address: '127.0.0.1', port: 443 }, '127.0.0.1:443 may not be listened on by this user'],
+    ['EACCES', { address: '/srv/state/lock-0a', port: -1 }, '/srv/state cannot be used: permission denied'],
+    [
+      'EROFS',
+      { address: '/srv/state/lock-0a', port: -1 },
+      '/srv/state cannot be written: the file system is read-only',
+    ],
+    ['EADDRINUSE', { address: '::', port: 9080, setting: 'management.port' }, 'set another management.port'],
+    ['EEXIST', { path: '/srv/x', syscall: 'mkdir' }, '/srv/x is there already, and is a file, not a folder'],
+    ['ENOENT', { path: '/srv/x/y', syscall: 'mkdir' }, '/srv/x/y cannot be made: its file system is read-only'],
     ['EROFS', { path: '/srv/x' }, '/srv/x cannot be written: the file system is read-only'],
     ['ENOENT', { path: '/srv/x' }, '/srv/x is not there'],
     ['ENOSPC', { path: '/srv/x' }, '/srv/x cannot be written: no space is left'],
@@ -47,7 +56,7 @@ describe('a command that the system refuses something', () => {
     holder.close();
     expect(ended.code).toBe(3);
     expect(ended.stderr).toBe(
-      `treeline: 127.0.0.1:${port} is in use by another program: stop that one, or set another port\n`,
+      `treeline: 127.0.0.1:${port} is in use by another program: stop that one, or set another management.port\n`,
     );
   });
 

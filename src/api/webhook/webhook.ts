@@ -35,7 +35,7 @@ export async function createWebhook(options: WebhookOptions): Promise<Listening>
   // This header has no use here, and Node's own answer is no JSON.
   const server = createPlainServer({ requireHostHeader: false });
   serveHooks(server, { ...options, refusals }, () => looks.ask());
-  const { address, port } = await listenOn(server, options);
+  const { address, port } = await listenOn(server, options, 'webhook.port');
   return {
     host: address,
     port,
