@@ -1,10 +1,8 @@
 // `treeline client`: prints the file that registers a client of the REST interface.
 import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { ROLES, type Role } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
-import { reasonOf } from '../model/quote.ts';
 import { type ClientFields, clientOf, clientText } from './client-file.ts';
 import { addNewCommand } from './client-new-command.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -17,7 +15,7 @@ import {
   type ServerOptions,
   serverIn,
 } from './server-connection.ts';
-import { fromUserDirectory } from './user-directory.ts';
+import { readNamedFile } from './user-directory.ts';
 import { visibleLine } from './visible-text.ts';
 
 interface Adding extends Partial<ServerOptions>, ClientFields {}
@@ -63,10 +61,15 @@ async function listClients(options: ServerOptions & { readonly role?: Role; read
 }
 
 async function readCertificate(file: string): Promise<X509Certificate> {
+  const bytes = await readNamedFile(file);
   try {
-    return new X509Certificate(await readFile(fromUserDirectory(file)));
+    return new X509Certificate(bytes);
   } catch (error) {
-    const reason = reasonOf(error);
-    throw new CommandFailure(`${file} is no certificate that can be read: ${reason}`);
+    throw new CommandFailure(
+      `${file} holds no certificate, in PEM or DER: give the client's certificate, not its key`,
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -1,12 +1,12 @@
 // Connects to a running controller: it finds the address and the client certificate, and sends requests.
-import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import { type Command, Option } from 'commander';
 import { reasonOf } from '../model/quote.ts';
 import { CommandFailure } from './command-failure.ts';
+import { checkCredentials, describeConnectionFailure } from './connection-failure.ts';
 import { findDemo } from './demo/find-demo.ts';
-import { fromUserDirectory } from './user-directory.ts';
+import { fromUserDirectory, readNamedFile } from './user-directory.ts';
 
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
@@ -38,7 +38,9 @@ export function addServerOptions(command: Command): Command {
 function missingText(missing: readonly (keyof ServerOptions)[]): string {
   const options = missing.map((name) => `--${name}`).join(', ');
   const variables = missing.map((name) => `TREELINE_${name.toUpperCase()}`).join(', ');
-  return `say which controller, and who asks: ${options} (or ${variables}); no demo was found in this folder`;
+  const isPart = missing.length < SERVER_OPTIONS.length;
+  const advice = isPart ? 'all four are needed, or none in the folder of a demo' : 'no demo was found in this folder';
+  return `say which controller, and who asks: ${options} (or ${variables}); ${advice}`;
 }
 
 const SERVER_OPTIONS = ['server', 'cert', 'key', 'ca'] as const satisfies readonly (keyof ServerOptions)[];
@@ -54,7 +56,7 @@ export function serverIn(options: Partial<ServerOptions>): ServerOptions | undef
   const { server, cert, key, ca } = options;
   if (server === undefined) return undefined;
   if (cert !== undefined && key !== undefined && ca !== undefined) return { server, cert, key, ca };
-  throw new CommandFailure('with --server, --cert, --key and --ca are needed too');
+  throw new CommandFailure('with --server (or TREELINE_SERVER), --cert, --key and --ca are needed too');
 }
 
 function serverOptions(): Option[] {
@@ -115,10 +117,10 @@ async function send(options: ServerOptions, { method, path, body, headers: own }
       else chunks.push(chunk);
     });
     response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
-    response.on('error', (error) => reject(unreachable(url, error)));
+    response.on('error', (error) => reject(brokenOff(url, error)));
   });
   sent.on('timeout', () => sent.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
-  sent.on('error', (error) => reject(unreachable(url, error)));
+  sent.on('error', (error) => reject(unreachable(url, error, options)));
   sent.end(body);
   return contentOf(await promise, url);
 }
@@ -133,28 +135,27 @@ function addressOf(server: string, path: string): URL {
 
 /** Returns the texts of the files. Tried here, as a request throws in the words of the TLS library where one is wrong. */
 async function credentialsOf(files: ServerOptions): Promise<Pick<ServerOptions, 'cert' | 'key' | 'ca'>> {
-  const [cert = '', key = '', ca = ''] = await Promise.all([files.cert, files.key, files.ca].map(readPem));
+  const [cert = '', key = '', ca = ''] = await Promise.all(
+    [files.cert, files.key, files.ca].map(async (file) => (await readNamedFile(file)).toString()),
+  );
+  checkCredentials(files, { cert, key, ca });
   try {
     createSecureContext({ cert, key, ca });
   } catch (error) {
-    const words = reasonOf(error);
-    const names = `${files.cert}, ${files.key} and ${files.ca}`;
-    throw new CommandFailure(`${names} cannot be used: ${words}; each is a PEM file`, { cause: error });
+    throw new CommandFailure(`${files.cert}, ${files.key} and ${files.ca} cannot be used: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
   return { cert, key, ca };
 }
 
-async function readPem(file: string): Promise<string> {
-  try {
-    return await readFile(fromUserDirectory(file), 'utf8');
-  } catch (error) {
-    throw new CommandFailure(`${file} cannot be read: ${error instanceof Error ? error.message : error}`);
-  }
+function unreachable(url: URL, error: Error, files: ServerOptions): CommandFailure {
+  const words = describeConnectionFailure(error, files);
+  return new CommandFailure(`${url.origin} cannot be asked: ${words}`, { cause: error });
 }
 
-function unreachable(url: URL, error: Error): CommandFailure {
-  const advice = 'check --server, --ca, and that the certificate is one that the server lets in';
-  return new CommandFailure(`${url.origin} cannot be asked: ${error.message}; ${advice}`, { cause: error });
+function brokenOff(url: URL, error: Error): CommandFailure {
+  return new CommandFailure(`the answer of ${url.origin} broke off (${error.message}): ask again`, { cause: error });
 }
 
 function contentOf({ status, text }: { readonly status: number; readonly text: string }, url: URL): unknown {

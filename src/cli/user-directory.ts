@@ -1,5 +1,8 @@
-// Resolves paths against the directory in which the user called the command.
+// Resolves and reads paths against the directory in which the user called the command.
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { CommandFailure } from './command-failure.ts';
+import { whyUnreadable } from './system-error.ts';
 
 /**
  * Returns an absolute path: relative ones begin where the user stands. npm runs a script of this package in its root
@@ -8,4 +11,13 @@ import { resolve } from 'node:path';
 export function fromUserDirectory(path: string): string {
   const isOwnScript = process.env.npm_package_name === 'treeline' && process.env.npm_lifecycle_event !== undefined;
   return resolve(isOwnScript ? (process.env.INIT_CWD ?? process.cwd()) : process.cwd(), path);
+}
+
+/** Returns the bytes of a file that the person named. Throws CommandFailure where it cannot be read. */
+export async function readNamedFile(file: string): Promise<Buffer> {
+  try {
+    return await readFile(fromUserDirectory(file));
+  } catch (error) {
+    throw new CommandFailure(`${file} cannot be read: ${whyUnreadable(error)}`, { cause: error });
+  }
 }

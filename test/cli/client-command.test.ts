@@ -97,19 +97,19 @@ describe('client add, without a server', () => {
     ['another text', () => 'hello'],
   ])('refuses a file that holds %s', async (_what, text) => {
     await expect(run('add', fileWith(text()), '--role', 'proxy')).rejects.toThrow(
-      /client\.crt is no certificate that can be read: /,
+      /client\.crt holds no certificate, in PEM or DER: give the client's certificate, not its key$/,
     );
   });
 
   it('refuses a file that is not there, an unknown role, and none', async () => {
     await expect(run('add', '/nowhere.crt', '--role', 'proxy')).rejects.toThrow(
-      /^\/nowhere\.crt is no certificate .*ENOENT/,
+      /^\/nowhere\.crt cannot be read: it is not there$/,
     );
     const certificate = fileWith(credential.cert);
     await expect(run('add', certificate, '--role', 'root')).rejects.toThrow(/Allowed choices are administrator, /);
     await expect(run('add', certificate)).rejects.toThrow(/'--role <role>' not specified/);
     await expect(run('add', certificate, '--role', 'proxy', '--server', 'https://localhost')).rejects.toThrow(
-      'with --server, --cert, --key and --ca are needed too',
+      'with --server (or TREELINE_SERVER), --cert, --key and --ca are needed too',
     );
   });
 });

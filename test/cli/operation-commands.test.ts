@@ -1,6 +1,7 @@
 // The commands for a controller that runs: what they ask of it, what they print, and how they fail. Most are run in this
 // process against the interface alone; a few as people run them, against a whole controller.
 import { writeFileSync } from 'node:fs';
+import { createServer as createPlainServer, type Server as PlainServer } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -102,7 +103,7 @@ describe('what is asked by', () => {
 });
 
 /** Returns the address of a server that listens until the test is over. */
-async function addressOf(server: Server): Promise<string> {
+async function addressOf(server: Server | PlainServer): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -447,18 +448,33 @@ describe('a command fails', () => {
   it('where the controller has a certificate of somebody else', async () => {
     const { cert } = await createAuthority({ commonName: 'Somebody else', now: Date.now() });
     expect(await failure('held', ...options({ ca: cert }))).toMatch(
-      /^https:\/\/127\.0\.0\.1:\d+ cannot be asked: .*; check --server, --ca, and that the certificate is one that the server lets in$/,
+      /^https:\/\/127\.0\.0\.1:\d+ cannot be asked: \S+ is not the authority that signed the server's certificate \(.*\): give the right one with --ca$/,
     );
   });
 
   it('where its own certificate is of somebody else', async () => {
     const stranger = await createAuthority({ commonName: 'Somebody else', now: Date.now() });
-    expect(await failure('held', ...options({ identity: stranger }))).toMatch(/cannot be asked: .*lets in$/);
+    expect(await failure('held', ...options({ identity: stranger }))).toMatch(
+      /cannot be asked: it ended the connection \(.*\), as it does with a certificate that it does not let in: \S+ has to be /,
+    );
   });
 
   it('where nobody answers', async () => {
     expect(await failure('held', ...options({ server: 'https://127.0.0.1:1' }))).toMatch(
-      /^https:\/\/127\.0\.0\.1:1 cannot be asked: .*ECONNREFUSED.*; check --server/,
+      /^https:\/\/127\.0\.0\.1:1 cannot be asked: nothing listens there \(.*ECONNREFUSED.*\): start the controller/,
+    );
+  });
+
+  it('where what answers does not speak TLS, as the port of health', async () => {
+    const server = createPlainServer((_request, response) => response.end());
+    expect(await failure('held', ...options({ server: await addressOf(server) }))).toMatch(
+      /^https:\/\/127\.0\.0\.1:\d+ cannot be asked: what answers there does not speak TLS: .* not that of health$/,
+    );
+  });
+
+  it('where no host has that name', async () => {
+    expect(await failure('held', ...options({ server: 'https://no-such-host.invalid' }))).toMatch(
+      /cannot be asked: (there is no such host|it cannot be reached) .*: check --server/,
     );
   });
 
@@ -470,18 +486,26 @@ describe('a command fails', () => {
 
   it('for a file that is not there, and for one that holds no certificate', async () => {
     const given = options();
-    expect(await failure('held', ...given, '--cert', 'no-such.crt')).toMatch(/^no-such\.crt cannot be read: ENOENT/);
+    expect(await failure('held', ...given, '--cert', 'no-such.crt')).toBe(
+      'no-such.crt cannot be read: it is not there',
+    );
+    expect(await failure('held', ...given, '--ca', '.')).toBe('. cannot be read: it is a folder');
     const wrong = join(temporaryDirectory(), 'wrong.crt');
     writeFileSync(wrong, 'hello');
-    expect(await failure('held', ...given, '--cert', wrong)).toMatch(
-      /wrong\.crt, .* cannot be used: .*; each is a PEM file$/,
-    );
+    for (const option of ['--cert', '--ca']) {
+      expect(await failure('held', ...given, option, wrong)).toMatch(
+        /wrong\.crt holds no certificate in PEM \("-----BEGIN CERTIFICATE-----"\); /,
+      );
+    }
+    expect(await failure('held', ...given, '--key', wrong)).toMatch(/wrong\.crt holds no private key in PEM /);
   });
 
   it('for a key that is not that of the certificate', async () => {
     const { key } = api.identities.proxy;
     const { cert } = api.identities.administrator;
-    expect(await failure('held', ...options({ identity: { key, cert } }))).toMatch(/cannot be used: .*mismatch/);
+    expect(await failure('held', ...options({ identity: { key, cert } }))).toMatch(
+      /^\S+ is not the key of \S+: give two that /,
+    );
   });
 
   it('where the answer breaks off', async () => {
@@ -489,7 +513,9 @@ describe('a command fails', () => {
       response.writeHead(200, { 'Content-Length': '100' });
       response.write('{', () => response.destroy());
     });
-    expect(await failure('held', ...options({ server: await addressOf(server) }))).toMatch(/cannot be asked: aborted;/);
+    expect(await failure('held', ...options({ server: await addressOf(server) }))).toMatch(
+      /^the answer of https:\S+ broke off \(aborted\): ask again$/,
+    );
   });
 
   it('where something else answers', async () => {

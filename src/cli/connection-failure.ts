@@ -1,0 +1,85 @@
+// Describes why a controller could not be asked, for the person who called a command: the cause and what to do.
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { CommandFailure } from './command-failure.ts';
+
+/** The files of a request as the person named them, or their texts. */
+export interface Credentials {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
+
+type Describe = (error: NodeJS.ErrnoException, files: Credentials) => string;
+
+const otherAuthority: Describe = ({ message }, { ca }) =>
+  `${ca} is not the authority that signed the server's certificate (${message}): give the right one with --ca`;
+
+const endedByServer: Describe = ({ message }, { cert }) =>
+  `it ended the connection (${message}), as it does with a certificate that it does not let in: ${cert} has to be made for ` +
+  'clients, be within its dates, and come from an authority in api.tls.clientCa of the controller';
+
+const unreachable: Describe = ({ message }) => `it cannot be reached (${message}): check --server and the network`;
+
+const BY_CODE: Readonly<Record<string, Describe>> = {
+  ECONNREFUSED: ({ message }) =>
+    `nothing listens there (${message}): start the controller (treeline serve, or treeline demo), or check --server`,
+  ENOTFOUND: ({ message }) => `there is no such host (${message}): check --server`,
+  EAI_AGAIN: unreachable,
+  EHOSTUNREACH: unreachable,
+  ENETUNREACH: unreachable,
+  ETIMEDOUT: unreachable,
+  EPROTO: () =>
+    'what answers there does not speak TLS: --server takes the port of the REST interface (api.port), not that of health',
+  SELF_SIGNED_CERT_IN_CHAIN: otherAuthority,
+  DEPTH_ZERO_SELF_SIGNED_CERT: otherAuthority,
+  UNABLE_TO_GET_ISSUER_CERT: otherAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: otherAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: otherAuthority,
+  CERT_SIGNATURE_FAILURE: otherAuthority,
+  CERT_HAS_EXPIRED: () => "the server's certificate has expired: renew it, and check the clock of this machine",
+  CERT_NOT_YET_VALID: () => "the server's certificate is not valid yet: check the clock of this machine",
+  ERR_TLS_CERT_ALTNAME_INVALID: ({ message }) =>
+    `the server's certificate is for other hosts (${message}): write one of these in --server, or make it one for this host`,
+  ECONNRESET: endedByServer,
+  EPIPE: endedByServer,
+};
+
+/** Returns what kept a request from an answer, in words, for an error of the connection. */
+export function describeConnectionFailure(error: NodeJS.ErrnoException, files: Credentials): string {
+  const code = error.code ?? '';
+  if (Object.hasOwn(BY_CODE, code)) return BY_CODE[code]?.(error, files) ?? error.message;
+  // An alert of the server, such as "tlsv13 alert certificate required".
+  if (code.startsWith('ERR_SSL_') && code.includes('ALERT')) return endedByServer(error, files);
+  return `${error.message}; check --server, --ca, and that the certificate is one that the server lets in`;
+}
+
+/** Throws CommandFailure, which names the file, where a text is no certificate or no key, or the key is that of another. */
+export function checkCredentials(files: Credentials, texts: Credentials): void {
+  const certificate = certificateIn(files.cert, texts.cert);
+  certificateIn(files.ca, texts.ca);
+  if (!certificate.checkPrivateKey(keyIn(files.key, texts.key))) {
+    throw new CommandFailure(`${files.key} is not the key of ${files.cert}: give two that were made together`);
+  }
+}
+
+/** Returns the first certificate of a text. Throws CommandFailure where it holds none. */
+export function certificateIn(file: string, text: string): X509Certificate {
+  try {
+    return new X509Certificate(text);
+  } catch (error) {
+    const advice = 'from DER, "openssl x509 -inform DER -in FILE -out FILE" makes one';
+    throw new CommandFailure(`${file} holds no certificate in PEM ("-----BEGIN CERTIFICATE-----"); ${advice}`, {
+      cause: error,
+    });
+  }
+}
+
+function keyIn(file: string, text: string): KeyObject {
+  try {
+    return createPrivateKey(text);
+  } catch (error) {
+    throw new CommandFailure(`${file} holds no private key in PEM that can be read without a passphrase`, {
+      cause: error,
+    });
+  }
+}
