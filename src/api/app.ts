@@ -34,6 +34,13 @@ const COMPRESSED_BYTES_MIN = 4 * 1024;
 /** As proxies send it; RFC 9112, 3.2.2. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]+(?=[/?#]|$)/i;
 const SECTIONS = ['/stacks', '/clients', '/types', '/hiera', '/tree', '/operations'];
+/** The sections that answer nothing themselves. */
+const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
+  ['/stacks', ['instances', 'templates']],
+  ['/hiera', ['all', '<clientcert>', '<clientcert>/<key>']],
+  ['/operations', ['status', 'held', 'problems', 'approve', 'accept-history', 'suspend', 'resume', 'retry', 'adopt']],
+]);
+const HEALTH = ['livez', 'readyz', 'healthz'];
 
 /** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
 export function createApp(options: AppOptions): RequestListener {
@@ -95,6 +102,18 @@ function refuseTarget(): never {
 }
 
 function refuseUnknownPath({ method, path }: Request): never {
-  const advice = didYouMean(`/${path.split('/')[1]}`, SECTIONS) ?? `everything is below ${SECTIONS.join(', ')}`;
-  throw new ServiceError('not_found', `There is nothing at ${method} ${path}; ${advice}`);
+  throw new ServiceError('not_found', `There is nothing at ${method} ${path}; ${adviceFor(path)}`);
+}
+
+/** Returns where to look instead: the section or the next part that was meant, or what there is. */
+function adviceFor(path: string): string {
+  const [, first = '', second = ''] = path.split('/');
+  if (HEALTH.includes(first)) {
+    return '/livez and /readyz are asked over plain HTTP, on the port of the setting management.port';
+  }
+  const section = `/${first}`;
+  const below = BELOW.get(section);
+  if (below === undefined) return didYouMean(section, SECTIONS) ?? `everything is below ${SECTIONS.join(', ')}`;
+  if (second === '') return `below it are ${below.join(', ')}`;
+  return didYouMean(second, below) ?? `below ${section} are ${below.join(', ')}`;
 }

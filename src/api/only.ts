@@ -2,8 +2,15 @@
 import type { NextFunction, Request, Response } from 'express';
 import { ServiceError } from '../model/service-error.ts';
 
+type Method = 'GET' | 'POST' | 'DELETE';
+
 /** Returns a handler that lets pass only these methods, and HEAD with GET. Others are told which there are. */
-export function only(...methods: readonly ('GET' | 'POST' | 'DELETE')[]) {
+export function only(...methods: readonly Method[]) {
+  return onlyWithAdvice(methods, {});
+}
+
+/** Returns the same handler. A refused method that `advice` names is told where it is possible. */
+export function onlyWithAdvice(methods: readonly Method[], advice: Readonly<Record<string, string>>) {
   const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   return (request: Request<unknown>, response: Response, next: NextFunction): void => {
     if (allowed.includes(request.method)) {
@@ -11,7 +18,10 @@ export function only(...methods: readonly ('GET' | 'POST' | 'DELETE')[]) {
       return;
     }
     response.setHeader('Allow', allowed.join(', '));
-    const message = `${request.method} is not possible on ${request.path}, only ${allowed.join(', ')}`;
+    const message = [
+      `${request.method} is not possible on ${request.path}, only ${allowed.join(', ')}`,
+      ...(Object.hasOwn(advice, request.method) ? [advice[request.method]] : []),
+    ].join('; ');
     throw new ServiceError('method_not_allowed', message);
   };
 }

@@ -84,5 +84,5 @@ async function failureOf(commit: string, error: unknown, { refused, isAncestor }
       `The newest commit ${newest} is not followed, so ${commit} is not; GET /operations/status says why`,
     );
   }
-  return new ServiceError('invalid_input', `The followed branch has no commit ${commit}`);
+  return new ServiceError('invalid_input', `The followed branch has no commit ${commit}; was it pushed there?`);
 }

@@ -16,6 +16,7 @@ import { instanceNames, instanceStatus } from './instance-views.ts';
 import type { HeldItem, Operator, Order, Target } from './operator.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
 import { nothingActive, type ProgressFacts, recordedView } from './recorded-view.ts';
+import { unknownInstance } from './unknown-instance.ts';
 import { overviewOf, type WhyFacts, whyOf } from './why.ts';
 
 export interface OperatorOptions {
@@ -193,18 +194,22 @@ function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'a
 }
 
 function requireInstance(view: View<Pick<ProgressFacts, 'units' | 'invalid'>>, name: string): void {
-  const names = instanceNames(view);
-  if (names.includes(name)) return;
-  const hint = didYouMean(name, names);
-  throw new ServiceError('not_found', `There is no stack instance "${name}"${hint === null ? '' : `; ${hint}`}`);
+  if (!instanceNames(view).includes(name)) throw unknownInstance(view, name);
+}
+
+function serversOfProvider(rows: RecordedRows, provider: string): readonly string[] {
+  const servers = [...rows.list('server')];
+  const own = servers.filter(([, row]) => row.provider === provider);
+  if (own.length > 0) return own.map(([name]) => name);
+  const hint = didYouMean(provider, new Set(servers.flatMap(([, row]) => row.provider ?? [])));
+  const words = `No server belongs to the provider entry "${provider}"`;
+  throw new ServiceError('not_found', hint === null ? words : `${words}; ${hint}`);
 }
 
 function serversOf(view: View<Estate>, target: Target): readonly string[] {
   const { rows } = view;
   if ('all' in target) return [...rows.list('server').keys()];
-  if ('provider' in target) {
-    return [...rows.list('server')].filter(([, row]) => row.provider === target.provider).map(([name]) => name);
-  }
+  if ('provider' in target) return serversOfProvider(rows, target.provider);
   if ('instance' in target) {
     requireInstance(view, target.instance);
     return rows.index.serversOf(target.instance);

@@ -14,6 +14,7 @@ import { viewObject, viewObjects } from './object-views.ts';
 import type { InstanceView, Reader, Served } from './reader.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
 import { nothingActive, type ProgressFacts, recordedView } from './recorded-view.ts';
+import { unknownInstance } from './unknown-instance.ts';
 
 export interface ReaderOptions {
   /** The estate in force, or undefined before the first good commit. */
@@ -32,7 +33,9 @@ export function createReader(options: ReaderOptions): Reader {
   const view = (): View<Estate> => viewOf(options);
 
   function instance(name: string): Served<InstanceView> {
-    return viewInstance(view(), name) ?? unknown('stack instance', name, instanceNames(view()));
+    const served = viewInstance(view(), name);
+    if (served !== undefined) return served;
+    throw unknownInstance(view(), name);
   }
 
   function template(name: string): Served<StackTemplate> {

@@ -30,7 +30,7 @@ it('a read that names a commit that the branch does not have is 400, and one tha
   const followed = await headOf(scene.site);
   expect(await from(scene, unknown, '/tree/')).toMatchObject({
     status: 400,
-    body: { error: 'invalid_input', message: `The followed branch has no commit ${unknown}` },
+    body: { error: 'invalid_input', message: `The followed branch has no commit ${unknown}; was it pushed there?` },
   });
   const wrong = await scene.site.repository.commit({ 'tree.yaml': 'name: global\ntype: nonsense\n' });
   const reply = await from(scene, wrong, '/tree/');

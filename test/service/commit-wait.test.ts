@@ -81,7 +81,7 @@ describe('a read that waits for a commit', () => {
     const told = scene.reached('x');
     await scene.settle();
     scene.looks[0]?.reject(NOT_FOLLOWED);
-    expect(await told).toBe('invalid_input: The followed branch has no commit x');
+    expect(await told).toBe('invalid_input: The followed branch has no commit x; was it pushed there?');
   });
 
   it.each(['c', 'd'])('is told where the newest commit d is not followed, and so %s is not', async (commit) => {

@@ -124,6 +124,9 @@ describe('an instance', () => {
     expect(refusal(() => reader.instance('shpo'))).toBe(words);
     expect(refusal(() => reader.status('shpo'))).toBe(words);
     expect(refusal(() => reader.statusFull('shpo'))).toBe(words);
+    expect(refusal(() => reader.status('web-1'))).toBe(
+      'not_found: There is no stack instance "web-1"; it is a server of the instance "shop"',
+    );
     expect(refusal(() => reader.instance('__proto__'))).toMatch(/^not_found/);
   });
 });

@@ -5,7 +5,7 @@ import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
-import { only } from '../only.ts';
+import { only, onlyWithAdvice } from '../only.ts';
 import { read, readsOn, recordedCommitOf } from '../present.ts';
 import { bodyOf, forceOf, write } from '../write.ts';
 
@@ -13,7 +13,10 @@ import { bodyOf, forceOf, write } from '../write.ts';
 export function stackInstanceRoutes(reader: Reader, writer: Writer, operator: Pick<Operator, 'why'>): Router {
   const router = Router({ caseSensitive: true });
   const addRead = readsOn(router, reader);
-  addRead('/stacks/instances', () => ({ body: reader.instances() }));
+  router
+    .route('/stacks/instances')
+    .all(onlyWithAdvice(['GET'], { POST: 'to make an instance, POST /stacks/instances/<instance>/' }))
+    .get(read(reader, () => ({ body: reader.instances() })));
   router
     .route('/stacks/instances/:id')
     .all(only('GET', 'POST', 'DELETE'))

@@ -7,10 +7,12 @@ import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
 import { clientOf } from '../authenticate.ts';
 import { requireRight } from '../authorize.ts';
-import { only } from '../only.ts';
+import { only, onlyWithAdvice } from '../only.ts';
 import { read, readsOn } from '../present.ts';
 import { queryFlag } from '../query.ts';
 import { bodyOf, forceOf, type WriteAnswer, write } from '../write.ts';
+
+const WRITTEN_ABOVE = 'to write an object, POST /types/<type>/ with its name in the body';
 
 /** Returns the routes below `/types`. */
 export function typeRoutes(reader: Reader, writer: Writer): Router {
@@ -31,7 +33,7 @@ export function typeRoutes(reader: Reader, writer: Writer): Router {
     );
   router
     .route('/types/:type/:id')
-    .all(only('GET', 'DELETE'))
+    .all(onlyWithAdvice(['GET', 'DELETE'], { POST: WRITTEN_ABOVE, PUT: WRITTEN_ABOVE, PATCH: WRITTEN_ABOVE }))
     .get(read(reader, ({ params }) => reader.object(params.type, params.id)))
     .delete(
       allowToWriteType,
