@@ -1,6 +1,6 @@
 // The command line as people and scripts call it: in a process of its own, on sources whose types are only stripped.
 // What the commands find is tested elsewhere; here it is what they print, where, and their exit codes.
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
@@ -159,6 +159,18 @@ describe('treeline explain', () => {
 });
 
 describe('treeline schemas', () => {
+  it('makes no folder for a name that is misspelt, and leaves its own schemas alone', async () => {
+    const missing = join(temporaryDirectory(), 'stakcs');
+    expect(await treeline(['schemas', missing])).toMatchObject({
+      code: 3,
+      stderr: `treeline: the folder ${missing} cannot be used: it is not there\n`,
+    });
+    expect(await treeline(['schemas'])).toMatchObject({
+      code: 3,
+      stderr: `treeline: ${join(ROOT, 'schemas')} is where Treeline keeps its own: name the folder of a stacks repository\n`,
+    });
+  });
+
   it("writes the schemas of all files of the layout, and not that of the operator's", async () => {
     const directory = join(temporaryDirectory(), 'stacks');
     mkdirSync(directory);
@@ -167,5 +179,31 @@ describe('treeline schemas', () => {
     const { 'settings.schema.json': settings, ...layout } = textsIn(join(ROOT, 'schemas'));
     expect(settings).toBeDefined();
     expect(textsIn(join(directory, 'schemas'))).toEqual(layout);
+  });
+});
+
+describe('treeline demo', () => {
+  it('takes no empty name for its folder, and no file', async () => {
+    expect(await treeline(['demo', '--dir', ''])).toMatchObject({
+      code: 3,
+      stderr: 'treeline: --dir is empty: name a folder, or leave it out\n',
+    });
+    const file = join(ROOT, 'package.json');
+    expect(await treeline(['demo', '--dir', file])).toMatchObject({
+      code: 3,
+      stderr: `treeline: ${file} is there already, and is a file, not a folder\n`,
+    });
+  });
+});
+
+describe('npm run', () => {
+  it.each(['start', 'treeline'])('%s says that the packages are missing', async (script) => {
+    const clone = temporaryDirectory();
+    mkdirSync(join(clone, 'scripts'));
+    for (const file of ['package.json', 'scripts/need-packages.sh']) copyFileSync(join(ROOT, file), join(clone, file));
+    expect(await run('npm', ['run', '-s', script], { cwd: clone })).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('treeline: run "npm ci" first, which installs its packages and the right Node\n'),
+    });
   });
 });

@@ -10,7 +10,7 @@ import { createLog } from '../log.ts';
 import type { Settings } from '../settings.ts';
 import { lockDirectory } from '../store/lock.ts';
 import { StoreError } from '../store/store-error.ts';
-import { expecting } from './command-failure.ts';
+import { CommandFailure, expecting } from './command-failure.ts';
 import { ensureCredentials } from './demo/credentials.ts';
 import { DEMO_FOLDER } from './demo/find-demo.ts';
 import { instructions } from './demo/instructions.ts';
@@ -31,6 +31,7 @@ export function addDemoCommand(program: Command): void {
     .option('--dir <directory>', 'where everything is kept', DEMO_FOLDER)
     .addHelpText('after', '\nCtrl-C stops it cleanly. Nothing outside the directory is touched.')
     .action(async ({ dir }: { readonly dir: string }) => {
+      if (dir === '') throw new CommandFailure('--dir is empty: name a folder, or leave it out');
       await runDemo(fromUserDirectory(dir));
     });
 }

@@ -1,10 +1,12 @@
 // `treeline schemas`: copies the schemas for editors to where the modelines of a stacks repository point.
-import { cp, mkdir, readdir } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { CommandFailure } from './command-failure.ts';
 import { counted, print } from './output.ts';
 import { productPath } from './product-files.ts';
-import { fromUserDirectory } from './user-directory.ts';
+import { fromUserDirectory, requireFolder } from './user-directory.ts';
 
 /** The operator's file is no part of a stacks repository. */
 const NOT_FOR_REPOSITORIES = 'settings.schema.json';
@@ -16,10 +18,19 @@ export function addSchemasCommand(program: Command): void {
     .description('write the JSON Schemas of all files of a stacks repository into its folder schemas/, for editors')
     .argument('[directory]', 'where the layout begins', '.')
     .action(async (directory: string) => {
-      const target = join(fromUserDirectory(directory), 'schemas');
+      const folder = fromUserDirectory(directory);
+      await requireFolder(folder);
+      const target = join(folder, 'schemas');
+      if (await isProductFolder(target)) {
+        throw new CommandFailure(`${target} is where Treeline keeps its own: name the folder of a stacks repository`);
+      }
       const count = await writeSchemas(target);
       print(`wrote ${counted(count, 'schema')} to ${target}`);
     });
+}
+
+async function isProductFolder(folder: string): Promise<boolean> {
+  return existsSync(folder) && (await realpath(folder)) === (await realpath(productPath('schemas')));
 }
 
 /** Copies every schema of the layout into a folder, which is made where it is missing; returns how many. */

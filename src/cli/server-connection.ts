@@ -26,6 +26,9 @@ export interface ServerOptions {
 export function addServerOptions(command: Command): Command {
   for (const option of serverOptions()) command.addOption(option);
   return command.hook('preAction', async (_, action) => {
+    if (action.args.includes('')) {
+      throw new CommandFailure('an argument is empty: a shell variable that is not set makes such a one');
+    }
     const said: Partial<ServerOptions> = action.opts();
     const missing = SERVER_OPTIONS.filter((name) => said[name] === undefined);
     if (missing.length === 0) return;

@@ -1,5 +1,5 @@
 // Resolves and reads paths against the directory in which the user called the command.
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CommandFailure } from './command-failure.ts';
 import { whyUnreadable } from './system-error.ts';
@@ -20,4 +20,14 @@ export async function readNamedFile(file: string): Promise<Buffer> {
   } catch (error) {
     throw new CommandFailure(`${file} cannot be read: ${whyUnreadable(error)}`, { cause: error });
   }
+}
+
+/** Throws CommandFailure where a path that the person named is no folder. */
+export async function requireFolder(path: string): Promise<void> {
+  try {
+    if ((await stat(path)).isDirectory()) return;
+  } catch (error) {
+    throw new CommandFailure(`the folder ${path} cannot be used: ${whyUnreadable(error)}`, { cause: error });
+  }
+  throw new CommandFailure(`${path} is a file, and a folder is needed`);
 }

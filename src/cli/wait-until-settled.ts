@@ -47,7 +47,8 @@ async function untilFollowed(
     } catch (error) {
       if (!(error instanceof RefusedRequest) || error.status !== 503) throw error;
       const newest = await newestIn(server);
-      if (newest?.commit === commit) return `the commit ${commit} is not followed: ${newest.reason}; ${newest.action}`;
+      if (newest?.commit === commit)
+        return `the commit ${commit} is not followed: ${newest.reason}; do: ${newest.action}`;
       const others = newest === null ? '' : `; the newest one, ${newest.commit}, is not either: ${newest.reason}`;
       if (performance.now() >= deadline) {
         return `the commit ${commit} is not followed after ${timeoutMs / 1000} s${others}`;

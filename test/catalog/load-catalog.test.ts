@@ -182,7 +182,7 @@ describe('what stops a whole commit', () => {
   test('without a tree there is advice', () => {
     const hintOf = (texts: Record<string, string>) => loadCatalog(snapshotOf(texts)).fatal[0]?.hint;
     expect(hintOf({})).toBe(
-      'add it with at least "name:" and "type: common"; if the layout stands in a folder, set repository.directory',
+      'add it with at least "name:" and "type: common"; if the layout stands in a folder, name that one (treeline validate DIR, repository.directory)',
     );
     expect(hintOf({ 'tree.yml': TREE })).toBe('rename tree.yml to tree.yaml');
     expect(loadCatalog(snapshotOf({})).tree.locate('/name')).toEqual({ line: 1, column: 1 });

@@ -347,7 +347,7 @@ describe('treeline status --wait', () => {
     const told = await stderrOf(() => run('status', '--wait', OID, ...options()));
     expect([process.exitCode, told]).toEqual([
       1,
-      `treeline: the commit ${OID} is not followed: it is wrong; treeline problems\n`,
+      `treeline: the commit ${OID} is not followed: it is wrong; do: treeline problems\n`,
     ]);
   });
 
@@ -419,6 +419,16 @@ describe('a command fails', () => {
       ['suspend', '--until', 'noon'],
       '/operations/suspend answered 400: "until" has to be a time such as 2026-11-20T10:13:56Z',
     ],
+    ...[
+      ['status', ''],
+      ['why', ''],
+      ['approve', ''],
+      ['resume', ''],
+    ].map((args): [string, readonly string[], string] => [
+      `with an empty argument: ${args[0]}`,
+      args,
+      'an argument is empty: a shell variable that is not set makes such a one',
+    ]),
     ['with two targets', ['retry', 'shop', '--all'], 'name exactly one of: an instance, --resource, --provider, --all'],
     ['with no target', ['retry'], 'name exactly one of: an instance, --resource, --provider, --all'],
     ['with no target to adopt', ['adopt'], 'name exactly one of: an instance, --resource, --all'],

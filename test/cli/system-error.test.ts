@@ -60,13 +60,14 @@ describe('a command that the system refuses something', () => {
     );
   });
 
-  it('names the folder in which it may not write', async () => {
+  it('names the folder that is none', async () => {
     const file = join(temporaryDirectory(), 'file');
     writeFileSync(file, '');
     const ended = await treeline(['schemas', file]);
     expect(ended).toMatchObject({ code: 3, stdout: '' });
-    expect(ended.stderr).toBe(
-      `treeline: ${file}/schemas cannot be used: a part of this path is a file and no folder\n`,
+    expect(ended.stderr).toBe(`treeline: ${file} is a file, and a folder is needed\n`);
+    expect((await treeline(['pki', 'init', join(file, 'pki')])).stderr).toBe(
+      `treeline: ${file}/pki cannot be used: a part of this path is a file and no folder\n`,
     );
   });
 

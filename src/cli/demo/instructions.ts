@@ -7,6 +7,8 @@ import type { Controller } from '../../compose.ts';
 import type { DemoCredentials } from './credentials.ts';
 
 const CLONE = 'my-stacks';
+/** What the demo has made, where its folder may hold other files too. */
+const OWN_FILES = 'pki, stacks.git, state, treeline.yaml and treeline.log';
 const STAGING = 'stacks/instances/shop/shop-staging.yaml';
 const GIT_TIMEOUT_MS = 5_000;
 
@@ -41,7 +43,7 @@ export async function instructions(controller: Controller, places: DemoPlaces, f
     '',
     `${CLONE}/README.md explains the files.`,
     'Ctrl-C stops; the next start goes on from here.',
-    `To begin anew, remove ${shortest(from, folder)}.`,
+    `To begin anew, remove ${folder === from ? OWN_FILES : quote(shortest(from, folder))}.`,
   ].join('\n');
 }
 
