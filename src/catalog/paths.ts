@@ -58,7 +58,41 @@ function typeAt(path: string): FileType | Stray | undefined {
   if (/^tree\.ya?ml$/i.test(path)) return 'tree';
   if (/^hierarchy\.ya?ml$/i.test(path)) return 'hierarchy';
   const [, type] = FOLDERS.find(([folder]) => path === folder || path.startsWith(`${folder}/`)) ?? [];
-  return type ?? (path.startsWith('types/') ? plainTypeAt(path) : undefined);
+  if (type !== undefined) return type;
+  if (path.startsWith('types/')) return plainTypeAt(path);
+  return /\.ya?ml$/i.test(path) ? besideLayout(path) : undefined;
+}
+
+/** Returns a stray for a file that most likely was meant for a folder of the layout; other files are somebody else's. */
+function besideLayout(path: string): Stray | undefined {
+  const [first = '', ...below] = path.split('/');
+  if (first === 'stacks') {
+    const folder = below.length === 1 ? '' : `stacks/${below[0]}`;
+    const hint = folder === '' ? null : didYouMean(folder, STACK_FOLDERS);
+    return { stray: misplaced(folder, hint ?? `move it into ${STACK_FOLDERS.map((name) => `${name}/`).join(' or ')}`) };
+  }
+  if (below.length === 0) return undefined;
+  const own = STACK_FOLDERS.find((folder) => folder === `stacks/${first.toLowerCase()}`);
+  const hint = own === undefined ? nearFolder(first) : `did you mean "${own}"?`;
+  return hint === null ? undefined : { stray: misplaced(first, hint) };
+}
+
+const STACK_FOLDERS = ['stacks/templates', 'stacks/instances'];
+const TOP_FOLDERS = ['types', 'stacks', 'clients'];
+
+/** A slip seldom changes the first letter; `styles` is no slip of `types`. */
+function nearFolder(name: string): string | null {
+  const begin = name.slice(0, 1).toLowerCase();
+  return didYouMean(
+    name,
+    TOP_FOLDERS.filter((folder) => folder.startsWith(begin)),
+  );
+}
+
+/** `folder` is '' for a file directly below `stacks`. */
+function misplaced(folder: string, hint: string): Fault {
+  const place = folder === '' ? 'directly below "stacks"' : `below ${quote(folder)}`;
+  return { code: 'misplaced_file', severity: 'warning', message: `a file ${place} is not read`, hint };
 }
 
 function plainTypeAt(path: string): FileType | Stray | undefined {
