@@ -2,6 +2,7 @@
 import { isMap, type JsonMap } from '../model/json.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import type { FileEntry } from './catalog.ts';
+import { checkBooleanWords } from './check-boolean-words.ts';
 import { checkLengths } from './check-lengths.ts';
 import { checkObject } from './check-object.ts';
 import { tooLarge } from './decode-text.ts';
@@ -53,7 +54,8 @@ export function entryOf(
   if (misfits.length > 0 || lengths.problems.length > 0 || !isMap(document.value))
     return { ...file, problems: capped(file.problems) };
   const { object, problems } = readAndCheck(file, placed, document.value);
-  return { ...file, object, problems: capped([...file.problems, ...problems]) };
+  const words = checkBooleanWords({ path, type: placed.type }, document, document.value);
+  return { ...file, object, problems: capped([...file.problems, ...problems, ...words]) };
 }
 
 /** Returns the byte order mark of a file: it is no part of the value, but edits have to keep it. */

@@ -21,7 +21,7 @@ import type { Problem } from '../model/problem.ts';
 import type { FileType } from './catalog.ts';
 import { problemFrom } from './fault.ts';
 
-import { faultOf, type Violation } from './violation.ts';
+import { faultOf, type Violation, withoutMisspelt } from './violation.ts';
 import type { YamlDocument } from './yaml.ts';
 
 // Types given as a list are how a value of several types is described without the noise of "anyOf".
@@ -58,7 +58,9 @@ export function compileSchema(schema: object): SchemaCheck {
   const validate = ajv.compile(schema);
   return (file, document) => {
     if (document.value === undefined) return [];
-    return violationsOf(validate, document.value).map((violation) => problemOf(violation, file, document));
+    return withoutMisspelt(violationsOf(validate, document.value)).map((violation) =>
+      problemOf(violation, file, document),
+    );
   };
 }
 

@@ -30,7 +30,7 @@ type WrittenAt = (pointer: string) => string | null;
 /** Returns where the mistake stands and what it is. `writtenAt` gives a plain scalar as it is in the file. */
 export function faultOf(violation: Violation, writtenAt: WrittenAt): Placed {
   const { keyword, pointer, field = '', schema } = violation;
-  if (keyword === 'required') return { pointer, fault: missingField(pointer, field, schema) };
+  if (keyword === 'required') return { pointer, fault: missingField(violation, field) };
   if (keyword === 'additionalProperties') {
     return { pointer: below(pointer, field), fault: unknownField(field, schema) };
   }
@@ -38,13 +38,20 @@ export function faultOf(violation: Violation, writtenAt: WrittenAt): Placed {
   return { pointer, fault: wrongValue(violation, writtenAt(pointer)) };
 }
 
-function missingField(pointer: string, field: string, schema: Violation['schema']): Fault {
+function missingField({ pointer, schema, value }: Violation, field: string): Fault {
   const choices = choicesOf(isMap(schema.properties) ? schema.properties[field] : undefined);
   return {
     code: 'missing_field',
     message: `${labelOf(pointer)} lacks the field "${field}"`,
-    hint: `add "${field}:"${choices.length === 0 ? '' : `, one of ${quotedList(choices)}`}`,
+    hint: isTemplate(field, value)
+      ? 'a file with "resources" is a template: move it into stacks/templates/'
+      : `add "${field}:"${choices.length === 0 ? '' : `, one of ${quotedList(choices)}`}`,
   };
+}
+
+/** What only an instance lacks, in a map that only a template has. */
+function isTemplate(missing: string, value: unknown): boolean {
+  return missing === 'stackTemplate' && isMap(value) && isMap(value.resources);
 }
 
 function unknownField(field: string, schema: Violation['schema']): Fault {
@@ -52,9 +59,27 @@ function unknownField(field: string, schema: Violation['schema']): Fault {
   return {
     code: 'unknown_field',
     message: `the field ${quote(field)} is not known here`,
-    hint: didYouMean(field, known) ?? (known.length === 0 ? 'remove it' : `known are: ${known.join(', ')}`),
+    hint: didYouMean(field, known) ?? unknownFieldHint(field, known),
     part: 'key',
   };
+}
+
+function unknownFieldHint(field: string, known: readonly string[]): string {
+  if (field === 'stackTemplate') return 'a file with "stackTemplate" is an instance: move it into stacks/instances/';
+  return known.length === 0 ? 'remove it' : `known are: ${known.join(', ')}`;
+}
+
+/**
+ * Returns the violations without the fields that are missing because they are misspelt: the field that is unknown is told
+ * with its right name.
+ */
+export function withoutMisspelt(violations: readonly Violation[]): readonly Violation[] {
+  const unknown = violations.filter(({ keyword }) => keyword === 'additionalProperties');
+  return violations.filter(
+    ({ keyword, pointer, field = '' }) =>
+      keyword !== 'required' ||
+      !unknown.some((other) => other.pointer === pointer && didYouMean(other.field ?? '', [field]) !== null),
+  );
 }
 
 function badKey(key: string, schema: Violation['schema']): Fault {
@@ -103,10 +128,21 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
 
 /** A number, boolean or null where a text may stand was most likely meant as that text. */
 function hintFor(schema: Violation['schema'], value: unknown, written: string | null): string | null {
-  if (typeof value === 'string') return didYouMean(value, choicesOf(schema));
+  if (typeof value === 'string') return booleanHint(schema, value) ?? didYouMean(value, choicesOf(schema));
   const isScalar = value === null || typeof value !== 'object';
   if (!isScalar || !takesAnyText(schema)) return emptyForm(schema, value);
   return written === null ? 'for an empty text write ""' : `put it in quotes: ${quote(written)}`;
+}
+
+const TRUE_WORDS: ReadonlySet<string> = new Set(['true', 'yes', 'on', 'y', '1']);
+const FALSE_WORDS: ReadonlySet<string> = new Set(['false', 'no', 'off', 'n', '0']);
+
+/** Other YAML readers take `yes` for true, and a quoted "true" is a text for all of them. */
+function booleanHint(schema: Violation['schema'], text: string): string | null {
+  if (typesOf(schema).join() !== 'boolean') return null;
+  const word = text.toLowerCase();
+  if (TRUE_WORDS.has(word)) return 'write true, without quotes';
+  return FALSE_WORDS.has(word) ? 'write false, without quotes' : null;
 }
 
 /** A file that is one text was most likely meant as a key and its value. */

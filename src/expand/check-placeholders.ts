@@ -6,7 +6,7 @@ import { didYouMean } from '../model/suggest.ts';
 import { type AmendedTemplate, problemIn, takenAwayButUsed } from './amend-template.ts';
 import { type Blueprint, isStructural, type Text, textsOf } from './blueprint.ts';
 import { MISTAKES_MAX } from './limits.ts';
-import { type ArrayToken, lookalikes, type Token } from './placeholders.ts';
+import { type ArrayToken, foreignPlaceholders, lookalikes, type Token } from './placeholders.ts';
 
 interface Place {
   readonly amended: AmendedTemplate;
@@ -45,7 +45,8 @@ function* checkText(text: Text, place: Place): Generator<Problem> {
 
 function* warningsOf(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Generator<Problem> {
   for (const { text } of blueprints.flatMap((blueprint) => [...textsOf(blueprint)])) {
-    for (const written of lookalikes(text.raw)) yield problemIn(amended, text.pointer, lookalike(written));
+    const found = [...lookalikes(text.raw), ...foreignPlaceholders(text.raw, amended.parameters)];
+    for (const written of found) yield problemIn(amended, text.pointer, lookalike(written));
   }
 }
 

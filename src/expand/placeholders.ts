@@ -17,7 +17,8 @@ export interface ArrayToken {
 
 const PLACEHOLDER = /(<?)<<(?:(\w[\w.-]*)|\(Array\)\['([^'<>]*)'\]\['([^'<>]*)'\])>>/g;
 /** No two runs of blanks side by side: which of them takes which blank would be tried for every one. */
-const LOOKALIKE = /(?<!<)<<(?:\s*(?:\(\s*)?Array\b[^<>]*|\s+\w[\w.-]*\s*)>>/gi;
+const LOOKALIKE = /(?<!<)<<(?:(?:\s*(?:\(\s*)?Array\b[^<>]*|\s+\w[\w.-]*\s*)>>|\w[\w.-]*>(?!>))/gi;
+const FOREIGN = /\$\{(\w[\w.-]*)\}|\{\{ ?(\w[\w.-]*) ?\}\}/g;
 
 /**
  * Returns the pieces of a text in order, no two literals side by side. `<<` that opens none of the three forms is
@@ -46,6 +47,13 @@ export function tokenize(text: string): readonly Token[] {
 /** Returns what looks like a placeholder in a text and is none, as written: `<< zone >>`, `<<(Array)["a"]["b"]>>`. */
 export function lookalikes(text: string): readonly string[] {
   return [...text.matchAll(LOOKALIKE)].map(([written]) => written).filter((written) => isLiteral(tokenize(written)));
+}
+
+/** Returns what other template languages would replace, as written: `${zone}`, `{{ zone }}`. Only these names count. */
+export function foreignPlaceholders(text: string, names: Readonly<Record<string, unknown>>): readonly string[] {
+  return [...text.matchAll(FOREIGN)].flatMap(([written, dollar, braces]) =>
+    Object.hasOwn(names, dollar ?? braces ?? '') ? [written] : [],
+  );
 }
 
 /** Returns true where no placeholder is among the tokens. */

@@ -5,9 +5,47 @@ const REMOVAL = 'has to be {}, null, "" or true to remove the key, or a map of w
 testWrongFiles([
   [
     'stacks/instances/eu.yaml',
+    ['stackTemplate: shop', 'protected: no'],
+    [
+      [
+        '2:12',
+        'wrong_type',
+        '/protected',
+        '"protected" is the text "no", but has to be true or false',
+        'write false, without quotes',
+      ],
+    ],
+  ],
+  [
+    'stacks/instances/eu.yaml',
+    ['resources:', '  web: { type: Platform::Server, properties: { role: web } }'],
+    [
+      [
+        '1:1',
+        'missing_field',
+        '',
+        'the file lacks the field "stackTemplate"',
+        'a file with "resources" is a template: move it into stacks/templates/',
+      ],
+    ],
+  ],
+  [
+    'stacks/templates/eu.yaml',
+    ['stackTemplate: shop'],
+    [
+      [
+        '1:1',
+        'unknown_field',
+        '/stackTemplate',
+        'the field "stackTemplate" is not known here',
+        'a file with "stackTemplate" is an instance: move it into stacks/instances/',
+      ],
+    ],
+  ],
+  [
+    'stacks/instances/eu.yaml',
     ['stackTemplte: shop', 'drift: heel', 'deletion: keep-it', 'protected: "yes"', 'adopt:'],
     [
-      ['1:1', 'missing_field', '', 'the file lacks the field "stackTemplate"', 'add "stackTemplate:"'],
       [
         '1:1',
         'unknown_field',
@@ -15,7 +53,13 @@ testWrongFiles([
         'the field "stackTemplte" is not known here',
         'did you mean "stackTemplate"?',
       ],
-      ['4:12', 'wrong_type', '/protected', '"protected" is the text "yes", but has to be true or false', null],
+      [
+        '4:12',
+        'wrong_type',
+        '/protected',
+        '"protected" is the text "yes", but has to be true or false',
+        'write true, without quotes',
+      ],
       [
         '3:11',
         'wrong_value',

@@ -57,6 +57,26 @@ testWrongFiles([
   ],
   [
     'types/zone/dmz.yaml',
+    ['debug: yes', 'cache: No', 'a: "yes"', 'b: constructor', 'c: [no]'],
+    [
+      [
+        '1:8 warning',
+        'boolean_spelling',
+        '/debug',
+        'yes is read as the text "yes"',
+        'write true, or put it in quotes if the text is meant: "yes"',
+      ],
+      [
+        '2:8 warning',
+        'boolean_spelling',
+        '/cache',
+        'No is read as the text "No"',
+        'write false, or put it in quotes if the text is meant: "No"',
+      ],
+    ],
+  ],
+  [
+    'types/zone/dmz.yaml',
     ['app_version: 1.10'],
     [
       [

@@ -146,13 +146,6 @@ testWrongFiles([
         'put it in quotes: "1"',
       ],
       [
-        '8:21',
-        'missing_field',
-        '/resources/web/properties/resource_def',
-        '"resource_def" lacks the field "properties"',
-        'add "properties:"',
-      ],
-      [
         '8:23',
         'unknown_field',
         '/resources/web/properties/resource_def/propertys',

@@ -115,6 +115,13 @@ describe('placeholders', () => {
     expect(problemsOf(resources)).toEqual([problem]);
   });
 
+  test.each([`$${'{zone}'}`, '{{ zone }}', '{{zone}}'])('%s of a parameter is no placeholder here', (written) => {
+    expect(problemsOf(server(`{ a: "${written}" }`), '{ zone: x }')).toEqual([
+      `warning web.yaml:7:22 not_a_placeholder: "${written}" looks like a placeholder and is none (write <<parameter>>, <<index>> or <<(Array)['resource']['property']>>, without spaces)`,
+    ]);
+    expect(problemsOf(server(`{ a: "${written}" }`), '{ other: x }')).toEqual([]);
+  });
+
   test('one in a default value would never be replaced', () => {
     expect(problemsOf('', '{ a: "<<b>>", b: "" }')).toEqual([
       'web.yaml:3:18 placeholder_in_parameter: the placeholder in "<<b>>" would never be replaced (parameters hold plain text; put the placeholder into the property)',

@@ -99,6 +99,7 @@ describe('lookalikes', () => {
     ["<<(array)['web']['ip']>>", ["<<(array)['web']['ip']>>"]],
     ["<<Array['web']['ip']>>", ["<<Array['web']['ip']>>"]],
     ["<<(Array)['web'].ip>>", ["<<(Array)['web'].ip>>"]],
+    ['<<zone> and more', ['<<zone>']],
     ['<<zone>>', []],
     ["<<(Array)['web']['ip']>>", []],
     ['<<<zone>>', []],

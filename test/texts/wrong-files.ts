@@ -66,6 +66,8 @@ const NAMES_AND_PLACES: readonly WrongFile[] = [
   ['an empty file', { [ROLE]: '' }],
   ['a large file', { [ROLE]: `a: ${'x'.repeat(1024 * 1024)}\n` }],
   ['a file directly below types', { 'types/web.yaml': 'a: b\n' }],
+  ['an instance directly below stacks', { 'stacks/shop.yaml': 'stackTemplate: shop\n' }],
+  ['an instance in a misspelt folder', { 'stacks/instnaces/shop.yaml': 'stackTemplate: shop\n' }],
 
   ['a name that is not the file’s', { [ROLE]: 'name: wbe\n' }],
   ['a serial that is not the file’s', { 'clients/B2.yaml': 'role: proxy\nserial: C3\n' }],
@@ -80,6 +82,7 @@ const NAMES_AND_PLACES: readonly WrongFile[] = [
 
 const YAML: readonly WrongFile[] = [
   ['a key twice', { [ROLE]: 'a: b\na: c\n' }],
+  ['yes without quotes', { [ROLE]: 'debug: yes\n' }],
   ['a version that is read as a number', { [ROLE]: 'version: 1.10\n' }],
   ['a number that is too large', { [ROLE]: 'id: 12345678901234567890\n' }],
   ['an infinite number', { [ROLE]: 'a: .inf\n' }],
