@@ -313,6 +313,9 @@ describe('updates', () => {
     expect(await states()).toEqual(['done', 'failed', 'pending', 'pending', 'pending']);
     expect(sizesIn(scene, 'shop-web')).toEqual(Array(4).fill('small'));
     await restart(scene, withProvider({ failRate: 0 }, PATIENT));
+    // A restart alone ends no wait.
+    expect(await states()).toEqual(['done', 'failed', 'pending', 'pending', 'pending']);
+    expect((await scene.running.post('/operations/retry', { instance: 'shop' })).status).toBe(200);
     await untilStatus(scene, 'shop', 'Done');
     expect(sizesIn(scene, 'shop-web')).toEqual(Array(4).fill('large'));
   });

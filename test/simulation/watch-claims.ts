@@ -5,7 +5,7 @@ import { isWhole, rightShape } from './edit-files.ts';
 import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
 import { givesUpProtected } from './judge-delete.ts';
-import { GLOBAL, outsideNeeds, type Shape } from './stacks.ts';
+import { GLOBAL, outsideNeeds, type Shape, serversOf } from './stacks.ts';
 import { mayHaveNewTaker } from './takers.ts';
 import { INSTANCES } from './themes/theme.ts';
 
@@ -44,6 +44,11 @@ function hasOutsideNeeds(shape: Shape, instance: string, { owners }: Pick<Estate
   return outsideNeeds(shape).every((server) => owners.has(server) && owners.get(server) !== `instance/${instance}`);
 }
 
+function hasTakenNames(shape: Shape, instance: string, { owners }: Pick<Estate, 'owners'>): boolean {
+  const names = new Set(serversOf(shape).map((name) => name.toLowerCase()));
+  return [...owners].some(([server, owner]) => names.has(server.toLowerCase()) && owner !== `instance/${instance}`);
+}
+
 /** What is held at a commit and approved comes into force: nobody finds only then that it may not. */
 function watchYes(facts: Facts, { all }: Followed): void {
   const estate = facts.core?.current.get();
@@ -54,9 +59,9 @@ function watchYes(facts: Facts, { all }: Followed): void {
     const shape = rightShape(last.files, instance);
     // So is what needs a server that went with another approved removal: the commit contradicts itself.
     const isRight = shape !== undefined && hasOutsideNeeds(shape, instance, estate);
-    // Its names are those of another one that is held, so its approval waits for the approval of that one.
-    if (estate.unused.size > 0 && last.held.size > 0) continue;
-    if (!isRight || !last.staying.has(instance) || last.held.has(instance)) continue;
+    // Where another one makes a server of its names, or keeps it as it is held, it waits for that one.
+    if (!isRight || hasTakenNames(shape, instance, estate) || !last.staying.has(instance) || last.held.has(instance))
+      continue;
     facts.fail('what was approved comes to pass', `${instance} is refused at ${last.commit}, where it was held before`);
   }
 }
