@@ -28,8 +28,6 @@ it('works as it is written, for an ordinary user with the Node of the machine', 
   expect((await second.paste('command -v node npm')).output).not.toContain('node_modules');
   expect((await second.paste('id -u; pwd')).output).toBe(`${person.uid ?? process.getuid?.()}\n${clone}\n`);
   expect(clone).toContain(' ');
-  // Somebody who uses git has told it their name.
-  await second.paste('git config --global user.name Ada; git config --global user.email ada@example.org');
   const [start, test, ...others] = blocks;
   expect([start?.text, test?.text]).toEqual(['npm ci && npm start', 'npm ci && npm test']);
   // The packages are linked by the test instead of installed, and these are the tests.
