@@ -1,4 +1,4 @@
-// The cases of the benchmark `cliffs`: estates at which a controller once stood still. Each runs the real follower,
+// The cases of the benchmark `cliffs`: desired states at which a controller once stood still. Each runs the real follower,
 // reconciler and executor on rows in memory and a provider that answers at once, so what is measured is their own work.
 import type { TextChanges } from '../test/support/text-repository.ts';
 import { CliffCore } from './cliff-core.ts';
@@ -106,7 +106,7 @@ async function update(template: string, size: number, measure: Measure): Promise
   });
   expectStates(core, { done: size + 1 });
   core.source.commit({ 'stacks/instances/shop.yaml': groupInstance(size, '2') });
-  await measure('update', () => core.look());
+  await measure('update', () => core.poll());
   expectStates(core, { done: size + 1 });
   expectThat(core.calls('update') === size, 'every server was updated once');
   await core.stop();
@@ -133,9 +133,9 @@ resources:
     'stacks/templates/group.yaml': template,
     'stacks/instances/shop.yaml': instance(wrong.includes('<<') ? '' : wrong),
   });
-  await measure('the commit', () => core.look());
+  await measure('the commit', () => core.poll());
   core.source.commit({ 'stacks/instances/other.yaml': 'stackTemplate: one\n' });
-  await measure('the next commit', () => core.look());
+  await measure('the next commit', () => core.poll());
   expectStatuses(core, { Done: 2, Invalid: 1 });
   await core.stop();
 }
@@ -153,9 +153,9 @@ async function removedTemplate(size: number, measure: Measure): Promise<void> {
   const core = await started({ ...Object.fromEntries([...instances, ...others]), ...template });
   expectStates(core, { done: size + 1 });
   core.source.commit({ 'stacks/templates/template-9999.yaml': null });
-  await measure('the commit', () => core.look());
+  await measure('the commit', () => core.poll());
   core.source.commit({ 'stacks/instances/other.yaml': 'stackTemplate: one\n' });
-  await measure('the next commit', () => core.look());
+  await measure('the next commit', () => core.poll());
   expectStatuses(core, { Done: 2, Invalid: size });
   expectStates(core, { done: size + 2 });
   await core.stop();
@@ -172,12 +172,12 @@ resources: { s: { type: Platform::Server, properties: { v: "<<v>>", depends_on: 
   const core = await started({ 'stacks/templates/link.yaml': template });
   const first = 'stacks/instances/i-0.yaml';
   core.source.commit({ ...links(1), [first]: 'stackTemplate: link\nparameters: { after: nowhere }\n' });
-  await measure('the commit', () => core.look());
+  await measure('the commit', () => core.poll());
   expectStatuses(core, { Done: 1, Invalid: size });
   core.source.commit({ 'stacks/instances/other.yaml': 'stackTemplate: one\n' });
-  await measure('the next commit', () => core.look());
+  await measure('the next commit', () => core.poll());
   core.source.commit({ [first]: link(0, 1) });
-  await measure('the first is mended', () => core.look());
+  await measure('the first is mended', () => core.poll());
   expectStates(core, { done: size + 2 });
   await core.stop();
 }
@@ -191,7 +191,7 @@ async function removedInstance(size: number, measure: Measure): Promise<void> {
   });
   expectStates(core, { done: size + 1 });
   core.source.commit({ 'stacks/instances/shop.yaml': null });
-  await measure('remove', () => core.look());
+  await measure('remove', () => core.poll());
   expectStates(core, { done: 1 });
   expectStatuses(core, { Done: 1 });
   await core.stop();
@@ -206,10 +206,10 @@ async function dependentGroups(size: number, measure: Measure): Promise<void> {
   const servers = size / members + members;
   const core = await started({ 'stacks/templates/two.yaml': template });
   core.source.commit({ 'stacks/instances/shop.yaml': 'stackTemplate: two\n' });
-  await measure('create', () => core.look());
+  await measure('create', () => core.poll());
   expectStates(core, { done: servers + 1 });
   core.source.commit({ 'stacks/instances/shop.yaml': null });
-  await measure('remove', () => core.look());
+  await measure('remove', () => core.poll());
   expectStates(core, { done: 1 });
   await core.stop();
 }
@@ -226,7 +226,7 @@ async function tooManyNames(size: number, measure: Measure): Promise<void> {
     'stacks/instances/shop.yaml': 'stackTemplate: two\n',
     'stacks/instances/other.yaml': 'stackTemplate: one\n',
   });
-  await measure('the commit', () => core.look());
+  await measure('the commit', () => core.poll());
   expectThat(core.reader.status('other') === 'Done', 'the others go on');
   await core.stop();
 }
@@ -253,13 +253,13 @@ async function hub({ size, ofAll = '', ofHub = false }: Hub, measure: Measure): 
     'stacks/instances/hub.yaml': 'stackTemplate: hub\n',
     ...Object.fromEntries(many.map((path, each) => [path, `stackTemplate: many\ndescription: "${each}"\n`])),
   });
-  await measure('create', () => core.look());
+  await measure('create', () => core.poll());
   expectStates(core, { done: size + 2 });
   core.source.commit({
     'stacks/instances/hub.yaml': null,
     ...Object.fromEntries(many.map((path) => [path, null])),
   });
-  await measure('remove', () => core.look());
+  await measure('remove', () => core.poll());
   expectStates(core, { done: 1 });
   await core.stop();
 }
@@ -285,7 +285,7 @@ function groupResource(count: string, properties = ''): string {
 async function started(files: TextChanges): Promise<CliffCore> {
   const core = new CliffCore();
   core.source.commit({ ...BASE, ...files });
-  await core.look();
+  await core.poll();
   return core;
 }
 

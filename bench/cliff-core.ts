@@ -1,12 +1,13 @@
 // Following and reconciling for the benchmark `cliffs`: commits of texts, rows in memory, and a provider that answers at
 // once. Time stands still, so nothing waits for it.
+
+import { CurrentState } from '../src/follow/current-state.ts';
+import { Follower } from '../src/follow/follower.ts';
 import { createLog } from '../src/log.ts';
 import type { Operation } from '../src/model/state.ts';
 import type { Provider } from '../src/providers/provider.ts';
-import { createRegistry, type Registry } from '../src/providers/registry.ts';
+import { createRegistry, type Registry } from '../src/providers/provider-registry.ts';
 import { CommitGate } from '../src/reconcile/commit-gate.ts';
-import { CurrentEstate } from '../src/reconcile/current-estate.ts';
-import { Follower } from '../src/reconcile/follower.ts';
 import { Ledger } from '../src/reconcile/ledger.ts';
 import { Reconciler } from '../src/reconcile/reconciler.ts';
 import { stallsIn } from '../src/reconcile/stall-graph.ts';
@@ -37,9 +38,9 @@ export class CliffCore {
   constructor() {
     const clock = new ManualClock();
     const ledger = new Ledger(this.#store);
-    const current = new CurrentEstate();
+    const current = new CurrentState();
     const reader = createReader({
-      estate: () => current.get(),
+      desired: () => current.get(),
       rows: ledger,
       stallsOf: stallsIn(ledger, clock),
       now: () => clock.now(),
@@ -66,7 +67,7 @@ export class CliffCore {
   }
 
   /** Looks at the branch, and resolves once everything rests. */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     // Reading a large commit takes many turns in which nothing is seen to change.
     await this.#follower.newest();
     for (let quiet = 0, last = ''; quiet < QUIET_TURNS; ) {

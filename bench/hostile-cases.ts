@@ -5,7 +5,7 @@ import type { FileChanges } from '../test/support/git-repository.ts';
 export interface HostileCase {
   readonly name: string;
   readonly title: string;
-  /** Added to an estate that is right; made when its turn comes, for it may be large. */
+  /** Added to a desired state that is right; made when its turn comes, for it may be large. */
   files(): FileChanges;
   /** How many commits come before it in the same push, and how long the message of each is. */
   readonly history?: { readonly count: number; readonly messageBytes: number };

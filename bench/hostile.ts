@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { estateFiles, instancePath, instanceText } from '../test/support/estate-repository.ts';
 import { runGit } from '../test/support/git-repository.ts';
 import { type HttpsClient, keepAlive } from '../test/support/https-client.ts';
+import { instancePath, instanceText, repositoryFiles } from '../test/support/sized-repository.ts';
 import { CASES, type HostileCase } from './hostile-cases.ts';
 import { markdownTable } from './markdown-table.ts';
 import { ServedController } from './served-controller.ts';
@@ -72,7 +72,7 @@ function casesOf(args: readonly string[]): readonly HostileCase[] {
 }
 
 async function measure(folder: string, { title, files, history }: HostileCase): Promise<HostileRun> {
-  const site = await createSite(folder, { ...estateFiles({ instances: INSTANCES, servers: SERVERS_AN_INSTANCE }) });
+  const site = await createSite(folder, { ...repositoryFiles({ instances: INSTANCES, servers: SERVERS_AN_INSTANCE }) });
   const good = await site.repository.git('rev-parse', 'main');
   const controller = new ServedController(site, 'hostile');
   await controller.ready();

@@ -5,7 +5,7 @@ import { markdownTable, median } from './markdown-table.ts';
 import { TERRAFORM_MS_MAX, type TerraformRun, type TerraformRuns } from './terraform.ts';
 
 const MIB = 2 ** 20;
-/** The limit of memory, and the estate that it is for. */
+/** The limit of memory, and the desired state that it is for. */
 const PEAK_MIB_MAX = 512;
 const PEAK_SERVERS = 10_000;
 const NOT_MEASURED = '–';
@@ -19,7 +19,7 @@ export interface Measured {
   readonly terraform: TerraformRuns | undefined;
 }
 
-export interface Circumstances {
+export interface ReportFacts {
   /** In a few words. */
   readonly machine: string;
   /** The version of terraform, or why it was left out. */
@@ -64,7 +64,7 @@ const TERRAFORM: readonly Column[] = [
 ];
 
 /** Returns the report on one size or more; the first is what the others are compared with. */
-export function reportOf(measured: readonly Measured[], { machine, terraform }: Circumstances): Report {
+export function reportOf(measured: readonly Measured[], { machine, terraform }: ReportFacts): Report {
   const failures = measured.flatMap(failuresOf);
   const parts = [
     `${machine}. Runs: ${measured[0]?.runs.length}. "Each" is the cost of one, relative to the first row.`,
@@ -95,7 +95,7 @@ function mibOf(bytes: number | undefined): number | undefined {
   return bytes === undefined ? undefined : bytes / MIB;
 }
 
-function besideOf(measured: readonly Measured[], terraform: Circumstances['terraform']): string[] {
+function besideOf(measured: readonly Measured[], terraform: ReportFacts['terraform']): string[] {
   if ('absence' in terraform) return [`Terraform was left out: ${terraform.absence}.`];
   const isShort = measured.some((row) => row.terraform?.plan?.seconds === undefined);
   return [

@@ -1,8 +1,8 @@
-// One estate of one size on one controller: built from nothing, restarted without a change, and changed in one instance.
+// One desired state of one size on one controller: built from nothing, restarted without a change, and changed in one instance.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { estateFiles, instancePath, instanceText } from '../test/support/estate-repository.ts';
 import type { FileChanges } from '../test/support/git-repository.ts';
+import { instancePath, instanceText, repositoryFiles } from '../test/support/sized-repository.ts';
 import type { Usage } from './owned-process.ts';
 import { changesNoted, ServedController } from './served-controller.ts';
 import { createSite, type Site } from './site.ts';
@@ -22,7 +22,7 @@ export interface LineRun {
   readonly change: { readonly seconds: number; readonly blobsRead: number };
 }
 
-interface Estate {
+interface DesiredState {
   readonly site: Site;
   readonly instances: number;
   readonly servers: number;
@@ -30,17 +30,17 @@ interface Estate {
 
 /**
  * Measures in an empty folder, on as many instances of ten servers as `servers` needs. Throws where a step takes too
- * long, and where the estate is not what it should be.
+ * long, and where the desired state is not what it should be.
  */
 export async function measureLine(folder: string, servers: number, say: (text: string) => void): Promise<LineRun> {
   const instances = Math.ceil(servers / SERVERS_AN_INSTANCE);
   const site = await createSite(folder, filesOf(instances));
-  const estate = { site, instances, servers: instances * SERVERS_AN_INSTANCE };
-  const build = await measureBuild(estate, say);
+  const desired = { site, instances, servers: instances * SERVERS_AN_INSTANCE };
+  const build = await measureBuild(desired, say);
   say(`done after ${build.seconds.toFixed(1)} s, ${Math.round(build.peakBytes / 2 ** 20)} MiB; restarting`);
-  const controller = new ServedController(estate.site, 'again');
-  const restart = await measureRestart(controller, estate);
-  const change = await measureChange(controller, estate);
+  const controller = new ServedController(desired.site, 'again');
+  const restart = await measureRestart(controller, desired);
+  const change = await measureChange(controller, desired);
   await controller.stop();
   say(`restarted in ${restart.seconds.toFixed(1)} s; one instance changed in ${change.seconds.toFixed(2)} s`);
   return { build, restart, change };
@@ -48,7 +48,7 @@ export async function measureLine(folder: string, servers: number, say: (text: s
 
 /** No two instances have the same text, or Git would keep, and the controller read, one file for all of them. */
 function filesOf(instances: number): FileChanges {
-  const files = { ...estateFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS }) };
+  const files = { ...repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS }) };
   for (let number = 0; number < instances; number++) {
     files[instancePath(number)] = textOf(number, `1.${number}`);
   }
@@ -59,13 +59,13 @@ function textOf(instance: number, version: string): string {
   return instanceText({ kind: instance % KINDS, servers: SERVERS_AN_INSTANCE, version });
 }
 
-async function measureBuild(estate: Estate, say: (text: string) => void): Promise<LineRun['build']> {
-  const { site, servers } = estate;
+async function measureBuild(desired: DesiredState, say: (text: string) => void): Promise<LineRun['build']> {
+  const { site, servers } = desired;
   const controller = new ServedController(site, 'first');
   const journal = new Growth(join(site.state, 'journal'));
   let nextSay = SAY_EVERY_MS / 1000;
   await controller.process.until(`${servers} servers were done`, DONE_MS_MAX, () => {
-    journal.look();
+    journal.poll();
     const { done } = controller.log;
     if (controller.seconds > nextSay) {
       nextSay += SAY_EVERY_MS / 1000;
@@ -76,15 +76,15 @@ async function measureBuild(estate: Estate, say: (text: string) => void): Promis
   const { seconds } = controller;
   const { cpuSeconds } = controller.process.usage();
   await controller.quiet();
-  journal.look();
+  journal.poll();
   const { peakBytes } = controller.process.usage();
-  await expectBuilt(controller, estate);
+  await expectBuilt(controller, desired);
   await controller.stop();
   return { seconds, cpuSeconds, peakBytes, journalBytes: journal.bytes };
 }
 
 /** What was measured counts only if it is true: every instance says `Done`, and every server was made once. */
-async function expectBuilt(controller: ServedController, { site, instances, servers }: Estate): Promise<void> {
+async function expectBuilt(controller: ServedController, { site, instances, servers }: DesiredState): Promise<void> {
   const statuses = await controller.statuses();
   const others = [...statuses].filter(([, status]) => status !== 'Done');
   if (statuses.size !== instances || others.length > 0) {
@@ -95,7 +95,10 @@ async function expectBuilt(controller: ServedController, { site, instances, serv
   if (changes !== servers) throw new Error(`${servers} servers were to be made, and the provider noted ${changes}`);
 }
 
-async function measureRestart(controller: ServedController, { site, servers }: Estate): Promise<LineRun['restart']> {
+async function measureRestart(
+  controller: ServedController,
+  { site, servers }: DesiredState,
+): Promise<LineRun['restart']> {
   await controller.ready();
   const { seconds } = controller;
   await controller.quiet();
@@ -104,17 +107,17 @@ async function measureRestart(controller: ServedController, { site, servers }: E
   return { ...controller.process.usage(), seconds, actions };
 }
 
-async function measureChange({ process, log }: ServedController, estate: Estate): Promise<LineRun['change']> {
-  const number = Math.floor(estate.instances / 2);
+async function measureChange({ process, log }: ServedController, desired: DesiredState): Promise<LineRun['change']> {
+  const number = Math.floor(desired.instances / 2);
   const followed = log.lines('commit followed').length;
   const start = performance.now();
-  await estate.site.repository.commit({ [instancePath(number)]: textOf(number, '2') });
+  await desired.site.repository.commit({ [instancePath(number)]: textOf(number, '2') });
   // The log began with this start, so the only servers that are known to be done are those of the change.
   const line = await process.until('the change was done', CHANGE_MS_MAX, () =>
     log.done >= SERVERS_AN_INSTANCE ? log.lines('commit followed')[followed] : undefined,
   );
   const seconds = (performance.now() - start) / 1000;
-  const changes = changesNoted(estate.site) - estate.servers;
+  const changes = changesNoted(desired.site) - desired.servers;
   if (changes !== SERVERS_AN_INSTANCE) throw new Error(`one instance was changed, and ${changes} servers were`);
   return { seconds, blobsRead: Number(line.blobsRead) };
 }
@@ -134,7 +137,7 @@ class Growth {
   }
 
   /** To be called often: what was written between the last look and a new beginning is not seen. */
-  look(): void {
+  poll(): void {
     const length = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
     this.#bytes += length < this.#length ? length : length - this.#length;
     this.#length = length;

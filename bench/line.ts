@@ -1,9 +1,9 @@
-// The benchmark `line`: whether what an estate costs grows in line with its size. docs/benchmarks.md says how to read it.
+// The benchmark `line`: whether what a desired state costs grows in line with its size. docs/benchmarks.md says how to read it.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Circumstances, type Measured, reportOf } from './line-report.ts';
+import { type Measured, type ReportFacts, reportOf } from './line-report.ts';
 import { type LineRun, measureLine } from './line-run.ts';
 import { machineOf, say, wholeNumber } from './surroundings.ts';
 import { measureTerraform, type TerraformRuns, terraformVersion } from './terraform.ts';
@@ -59,7 +59,7 @@ async function beside(folder: string, resources: number): Promise<TerraformRuns>
   return runs;
 }
 
-function terraformOf(isWanted: boolean): Circumstances['terraform'] {
+function terraformOf(isWanted: boolean): ReportFacts['terraform'] {
   if (!isWanted) return { absence: '--no-terraform' };
   const version = terraformVersion();
   return version === undefined ? { absence: 'there is no terraform on this machine' } : { version };

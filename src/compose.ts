@@ -6,7 +6,7 @@ import { createWebhook } from './api/webhook/webhook.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { composeCore, type Parts } from './compose/core.ts';
 import { openSecrets } from './compose/open-secrets.ts';
-import type { Listening, Place } from './listen.ts';
+import type { ListenAddress, Listening } from './listen.ts';
 import type { Logger } from './log.ts';
 import { createManagement } from './management/server.ts';
 import { ServiceError } from './model/service-error.ts';
@@ -16,10 +16,10 @@ import { diskFiles, type Files } from './store/files.ts';
 
 /** A controller that runs. */
 export interface Controller {
-  readonly api: Place;
-  readonly management: Place;
+  readonly api: ListenAddress;
+  readonly management: ListenAddress;
   /** Null where none was asked for. */
-  readonly webhook: Place | null;
+  readonly webhook: ListenAddress | null;
   /** What the REST interface answers, without HTTP. */
   readonly reader: Reader;
   /** True once reads are served from a good commit, else why not. */
@@ -28,7 +28,7 @@ export interface Controller {
   stop(): Promise<void>;
 }
 
-export interface Surroundings {
+export interface Platform {
   readonly log: Logger;
   readonly clock?: Clock;
   /** Where the store's bytes go; for tests that fill the disk. */
@@ -38,7 +38,7 @@ export interface Surroundings {
 /** Starts a controller. Throws where a part cannot start; what was started before it is stopped again. */
 export async function startController(
   settings: Settings,
-  { log, clock = systemClock, files = diskFiles }: Surroundings,
+  { log, clock = systemClock, files = diskFiles }: Platform,
 ): Promise<Controller> {
   await using opened = new AsyncDisposableStack();
   const controller = await compose(settings, { log, clock, files, opened });
@@ -59,7 +59,7 @@ async function compose(settings: Settings, { log, clock, files, opened }: Parts)
   }
   const core = await composeCore(settings, { log, clock, files, opened });
   const { reader, operator, writer, commits, follower } = core;
-  const ready = (): true | string => (isReady(reader) ? true : `not ready: ${follower.trouble}`);
+  const ready = (): true | string => (isReady(reader) ? true : `not ready: ${follower.notReadyReason}`);
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const served = await startApi({ ...settings.api, tls: tls.material, reader, operator, writer, commits, clock, log });
   const api = opened.adopt(served, (it: Listener) => it.close());
@@ -68,7 +68,7 @@ async function compose(settings: Settings, { log, clock, files, opened }: Parts)
   opened.adopt(core, (it) => it.stopWaiting());
   const health = await createManagement({ ...settings.management, ready });
   const management = opened.adopt(health, (it: Listening) => it.close());
-  const webhook = await openWebhook(settings, { log, clock, opened, look: () => follower.look() });
+  const webhook = await openWebhook(settings, { log, clock, opened, poll: () => follower.poll() });
   const addresses = { api: addressOf(api), management: addressOf(management) };
   log.info({ ...addresses, ...(webhook === null ? {} : { webhook }) }, 'listening');
   follower.start();
@@ -77,10 +77,10 @@ async function compose(settings: Settings, { log, clock, files, opened }: Parts)
 
 async function openWebhook(
   { webhook }: Settings,
-  { log, clock, opened, look }: Omit<Parts, 'files'> & { readonly look: () => void },
+  { log, clock, opened, poll }: Omit<Parts, 'files'> & { readonly poll: () => void },
 ): Promise<Controller['webhook']> {
   if (webhook === null) return null;
-  const hooks = await createWebhook({ ...webhook, look, clock, log });
+  const hooks = await createWebhook({ ...webhook, poll, clock, log });
   return addressOf(opened.adopt(hooks, (it: Listening) => it.close()));
 }
 
@@ -93,6 +93,6 @@ function isReady(reader: Reader): boolean {
   }
 }
 
-function addressOf({ host, port }: Place) {
+function addressOf({ host, port }: ListenAddress) {
   return { host, port };
 }

@@ -1,35 +1,35 @@
-// The pure way from a commit to the estate in force. Reconciling, the service and the command line all take it.
+// The pure way from a commit to the desired state in force. Reconciling, the service and the command line all take it.
 import type { Catalog } from './catalog/catalog.ts';
 import { loadCatalog, type ParsedFiles } from './catalog/load-catalog.ts';
 import { withUnreadable } from './catalog/unreadable.ts';
-import { type Admission, admitInstances, type Safety } from './estate/admit.ts';
-import { buildClientcerts, buildInstances, type Candidates, checkTemplates } from './estate/candidates.ts';
-import { EMPTY_STANDING, type Estate, type Standing } from './estate/estate.ts';
-import { knownObjects } from './estate/known-objects.ts';
-import { nothingLeft } from './estate/nothing-left.ts';
-import { objectsInForce } from './estate/objects-in-force.ts';
-import { withoutPlainSecrets } from './estate/plain-secrets.ts';
-import { registerClients } from './estate/registry.ts';
-import { newlyUndetermined, undeterminedIn } from './estate/undetermined.ts';
-import { isSound, type Unit } from './estate/unit.ts';
+import { registerClients } from './desired/active-clients.ts';
+import { objectsInForce } from './desired/active-objects.ts';
+import { type AdmittedInstances, admitInstances, type Safety } from './desired/admit.ts';
+import { buildClientcerts, buildInstances, type Candidates, checkTemplates } from './desired/candidates.ts';
+import { type Baseline, type DesiredState, EMPTY_BASELINE } from './desired/desired-state.ts';
+import { knownObjects } from './desired/known-objects.ts';
+import { nothingLeft } from './desired/nothing-left.ts';
+import { withoutPlainSecrets } from './desired/plain-secrets.ts';
+import { newlyUndetermined, undeterminedIn } from './desired/undetermined.ts';
+import { isValidUnit, type Unit } from './desired/unit.ts';
 import { type Problem, sortProblems } from './model/problem.ts';
 import type { Snapshot } from './model/snapshot.ts';
 
 /** A commit that is followed, or one that is not taken and why; then everything stays as it is. */
 export type Derivation =
   | {
-      readonly isTaken: true;
-      readonly estate: Estate;
-      /** Returns the estate as other facts judge it, without reading anything again: the same one where it makes no difference. */
-      readonly judge: (safety: Safety) => Estate;
+      readonly isFollowed: true;
+      readonly desired: DesiredState;
+      /** Returns the desired state as other facts judge it, without reading anything again: the same one where it makes no difference. */
+      readonly judge: (safety: Safety) => DesiredState;
     }
-  | { readonly isTaken: false; readonly catalog: Catalog; readonly problems: readonly Problem[] };
+  | { readonly isFollowed: false; readonly catalog: Catalog; readonly problems: readonly Problem[] };
 
 export interface Before {
   /** What is in force. */
-  readonly standing: Standing;
-  /** The estate whose work may be used again; the answer does not depend on it. */
-  readonly earlier?: Estate | undefined;
+  readonly baseline: Baseline;
+  /** The desired state whose work may be used again; the answer does not depend on it. */
+  readonly earlier?: DesiredState | undefined;
   /** Files of the snapshot that were parsed beforehand; the answer does not depend on them. */
   readonly parsedFiles?: ParsedFiles | undefined;
   /** What has a say in which deletes may happen; left out: all may. */
@@ -41,44 +41,45 @@ export interface Before {
 }
 
 /**
- * Returns the estate after a commit: each unit at its newest sound version, each object at its last right one. Mistakes
+ * Returns the desired state after a commit: each unit at its newest sound version, each object at its last right one. Mistakes
  * of the user are problems, never exceptions. docs/concepts.md, wrong commits.
  */
-export function derive(snapshot: Snapshot, before: Before = { standing: EMPTY_STANDING }): Derivation {
-  const { standing, earlier, parsedFiles, safety, isAccepted = false, isKnown = false } = before;
-  const loaded = withUnreadable(loadCatalog(snapshot, earlier?.catalog, parsedFiles), knownObjects(standing));
+export function derive(snapshot: Snapshot, before: Before = { baseline: EMPTY_BASELINE }): Derivation {
+  const { baseline, earlier, parsedFiles, safety, isAccepted = false, isKnown = false } = before;
+  const loaded = withUnreadable(loadCatalog(snapshot, earlier?.catalog, parsedFiles), knownObjects(baseline));
   const catalog = withoutPlainSecrets(loaded);
-  const refused = [...(isAccepted ? [] : nothingLeft(catalog, standing)), ...catalog.fatal];
-  if (refused.length > 0) return { isTaken: false, catalog, problems: sortProblems([...catalog.problems, ...refused]) };
+  const refused = [...(isAccepted ? [] : nothingLeft(catalog, baseline)), ...catalog.fatal];
+  if (refused.length > 0)
+    return { isFollowed: false, catalog, problems: sortProblems([...catalog.problems, ...refused]) };
 
   const templateProblems = checkTemplates(catalog, earlier);
   const stacks = buildInstances(catalog, templateProblems, earlier);
-  const built = { catalog, standing, earlier, stacks, templateProblems, blobsRead: snapshot.blobs.size };
+  const built = { catalog, baseline, earlier, stacks, templateProblems, blobsRead: snapshot.blobs.size };
   const proposed = { candidates: stacks.units, catalog };
-  const proposal = { ...proposed, undetermined: isKnown ? [] : newlyUndetermined(proposed, standing) };
-  const admission = admitInstances(proposal, standing, safety);
-  const estate = estateOf(built, admission);
-  const judge = (now: Safety): Estate =>
-    admission.holdsFor(now) ? estate : estateOf(built, admitInstances(proposal, standing, now));
-  return { isTaken: true, estate, judge };
+  const proposal = { ...proposed, undetermined: isKnown ? [] : newlyUndetermined(proposed, baseline) };
+  const admission = admitInstances(proposal, baseline, safety);
+  const desired = desiredOf(built, admission);
+  const judge = (now: Safety): DesiredState =>
+    admission.holdsFor(now) ? desired : desiredOf(built, admitInstances(proposal, baseline, now));
+  return { isFollowed: true, desired, judge };
 }
 
-interface Built extends Pick<Estate, 'catalog' | 'templateProblems'> {
-  readonly standing: Standing;
-  readonly earlier: Estate | undefined;
+interface Built extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
+  readonly baseline: Baseline;
+  readonly earlier: DesiredState | undefined;
   readonly stacks: Candidates;
   readonly blobsRead: number;
 }
 
 /** What is in force once it is known which versions are admitted. */
-function estateOf(
-  { catalog, standing, earlier, stacks, templateProblems, blobsRead }: Built,
-  instances: Admission,
-): Estate {
+function desiredOf(
+  { catalog, baseline, earlier, stacks, templateProblems, blobsRead }: Built,
+  instances: AdmittedInstances,
+): DesiredState {
   const clientcerts = buildClientcerts(catalog, instances.owners, earlier);
   const candidates = new Map([...stacks.units, ...clientcerts.units]);
-  const registry = registerClients(catalog, standing.clients);
-  const units = new Map([...instances.units, ...soundOrStanding(clientcerts.units, standing)]);
+  const registry = registerClients(catalog, baseline.clients);
+  const units = new Map([...instances.units, ...validOrBaseline(clientcerts.units, baseline)]);
   return {
     commit: catalog.commit,
     time: catalog.time,
@@ -87,7 +88,7 @@ function estateOf(
     templateProblems,
     units,
     owners: instances.owners,
-    objects: objectsInForce(catalog, templateProblems, standing.objects),
+    objects: objectsInForce(catalog, templateProblems, baseline.objects),
     clients: registry.clients,
     hasHierarchy: catalog.hierarchy.oid !== '',
     undetermined: undeterminedIn(stacks.units),
@@ -114,9 +115,9 @@ function estateOf(
 }
 
 /** Hand-written clientcerts; a wrong one stays at the version before. */
-function* soundOrStanding(clientcerts: ReadonlyMap<string, Unit>, { units }: Standing): Generator<[string, Unit]> {
+function* validOrBaseline(clientcerts: ReadonlyMap<string, Unit>, { units }: Baseline): Generator<[string, Unit]> {
   for (const [key, candidate] of clientcerts) {
-    const unit = isSound(candidate) ? candidate : units.get(key);
+    const unit = isValidUnit(candidate) ? candidate : units.get(key);
     if (unit !== undefined) yield [key, unit];
   }
 }

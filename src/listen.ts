@@ -4,7 +4,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { limitConnections } from './connection-limit.ts';
 
 /** The address of a listener; port 0: any free one. */
-export interface Place {
+export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
@@ -12,7 +12,7 @@ export interface Place {
 const CONNECTIONS_MAX = 100;
 
 /** A listener that answers. */
-export interface Listening extends Place {
+export interface Listening extends ListenAddress {
   /** Stops listening and ends every connection. */
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export function createPlainServer(options: ServerOptions = {}): HttpServer {
  * Resolves with the address once a server accepts connections. Throws where it is taken, or cannot be had; the error then
  * names `setting`, the setting that holds the port.
  */
-export async function listenOn(server: Server, { host, port }: Place, setting?: string): Promise<AddressInfo> {
+export async function listenOn(server: Server, { host, port }: ListenAddress, setting?: string): Promise<AddressInfo> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const fail = (error: Error): void => reject(Object.assign(error, { setting }));
   server.once('error', fail);

@@ -11,7 +11,7 @@ import { parseYaml, type YamlDocument } from './catalog/yaml.ts';
 import type { LogLevel } from './log.ts';
 import { below } from './model/entry.ts';
 import type { DriftPolicy, PropertyValue } from './model/objects.ts';
-import { isClean, type Problem, sortProblems } from './model/problem.ts';
+import { hasNoErrors, type Problem, sortProblems } from './model/problem.ts';
 import { reasonOf } from './model/quote.ts';
 import { type PlacedFault, refusalsOf } from './refuse-settings.ts';
 import type {
@@ -98,12 +98,12 @@ export async function loadSettings(file: string, environment: Environment = proc
   const shape = [...document.problems, ...checkShape(file, document)];
   const refusals = problemsOf(file, document, refusalsOf(document.value, environment));
   // The schema vouches for the shape; what it knows beyond Written is refused.
-  const settings = isClean(shape)
+  const settings = hasNoErrors(shape)
     ? fillIn(document.value as unknown as Written, dirname(path), environment)
     : undefined;
   const conflicts = settings === undefined ? [] : problemsOf(file, document, conflictsOf(settings));
   const problems = sortProblems([...shape, ...refusals, ...conflicts]);
-  if (settings === undefined || !isClean(problems)) throw unusable(file, problems);
+  if (settings === undefined || !hasNoErrors(problems)) throw unusable(file, problems);
   return settings;
 }
 

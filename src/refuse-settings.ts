@@ -15,7 +15,7 @@ export interface PlacedFault {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-interface Refusal {
+interface UnbuiltSetting {
   readonly steps: readonly (string | number)[];
   /** The values that are refused; without it, any. */
   readonly values?: readonly unknown[];
@@ -24,14 +24,14 @@ interface Refusal {
 
 const LEAVE_OUT = 'leave it out';
 
-const REFUSALS: readonly Refusal[] = [
+const REFUSALS: readonly UnbuiltSetting[] = [
   { steps: ['management', 'dashboard'], values: [true], hint: LEAVE_OUT },
   { steps: ['store', 'kind'], values: ['postgres'], hint: 'write lowdb' },
   { steps: ['store', 'url'], hint: LEAVE_OUT },
   { steps: ['execution', 'proxied'], hint: LEAVE_OUT },
 ];
 
-const PROVIDER_REFUSALS: readonly Refusal[] = [
+const PROVIDER_REFUSALS: readonly UnbuiltSetting[] = [
   { steps: ['provider'], values: ['exec', 'http'], hint: 'write simulated, the only provider of this version' },
   { steps: ['command'], hint: LEAVE_OUT },
   { steps: ['environment'], hint: LEAVE_OUT },
@@ -66,7 +66,7 @@ export function refusalsOf(settings: unknown, environment: Environment): readonl
   ];
 }
 
-function refuseValue(settings: unknown, { steps, values, hint }: Refusal): PlacedFault[] {
+function refuseValue(settings: unknown, { steps, values, hint }: UnbuiltSetting): PlacedFault[] {
   const value = valueAt(settings, steps);
   if (value === undefined || values?.includes(value) === false) return [];
   const name = values === undefined ? steps.join('.') : `${steps.join('.')}: ${String(value)}`;

@@ -70,7 +70,7 @@ const TRIALS: readonly Trial[] = [
       'src/catalog/b.ts': "import { load } from 'js-yaml';\nimport { readFile } from 'node:fs/promises';",
       'src/plan/c.ts': "import { load } from 'js-yaml';",
       'src/store/d.ts': "import { randomUUID } from 'node:crypto';",
-      'src/estate/e.ts': "import { createHash } from 'node:crypto';",
+      'src/desired/e.ts': "import { createHash } from 'node:crypto';",
     },
     finds: [
       'src/hiera/a.ts:1 imports node:crypto',

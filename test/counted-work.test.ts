@@ -1,4 +1,4 @@
-// What a commit costs is what it changes, however large the estate is. Counted on the whole controller: a real Git
+// What a commit costs is what it changes, however large the desired state is. Counted on the whole controller: a real Git
 // repository, the embedded store and its journal, and a provider that answers at once.
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,8 +10,8 @@ import { loadSettings } from '../src/load-settings.ts';
 import { createLog } from '../src/log.ts';
 import { isMap, type JsonMap } from '../src/model/json.ts';
 import { frameAt } from '../src/store/frame.ts';
-import { estateFiles, instancePath, instanceText, rolePath, roleText } from './support/estate-repository.ts';
 import { createGitRepository, type FileChanges, type GitRepository } from './support/git-repository.ts';
+import { instancePath, instanceText, repositoryFiles, rolePath, roleText } from './support/sized-repository.ts';
 
 /** Ten instances share each template, role and environment. */
 const SIZE = { instances: 1_000, servers: 2, kinds: 100 };
@@ -39,7 +39,7 @@ const lines: JsonMap[] = [];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'treeline-'));
   repository = await createGitRepository(join(folder, 'stacks.git'));
-  await repository.commit(estateFiles(SIZE));
+  await repository.commit(repositoryFiles(SIZE));
   await ensureCredentials(join(folder, 'pki'), Date.now());
   writeFileSync(join(folder, 'treeline.yaml'), SETTINGS);
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
@@ -91,7 +91,7 @@ function written(rows: readonly JournalRow[]): Readonly<Record<string, readonly 
   return Object.fromEntries([...byName].map(([name, all]) => [name, all.map(([, , value]) => value?.state)]));
 }
 
-test('the first commit costs the whole estate', () => {
+test('the first commit costs the whole desired state', () => {
   expect(followed()[0]).toMatchObject({
     filesParsed: SIZE.instances + 3 * SIZE.kinds + 4,
     instancesExpanded: SIZE.instances,
@@ -100,7 +100,7 @@ test('the first commit costs the whole estate', () => {
   });
 });
 
-describe('of an estate of 1,000 instances', () => {
+describe('of a desired state of 1,000 instances', () => {
   test('a change of one instance costs that instance', async () => {
     const changed = instanceText({ kind: 7, servers: SIZE.servers, version: '2' });
     const { cost, rows } = await push({ [instancePath(7)]: changed });

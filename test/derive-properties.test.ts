@@ -1,7 +1,7 @@
 // What holds for every history of a repository, tried on made-up ones.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Estate } from '../src/estate/estate.ts';
+import type { DesiredState } from '../src/desired/desired-state.ts';
 import { compareNames } from '../src/model/names.ts';
 import { linkTo } from './catalog/snapshots.ts';
 import { explainedRecords } from './support/explained-records.ts';
@@ -14,10 +14,10 @@ test('whether work is used again makes no difference, for any edits of a small r
       for (const repository of repositories) repository.commit(SMALL);
       for (const edits of commits) {
         const [withReuse, without] = repositories.map((repository) => repository.try(Object.fromEntries(edits)));
-        expect(withReuse?.isTaken).toBe(without?.isTaken);
-        if (withReuse?.isTaken && without?.isTaken) {
-          expect(plain(withReuse.estate)).toEqual(plain(without.estate));
-        } else if (withReuse?.isTaken === false && without?.isTaken === false) {
+        expect(withReuse?.isFollowed).toBe(without?.isFollowed);
+        if (withReuse?.isFollowed && without?.isFollowed) {
+          expect(plain(withReuse.desired)).toEqual(plain(without.desired));
+        } else if (withReuse?.isFollowed === false && without?.isFollowed === false) {
           expect(withReuse.problems).toEqual(without.problems);
         }
       }
@@ -64,16 +64,16 @@ function anyEdit(): fc.Arbitrary<[path: string, text: string | null]> {
   return fc.oneof({ weight: 3, arbitrary: instanceFile }, { weight: 1, arbitrary: otherFile });
 }
 
-/** An estate as plain data, but for which of several commits with the same files something was read from. */
-function plain(estate: Estate): unknown {
-  const units = [...estate.units].map(([key, { servers, keys }]) => ({ key, keys, servers: [...servers.values()] }));
+/** A desired state as plain data, but for which of several commits with the same files something was read from. */
+function plain(desired: DesiredState): unknown {
+  const units = [...desired.units].map(([key, { servers, keys }]) => ({ key, keys, servers: [...servers.values()] }));
   return {
     units: units.sort((a, b) => compareNames(a.key, b.key)),
-    owners: [...estate.owners].sort(),
-    records: explainedRecords(estate),
-    objects: [...estate.objects].map(([address, { entry, commit }]) => [address, entry.object, commit]),
-    clients: [...estate.clients].map(([serial, { entry, commit }]) => [serial, entry.object, commit]),
-    invalid: [...estate.invalid].sort(),
-    problems: estate.problems,
+    owners: [...desired.owners].sort(),
+    records: explainedRecords(desired),
+    objects: [...desired.objects].map(([address, { entry, commit }]) => [address, entry.object, commit]),
+    clients: [...desired.clients].map(([serial, { entry, commit }]) => [serial, entry.object, commit]),
+    invalid: [...desired.invalid].sort(),
+    problems: desired.problems,
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Estate } from '../src/estate/estate.ts';
-import { nodeNames, nodeOf } from '../src/estate/node-of.ts';
+import type { DesiredState } from '../src/desired/desired-state.ts';
+import { nodeNames, nodeOf } from '../src/desired/node-of.ts';
 import { describeProblems } from './support/entries.ts';
 import { explainedRecordOf } from './support/explained-records.ts';
 import { type TextChanges, TextRepository } from './support/text-repository.ts';
@@ -35,20 +35,20 @@ resources:
   [LAB]: 'role: db\nip: 192.0.2.1\n',
 };
 
-function followed(): { repository: TextRepository; before: Estate } {
+function followed(): { repository: TextRepository; before: DesiredState } {
   const repository = new TextRepository();
   return { repository, before: repository.commit(FILES) };
 }
 
 /** What of a unit is in force: the commit it comes from, and what it wants. */
-function inForce(estate: Estate, key: string): unknown {
-  const unit = estate.units.get(key);
+function inForce(desired: DesiredState, key: string): unknown {
+  const unit = desired.units.get(key);
   return unit === undefined
     ? undefined
     : {
         commit: unit.commit,
         servers: unit.servers,
-        records: [...unit.nodes.keys()].map((name) => explainedRecordOf(estate, name)),
+        records: [...unit.nodes.keys()].map((name) => explainedRecordOf(desired, name)),
       };
 }
 
@@ -92,16 +92,16 @@ resources: { web: { type: "Platform::Server", properties: { location: "<<locatio
 });
 
 describe('a right commit', () => {
-  const { before: estate } = followed();
+  const { before: desired } = followed();
 
   test('makes every server, with what is applied to it and how', () => {
-    expect([...estate.owners].sort()).toEqual([
+    expect([...desired.owners].sort()).toEqual([
       ['farm-web-1', 'instance/farm'],
       ['shop-web-1', 'instance/shop'],
       ['shop-web-2', 'instance/shop'],
       ['store-db', 'instance/store'],
     ]);
-    expect(estate.units.get('instance/farm')?.servers.get('farm-web-1')).toEqual({
+    expect(desired.units.get('instance/farm')?.servers.get('farm-web-1')).toEqual({
       name: 'farm-web-1',
       instance: 'farm',
       key: 'web',
@@ -123,7 +123,7 @@ describe('a right commit', () => {
         adopt: true,
       },
     });
-    expect(estate.units.get('instance/store')?.servers.get('store-db')?.policy).toEqual({
+    expect(desired.units.get('instance/store')?.servers.get('store-db')?.policy).toEqual({
       maxUnavailable: '1',
       pauseSeconds: 0,
       drift: null,
@@ -134,14 +134,14 @@ describe('a right commit', () => {
   });
 
   test('has a node for every server and every hand-written clientcert', () => {
-    expect([...nodeNames(estate)].sort()).toEqual(['farm-web-1', 'lab', 'shop-web-1', 'shop-web-2', 'store-db']);
-    expect(nodeOf(estate, 'lab')?.stackInstance).toEqual([]);
-    expect(nodeOf(estate, 'nowhere')).toBe(undefined);
+    expect([...nodeNames(desired)].sort()).toEqual(['farm-web-1', 'lab', 'shop-web-1', 'shop-web-2', 'store-db']);
+    expect(nodeOf(desired, 'lab')?.stackInstance).toEqual([]);
+    expect(nodeOf(desired, 'nowhere')).toBe(undefined);
   });
 
   test('has no problems and nobody invalid', () => {
-    expect(estate.problems).toEqual([]);
-    expect(estate.invalid).toEqual(new Set());
+    expect(desired.problems).toEqual([]);
+    expect(desired.invalid).toEqual(new Set());
   });
 });
 
@@ -375,7 +375,7 @@ describe('a commit that is not taken as a whole', () => {
 });
 
 describe('what a commit costs', () => {
-  test.each<[string, TextChanges, Partial<Estate['counts']>]>([
+  test.each<[string, TextChanges, Partial<DesiredState['counts']>]>([
     ['nothing that it leaves as it is', {}, { blobsRead: 0, filesParsed: 0, instancesExpanded: 0, recordsMerged: 0 }],
     [
       'one instance for its own file',

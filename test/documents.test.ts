@@ -151,12 +151,12 @@ it('docs/problems.md lists the codes that the stages after the catalog give, and
     return new Set(texts.flatMap((text) => text.match(/(?<=')[a-z]+(?:_[a-z0-9]+)+(?=')/g) ?? []));
   };
   const codes = sources
-    .filter(({ path }) => ['expand', 'hiera', 'estate'].includes(folderOf(path)))
+    .filter(({ path }) => ['expand', 'hiera', 'desired'].includes(folderOf(path)))
     .flatMap(({ text }) => text.match(/(?<=\bcode(?::| =) ')[a-z_]+(?=')/g) ?? []);
   const listed: readonly string[] = textOf('docs/problems.md').match(/(?<=^\| `)[a-z_0-9]+/gm) ?? [];
   expect(new Set(codes).size).toBeGreaterThan(30);
   expect([...new Set(codes)].filter((code) => !listed.includes(code))).toEqual([]);
-  expect(listed.filter((code) => !given(['catalog', 'expand', 'hiera', 'estate']).has(code))).toEqual([]);
+  expect(listed.filter((code) => !given(['catalog', 'expand', 'hiera', 'desired']).has(code))).toEqual([]);
 });
 
 describe('the repository', () => {

@@ -44,18 +44,18 @@ function repositoryOf(name: string): string {
 
 async function outcomeOf(directory: string): Promise<Outcome> {
   const derivation = derive(await readDirectory(directory, { time: TIME, wants: wantsBlob() }));
-  if (!derivation.isTaken) return { servers: {}, records: {}, problems: derivation.problems };
+  if (!derivation.isFollowed) return { servers: {}, records: {}, problems: derivation.problems };
   return {
     servers: serversOf(derivation),
-    records: explainedRecords(derivation.estate, TIME),
-    problems: derivation.estate.problems,
+    records: explainedRecords(derivation.desired, TIME),
+    problems: derivation.desired.problems,
   };
 }
 
-type Taken = Derivation & { readonly isTaken: true };
+type Taken = Derivation & { readonly isFollowed: true };
 
-function serversOf({ estate }: Taken): unknown {
-  const servers = [...estate.units.values()].flatMap((unit) => [...unit.servers.values()]);
+function serversOf({ desired }: Taken): unknown {
+  const servers = [...desired.units.values()].flatMap((unit) => [...unit.servers.values()]);
   return Object.fromEntries(
     servers
       .sort((a, b) => compareNames(a.name, b.name))

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
-import { type Ended, ROOT, run } from './support/command-line.ts';
+import { type ProcessResult, ROOT, run } from './support/command-line.ts';
 
 let folder = '';
 let installed = '';
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function treeline(...args: readonly string[]): Promise<Ended> {
+function treeline(...args: readonly string[]): Promise<ProcessResult> {
   return run(process.execPath, [join(installed, packageJson.bin.treeline), ...args], { cwd: folder });
 }
 

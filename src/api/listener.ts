@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { type Clock, systemClock } from '../clock.ts';
 import { limitConnections } from '../connection-limit.ts';
-import { listenOn, type Place } from '../listen.ts';
+import { type ListenAddress, listenOn } from '../listen.ts';
 import type { Logger } from '../log.ts';
 import { throttleLog } from '../log-throttle.ts';
 import { endBrokenRequest } from './broken-request.ts';
@@ -42,7 +42,7 @@ const TIME_LIMITS: TimeLimits = {
   closeMs: 10_000,
 };
 
-export interface ListenerOptions extends Place {
+export interface ListenerOptions extends ListenAddress {
   readonly tls: TlsMaterial;
   readonly handler: RequestListener;
   readonly log: Logger;
@@ -52,7 +52,7 @@ export interface ListenerOptions extends Place {
   readonly connectionsMax?: number;
 }
 
-export interface Listener extends Place {
+export interface Listener extends ListenAddress {
   /**
    * Serves with other certificates from now on, without failing a request: connections of before end with their next
    * answer. A client that would be refused now gets none. Throws for material that does not fit

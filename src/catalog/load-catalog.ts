@@ -1,6 +1,6 @@
 // Loads the catalog of a snapshot: parses files that changed, reuses the others, and finds mistakes that involve
 // several files.
-import { type Entry, isRight, problemAt } from '../model/entry.ts';
+import { type Entry, isValidEntry, problemAt } from '../model/entry.ts';
 import { compareNames } from '../model/names.ts';
 import type { Hierarchy, TreeNode } from '../model/objects.ts';
 import { isError, sortProblems } from '../model/problem.ts';
@@ -127,7 +127,7 @@ function treeOf(files: ReadonlyMap<string, FileEntry>, hierarchy: Entry<Hierarch
   if (entry === undefined) return noTree(files);
   if (!isOfType(entry, 'tree')) return { ...entry, object: null };
   // With a mistake in either file the levels say nothing yet.
-  if (!isRight(entry) || !isRight(hierarchy)) return entry;
+  if (!isValidEntry(entry) || !isValidEntry(hierarchy)) return entry;
   const problems = checkTreeLevels(entry, hierarchy.object.order);
   return problems.length === 0 ? entry : { ...entry, problems: [...entry.problems, ...problems] };
 }

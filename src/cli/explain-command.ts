@@ -1,7 +1,7 @@
 // `treeline explain`: prints where each value of a node's record comes from.
 import type { Command } from 'commander';
-import type { Estate } from '../estate/estate.ts';
-import { nodeNames, nodeOf } from '../estate/node-of.ts';
+import type { DesiredState } from '../desired/desired-state.ts';
+import { nodeNames, nodeOf } from '../desired/node-of.ts';
 import { explainRecord } from '../hiera/explain.ts';
 import { buildRecord } from '../hiera/record.ts';
 import { fieldOf } from '../model/json.ts';
@@ -27,7 +27,7 @@ export function addExplainCommand(program: Command): void {
     .option('--dir <directory>', 'where the layout begins', '.')
     .addOption(formatOption())
     .action(async (node: string, key: string | undefined, { dir, format }: Options) => {
-      const record = explainNode(await estateIn(fromUserDirectory(dir)), node);
+      const record = explainNode(await desiredIn(fromUserDirectory(dir)), node);
       const keys = key === undefined ? Object.keys(record) : [key];
       const explained = keys.map((name) => [name, explainedKey(record, name)] as const);
       if (format === 'json') printJson(key === undefined ? Object.fromEntries(explained) : explained[0]?.[1]);
@@ -35,17 +35,17 @@ export function addExplainCommand(program: Command): void {
     });
 }
 
-async function estateIn(directory: string): Promise<Estate> {
+async function desiredIn(directory: string): Promise<DesiredState> {
   const derivation = await deriveDirectory(directory);
-  if (derivation.isTaken) return derivation.estate;
+  if (derivation.isFollowed) return derivation.desired;
   const problems = derivation.problems.map(formatProblem).join('\n');
   throw new CommandFailure(`nothing can be explained before this is mended:\n${problems}`);
 }
 
-function explainNode(estate: Estate, name: string): Readonly<Record<string, ExplainedValue>> {
-  const node = nodeOf(estate, name);
-  if (node !== undefined) return explainRecord(buildRecord(node, { outputs: {}, updated: estate.time }));
-  const advice = didYouMean(name, nodeNames(estate)) ?? 'treeline validate tells what is wrong in the directory';
+function explainNode(desired: DesiredState, name: string): Readonly<Record<string, ExplainedValue>> {
+  const node = nodeOf(desired, name);
+  if (node !== undefined) return explainRecord(buildRecord(node, { outputs: {}, updated: desired.time }));
+  const advice = didYouMean(name, nodeNames(desired)) ?? 'treeline validate tells what is wrong in the directory';
   throw new CommandFailure(`there is no node "${name}"; ${advice}`);
 }
 

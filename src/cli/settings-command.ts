@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { problemFrom } from '../catalog/fault.ts';
 import { parseYaml } from '../catalog/yaml.ts';
 import { loadSettings, SettingsError } from '../load-settings.ts';
-import { isClean, type Problem, sortProblems } from '../model/problem.ts';
+import { hasNoErrors, type Problem, sortProblems } from '../model/problem.ts';
 import { checkSettingsFiles } from './check-settings-files.ts';
 import { CommandFailure } from './command-failure.ts';
 import { type Format, formatOption, printJson, printProblems } from './output.ts';
@@ -25,7 +25,7 @@ export function addSettingsCommand(program: Command): void {
       const problems = sortProblems(await problemsIn(file));
       if (format === 'json') printJson({ problems });
       else printProblems(problems);
-      if (!isClean(problems)) process.exitCode = EXIT_PROBLEMS;
+      if (!hasNoErrors(problems)) process.exitCode = EXIT_PROBLEMS;
     });
 }
 

@@ -2,9 +2,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { HEAD } from '../follow/object-rows.ts';
+import { renewIncarnations } from '../follow/renew-incarnations.ts';
 import { loadSettings, SettingsError } from '../load-settings.ts';
-import { HEAD } from '../reconcile/estate-rows.ts';
-import { renewBuildings } from '../reconcile/renew-buildings.ts';
 import type { Settings } from '../settings.ts';
 import { backUpStore } from '../store/back-up-store.ts';
 import { restoreStore } from '../store/restore-store.ts';
@@ -55,7 +55,7 @@ async function restore(backup: string, { config, format, force = false }: Restor
   const { directory } = (await settingsOf(config)).store;
   const now = Date.now();
   const { document, former } = await expecting([StoreError], () =>
-    restoreStore(directory, backup, { force, now, renew: (rows) => renewBuildings(rows, now) }),
+    restoreStore(directory, backup, { force, now, renew: (rows) => renewIncarnations(rows, now) }),
   );
   if (format === 'json') printJson({ directory, former, ...factsOf(document) });
   else print(`restored ${describe(document)}\nto ${directory}`);

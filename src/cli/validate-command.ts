@@ -1,8 +1,8 @@
 // `treeline validate`: prints every mistake of a working directory at once, before it is committed.
 import type { Command } from 'commander';
 import type { Derivation } from '../derive.ts';
-import { problemsAndRemarks } from '../estate/remarks.ts';
-import { isClean, type Problem } from '../model/problem.ts';
+import { problemsAndRemarks } from '../desired/remarks.ts';
+import { hasNoErrors, type Problem } from '../model/problem.ts';
 import { deriveDirectory } from './derive-directory.ts';
 import { counted, type Format, formatOption, printJson, printProblems } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
@@ -19,15 +19,15 @@ export function addValidateCommand(program: Command): void {
     .addHelpText('after', '\nExit code 0: clean (warnings allowed), 1: errors, 3: could not run.')
     .action(async (directory: string, { format }: { readonly format: Format }) => {
       const derivation = await deriveDirectory(fromUserDirectory(directory));
-      const problems = derivation.isTaken ? problemsAndRemarks(derivation.estate) : derivation.problems;
+      const problems = derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems;
       if (format === 'json') printJson({ files: fileCount(derivation), problems: problems.map(publicProblem) });
       else printProblems(problems, counted(fileCount(derivation), 'file'));
-      if (!isClean(problems)) process.exitCode = EXIT_PROBLEMS;
+      if (!hasNoErrors(problems)) process.exitCode = EXIT_PROBLEMS;
     });
 }
 
 function fileCount(derivation: Derivation): number {
-  return (derivation.isTaken ? derivation.estate.catalog : derivation.catalog).files.size;
+  return (derivation.isFollowed ? derivation.desired.catalog : derivation.catalog).files.size;
 }
 
 /** The fields that programs may rely on, in a fixed order. */

@@ -2,19 +2,19 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type Clock, momentOf } from '../clock.ts';
+import type { ActivationParts } from '../follow/activate.ts';
+import { approveDeletes } from '../follow/approve-deletes.ts';
+import { CurrentState } from '../follow/current-state.ts';
+import { Follower } from '../follow/follower.ts';
+import { safetyOf } from '../follow/safety.ts';
 import type { Logger } from '../log.ts';
-import { createRegistry, type Registry } from '../providers/registry.ts';
+import { toldWait } from '../machine/wait.ts';
+import { createRegistry, type Registry } from '../providers/provider-registry.ts';
 import { createSimulatedProvider } from '../providers/simulated.ts';
-import { approveDeletes } from '../reconcile/approve-deletes.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
-import { CurrentEstate } from '../reconcile/current-estate.ts';
-import { Follower } from '../reconcile/follower.ts';
 import { Ledger } from '../reconcile/ledger.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
-import { safetyOf } from '../reconcile/safety.ts';
 import { stallsIn } from '../reconcile/stall-graph.ts';
-import type { Taker } from '../reconcile/take.ts';
-import { toldWait } from '../reconcile/wait.ts';
 import { watchClock } from '../reconcile/watch-clock.ts';
 import { type CommitWait, createCommitWait } from '../service/commit-wait.ts';
 import { createOperator } from '../service/create-operator.ts';
@@ -75,7 +75,7 @@ export interface OutsideParts extends Omit<Parts, 'files'> {
 
 /** The core with its inner parts, for whoever starts, stops and watches it. */
 export interface WiredCore extends Core {
-  readonly current: CurrentEstate;
+  readonly current: CurrentState;
   readonly ledger: Ledger;
   readonly reconciler: Reconciler;
 }
@@ -104,11 +104,11 @@ export async function composeCore(settings: Settings, { log, clock, files, opene
 /** Resolves with the core made of these parts; it follows nothing yet. The simulator wires its parts here too. */
 export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const { store, registry, source, triggers, clock, log, random } = outside;
-  const current = new CurrentEstate();
+  const current = new CurrentState();
   const ledger = new Ledger(store);
   const gate = new CommitGate();
   const reader = createReader({
-    estate: () => current.get(),
+    desired: () => current.get(),
     refused: () => current.refused,
     rows: ledger,
     stallsOf: stallsIn(ledger, clock),
@@ -142,7 +142,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     }),
     approveDeletes: (instance, by) =>
       gate.exclusive(() => approveDeletes(ledger, { instance, by: by.serial, now: clock.now() })),
-    isLeaving: (instance) => ledger.read('leaving', instance) !== undefined,
+    isTerminating: (instance) => ledger.read('terminating', instance) !== undefined,
     review: () => follower.review(),
   });
   const operator = operatorOf({ current, ledger, gate, reconciler, follower, clock, reader });
@@ -163,7 +163,7 @@ function waitMsMaxOf({ retry, providers }: Settings['execution']): number {
 function writeQueueOf({ source, publisher, clock, writes }: OutsideParts, follower: Follower): WriteQueue {
   const branch: BranchView = {
     newest: (options) => follower.newest(options),
-    estateAt: (commit) => follower.estateAt(commit),
+    desiredAt: (commit) => follower.desiredAt(commit),
     expect: (files) => follower.expect(files),
     fetch: () => source.fetch(null),
     isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
@@ -176,11 +176,11 @@ function commitWaitOf({
   follower,
   source,
   clock,
-}: Pick<Taker, 'current' | 'clock'> & Pick<Core, 'follower'> & { readonly source: Source }): CommitWait {
+}: Pick<ActivationParts, 'current' | 'clock'> & Pick<Core, 'follower'> & { readonly source: Source }): CommitWait {
   return createCommitWait({
-    estate: () => current.get(),
+    desired: () => current.get(),
     refused: () => current.refused,
-    estateAt: (commit) => follower.estateAt(commit),
+    desiredAt: (commit) => follower.desiredAt(commit),
     isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
     clock,
   });
@@ -202,9 +202,9 @@ function operatorOf({
   follower,
   clock,
   reader,
-}: Omit<Taker, 'log'> & Pick<Core, 'follower' | 'reader'> & { readonly reconciler: Reconciler }): Operator {
+}: Omit<ActivationParts, 'log'> & Pick<Core, 'follower' | 'reader'> & { readonly reconciler: Reconciler }): Operator {
   return createOperator({
-    estate: () => current.get(),
+    desired: () => current.get(),
     refused: () => current.refused,
     rows: ledger,
     statusOf: (instance) => reader.status(instance),
@@ -215,7 +215,7 @@ function operatorOf({
         await ledger.commit(wanted);
         return wanted;
       }),
-    look: (servers) => reconciler.look(servers, randomUUID()),
+    enqueue: (servers) => reconciler.enqueue(servers, randomUUID()),
     review: () => follower.review(),
     now: () => clock.now(),
     moment: () => momentOf(clock.now()),

@@ -5,13 +5,13 @@ import { plainRecord } from '../hiera/explain.ts';
 import type { Logger } from '../log.ts';
 import { invariant } from '../model/invariant.ts';
 import type { NodeRecord } from '../model/record.ts';
-import type { RunningAction, ServerRow } from '../model/recorded.ts';
+import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation } from '../model/state.ts';
 import type { Answer, Call, Provider } from '../providers/provider.ts';
-import { Slots } from './slots.ts';
+import { CallQueue } from './call-queue.ts';
 
 /** How a call ended that answered. */
-export interface Ended {
+export interface CallResult {
   readonly kind: 'check' | 'action';
   readonly provider: string;
   readonly answer: Answer;
@@ -35,14 +35,14 @@ export interface ExecutorOptions {
   readonly entryOf: (provider: string) => CallableEntry | undefined;
   readonly recordOf: (server: string) => NodeRecord;
   /** Told once for every call; undefined: it ended without an answer. The server is not live any more. */
-  readonly onEnded: (server: string, ended: Ended | undefined) => void;
+  readonly onResult: (server: string, ended: CallResult | undefined) => void;
 }
 
 export class Executor {
   readonly #options: ExecutorOptions;
-  readonly #slots: Slots;
+  readonly #calls: CallQueue;
   /** The provider of every call that was claimed and has not ended, by server. */
-  readonly #live = new Map<string, string>();
+  readonly #inFlight = new Map<string, string>();
   /** When each of them was claimed, by both clocks. */
   readonly #claimed = new Map<string, { readonly now: number; readonly monotonic: number }>();
   /** The provider of every server for which capacity is kept and no call was claimed yet. */
@@ -56,19 +56,19 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    this.#slots = new Slots(options.concurrency);
+    this.#calls = new CallQueue(options.concurrency);
   }
 
   /** Whether a call for this server was claimed and has not ended. */
-  isLive(server: string): boolean {
-    return this.#live.has(server);
+  isInFlight(server: string): boolean {
+    return this.#inFlight.has(server);
   }
 
   /** Whether one more call of this provider may be claimed now; by `server`, for which capacity may be reserved. */
-  hasRoom(provider: string, server?: string): boolean {
+  hasCapacity(provider: string, server?: string): boolean {
     if (this.#isStopped) return false;
     if (server !== undefined && this.#reserved.get(server) === provider) return true;
-    if (this.#live.size + this.#reserved.size >= this.#options.concurrency) return false;
+    if (this.#inFlight.size + this.#reserved.size >= this.#options.concurrency) return false;
     const { concurrency = 0 } = this.#options.entryOf(provider) ?? {};
     return (this.#busy.get(provider) ?? 0) < concurrency;
   }
@@ -100,9 +100,9 @@ export class Executor {
 
   /** Takes capacity for a call that follows once its intent is durable. Nobody else may call for this server meanwhile. */
   claim(server: string, provider: string): void {
-    invariant(!this.#live.has(server), `two calls at once for ${server}`);
+    invariant(!this.#inFlight.has(server), `two calls at once for ${server}`);
     this.release(server);
-    this.#live.set(server, provider);
+    this.#inFlight.set(server, provider);
     const { clock } = this.#options;
     this.#claimed.set(server, { now: clock.now(), monotonic: clock.monotonic() });
     this.#count(provider, 1);
@@ -110,9 +110,9 @@ export class Executor {
 
   /** Gives a claim back whose call does not follow. */
   unclaim(server: string): void {
-    const provider = this.#live.get(server);
+    const provider = this.#inFlight.get(server);
     if (provider === undefined) return;
-    this.#live.delete(server);
+    this.#inFlight.delete(server);
     this.#claimed.delete(server);
     this.#count(provider, -1);
   }
@@ -139,19 +139,19 @@ export class Executor {
     this.#isStopped = true;
     const timeUp = Promise.withResolvers<void>();
     const cancel = this.#options.clock.after(ms, timeUp.resolve);
-    await Promise.race([this.#slots.idle(), timeUp.promise]);
+    await Promise.race([this.#calls.idle(), timeUp.promise]);
     cancel();
     this.#stopping.abort(new Error('the controller is stopping'));
   }
 
   #start(server: string, job: Job): void {
-    invariant(this.#live.has(server), `a call for ${server} was not claimed`);
-    this.#slots.run(async () => {
+    invariant(this.#inFlight.has(server), `a call for ${server} was not claimed`);
+    this.#calls.run(async () => {
       const answer = await this.#call(server, job);
       if (answer !== undefined) this.#unanswered.delete(server);
       this.unclaim(server);
       const { kind, provider } = job;
-      this.#options.onEnded(server, answer === undefined ? undefined : { kind, provider, answer });
+      this.#options.onResult(server, answer === undefined ? undefined : { kind, provider, answer });
     });
   }
 
@@ -204,7 +204,7 @@ export class Executor {
       return this.#options.recordOf(server);
     } catch (error) {
       this.#options.log.warn({ server, operation, err: error }, 'the record is not known; the call goes without it');
-      return plainRecord(row.farewell ?? {});
+      return plainRecord(row.lastRecord ?? {});
     }
   }
 }
@@ -212,7 +212,7 @@ export class Executor {
 interface Job {
   readonly row: ServerRow;
   readonly provider: string;
-  readonly kind: Ended['kind'];
+  readonly kind: CallResult['kind'];
   readonly operation: Operation;
 }
 

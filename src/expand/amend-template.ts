@@ -6,10 +6,10 @@ import type { StackInstance, StackTemplate } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
-import { layOver } from './lay-over.ts';
 import { MISTAKES_MAX } from './limits.ts';
+import { overlay } from './overlay.ts';
 import { type RetiredIndexes, splitRetired } from './retired-indexes.ts';
-import { isLeaf, takeAway } from './take-away.ts';
+import { isLeaf, subtract } from './subtract.ts';
 
 const ADDITIONS = '/stackTemplateAdditions';
 const SUBSTRACTIONS = '/stackTemplateSubstractions';
@@ -53,33 +53,33 @@ export function amendTemplate(
   const written = templateAsWritten(template);
   const additions = readSections(instance, ADDITIONS, instance.object.stackTemplateAdditions);
   const substractions = readSections(instance, SUBSTRACTIONS, instance.object.stackTemplateSubstractions);
-  const laid = layOver({ parameters: written.parameters, resources: written.resources }, additions.sections);
+  const laid = overlay({ parameters: written.parameters, resources: written.resources }, additions.sections);
   const resources = mapAt(laid.value, 'resources');
   const split = splitRetired(mapAt(substractions.sections, 'resources'), resources, {
     entry: instance,
     pointer: `${SUBSTRACTIONS}/resources`,
   });
-  const taken = takeAway(laid.value, withoutEmpty({ ...substractions.sections, resources: split.others }));
+  const subtracted = subtract(laid.value, withoutEmpty({ ...substractions.sections, resources: split.others }));
   function isAdded(pointer: string): boolean {
-    return nearestIn(laid.taken, pointer) !== null;
+    return nearestIn(laid.overridden, pointer) !== null;
   }
   return {
-    parameters: mapAt(taken.value, 'parameters'),
-    resources: mapAt(taken.value, 'resources'),
+    parameters: mapAt(subtracted.value, 'parameters'),
+    resources: mapAt(subtracted.value, 'resources'),
     retired: split.retired,
     isAdded,
     originOf: (pointer) =>
       isAdded(pointer) ? { entry: instance, pointer: ADDITIONS + pointer } : written.originOf(pointer),
     removedBy(pointer) {
-      const removed = nearestIn(taken.removed, pointer);
+      const removed = nearestIn(subtracted.removed, pointer);
       return removed === null ? null : { entry: instance, pointer: SUBSTRACTIONS + removed };
     },
     problems: [
       ...additions.problems,
       ...substractions.problems,
       ...split.problems,
-      ...[...taken.missing].slice(0, MISTAKES_MAX).map((missing) => nothingThere(instance, missing)),
-      ...[...taken.notLeaves].map((notLeaf) => noLeaf(instance, notLeaf)),
+      ...[...subtracted.missing].slice(0, MISTAKES_MAX).map((missing) => nothingThere(instance, missing)),
+      ...[...subtracted.notLeaves].map((notLeaf) => noLeaf(instance, notLeaf)),
     ],
   };
 }
@@ -91,7 +91,7 @@ export function problemIn(amended: AmendedTemplate, pointer: string, text: Probl
 }
 
 /** Returns the problem of a substraction whose victim `needed` names, at `pointer` of the template. */
-export function takenAwayButUsed(removal: Origin, needed: string, pointer: string): Problem {
+export function subtractedButUsed(removal: Origin, needed: string, pointer: string): Problem {
   return problemAt(removal.entry, removal.pointer, {
     code: 'taken_away_but_used',
     message: `this is taken away, and ${quote(needed)} at ${pointer} still needs it`,

@@ -3,12 +3,12 @@ import { below, type ProblemText } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
-import { type AmendedTemplate, problemIn, takenAwayButUsed } from './amend-template.ts';
+import { type AmendedTemplate, problemIn, subtractedButUsed } from './amend-template.ts';
 import { type Blueprint, isStructural, type Text, textsOf } from './blueprint.ts';
 import { MISTAKES_MAX } from './limits.ts';
 import { type ArrayToken, foreignPlaceholders, lookalikes, type Token } from './placeholders.ts';
 
-interface Place {
+interface PlaceholderUse {
   readonly amended: AmendedTemplate;
   readonly byKey: ReadonlyMap<string, Blueprint>;
   readonly blueprint: Blueprint;
@@ -36,7 +36,7 @@ function* errorsOf(amended: AmendedTemplate, blueprints: readonly Blueprint[]): 
   }
 }
 
-function* checkText(text: Text, place: Place): Generator<Problem> {
+function* checkText(text: Text, place: PlaceholderUse): Generator<Problem> {
   for (const token of text.tokens) {
     const fault = faultOf(token, place);
     if (fault !== undefined) yield problemOf(fault, { token, text, amended: place.amended });
@@ -56,10 +56,10 @@ function problemOf(
 ): Problem {
   const removal = named === undefined ? null : amended.removedBy(named);
   if (removal === null) return problemIn(amended, text.pointer, faultText);
-  return takenAwayButUsed(removal, token.text, text.pointer);
+  return subtractedButUsed(removal, token.text, text.pointer);
 }
 
-function faultOf(token: Token, place: Place): Fault | undefined {
+function faultOf(token: Token, place: PlaceholderUse): Fault | undefined {
   if (token.kind === 'literal') return undefined;
   if (token.kind === 'parameter') return parameterFault(token, place);
   if (token.kind === 'index') return indexFault(place);
@@ -68,7 +68,7 @@ function faultOf(token: Token, place: Place): Fault | undefined {
 
 function parameterFault(
   { name, text }: { readonly name: string; readonly text: string },
-  { amended, blueprint, scope }: Place,
+  { amended, blueprint, scope }: PlaceholderUse,
 ): Fault | undefined {
   if (Object.hasOwn(amended.parameters, name)) return undefined;
   const inScope = [
@@ -85,7 +85,7 @@ function parameterFault(
   };
 }
 
-function indexFault({ blueprint, scope }: Place): Fault | undefined {
+function indexFault({ blueprint, scope }: PlaceholderUse): Fault | undefined {
   if (scope === 'server' && blueprint.group !== null) return undefined;
   return {
     text: {
@@ -104,7 +104,7 @@ function arrayInGroupField({ text }: ArrayToken): ProblemText {
   };
 }
 
-function arrayFault({ resource, property, text }: ArrayToken, { amended, byKey }: Place): Fault | undefined {
+function arrayFault({ resource, property, text }: ArrayToken, { amended, byKey }: PlaceholderUse): Fault | undefined {
   const blueprint = byKey.get(resource);
   if (blueprint === undefined) {
     // A resource without the shape of one is reported where it stands.

@@ -16,11 +16,11 @@ export interface NamesInput {
 
 /** Returns at most two problems a resource: for the first name that is unfit, and for the first that is taken. */
 export function checkServerNames(resources: readonly ResourceValues[], input: NamesInput): Problem[] {
-  const takenBy = new Map<string, Taken>();
-  return resources.flatMap((resource) => [...unfit(resource, input), ...repeated(resource, takenBy, input.amended)]);
+  const holders = new Map<string, NameHolder>();
+  return resources.flatMap((resource) => [...unfit(resource, input), ...repeated(resource, holders, input.amended)]);
 }
 
-interface Taken {
+interface NameHolder {
   readonly name: string;
   readonly key: string;
 }
@@ -39,16 +39,16 @@ function unfit({ members: { blueprint }, servers }: ResourceValues, input: Names
 /** Notes the names, and reports the first that differs from an earlier one in case at most. */
 function repeated(
   { members: { blueprint }, servers }: ResourceValues,
-  takenBy: Map<string, Taken>,
+  holders: Map<string, NameHolder>,
   amended: AmendedTemplate,
 ): Problem[] {
   const { key, properties, pointer } = blueprint;
-  let clash: { readonly name: string; readonly taken: Taken } | undefined;
+  let clash: { readonly name: string; readonly holder: NameHolder } | undefined;
   for (const { name } of servers) {
     const folded = name.toLowerCase();
-    const taken = takenBy.get(folded);
-    if (taken === undefined) takenBy.set(folded, { name, key });
-    else clash ??= { name, taken };
+    const holder = holders.get(folded);
+    if (holder === undefined) holders.set(folded, { name, key });
+    else clash ??= { name, holder };
   }
   if (clash === undefined) return [];
   const at = properties.get('name')?.pointer ?? pointer;
@@ -57,13 +57,13 @@ function repeated(
 
 function clashText(
   key: string,
-  { name, taken }: { readonly name: string; readonly taken: Taken },
+  { name, holder }: { readonly name: string; readonly holder: NameHolder },
 ): { readonly message: string; readonly hint: string } {
-  if (taken.key === key) {
+  if (holder.key === key) {
     return { message: `several members of "${key}" are called "${name}"`, hint: 'put <<index>> into the name' };
   }
-  const other = taken.name === name ? '' : ` as "${taken.name}", which differs in case only`;
-  const message = `"${key}" makes the server "${name}", and "${taken.key}" makes it too${other}`;
+  const other = holder.name === name ? '' : ` as "${holder.name}", which differs in case only`;
+  const message = `"${key}" makes the server "${name}", and "${holder.key}" makes it too${other}`;
   return { message, hint: 'give one of them another name' };
 }
 

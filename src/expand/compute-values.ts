@@ -2,7 +2,7 @@
 import { invariant } from '../model/invariant.ts';
 import { emptyMap } from '../model/json.ts';
 import type { Properties, PropertyValue } from '../model/objects.ts';
-import { isClean, type Problem } from '../model/problem.ts';
+import { hasNoErrors, type Problem } from '../model/problem.ts';
 import type { AmendedTemplate } from './amend-template.ts';
 import type { Blueprint, StructuralProperty } from './blueprint.ts';
 import { dependencyOrder } from './dependency-order.ts';
@@ -52,7 +52,7 @@ export function computeValues({ members, ...input }: ValuesInput): {
   for (const node of order) columns.add(node);
   const all = members.map((one) => columnsOf(one, graph, columns));
   const { problems } = columns;
-  return { resources: isClean(problems) ? all.map(toServers) : [], problems };
+  return { resources: hasNoErrors(problems) ? all.map(toServers) : [], problems };
 }
 
 interface ResourceColumns extends Pick<ResourceValues, 'members' | 'sources'> {

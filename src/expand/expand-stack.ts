@@ -2,7 +2,7 @@
 import { type Entry, problemAt } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
 import type { StackInstance, StackTemplate } from '../model/objects.ts';
-import { affecting, isClean, type Problem, sortProblems } from '../model/problem.ts';
+import { affecting, hasNoErrors, type Problem, sortProblems } from '../model/problem.ts';
 import { type AmendedTemplate, amendTemplate } from './amend-template.ts';
 import { assembleServers } from './assemble-servers.ts';
 import type { Blueprint } from './blueprint.ts';
@@ -45,7 +45,7 @@ export function expandStack(
   const { servers, problems } = expandAmended(instance, amended);
   return {
     keys: Object.keys(amended.resources),
-    servers: isClean(problems) ? servers : [],
+    servers: hasNoErrors(problems) ? servers : [],
     problems: sortProblems(affecting(problems, instance.object.name)),
   };
 }
@@ -55,10 +55,10 @@ function expandAmended(instance: Instance, amended: AmendedTemplate): Stage {
   const { blueprints, problems: shape } = readBlueprints(amended);
   const parameters = resolveParameters(instance, amended);
   const written = [...amended.problems, ...shape, ...parameters.problems, ...checkAmended(amended, blueprints)];
-  if (!isClean(written)) return { servers: [], problems: written };
+  if (!hasNoErrors(written)) return { servers: [], problems: written };
   const { members, problems: counted } = countServers(blueprints, { amended, parameters });
   const problems = [...written, ...counted];
-  if (!isClean(problems)) return { servers: [], problems };
+  if (!hasNoErrors(problems)) return { servers: [], problems };
   const stage = expandMembers(members, { instance: instance.object.name, amended, parameters });
   return { ...stage, problems: [...problems, ...stage.problems] };
 }
@@ -92,7 +92,7 @@ function expandMembers(members: readonly Members[], input: Read & { readonly ins
   const values = computeValues({ instance, amended, parameters: parameters.values, members });
   const named = [...values.problems, ...checkServerNames(values.resources, input)];
   // Servers that share a name cannot be told apart by what they depend on.
-  if (!isClean(named)) return { servers: [], problems: named };
+  if (!hasNoErrors(named)) return { servers: [], problems: named };
   const { resolved, problems } = resolveDependencies(values.resources, input);
   const warnings = resolved.flatMap((resource) => checkConfigurationOnly(resource, amended));
   return {

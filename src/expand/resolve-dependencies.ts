@@ -4,7 +4,7 @@ import { below } from '../model/entry.ts';
 import type { OutsideDependency } from '../model/expanded.ts';
 import { compareNames } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
-import { type AmendedTemplate, problemIn, takenAwayButUsed } from './amend-template.ts';
+import { type AmendedTemplate, problemIn, subtractedButUsed } from './amend-template.ts';
 import type { Blueprint, Text } from './blueprint.ts';
 import { type CycleStep, dependencyCycle, dependsOnPointer } from './check-cycles.ts';
 import type { Named, ResourceValues, ServerValues } from './compute-values.ts';
@@ -113,7 +113,7 @@ class Stack {
   #removed(name: string, pointer: string): Problem | null {
     const removal = this.#amended.removedBy(below('/resources', name));
     if (removal === null || this.#amended.isAdded(pointer)) return null;
-    return takenAwayButUsed(removal, name, pointer);
+    return subtractedButUsed(removal, name, pointer);
   }
 
   #stepsOf(needs: readonly Named[]): Step[] {

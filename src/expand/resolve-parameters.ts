@@ -43,13 +43,13 @@ export function checkParameters(amended: AmendedTemplate): Problem[] {
   });
 }
 
-interface Surroundings {
+interface OriginContext {
   readonly instance: Instance;
   readonly given: ReadonlyMap<string, string>;
   readonly amended: AmendedTemplate;
 }
 
-function blame({ tokens, pointer }: Text, { instance, given, amended }: Surroundings): Origin {
+function blame({ tokens, pointer }: Text, { instance, given, amended }: OriginContext): Origin {
   const [only] = tokens;
   if (tokens.length !== 1 || only?.kind !== 'parameter') return amended.originOf(pointer);
   const parameter = below('/parameters', only.name);

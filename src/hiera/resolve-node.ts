@@ -1,5 +1,5 @@
 // Resolves the configuration layers of one node, and reports every mistake in them.
-import { type Entry, isRight } from '../model/entry.ts';
+import { type Entry, isValidEntry } from '../model/entry.ts';
 import { emptyMap, type JsonMap } from '../model/json.ts';
 import type { PlainTypeName } from '../model/names.ts';
 import type { TypedObject } from '../model/objects.ts';
@@ -29,7 +29,7 @@ export function resolveNode(owner: NodeOwner, scope: Scope): ResolvedNode {
 /** The node's own layers, general to specific; the first of them selects the shared layers. */
 function ownLayers({ server, clientcert }: NodeOwner): Layer[] {
   const properties = server === null ? [] : [propertiesLayer(server)];
-  return clientcert !== undefined && isRight(clientcert) ? [...properties, layerOf(clientcert)] : properties;
+  return clientcert !== undefined && isValidEntry(clientcert) ? [...properties, layerOf(clientcert)] : properties;
 }
 
 function sharedLayers([selecting]: readonly Layer[], scope: Scope): Selection {
@@ -40,7 +40,7 @@ function ownProblems({ server, clientcert }: NodeOwner): readonly Problem[] {
   const problems = clientcert === undefined ? [] : clientcert.problems.filter(isError);
   if (server === null) return problems;
   const inClientcert =
-    clientcert !== undefined && isRight(clientcert) ? checkClientcert(layerOf(clientcert), server) : [];
+    clientcert !== undefined && isValidEntry(clientcert) ? checkClientcert(layerOf(clientcert), server) : [];
   return [...problems, ...checkProperties(server), ...inClientcert];
 }
 

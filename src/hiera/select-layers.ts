@@ -1,5 +1,5 @@
 // Selects the layers that a node shares with others, in the order of the hierarchy. See docs/concepts.md, hierarchy.
-import { isRight } from '../model/entry.ts';
+import { isValidEntry } from '../model/entry.ts';
 import { nameFault, type PlainTypeName } from '../model/names.ts';
 import type { HierarchyLevel } from '../model/objects.ts';
 import { isError, type Problem } from '../model/problem.ts';
@@ -47,7 +47,7 @@ export function selectLayers(selecting: Layer, scope: Scope): Selection {
       else if (isTreeType(step.type)) steps.push(step);
     }
     if (entry === undefined) continue;
-    if (isRight(entry)) layers.push(layerOf(entry));
+    if (isValidEntry(entry)) layers.push(layerOf(entry));
     else problems.push(...entry.problems.filter(isError));
   }
   problems.push(...checkTreePath(steps, selecting, scope.tree));

@@ -1,5 +1,5 @@
 // Moves one server's row along the table. Pure: the moment is handed in.
-import type { ServerRow } from '../model/recorded.ts';
+import type { ServerRow } from '../model/rows.ts';
 import { type Event, transition } from './transitions.ts';
 
 export interface Moment {

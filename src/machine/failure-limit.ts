@@ -1,5 +1,5 @@
 // How many failed updates of one commit are enough to hold the rest of them. docs/concepts.md, updates.
-import type { RolloutRow } from '../model/recorded.ts';
+import type { RolloutRow } from '../model/rows.ts';
 
 const FAILURES_LEAST = 3;
 const FAILURES_SHARE = 0.05;

@@ -1,5 +1,5 @@
 // Applies a person's request to the row of one server: retry, adopt. Pure; src/service/create-operator.ts writes the rows.
-import type { ServerRow } from '../model/recorded.ts';
+import type { ServerRow } from '../model/rows.ts';
 import { advance } from './advance.ts';
 import { isStuck } from './stuck.ts';
 

@@ -4,7 +4,7 @@ import type { InstanceStatus, State } from '../model/state.ts';
 /** What is known of an instance beside its servers. */
 export interface InstanceFacts {
   /** No commit wants it any more, and something of it is still there. */
-  readonly isLeaving: boolean;
+  readonly isTerminating: boolean;
   readonly isSuspended: boolean;
   /** Its newest version is wrong; it stays at an older one, or has none. */
   readonly isInvalid: boolean;
@@ -23,7 +23,7 @@ const IN_PROGRESS: ReadonlySet<State> = new Set([
 
 /** Returns the first status that holds, in the order of model/state.ts. An instance without servers is done. */
 export function rollUp(facts: InstanceFacts, states: Iterable<State>): InstanceStatus {
-  if (facts.isLeaving) return 'Marked for delete';
+  if (facts.isTerminating) return 'Marked for delete';
   if (facts.isSuspended) return 'Suspended';
   if (facts.isInvalid) return 'Invalid';
   if (facts.awaitsApproval) return 'Awaiting approval';

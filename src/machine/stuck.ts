@@ -1,5 +1,5 @@
 // Tells which servers of unknown outcome wait for a person: nobody can check them before the settings fit again.
-import type { ServerRow } from '../model/recorded.ts';
+import type { ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
 
 const NO_ENTRY = /^(?:no_provider|provider_changed):/;

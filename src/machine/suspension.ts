@@ -1,5 +1,5 @@
 // Whether actions of an instance may start. A suspension ends when somebody resumes, or by itself at its time.
-import type { SuspensionRow } from '../model/recorded.ts';
+import type { SuspensionRow } from '../model/rows.ts';
 
 /** The name of the suspension of every instance. */
 export const EVERY_INSTANCE = '*';

@@ -1,8 +1,8 @@
 // Serves health checks over plain HTTP: liveness and readiness. It knows nothing about stacks.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { closeAtOnce, createPlainServer, type Listening, listenOn, type Place } from '../listen.ts';
+import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../listen.ts';
 
-export interface ManagementOptions extends Place {
+export interface ManagementOptions extends ListenAddress {
   /** True once reads are served from a good commit, else why not, for a person. */
   readonly ready: () => true | string;
 }

@@ -60,6 +60,6 @@ export function lastStep(pointer: string): string {
 }
 
 /** Returns true when the file itself is right: it has an object and nothing worse than warnings. */
-export function isRight<Value>(entry: Entry<Value>): entry is Entry<Value> & { readonly object: Value } {
+export function isValidEntry<Value>(entry: Entry<Value>): entry is Entry<Value> & { readonly object: Value } {
   return entry.object !== null && entry.problems.every((problem) => problem.severity === 'warning');
 }

@@ -57,7 +57,7 @@ export function affecting(problems: readonly Problem[], instance: string): reado
 }
 
 /** Returns true when nothing worse than a warning is among them. */
-export function isClean(problems: readonly Problem[]): boolean {
+export function hasNoErrors(problems: readonly Problem[]): boolean {
   return !problems.some(isError);
 }
 

@@ -35,7 +35,7 @@ export interface ServerPolicy {
   readonly pauseSeconds: number;
   readonly drift: DriftPolicy | null;
   readonly deletion: 'delete' | 'retain';
-  /** It is neither deleted nor replaced. Deletes do not get as far as this: see estate/admit.ts. */
+  /** It is neither deleted nor replaced. Deletes do not get as far as this: see desired/admit.ts. */
   readonly protected: boolean;
   readonly adopt: boolean;
 }

@@ -29,11 +29,11 @@ export class CapacityLine {
   }
 
   /** Removes and returns the server that is next, of a provider that has capacity; undefined where there is none. */
-  take(hasRoom: (provider: string) => boolean): { readonly server: string; readonly provider: string } | undefined {
+  take(hasCapacity: (provider: string) => boolean): { readonly server: string; readonly provider: string } | undefined {
     for (let left = this.#order.size; left > 0; left -= 1) {
       const provider = this.#order.take() ?? '';
       const entry = this.#entries.get(provider);
-      const server = entry !== undefined && hasRoom(provider) ? takeFrom(entry) : undefined;
+      const server = entry !== undefined && hasCapacity(provider) ? takeFrom(entry) : undefined;
       if (entry !== undefined && entry.servers.size > 0) this.#order.add(provider);
       else this.#entries.delete(provider);
       if (server !== undefined) return { server, provider };

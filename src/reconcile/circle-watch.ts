@@ -2,9 +2,9 @@
 // the circle go first. What begins to wait within that time is looked at together, so that each server is walked over once.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import type { ServerRow } from '../model/recorded.ts';
-import { type Circle, circleWords, findCircles, type OrderWait, type WaitGraph } from './circles.ts';
-import { reasonOf } from './reasons.ts';
+import { type Circle, circleWords, findCircles, type OrderWait, type WaitGraph } from '../machine/circles.ts';
+import { reasonOf } from '../machine/reasons.ts';
+import type { ServerRow } from '../model/rows.ts';
 
 /** How long waits are collected before they are looked at. */
 const LOOK_MS = 1_000;
@@ -94,7 +94,7 @@ export class CircleWatch {
     const [{ server, wait }] = circle.links;
     const row = rowOf(server);
     if (row === undefined || this.leaveOf(server, row) !== undefined) return false;
-    const how = wait.kind === 'turn' ? 'takes a slot beyond max_unavailable' : 'goes first';
+    const how = wait.kind === 'slot' ? 'takes a slot beyond max_unavailable' : 'goes first';
     const reason = reasonOf('circle_broken', `${circleWords(circle)}: ${server} ${how}`);
     this.#leaves.set(server, { generation: row.generation, wait: wait.kind, reason });
     log.warn({ server, servers: circle.links.length, reason }, 'servers waited in a circle');

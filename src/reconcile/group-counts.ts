@@ -1,8 +1,9 @@
 // What the rules of a roll-out ask about a group, kept up to date member by member, so that no question about one member
 // walks over all of them. rollout.ts is the rules.
-import type { ServerRow } from '../model/recorded.ts';
+
+import type { GroupView } from '../machine/rollout.ts';
+import type { ServerRow } from '../model/rows.ts';
 import { Latest } from './latest.ts';
-import type { GroupStanding } from './rollout.ts';
 
 /** What one member contributes. */
 interface Share {
@@ -25,7 +26,7 @@ export class GroupCounts {
   readonly #groups = new Map<string, Group>();
   readonly #shares = new Map<string, Share>();
   /** Servers for which a call is about to be made, or under way. */
-  readonly #live = new Set<string>();
+  readonly #inFlight = new Set<string>();
 
   /** Follows the row of a member to what it is now; undefined where there is none. */
   follow(name: string, row: ServerRow | undefined, group: string): void {
@@ -35,21 +36,21 @@ export class GroupCounts {
       this.#shares.delete(name);
       return;
     }
-    const share = { group, row, kind: kindOf(row, this.#live.has(name)) };
+    const share = { group, row, kind: kindOf(row, this.#inFlight.has(name)) };
     this.#shares.set(name, share);
     this.#join(name, share);
   }
 
   /** Notes whether a call for a server is about to be made, or under way. */
-  setLive(name: string, isLive: boolean): void {
-    if (isLive) this.#live.add(name);
-    else this.#live.delete(name);
+  setInFlight(name: string, isInFlight: boolean): void {
+    if (isInFlight) this.#inFlight.add(name);
+    else this.#inFlight.delete(name);
     const share = this.#shares.get(name);
     if (share !== undefined) this.follow(name, share.row, share.group);
   }
 
   /** Returns the standing of a group as the member `name` sees it: itself counts for the size only. */
-  besides(name: string, groupName: string): GroupStanding {
+  besides(name: string, groupName: string): GroupView {
     const group = this.#groups.get(groupName);
     if (group === undefined) return { size: 1, hasFailed: false, away: 0, lastBack: 0 };
     const own = this.#shares.get(name);
@@ -87,10 +88,10 @@ export class GroupCounts {
   }
 }
 
-function kindOf(row: ServerRow, isLive: boolean): Share['kind'] {
+function kindOf(row: ServerRow, isInFlight: boolean): Share['kind'] {
   if (row.wanted === null || (row.applied === null && !row.replacing)) return 'new or unwanted';
   if (row.state === 'failed') return 'failed';
   // A member does not serve, or may not, from the start of its change until that has succeeded, or until it is built anew.
-  if (isLive || row.touched || row.applied === null) return 'away';
+  if (isInFlight || row.dirty || row.applied === null) return 'away';
   return row.state === 'done' ? 'done' : 'there';
 }

@@ -1,5 +1,5 @@
 // The recorded rows as reconciling uses them: the store, and an index that is never behind it.
-import type { RowKind, Rows, ServerRow } from '../model/recorded.ts';
+import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Change, Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
 

@@ -1,27 +1,27 @@
 // The loop that drives every server to what is wanted of it. One pass looks at one server: read its row, take in how its
 // last call ended, decide, write the row, carry the decision out. What a pass may decide is decide.ts, not here.
 import type { Clock } from '../clock.ts';
-import { type Ended, Executor } from '../execute/executor.ts';
+import { type CallResult, Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
+import { conclude } from '../machine/conclude.ts';
+import { type DecisionContext, decide, type Next, type Step } from '../machine/decide.ts';
+import { type Wait, waitOf } from '../machine/wait.ts';
 import type { NodeRecord } from '../model/record.ts';
-import type { ServerRow } from '../model/recorded.ts';
+import type { ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Answer } from '../providers/provider.ts';
-import type { Registry } from '../providers/registry.ts';
+import type { Registry } from '../providers/provider-registry.ts';
 import type { DeleteBudget } from '../settings.ts';
 import type { Change } from '../store/store.ts';
 import type { CommitGate } from './commit-gate.ts';
-import { conclude } from './conclude.ts';
-import { decide, type Next, type Step, type World } from './decide.ts';
+import { decisionContextOf } from './decision-context.ts';
 import { FreshChecks } from './fresh-checks.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
 import { removalChanges, removalsMax, serverCount } from './removals.ts';
 import { RepeatedErrors } from './repeated-errors.ts';
 import { Sweep } from './sweep.ts';
-import { type Wait, waitOf } from './wait.ts';
 import { WakeUps } from './wake-ups.ts';
-import { worldOf } from './world.ts';
 
 /** Passes under way at once. Most of their time is waiting for the disk, which serves many together. */
 const PASSES_MAX = 256;
@@ -55,7 +55,7 @@ export class Reconciler {
   readonly #wakeUps: WakeUps;
   readonly #sweep: Sweep;
   /** Answers that no row has taken in yet. */
-  readonly #ended = new Map<string, Ended>();
+  readonly #ended = new Map<string, CallResult>();
   /** Instances of which a server was forgotten: the last one takes the instance with it. */
   readonly #thinned = new Set<string>();
   /** Why each server is being looked at, for the log: the operation that changed its row last. */
@@ -75,7 +75,7 @@ export class Reconciler {
     this.#executor = new Executor({
       ...options,
       entryOf: (name) => registry.byName(name),
-      onEnded: (server, ended) => this.#onEnded(server, ended),
+      onResult: (server, ended) => this.#onResult(server, ended),
     });
     const wake = (server: string): void => this.#queue.add(server);
     this.#wakeUps = new WakeUps({ ledger, clock, log, wake, executor: this.#executor });
@@ -90,7 +90,7 @@ export class Reconciler {
   waitsOf(server: string): Wait | undefined {
     const wait = this.#wakeUps.waitOf(server);
     // The rest of its group is over by then, and others are away.
-    const isOver = wait?.kind === 'turn' && wait.until !== undefined && wait.until <= this.#options.clock.now();
+    const isOver = wait?.kind === 'slot' && wait.until !== undefined && wait.until <= this.#options.clock.now();
     return isOver ? { ...wait, until: undefined } : wait;
   }
 
@@ -100,7 +100,7 @@ export class Reconciler {
   }
 
   /** Looks at these servers: their rows have changed. `operation` goes through the log of everything that follows. */
-  look(names: Iterable<string>, operation: string): void {
+  enqueue(names: Iterable<string>, operation: string): void {
     this.#isBegun = true;
     for (const name of names) {
       this.#operations.set(name, operation);
@@ -122,10 +122,10 @@ export class Reconciler {
     await this.#queue.stop();
   }
 
-  #onEnded(server: string, ended: Ended | undefined): void {
+  #onResult(server: string, ended: CallResult | undefined): void {
     if (ended !== undefined) this.#ended.set(server, ended);
     if (ended?.kind === 'check') this.#checks.note(server, isAnswer(ended.answer) ? 'answered' : 'failed');
-    this.#options.ledger.index.setLive(server, false);
+    this.#options.ledger.index.setInFlight(server, false);
     this.#queue.add(server);
     this.#wakeUps.called(server);
   }
@@ -178,19 +178,19 @@ export class Reconciler {
     const retry = registry.byName(ended?.provider ?? '')?.retry;
     const isConcluded = ended !== undefined && retry !== undefined;
     const concluded = isConcluded ? conclude(row, ended, { now: clock.now(), retry, random }) : row;
-    return concluded === null ? { row: null, next: { kind: 'rest' } } : decide(concluded, this.#worldOf(name));
+    return concluded === null ? { row: null, next: { kind: 'rest' } } : decide(concluded, this.#contextOf(name));
   }
 
-  #worldOf(name: string): World {
+  #contextOf(name: string): DecisionContext {
     const { ledger, registry, clock, graceMs, deleteBudget } = this.#options;
-    return worldOf(name, {
+    return decisionContextOf(name, {
       ...{ ledger, registry, graceMs, now: clock.now() },
       removalsMax: () => removalsMax(deleteBudget, serverCount(ledger, clock.now())),
-      isLive: (server) => this.#executor.isLive(server),
-      hasRoom: (provider) => this.#executor.hasRoom(provider, name),
+      isInFlight: (server) => this.#executor.isInFlight(server),
+      hasCapacity: (provider) => this.#executor.hasCapacity(provider, name),
       lastCheckOf: (server) => this.#checks.of(server),
       lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
-      standingOf: (server, row) => this.#wakeUps.standingOf(server, row),
+      groupViewOf: (server, row) => this.#wakeUps.groupViewOf(server, row),
       leaveOf: (server, row) => this.#wakeUps.leaveOf(server, row),
     });
   }
@@ -199,7 +199,7 @@ export class Reconciler {
   #prepare(name: string, after: ServerRow | null, next: Next): void {
     if (next.kind === 'check' || next.kind === 'run') {
       this.#executor.claim(name, next.provider);
-      this.#options.ledger.index.setLive(name, true);
+      this.#options.ledger.index.setInFlight(name, true);
     }
     const reviewAt = this.#options.clock.now() + REVIEW_MS;
     this.#wakeUps.begin(name, after, after === null ? undefined : waitOf(next, after, reviewAt));
@@ -207,7 +207,7 @@ export class Reconciler {
 
   #unclaim(name: string): void {
     this.#executor.unclaim(name);
-    this.#options.ledger.index.setLive(name, this.#executor.isLive(name));
+    this.#options.ledger.index.setInFlight(name, this.#executor.isInFlight(name));
     this.#wakeUps.called(name);
   }
 
@@ -219,7 +219,7 @@ export class Reconciler {
     if (row?.due != null && Date.parse(row.due) > this.#options.clock.now()) return undefined;
     const isDue = this.#queue.has(name) || this.#wakeUps.isDue(name);
     if (row === undefined || isPlanned || isDue || this.#ended.has(name)) return undefined;
-    const { row: after, next } = decide(row, this.#worldOf(name));
+    const { row: after, next } = decide(row, this.#contextOf(name));
     return after !== row || next.kind === 'check' || next.kind === 'run' ? row : undefined;
   }
 
@@ -259,12 +259,12 @@ export class Reconciler {
     for (const name of this.#thinned) if (ledger.index.hasServers(name)) this.#thinned.delete(name);
     const emptied = [...this.#thinned];
     const changes = emptied.flatMap((name): Change[] => {
-      const expected = ledger.read('leaving', name);
+      const expected = ledger.read('terminating', name);
       if (expected === undefined) return [];
-      const leaving: Change = { kind: 'leaving', name, value: null, expected };
+      const terminating: Change = { kind: 'terminating', name, value: null, expected };
       const suspension = ledger.read('suspension', name);
-      if (suspension === undefined) return [leaving];
-      return [leaving, { kind: 'suspension', name, value: null, expected: suspension }];
+      if (suspension === undefined) return [terminating];
+      return [terminating, { kind: 'suspension', name, value: null, expected: suspension }];
     });
     await ledger.commit(changes);
     for (const name of emptied) this.#thinned.delete(name);

@@ -1,23 +1,23 @@
 // How many servers went, or are to go, without anybody's approval: what the delete budget counts.
 import { momentOf } from '../clock.ts';
-import type { Removal } from '../estate/deletions.ts';
-import type { ServerRow } from '../model/recorded.ts';
+import type { Removal } from '../desired/deletions.ts';
+import { isRemovalKept, removalName, serverOf } from '../follow/hold-rows.ts';
+import type { ServerRow } from '../model/rows.ts';
 import type { DeleteBudget } from '../settings.ts';
 import type { Change } from '../store/store.ts';
-import { isRemovalKept, removalName, serverOf } from './hold-rows.ts';
 import type { Ledger } from './ledger.ts';
 
 type Rows = Pick<Ledger, 'server' | 'index' | 'list' | 'read'>;
 
-/** How many may go from any but a small estate where the operator names no lower bound. */
+/** How many may go from any but a small desired state where the operator names no lower bound. */
 const LEAST_MAX = 5;
 
-/** Returns how many deletes and replacements need no approval in an estate of so many servers. */
+/** Returns how many deletes and replacements need no approval in a desired state of so many servers. */
 export function removalsMax({ percent, least, most }: DeleteBudget, servers: number): number {
   return Math.min(most, Math.max(least ?? leastOf(servers), Math.floor((servers * percent) / 100)));
 }
 
-/** The lower bound where the operator names none: a small estate must not lose most of its servers unasked. */
+/** The lower bound where the operator names none: a small desired state must not lose most of its servers unasked. */
 function leastOf(servers: number): number {
   return Math.min(LEAST_MAX, Math.max(1, Math.floor(servers / 3)));
 }

@@ -1,11 +1,12 @@
 // What the rows say together: who needs whom, which rows form a group, which belong to an instance. Kept up to date row
 // by row, so that no question about one server walks over all of them.
+
+import { specsInUse } from '../machine/holders.ts';
+import { isMade } from '../machine/is-made.ts';
+import type { GroupView } from '../machine/rollout.ts';
 import { compareNames } from '../model/names.ts';
-import type { ServerRow } from '../model/recorded.ts';
+import type { ServerRow } from '../model/rows.ts';
 import { GroupCounts } from './group-counts.ts';
-import { specsInUse } from './holding-up.ts';
-import { isMade } from './is-made.ts';
-import type { GroupStanding } from './rollout.ts';
 
 type Row = ServerRow | undefined;
 
@@ -53,12 +54,12 @@ export class RowIndex {
   }
 
   /** Notes whether a call for a server is about to be made, or under way: its group counts it as away. */
-  setLive(server: string, isLive: boolean): void {
-    this.#counts.setLive(server, isLive);
+  setInFlight(server: string, isInFlight: boolean): void {
+    this.#counts.setInFlight(server, isInFlight);
   }
 
   /** Returns the group of `row`, the row of the server `name`, as that server sees it. */
-  standingOf(name: string, row: ServerRow): GroupStanding {
+  groupViewOf(name: string, row: ServerRow): GroupView {
     return this.#counts.besides(name, groupOf(row));
   }
 

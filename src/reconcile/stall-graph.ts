@@ -1,15 +1,15 @@
 // Who waits for whom, as the rows tell it: the same order as decide.ts keeps, but of all that a server waits for and not only
 // of the first. Reads, and changes nothing.
 import type { Clock } from '../clock.ts';
+import { firstHolder, includesSorted } from '../machine/holders.ts';
+import { awayMax } from '../machine/rollout.ts';
 import { type Stall, type StallGraph, stallsOf } from '../machine/stall.ts';
 import { standingState } from '../machine/stuck.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
-import type { ServerRow } from '../model/recorded.ts';
-import { firstHolder, includesSorted } from './holding-up.ts';
+import type { ServerRow } from '../model/rows.ts';
+import { holders, isUp, otherSpelling, updatesAreHeld } from './decision-context.ts';
 import type { Ledger } from './ledger.ts';
-import { awayMax } from './rollout.ts';
 import { groupOf } from './row-index.ts';
-import { holders, isUp, otherSpelling, updatesAreHeld } from './world.ts';
 
 type Recorded = Pick<Ledger, 'server' | 'index' | 'read'>;
 
@@ -46,7 +46,7 @@ export function stallGraph(ledger: Recorded, now: number): StallGraph {
     needsOf: (server) => needsOf(server, ledger),
     isNeeded: (other, server) => {
       const row = ledger.server(server);
-      return row?.seen === true && includesSorted(row.wanted?.dependsOn ?? [], other);
+      return row?.checked === true && includesSorted(row.wanted?.dependsOn ?? [], other);
     },
   };
 }
@@ -59,8 +59,8 @@ function isStopped(instance: string, ledger: Recorded, now: number): boolean {
 }
 
 /** It is there and waits to be updated or replaced, so that the rules of a roll-out are for it. */
-function changes({ wanted, applied, seen }: ServerRow): boolean {
-  return seen && wanted !== null && applied !== null;
+function changes({ wanted, applied, checked }: ServerRow): boolean {
+  return checked && wanted !== null && applied !== null;
 }
 
 interface Rollout {
@@ -70,23 +70,23 @@ interface Rollout {
 
 function rolloutStall(server: string, row: ServerRow, { ledger, groupStall }: Rollout): Stall | undefined {
   if (!row.gaveUp && updatesAreHeld(row.commit, ledger)) return 'failed';
-  if (ledger.index.standingOf(server, row).hasFailed) return 'failed';
+  if (ledger.index.groupViewOf(server, row).hasFailed) return 'failed';
   // Who is away already takes no further slot.
-  return row.touched ? undefined : groupStall(server, row);
+  return row.dirty ? undefined : groupStall(server, row);
 }
 
 /** The slots of a group are taken by members that a person has to see to. */
 function slotStall(member: string, row: ServerRow, { server, index }: Recorded): Stall | undefined {
   const away = index.awayOf(groupOf(row));
   const stalled = [...away].filter((name) => server(name)?.state === 'blocked').length;
-  const { size } = index.standingOf(member, row);
+  const { size } = index.groupViewOf(member, row);
   return stalled >= awayMax(row.policy.maxUnavailable, size) ? 'blocked' : undefined;
 }
 
 function* needsOf(server: string, ledger: Recorded): Iterable<string | undefined> {
   const row = ledger.server(server);
   // A server that was never seen is only checked next, and that waits for nobody.
-  if (row === undefined || !row.seen) return;
+  if (row === undefined || !row.checked) return;
   if (row.wanted === null) {
     const rowOf = (name: string): ServerRow | undefined => ledger.server(name);
     for (const dependent of holders(server, ledger)) yield firstHolder(server, [dependent], rowOf);

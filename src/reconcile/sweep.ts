@@ -2,7 +2,7 @@
 // There should be none; each is a defect of Treeline, is counted and told, and goes on from there.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import type { ServerRow } from '../model/recorded.ts';
+import type { ServerRow } from '../model/rows.ts';
 
 /** From the end of one round over all servers to the start of the next. */
 export const SWEEP_MS = 300_000;

@@ -1,9 +1,9 @@
 // Who waits for what. A waiting server waits for one thing at a time, so a change wakes only those it may concern. It is
 // in memory only: after a start every server is looked at once.
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
+import { isSameWait, type Wait } from '../machine/wait.ts';
 import { CapacityLine } from './capacity-line.ts';
-import type { TurnLines } from './turn-lines.ts';
-import { isSameWait, type Wait } from './wait.ts';
+import type { SlotLines } from './slot-lines.ts';
 
 type Kind = Wait['kind'];
 
@@ -17,10 +17,10 @@ export class Waiting {
   readonly #commits = new Map<string, Set<string>>();
   readonly #instances = new Map<string, Set<string>>();
   readonly #capacity = new CapacityLine();
-  readonly #turns: TurnLines;
+  readonly #slots: SlotLines;
 
-  constructor(turns: TurnLines) {
-    this.#turns = turns;
+  constructor(slots: SlotLines) {
+    this.#slots = slots;
   }
 
   /** Returns what a server waits for; undefined where it does not wait. */
@@ -80,9 +80,9 @@ export class Waiting {
 
   /** Ends the wait of the server that is next to be given capacity; undefined where nobody is. */
   onCapacity(
-    hasRoom: (provider: string) => boolean,
+    hasCapacity: (provider: string) => boolean,
   ): { readonly server: string; readonly provider: string } | undefined {
-    const next = this.#capacity.take(hasRoom);
+    const next = this.#capacity.take(hasCapacity);
     if (next !== undefined) this.end(next.server);
     return next;
   }
@@ -99,7 +99,7 @@ export class Waiting {
     else if (wait.kind === 'failures') add(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') add(this.#instances, wait.instance, name);
     else if (wait.kind === 'capacity') this.#capacity.add(name, wait.provider, wait.instance);
-    else if (wait.kind === 'turn') this.#turns.add(name, wait.group, wait.isAway);
+    else if (wait.kind === 'slot') this.#slots.add(name, wait.group, wait.isAway);
   }
 
   #leave(name: string, wait: Wait): void {
@@ -108,7 +108,7 @@ export class Waiting {
     else if (wait.kind === 'failures') remove(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') remove(this.#instances, wait.instance, name);
     else if (wait.kind === 'capacity') this.#capacity.delete(name, wait.provider, wait.instance);
-    else if (wait.kind === 'turn') this.#turns.delete(name, wait.group);
+    else if (wait.kind === 'slot') this.#slots.delete(name, wait.group);
   }
 }
 

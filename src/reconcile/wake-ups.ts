@@ -3,30 +3,30 @@
 import type { Clock } from '../clock.ts';
 import type { Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
-import type { ServerRow } from '../model/recorded.ts';
+import { type GroupSlots, isOrderWait } from '../machine/circles.ts';
+import { awayMax, type GroupView, hasSlot } from '../machine/rollout.ts';
+import { type Wait, waitReason } from '../machine/wait.ts';
+import type { ServerRow } from '../model/rows.ts';
 import type { Change } from '../store/store.ts';
 import { CircleWatch, type Leave } from './circle-watch.ts';
-import { isOrderWait, type Slots } from './circles.ts';
+import { isUp, updatesAreHeld } from './decision-context.ts';
 import type { Ledger } from './ledger.ts';
-import { awayMax, type GroupStanding, hasTurn } from './rollout.ts';
 import { groupOf } from './row-index.ts';
-import { TurnLines } from './turn-lines.ts';
-import { type Wait, waitReason } from './wait.ts';
+import { SlotLines } from './slot-lines.ts';
 import { Waiting } from './waiting.ts';
-import { isUp, updatesAreHeld } from './world.ts';
 
 export interface WakeUpsOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly executor: Pick<Executor, 'hasRoom' | 'reserve' | 'release'>;
+  readonly executor: Pick<Executor, 'hasCapacity' | 'reserve' | 'release'>;
   /** Asks for a look at a server. */
   readonly wake: (server: string) => void;
 }
 
 export class WakeUps {
   readonly #options: WakeUpsOptions;
-  readonly #turns: TurnLines;
+  readonly #slots: SlotLines;
   readonly #waiting: Waiting;
   readonly #circles: CircleWatch;
   /**
@@ -39,13 +39,13 @@ export class WakeUps {
     const { clock, log, ledger } = options;
     const wake = (server: string): void => this.#wake(server);
     this.#options = options;
-    this.#turns = new TurnLines({ clock, wake, turnOf: (name) => this.#turnOf(name) });
-    this.#waiting = new Waiting(this.#turns);
+    this.#slots = new SlotLines({ clock, wake, slotOf: (name) => this.#slotOf(name) });
+    this.#waiting = new Waiting(this.#slots);
     this.#circles = new CircleWatch({
       ...{ clock, log, wake, rowOf: (server) => ledger.server(server) },
       graph: { waitOf: (server) => this.#waiting.of(server), slotsOf: (group, server) => this.#slotsOf(group, server) },
       // Dependencies alone form none: no commit is followed whose dependencies do.
-      mayBeCircles: () => this.#waiting.count('holder') + this.#waiting.count('turn') > 0,
+      mayBeCircles: () => this.#waiting.count('holder') + this.#waiting.count('slot') > 0,
     });
     ledger.watch((change) => this.#onChange(change));
   }
@@ -58,13 +58,13 @@ export class WakeUps {
   /** Returns whether the time for which a server waits in its group has come, so that it is about to be woken. */
   isDue(server: string): boolean {
     const wait = this.#waiting.of(server);
-    return wait?.kind === 'turn' && this.#turns.isDue(wait.group);
+    return wait?.kind === 'slot' && this.#slots.isDue(wait.group);
   }
 
   /** Returns the group of a server as it sees it, with the slots that are reserved for others. */
-  standingOf(server: string, row: ServerRow): GroupStanding {
-    const standing = this.#options.ledger.index.standingOf(server, row);
-    return { ...standing, away: standing.away + this.#turns.reservedBesides(server, groupOf(row)) };
+  groupViewOf(server: string, row: ServerRow): GroupView {
+    const group = this.#options.ledger.index.groupViewOf(server, row);
+    return { ...group, away: group.away + this.#slots.reservedBesides(server, groupOf(row)) };
   }
 
   /** Returns why a server goes first although its wait is not over; undefined where it does not. */
@@ -80,7 +80,7 @@ export class WakeUps {
   /** A pass has decided that a server, whose row is `row` then, waits for this; undefined: it does not wait. */
   begin(server: string, row: ServerRow | null, wait: Wait | undefined): void {
     if (wait?.kind !== 'capacity') this.#circles.endLeave(server);
-    if (row !== null && wait?.kind === 'capacity' && needsSlot(row)) this.#turns.reserve(server, groupOf(row));
+    if (row !== null && wait?.kind === 'capacity' && needsSlot(row)) this.#slots.reserve(server, groupOf(row));
     if (wait === undefined) {
       this.#waiting.end(server);
       return;
@@ -95,7 +95,7 @@ export class WakeUps {
   passed(server: string): void {
     const wait = this.#waiting.of(server);
     if (!this.#given.has(server)) this.#release(server, wait);
-    if (wait?.kind === 'turn') this.#wakeGroup(wait.group);
+    if (wait?.kind === 'slot') this.#wakeGroup(wait.group);
     this.#giveCapacity();
   }
 
@@ -108,18 +108,18 @@ export class WakeUps {
 
   /** The clock was set: wakes those of groups that rest whose time has come. */
   wakeTimed(): void {
-    for (const group of this.#turns.resting()) this.#wakeGroup(group);
+    for (const group of this.#slots.resting()) this.#wakeGroup(group);
   }
 
   /** Wakes nobody any more. */
   stop(): void {
     this.#circles.stop();
-    this.#turns.stop();
+    this.#slots.stop();
   }
 
   #release(server: string, wait: Wait | undefined): void {
     this.#options.executor.release(server);
-    const group = wait?.kind === 'capacity' ? undefined : this.#turns.release(server);
+    const group = wait?.kind === 'capacity' ? undefined : this.#slots.release(server);
     if (group !== undefined) this.#wakeGroup(group);
   }
 
@@ -145,33 +145,37 @@ export class WakeUps {
   }
 
   #wakeGroup(group: string): void {
-    const first = this.#turns.wake(group);
+    const first = this.#slots.wake(group);
     if (first !== undefined) this.#circles.note(first);
   }
 
   #giveCapacity(): void {
     const { executor } = this.#options;
-    const hasRoom = (provider: string): boolean => executor.hasRoom(provider);
-    for (let next = this.#waiting.onCapacity(hasRoom); next !== undefined; next = this.#waiting.onCapacity(hasRoom)) {
+    const hasCapacity = (provider: string): boolean => executor.hasCapacity(provider);
+    for (
+      let next = this.#waiting.onCapacity(hasCapacity);
+      next !== undefined;
+      next = this.#waiting.onCapacity(hasCapacity)
+    ) {
       executor.reserve(next.server, next.provider);
       this.#given.add(next.server);
       this.#options.wake(next.server);
     }
   }
 
-  #turnOf(name: string): boolean | number | undefined {
+  #slotOf(name: string): boolean | number | undefined {
     const row = this.#options.ledger.server(name);
     if (row === undefined) return undefined;
-    return hasTurn(row, this.standingOf(name, row), { now: this.#options.clock.now(), isBeyond: false });
+    return hasSlot(row, this.groupViewOf(name, row), { now: this.#options.clock.now(), isBeyond: false });
   }
 
   /** A group of which a member has failed waits for the time at which that one is tried again. */
-  #slotsOf(group: string, server: string): Slots {
+  #slotsOf(group: string, server: string): GroupSlots {
     const { index } = this.#options.ledger;
     const row = this.#options.ledger.server(server);
     const occupants = index.awayOf(group);
-    if (row === undefined || index.standingOf(server, row).hasFailed) return { occupants, missing: 0 };
-    const { size } = index.standingOf(server, row);
+    if (row === undefined || index.groupViewOf(server, row).hasFailed) return { occupants, missing: 0 };
+    const { size } = index.groupViewOf(server, row);
     return { occupants, missing: occupants.size - awayMax(row.policy.maxUnavailable, size) + 1 };
   }
 
@@ -187,6 +191,6 @@ export class WakeUps {
 }
 
 /** Its action takes a slot of its group. */
-function needsSlot({ wanted, applied, touched }: ServerRow): boolean {
-  return wanted !== null && applied !== null && !touched;
+function needsSlot({ wanted, applied, dirty }: ServerRow): boolean {
+  return wanted !== null && applied !== null && !dirty;
 }

@@ -12,7 +12,7 @@ export interface WatchedParts {
   readonly log: Logger;
   readonly ledger: Ledger;
   readonly gate: CommitGate;
-  readonly reconciler: Pick<Reconciler, 'look' | 'wakeTimed'>;
+  readonly reconciler: Pick<Reconciler, 'enqueue' | 'wakeTimed'>;
   /** The longest that a server waits for its next try. */
   readonly waitMsMax: number;
   /** See ClockWatch. */
@@ -29,7 +29,7 @@ export function watchClock(parts: WatchedParts): { readonly watch: ClockWatch; r
     ...{ clock, log, compareMs },
     correct: async (backMs) => {
       await correctStamps(parts, backMs);
-      reconciler.look(ledger.list('server').keys(), 'clock');
+      reconciler.enqueue(ledger.list('server').keys(), 'clock');
     },
     wake: () => reconciler.wakeTimed(),
   });

@@ -1,14 +1,14 @@
 // Holds reads that require a commit until that commit is followed. See docs/rest.md, answers.
 import type { Clock } from '../clock.ts';
-import type { Estate } from '../estate/estate.ts';
-import type { RefusedCommit } from '../estate/refused-commit.ts';
+import type { DesiredState } from '../desired/desired-state.ts';
+import type { RefusedCommit } from '../desired/refused-commit.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { BranchView } from './write/branch-view.ts';
 import { within } from './write/patience.ts';
 
-export interface CommitWaitOptions extends Pick<BranchView, 'estateAt' | 'isAncestor'> {
-  /** The estate in force, or undefined before the first good commit. */
-  readonly estate: () => Estate | undefined;
+export interface CommitWaitOptions extends Pick<BranchView, 'desiredAt' | 'isAncestor'> {
+  /** The desired state in force, or undefined before the first good commit. */
+  readonly desired: () => DesiredState | undefined;
   /** The newest commit, if it is not followed. */
   readonly refused: () => RefusedCommit | undefined;
   readonly clock: Clock;
@@ -32,20 +32,20 @@ type End = { readonly kind: 'reached' } | { readonly kind: 'failed'; readonly er
 
 /** Returns the one place where reads wait. */
 export function createCommitWait(options: CommitWaitOptions): CommitWait {
-  const { estateAt, isAncestor, estate, clock } = options;
+  const { desiredAt, isAncestor, desired, clock } = options;
   const stopped = Promise.withResolvers<End>();
   /** The looks at the branch that are under way, also those that no read waits for any more. */
   let open = 0;
 
   async function isReached(commit: string): Promise<boolean> {
-    const followed = estate()?.commit;
+    const followed = desired()?.commit;
     return followed !== undefined && (followed === commit || (await isAncestor(commit, followed)));
   }
 
   async function arrival(commit: string): Promise<End> {
     open += 1;
     try {
-      await estateAt(commit);
+      await desiredAt(commit);
       return { kind: 'reached' };
     } catch (error) {
       return { kind: 'failed', error };

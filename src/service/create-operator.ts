@@ -1,11 +1,11 @@
 // Implements operator.ts: it writes rows and wakes the parts that read them, which make all decisions.
-import type { Estate } from '../estate/estate.ts';
-import type { RefusedCommit } from '../estate/refused-commit.ts';
-import { problemsAndRemarks } from '../estate/remarks.ts';
+import type { DesiredState } from '../desired/desired-state.ts';
+import type { RefusedCommit } from '../desired/refused-commit.ts';
+import { problemsAndRemarks } from '../desired/remarks.ts';
 import { adoptedRow, retriedRow } from '../machine/requests.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import { invariant } from '../model/invariant.ts';
-import type { ServerRow } from '../model/recorded.ts';
+import type { ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { InstanceStatus } from '../model/state.ts';
 import { didYouMean } from '../model/suggest.ts';
@@ -20,7 +20,7 @@ import { unknownInstance } from './unknown-instance.ts';
 import { overviewOf, type WhyFacts, whyOf } from './why.ts';
 
 export interface OperatorOptions {
-  readonly estate: () => Estate | undefined;
+  readonly desired: () => DesiredState | undefined;
   readonly refused: () => RefusedCommit | undefined;
   readonly rows: RecordedRows;
   /** The status of an instance that exists. */
@@ -30,7 +30,7 @@ export interface OperatorOptions {
   /** Writes rows in an exclusive turn, in which `changes` is called. Resolves when they are durable. */
   readonly write: (changes: () => readonly Change[]) => Promise<readonly Change[]>;
   /** Has servers looked at again. */
-  readonly look: (servers: Iterable<string>) => void;
+  readonly enqueue: (servers: Iterable<string>) => void;
   /** Has what is held judged again. */
   readonly review: () => void;
   /** Milliseconds since 1970. */
@@ -56,16 +56,16 @@ export function createOperator(options: OperatorOptions): Operator {
   };
 }
 
-function viewOf({ estate: estateOf, refused, rows, now }: OperatorOptions): View<Estate> {
-  const estate = estateOf();
-  if (estate !== undefined) return { estate, rows, now: now() };
+function viewOf({ desired: desiredOf, refused, rows, now }: OperatorOptions): View<DesiredState> {
+  const desired = desiredOf();
+  if (desired !== undefined) return { desired, rows, now: now() };
   throw nothingActive(refused());
 }
 
 function whyFacts(options: OperatorOptions): WhyFacts {
-  const { estate, refused: refusedOf, statusOf, waitOf, rows, now } = options;
+  const { desired, refused: refusedOf, statusOf, waitOf, rows, now } = options;
   const refused = refusedOf();
-  const isHeld = estate() === undefined && refused?.hold != null;
+  const isHeld = desired() === undefined && refused?.hold != null;
   const recorded = isHeld ? recordedView(rows, now()) : undefined;
   if (recorded === undefined) return { view: viewOf(options), isActive: true, refused, statusOf, waitOf };
   // Nobody looks at a server before something is active, so nothing is known of its waits.
@@ -84,12 +84,12 @@ function problemsIn(options: OperatorOptions): ReturnType<Operator['problems']> 
     const { commit, problems } = refused;
     return { commit, problems };
   }
-  const { estate } = viewOf(options);
-  return { commit: estate.commit, problems: problemsAndRemarks(estate) };
+  const { desired } = viewOf(options);
+  return { commit: desired.commit, problems: problemsAndRemarks(desired) };
 }
 
 function approvals(options: OperatorOptions): Pick<Operator, 'approve' | 'acceptHistory'> {
-  const { rows, write, look, review, moment } = options;
+  const { rows, write, enqueue, review, moment } = options;
 
   /** `find` is called in an exclusive turn: an approval is for what is held at that moment. */
   async function accept({ by, reason }: Order, find: () => HeldItem): Promise<HeldItem> {
@@ -104,7 +104,7 @@ function approvals(options: OperatorOptions): Pick<Operator, 'approve' | 'accept
     const [item] = found;
     invariant(item !== undefined, 'what is written was looked for');
     review();
-    if (item.kind === 'failures') look(rows.list('server').keys());
+    if (item.kind === 'failures') enqueue(rows.list('server').keys());
     return item;
   }
 
@@ -130,7 +130,7 @@ function approvals(options: OperatorOptions): Pick<Operator, 'approve' | 'accept
 }
 
 function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resume'> {
-  const { rows, write, look, now, moment } = options;
+  const { rows, write, enqueue, now, moment } = options;
   return {
     async suspend({ by, reason }, { instance, until }) {
       const view = viewOf(options);
@@ -147,7 +147,7 @@ function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resu
         return [{ kind: 'suspension', name, value, expected: rows.read('suspension', name) }];
       });
       // Servers that wait for the end of an earlier suspension now wait for another end.
-      look(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));
+      enqueue(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));
       return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until somebody resumes it' : `until ${until}`}`;
     },
     async resume(_order, instance) {
@@ -156,14 +156,14 @@ function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resu
         throw new ServiceError('conflict', `${instance ?? 'Everything as a whole'} is not suspended`);
       }
       await write(() => [{ kind: 'suspension', name, value: null, expected: rows.read('suspension', name) }]);
-      look(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));
+      enqueue(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));
       return `${instance ?? 'Every instance'} is resumed`;
     },
   };
 }
 
 function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'adopt'> {
-  const { rows, write, look, moment } = options;
+  const { rows, write, enqueue, moment } = options;
 
   /** Writes the rows that `ask` answers for servers of the target; returns how many there are. */
   async function askOf(target: Target, ask: (row: ServerRow, now: string) => ServerRow | undefined): Promise<number> {
@@ -175,7 +175,7 @@ function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'a
         return value === undefined ? [] : [{ kind: 'server', name, value, expected: row }];
       }),
     );
-    look(written.map(({ name }) => name));
+    enqueue(written.map(({ name }) => name));
     return written.length;
   }
 
@@ -206,7 +206,7 @@ function serversOfProvider(rows: RecordedRows, provider: string): readonly strin
   throw new ServiceError('not_found', hint === null ? words : `${words}; ${hint}`);
 }
 
-function serversOf(view: View<Estate>, target: Target): readonly string[] {
+function serversOf(view: View<DesiredState>, target: Target): readonly string[] {
   const { rows } = view;
   if ('all' in target) return [...rows.list('server').keys()];
   if ('provider' in target) return serversOfProvider(rows, target.provider);

@@ -1,6 +1,6 @@
-// Implements reader.ts: it answers the API's reads from the estate in force and the recorded rows.
-import type { Estate } from '../estate/estate.ts';
-import type { RefusedCommit } from '../estate/refused-commit.ts';
+// Implements reader.ts: it answers the API's reads from the desired state in force and the recorded rows.
+import type { DesiredState } from '../desired/desired-state.ts';
+import type { RefusedCommit } from '../desired/refused-commit.ts';
 import { emptyMap } from '../model/json.ts';
 import { isTypeName, kindOf, type Role, TYPE_NAMES, type TypeName } from '../model/names.ts';
 import type { Client, StackTemplate } from '../model/objects.ts';
@@ -17,8 +17,8 @@ import { nothingActive, type ProgressFacts, recordedView } from './recorded-view
 import { unknownInstance } from './unknown-instance.ts';
 
 export interface ReaderOptions {
-  /** The estate in force, or undefined before the first good commit. */
-  readonly estate: () => Estate | undefined;
+  /** The desired state in force, or undefined before the first good commit. */
+  readonly desired: () => DesiredState | undefined;
   /** The newest commit, if it is not followed; left out: it always is. */
   readonly refused?: () => RefusedCommit | undefined;
   readonly rows: RecordedRows;
@@ -30,7 +30,7 @@ export interface ReaderOptions {
 /** Returns the reader. Every answer is of one moment: nothing in it waits. */
 export function createReader(options: ReaderOptions): Reader {
   const { stallsOf } = options;
-  const view = (): View<Estate> => viewOf(options);
+  const view = (): View<DesiredState> => viewOf(options);
 
   function instance(name: string): Served<InstanceView> {
     const served = viewInstance(view(), name);
@@ -51,8 +51,8 @@ export function createReader(options: ReaderOptions): Reader {
   };
 
   return {
-    commit: () => view().estate.commit,
-    recordedCommit: () => (recordedIn(options) ?? view()).estate.commit,
+    commit: () => view().desired.commit,
+    recordedCommit: () => (recordedIn(options) ?? view()).desired.commit,
     registered: (serial) => clientIn(options, serial),
     instances: () => instanceNames(view()).map((name) => instance(name).body),
     instance,
@@ -75,15 +75,15 @@ export function createReader(options: ReaderOptions): Reader {
     value: (node, key) => explainedValue(node, key).value,
     explainedValue,
     tree() {
-      const { object, oid } = view().estate.catalog.tree;
+      const { object, oid } = view().desired.catalog.tree;
       return object === null ? unknown('tree', 'tree.yaml', []) : { body: object, oid };
     },
   };
 }
 
-function viewOf({ estate, refused = never, rows, now }: ReaderOptions): View<Estate> {
-  const inForce = estate();
-  if (inForce !== undefined) return { estate: inForce, rows, now: now() };
+function viewOf({ desired, refused = never, rows, now }: ReaderOptions): View<DesiredState> {
+  const inForce = desired();
+  if (inForce !== undefined) return { desired: inForce, rows, now: now() };
   throw nothingActive(refused());
 }
 
@@ -92,38 +92,38 @@ function never(): undefined {
 }
 
 /** What the rows tell while a commit is held and nothing is active. */
-function recordedIn({ estate, refused = never, rows, now }: ReaderOptions): View<ProgressFacts> | undefined {
-  return estate() === undefined && refused()?.hold != null ? recordedView(rows, now()) : undefined;
+function recordedIn({ desired, refused = never, rows, now }: ReaderOptions): View<ProgressFacts> | undefined {
+  return desired() === undefined && refused()?.hold != null ? recordedView(rows, now()) : undefined;
 }
 
-function clientIn({ estate, refused = never, rows }: ReaderOptions, serial: string): Client | undefined {
-  const inForce = estate();
+function clientIn({ desired, refused = never, rows }: ReaderOptions, serial: string): Client | undefined {
+  const inForce = desired();
   if (inForce !== undefined) return inForce.clients.get(serial)?.entry.object ?? undefined;
   if (refused()?.hold == null) return undefined;
   return rows.read('active', `client/${serial}`)?.object as Client | undefined;
 }
 
-function templatesOf({ estate }: View<Estate>): ReadonlyMap<string, Served<StackTemplate>> {
+function templatesOf({ desired }: View<DesiredState>): ReadonlyMap<string, Served<StackTemplate>> {
   const templates = new Map<string, Served<StackTemplate>>();
-  for (const [name] of [...estate.catalog.templates].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const entry = estate.objects.get(`stack-template/${name}`)?.entry;
+  for (const [name] of [...desired.catalog.templates].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const entry = desired.objects.get(`stack-template/${name}`)?.entry;
     if (entry !== undefined) templates.set(name, { body: entry.object as StackTemplate, oid: entry.oid });
   }
   return templates;
 }
 
-function clientFor({ estate }: View<Estate>, by: Client, serial: string): Served<Client> {
+function clientFor({ desired }: View<DesiredState>, by: Client, serial: string): Served<Client> {
   const canonical = canonicalSerial(serial) ?? serial;
   if (by.role === 'proxy' && by.serial !== canonical) {
     throw new ServiceError('not_allowed', 'A proxy may read its own client record only');
   }
-  const entry = estate.clients.get(canonical)?.entry;
+  const entry = desired.clients.get(canonical)?.entry;
   if (entry?.object == null) return unknown('client', serial, []);
   return { body: entry.object, oid: entry.oid };
 }
 
-function clientsFor({ estate }: View<Estate>, by: Client, role: Role | undefined): Client[] {
-  const all = [...estate.clients.values()].flatMap(({ entry }) => entry.object ?? []);
+function clientsFor({ desired }: View<DesiredState>, by: Client, role: Role | undefined): Client[] {
+  const all = [...desired.clients.values()].flatMap(({ entry }) => entry.object ?? []);
   return all
     .filter((client) => by.role !== 'proxy' || client.serial === by.serial)
     .filter((client) => role === undefined || client.role === role)
@@ -131,8 +131,8 @@ function clientsFor({ estate }: View<Estate>, by: Client, role: Role | undefined
 }
 
 function recordsOf<Kind extends NodeRecord | ExplainedRecord>(
-  view: View<Estate>,
-  recordOfOne: (view: View<Estate>, name: string) => Kind | undefined,
+  view: View<DesiredState>,
+  recordOfOne: (view: View<DesiredState>, name: string) => Kind | undefined,
 ): Record<string, Kind> {
   const records = emptyMap<Kind>();
   for (const name of recordedNodes(view)) {
@@ -151,7 +151,7 @@ function typeNamed(type: string): TypeName {
 }
 
 /** A record that is not known is not one that is not there: who asks must not go on without it. */
-function unknownNode(view: View<Estate>, node: string): never {
+function unknownNode(view: View<DesiredState>, node: string): never {
   if (view.rows.server(node) === undefined) unknown('node', node, recordedNodes(view));
   const message = `The record of "${node}" is not known: the commit that it was merged from is lost; it comes back with the next right version of its instance`;
   throw new ServiceError('not_ready', message);

@@ -31,13 +31,13 @@ export interface WriterOptions {
   /** Notes that an administrator wants the servers of an instance deleted; before anything is pushed. */
   readonly approveDeletes: (instance: string, by: Client) => Promise<void>;
   /** Tells whether the servers of an instance are being deleted, so that no commit has its file any more. */
-  readonly isLeaving: (instance: string) => boolean;
+  readonly isTerminating: (instance: string) => boolean;
   /** Has what is held judged again. */
   readonly review: () => void;
 }
 
 /** Returns the writer. */
-export function createWriter({ queue, preview, approveDeletes, isLeaving, review }: WriterOptions): Writer {
+export function createWriter({ queue, preview, approveDeletes, isTerminating, review }: WriterOptions): Writer {
   async function submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<Written> {
     if (queue !== undefined) {
       if (order.isDryRun !== true) return queue.submit(draft, order, beforePush);
@@ -49,7 +49,7 @@ export function createWriter({ queue, preview, approveDeletes, isLeaving, review
   }
 
   async function deleteInstance(order: WriteOrder, name: string): Promise<Written> {
-    const draft = deleteInstanceDraft(name, () => isLeaving(name));
+    const draft = deleteInstanceDraft(name, () => isTerminating(name));
     // An automation's delete counts like a commit's; an administrator's word is an approval.
     if (order.by.role !== 'administrator') return submit(draft, order);
     const approve = (): Promise<void> => approveDeletes(name, order.by);

@@ -1,5 +1,5 @@
 // Lists everything that waits for an approval, as the API answers it.
-import type { RefusedCommit } from '../estate/refused-commit.ts';
+import type { RefusedCommit } from '../desired/refused-commit.ts';
 import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
 import { compareNames } from '../model/names.ts';
 import type { HeldItem } from './operator.ts';

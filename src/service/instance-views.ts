@@ -1,6 +1,6 @@
 // Builds the views of instances: the document in force, and the state of every server that still exists.
-import type { Estate } from '../estate/estate.ts';
-import { unitKey } from '../estate/unit.ts';
+import type { DesiredState } from '../desired/desired-state.ts';
+import { unitKey } from '../desired/unit.ts';
 import { rollUp } from '../machine/roll-up.ts';
 import { isWaiting, type Stall } from '../machine/stall.ts';
 import { standingState } from '../machine/stuck.ts';
@@ -20,21 +20,21 @@ export type StallsOf = (servers: readonly string[]) => readonly Stall[] | undefi
 type Known = Pick<ProgressFacts, 'units' | 'invalid'>;
 
 /** Returns the names of all instances, sorted: in force, wrong from the start, or leaving. */
-export function instanceNames({ estate, rows }: View<Known>): string[] {
-  const inForce = [...estate.units.values()].filter(({ kind }) => kind === 'instance').map(({ name }) => name);
-  return [...new Set([...inForce, ...estate.invalid, ...rows.list('leaving').keys()])].sort(compareNames);
+export function instanceNames({ desired, rows }: View<Known>): string[] {
+  const inForce = [...desired.units.values()].filter(({ kind }) => kind === 'instance').map(({ name }) => name);
+  return [...new Set([...inForce, ...desired.invalid, ...rows.list('terminating').keys()])].sort(compareNames);
 }
 
 /** Returns an instance as it is served, or undefined where there is none of that name. */
-export function viewInstance(view: View<Estate>, name: string): Served<InstanceView> | undefined {
+export function viewInstance(view: View<DesiredState>, name: string): Served<InstanceView> | undefined {
   const document = documentOf(view, name);
   if (document === undefined) return undefined;
   return { body: { ...document.body, resources: resourceStates(view, name) }, oid: document.oid };
 }
 
 /** Returns the state of every server of an instance by resource key; keys without servers are there, empty. */
-export function resourceStates({ estate, rows }: View<Estate>, name: string): ResourceStates {
-  const unit = estate.units.get(unitKey({ kind: 'instance', name }));
+export function resourceStates({ desired, rows }: View<DesiredState>, name: string): ResourceStates {
+  const unit = desired.units.get(unitKey({ kind: 'instance', name }));
   const resources = emptyMap<Record<string, { state: State }>>();
   for (const key of unit?.keys ?? []) resources[key] = emptyMap();
   for (const server of new Set([...(unit?.servers.keys() ?? []), ...rows.index.serversOf(name)])) {
@@ -48,17 +48,17 @@ export function resourceStates({ estate, rows }: View<Estate>, name: string): Re
 
 /** Returns the status of an instance that exists. `stallsOf` is asked only where every server of it that is not done waits. */
 export function instanceStatus(view: View<Known>, name: string, stallsOf: StallsOf): InstanceStatus {
-  const { estate, rows, now } = view;
+  const { desired, rows, now } = view;
   const servers = rows.index.serversOf(name).flatMap((server) => {
     const row = rows.server(server);
     return row === undefined ? [] : [{ server, state: standingState(row) }];
   });
-  const isLeaving = !estate.invalid.has(name) && !estate.units.has(unitKey({ kind: 'instance', name }));
+  const isTerminating = !desired.invalid.has(name) && !desired.units.has(unitKey({ kind: 'instance', name }));
   const isSuspended = [name, EVERY_INSTANCE].some(
     (key) => suspendedUntil(rows.read('suspension', key), now) !== undefined,
   );
   const awaitsApproval = rows.read('held', name) !== undefined;
-  const facts = { isLeaving, isSuspended, isInvalid: estate.invalid.has(name), awaitsApproval };
+  const facts = { isTerminating, isSuspended, isInvalid: desired.invalid.has(name), awaitsApproval };
   const states = servers.map(({ state }) => state);
   const status = rollUp(facts, states);
   const begun = states.filter((state) => !isWaiting(state));
@@ -69,10 +69,10 @@ export function instanceStatus(view: View<Known>, name: string, stallsOf: Stalls
 }
 
 /** The document in force; of a newcomer that is wrong, as much of it as could be read. */
-function documentOf({ estate, rows }: View<Estate>, name: string): Served<StackInstance> | undefined {
+function documentOf({ desired, rows }: View<DesiredState>, name: string): Served<StackInstance> | undefined {
   const key = unitKey({ kind: 'instance', name });
-  const unit = estate.units.get(key) ?? estate.candidates.get(key);
-  const file: Pick<Entry<unknown>, 'oid' | 'object'> | undefined = unit?.entry ?? rows.read('leaving', name);
+  const unit = desired.units.get(key) ?? desired.candidates.get(key);
+  const file: Pick<Entry<unknown>, 'oid' | 'object'> | undefined = unit?.entry ?? rows.read('terminating', name);
   if (file === undefined) return undefined;
   return { body: { ...blankInstance(name), ...(file.object ?? {}) }, oid: file.oid };
 }

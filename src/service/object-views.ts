@@ -1,17 +1,18 @@
 // Builds the views of typed objects from files, templates, instances and the servers of stacks.
-import { splitAddress } from '../estate/draw.ts';
-import type { Estate } from '../estate/estate.ts';
-import { nodeOf } from '../estate/node-of.ts';
+
+import type { DesiredState } from '../desired/desired-state.ts';
+import { nodeOf } from '../desired/node-of.ts';
+import { splitAddress } from '../desired/tracked-reads.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { compareNames, TYPE_NAMES, type TypeName } from '../model/names.ts';
-import type { ServerRow } from '../model/recorded.ts';
+import type { ServerRow } from '../model/rows.ts';
 import { instanceNames, viewInstance } from './instance-views.ts';
 import { recordedNodes } from './node-records.ts';
 import type { Served } from './reader.ts';
 import type { View } from './recorded-rows.ts';
 
 /** Returns all objects of a type, sorted by name; for `all`, of every other type, sorted by type and name. */
-export function viewObjects(view: View<Estate>, type: TypeName): JsonMap[] {
+export function viewObjects(view: View<DesiredState>, type: TypeName): JsonMap[] {
   if (type === 'all') {
     const types = TYPE_NAMES.filter((name) => name !== 'all').sort(compareNames);
     return types.flatMap((name) => viewObjects(view, name));
@@ -23,33 +24,32 @@ export function viewObjects(view: View<Estate>, type: TypeName): JsonMap[] {
 }
 
 /** Returns one object, or undefined where there is none. */
-export function viewObject(view: View<Estate>, type: TypeName, name: string): Served<JsonMap> | undefined {
+export function viewObject(view: View<DesiredState>, type: TypeName, name: string): Served<JsonMap> | undefined {
   if (type === 'stack-instance') {
     const instance = viewInstance(view, name);
     return instance === undefined ? undefined : { body: { ...instance.body } as JsonMap, oid: instance.oid };
   }
   const made = type === 'clientcert' ? viewServer(view, name) : undefined;
   if (made !== undefined) return made;
-  const entry = view.estate.objects.get(`${type}/${name}`)?.entry;
+  const entry = view.desired.objects.get(`${type}/${name}`)?.entry;
   return entry !== undefined && isMap(entry.object) ? { body: entry.object, oid: entry.oid } : undefined;
 }
 
-function objectNames(view: View<Estate>, type: TypeName): string[] {
+function objectNames(view: View<DesiredState>, type: TypeName): string[] {
   if (type === 'stack-instance') return instanceNames(view);
-  const files = [...view.estate.objects.keys()].map(splitAddress).filter(([of]) => of === type);
+  const files = [...view.desired.objects.keys()].map(splitAddress).filter(([of]) => of === type);
   const names = new Set(files.map(([, name]) => name));
   if (type === 'clientcert') for (const name of recordedNodes(view)) names.add(name);
   return [...names].sort(compareNames);
 }
 
 /** A server that a stack makes: its own properties under what its clientcert file says, and not the merged record. */
-function viewServer({ estate, rows }: View<Estate>, name: string): Served<JsonMap> | undefined {
+function viewServer({ desired, rows }: View<DesiredState>, name: string): Served<JsonMap> | undefined {
   const row = rows.server(name);
   if (row === undefined) return undefined;
-  const node = estate.owners.has(name) ? nodeOf(estate, name) : undefined;
-  const oid = estate.objects.get(`clientcert/${name}`)?.entry.oid ?? null;
-  if (node === undefined)
-    return { body: { ...describe(name, farewellDescription(row)), ...row.applied?.properties }, oid };
+  const node = desired.owners.has(name) ? nodeOf(desired, name) : undefined;
+  const oid = desired.objects.get(`clientcert/${name}`)?.entry.oid ?? null;
+  if (node === undefined) return { body: { ...describe(name, lastDescription(row)), ...row.applied?.properties }, oid };
   const own = emptyMap<Json>();
   for (const { values } of node.own) Object.assign(own, values);
   return { body: { ...own, ...describe(name, node.description) }, oid };
@@ -59,6 +59,6 @@ function describe(name: string, description: string): JsonMap {
   return { name, type: 'clientcert', description };
 }
 
-function farewellDescription(row: ServerRow): string {
-  return String(row.farewell?.description?.value ?? '');
+function lastDescription(row: ServerRow): string {
+  return String(row.lastRecord?.description?.value ?? '');
 }

@@ -2,7 +2,7 @@
 // docs/rest.md, operations.
 import type { Client } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
-import type { HoldKind } from '../model/recorded.ts';
+import type { HoldKind } from '../model/rows.ts';
 import type { InstanceStatus, State } from '../model/state.ts';
 
 /** Something that does not happen before a person says yes. */

@@ -1,5 +1,5 @@
 // Defines what the service reads of the recorded rows; reconcile/ledger.ts implements it.
-import type { RowKind, Rows, ServerRow } from '../model/recorded.ts';
+import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 
 export interface RecordedRows {
   server(name: string): ServerRow | undefined;
@@ -14,8 +14,8 @@ export interface RecordedRows {
 }
 
 /** One moment, as the service answers it. */
-export interface View<Estate> {
-  readonly estate: Estate;
+export interface View<DesiredState> {
+  readonly desired: DesiredState;
   readonly rows: RecordedRows;
   /** Milliseconds since 1970. */
   readonly now: number;

@@ -1,14 +1,15 @@
 // What can be told while nothing is active, since a rewritten history waits for a yes and the recorded head is lost.
-import { splitAddress } from '../estate/draw.ts';
-import type { Estate } from '../estate/estate.ts';
-import type { RefusedCommit } from '../estate/refused-commit.ts';
-import { type Unit, unitKey } from '../estate/unit.ts';
+
+import type { DesiredState } from '../desired/desired-state.ts';
+import type { RefusedCommit } from '../desired/refused-commit.ts';
+import { splitAddress } from '../desired/tracked-reads.ts';
+import { type Unit, unitKey } from '../desired/unit.ts';
 import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
 
 /** What answers about the progress of instances are made of. */
-export interface ProgressFacts extends Pick<Estate, 'commit' | 'invalid' | 'problems'> {
+export interface ProgressFacts extends Pick<DesiredState, 'commit' | 'invalid' | 'problems'> {
   readonly units: ReadonlyMap<string, Pick<Unit, 'kind' | 'name'>>;
   readonly clients: ReadonlyMap<string, { readonly entry: { readonly object: Pick<Client, 'description'> | null } }>;
 }
@@ -36,8 +37,8 @@ export function recordedView(rows: RecordedRows, now: number): View<ProgressFact
     if (type === 'stack-instance') add(name);
     if (type === 'client') clients.set(name, { entry: { object: object as unknown as Client } });
   }
-  const behind = [...rows.list('behind').keys()].map(splitAddress);
-  const invalid = new Set(behind.filter(([type]) => type === 'stack-instance').map(([, name]) => name));
+  const pinned = [...rows.list('pinned').keys()].map(splitAddress);
+  const invalid = new Set(pinned.filter(([type]) => type === 'stack-instance').map(([, name]) => name));
   for (const instance of rows.list('held').keys()) invalid.delete(instance);
-  return { estate: { commit: head.commit, units, clients, invalid, problems: [] }, rows, now };
+  return { desired: { commit: head.commit, units, clients, invalid, problems: [] }, rows, now };
 }

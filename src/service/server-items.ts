@@ -2,7 +2,7 @@
 
 import { isStuck } from '../machine/stuck.ts';
 import { compareNames } from '../model/names.ts';
-import type { ServerRow } from '../model/recorded.ts';
+import type { ServerRow } from '../model/rows.ts';
 import { STATES, type State } from '../model/state.ts';
 import type { ToldWait } from '../model/told-wait.ts';
 import type { StateCounts, WaitingItem } from './operator.ts';

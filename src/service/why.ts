@@ -1,6 +1,6 @@
 // Explains why instances are not done, and summarizes the progress of all of them. See docs/rest.md, stack instances
 // and operations.
-import type { RefusedCommit } from '../estate/refused-commit.ts';
+import type { RefusedCommit } from '../desired/refused-commit.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { Client } from '../model/objects.ts';
 import { isError, type Problem } from '../model/problem.ts';
@@ -40,14 +40,14 @@ export function whyOf(name: string, by: Client, facts: WhyFacts, itemsMax = ITEM
 
 /** Returns how far all instances are. */
 export function overviewOf(by: Client, facts: WhyFacts): Overview {
-  const { estate, rows } = facts.view;
+  const { desired, rows } = facts.view;
   const refused = facts.isActive ? undefined : facts.refused;
   const instances = instanceNames(facts.view).map((name) => {
     const { status, summary, counts } = whyOf(name, by, { ...facts, refused }, 1);
     return { name, status, summary, counts };
   });
   return {
-    commit: estate.commit,
+    commit: desired.commit,
     newest: unfollowed(by, facts.refused),
     held: heldItems(rows, facts.refused),
     counts: countStates([...rows.list('server').keys()], rows),
@@ -55,12 +55,12 @@ export function overviewOf(by: Client, facts: WhyFacts): Overview {
   };
 }
 
-function suspensions(name: string, by: Client, { estate, rows, now }: View<ProgressFacts>): WaitingItem[] {
+function suspensions(name: string, by: Client, { desired, rows, now }: View<ProgressFacts>): WaitingItem[] {
   return [name, EVERY_INSTANCE].flatMap((key): WaitingItem[] => {
     const row = rows.read('suspension', key);
     if (row === undefined || suspendedUntil(row, now) === undefined) return [];
     const what = key === EVERY_INSTANCE ? 'every instance' : name;
-    const who = by.role === 'proxy' ? 'an administrator' : personOf(row.by, estate);
+    const who = by.role === 'proxy' ? 'an administrator' : personOf(row.by, desired);
     const reason = `${who} suspended ${what}${row.reason === '' ? '' : `: ${row.reason}`}`;
     const action = key === EVERY_INSTANCE ? 'treeline resume' : `treeline resume ${name}`;
     return [{ resource: null, state: 'Suspended', reason, since: row.since, until: row.until, action }];
@@ -82,9 +82,9 @@ function hold(name: string, { rows }: View<ProgressFacts>): WaitingItem[] {
   return [{ resource: null, state: 'Awaiting approval', reason, since, until: null, action }];
 }
 
-function mistakes(name: string, by: Client, { estate }: View<ProgressFacts>): WaitingItem[] {
-  if (!estate.invalid.has(name)) return [];
-  const problems = estate.problems.filter((one) => isError(one) && one.instances?.includes(name));
+function mistakes(name: string, by: Client, { desired }: View<ProgressFacts>): WaitingItem[] {
+  if (!desired.invalid.has(name)) return [];
+  const problems = desired.problems.filter((one) => isError(one) && one.instances?.includes(name));
   return problems.slice(0, PROBLEMS_MAX).map((problem): WaitingItem => {
     const action = `correct ${problem.file}, and push`;
     return { resource: null, state: 'Invalid', reason: problemText(problem, by), since: null, until: null, action };

@@ -21,15 +21,15 @@ export function createBranchWatch({ path, branch, log }: BranchWatchOptions): Tr
     log?.warn({ err: error, path }, 'the repository cannot be watched, polling goes on');
   }
 
-  async function open(look: () => void): Promise<FileWatch> {
+  async function open(poll: () => void): Promise<FileWatch> {
     const { commonDirectory } = await findGitDirectory(path);
     const files = [join(commonDirectory, 'refs', 'heads', branch), join(commonDirectory, 'packed-refs')];
-    return watchFiles(files, { changed: look, failed: complain });
+    return watchFiles(files, { changed: poll, failed: complain });
   }
 
   return {
-    start(look) {
-      opening = open(look).catch(complain);
+    start(poll) {
+      opening = open(poll).catch(complain);
     },
     async stop() {
       const watch = await opening;

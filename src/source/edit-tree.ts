@@ -98,18 +98,21 @@ function changeEntry(directory: Directory, step: string, { text, below }: Change
   else if (oid !== found?.oid) entries.set(keyOf(name), { mode: DIRECTORY_MODE, name, oid });
 }
 
-interface Place {
+interface TreePosition {
   readonly name: Buffer;
   readonly path: string;
 }
 
-function removeFile({ entries }: Directory, { name, path }: Place): void {
+function removeFile({ entries }: Directory, { name, path }: TreePosition): void {
   const found = entries.get(keyOf(name));
   if (found !== undefined && isDirectory(found)) throw inTheWay(path, found, 'a file');
   entries.delete(keyOf(name));
 }
 
-function writeFile({ objects, entries }: Directory, { name, path, text }: Place & { readonly text: string }): void {
+function writeFile(
+  { objects, entries }: Directory,
+  { name, path, text }: TreePosition & { readonly text: string },
+): void {
   const found = entries.get(keyOf(name));
   const mode = found === undefined ? FILE_MODE : modeOfFile(found);
   if (found !== undefined && mode === undefined) throw inTheWay(path, found, 'a file');

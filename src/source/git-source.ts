@@ -121,9 +121,9 @@ class BranchSource implements GitSource {
 
   /** Takes no `known`: every object of the copy was verified when it came, and is hashed again whenever it is read. */
   fetch(): Promise<Commit> {
-    const turn = this.#fetching.then(() => this.#remote.secrets.guard(() => this.#fetch()));
-    this.#fetching = turn.catch(() => undefined);
-    return turn;
+    const fetch = this.#fetching.then(() => this.#remote.secrets.guard(() => this.#fetch()));
+    this.#fetching = fetch.catch(() => undefined);
+    return fetch;
   }
 
   has(commit: string): Promise<boolean> {

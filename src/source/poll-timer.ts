@@ -6,12 +6,12 @@ import type { Trigger } from './source.ts';
 export function createPollTimer(pollMs: number, clock: Clock): Trigger {
   let cancel: (() => void) | undefined;
   return {
-    start(look) {
+    start(poll) {
       cancel?.();
       const again = (): void => {
         cancel = clock.after(pollMs, () => {
           again();
-          look();
+          poll();
         });
       };
       again();

@@ -53,6 +53,6 @@ export class SourceError extends Error {
 
 /** Says "look now", as often as it likes. It never says what there is to see. */
 export interface Trigger {
-  start(look: () => void): void;
+  start(poll: () => void): void;
   stop(): Promise<void>;
 }

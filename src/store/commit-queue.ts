@@ -1,6 +1,6 @@
 // Queues commits for the disk. All commits that arrive during a write go into the next write together. It decides which
 // commits conflict; the owner of the queue does the writing.
-import type { RowKind, Rows } from '../model/recorded.ts';
+import type { RowKind, Rows } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Change } from './store.ts';
 import { encodeRow, type Tables } from './store-document.ts';

@@ -5,7 +5,7 @@ import { Low } from 'lowdb';
 import type { Logger } from '../log.ts';
 import { invariant } from '../model/invariant.ts';
 import { reasonOf } from '../model/quote.ts';
-import type { RowKind, Rows } from '../model/recorded.ts';
+import type { RowKind, Rows } from '../model/rows.ts';
 import { CommitQueue, decide, keyOf, type WaitingCommit } from './commit-queue.ts';
 import { diskFiles, type Files, makeDirectory } from './files.ts';
 import { JOURNAL_BYTES_MAX } from './journal.ts';

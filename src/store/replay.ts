@@ -62,7 +62,7 @@ export function encodeGroup(sequence: number, rows: readonly string[]): string {
 
 /**
  * Returns the JSON of the records that hold a group together, each of about `lengthMax` characters or of one row: no
- * text can hold a whole large estate. All but the last say that another follows.
+ * text can hold a whole large desired state. All but the last say that another follows.
  */
 export function* encodeParts(sequence: number, rows: readonly string[], lengthMax: number): Generator<string> {
   let start = 0;

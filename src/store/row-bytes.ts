@@ -1,5 +1,5 @@
 // Counts the bytes that the rows of a store take, row by row.
-import type { RowKind } from '../model/recorded.ts';
+import type { RowKind } from '../model/rows.ts';
 import { encodeRow, rowsOf, type Tables } from './store-document.ts';
 
 /** The bytes that a record of the store's files has around a row. */

@@ -1,7 +1,7 @@
 // Defines the document that the embedded store holds in memory: a table of rows for each kind, and the number of the
 // last commit.
 import { isMap } from '../model/json.ts';
-import type { RowKind, Rows } from '../model/recorded.ts';
+import type { RowKind, Rows } from '../model/rows.ts';
 
 export type Tables = { readonly [Kind in RowKind]: Map<string, Rows[Kind]> };
 
@@ -24,9 +24,9 @@ export function emptyStoreDocument(): StoreDocument {
     sequence: 0,
     tables: {
       head: new Map(),
-      behind: new Map(),
+      pinned: new Map(),
       active: new Map(),
-      leaving: new Map(),
+      terminating: new Map(),
       node: new Map(),
       held: new Map(),
       approval: new Map(),

@@ -1,5 +1,5 @@
 // Defines the contract of stores, which keep recorded rows. test/contract/store.ts tests every implementation of it.
-import type { RowKind, Rows } from '../model/recorded.ts';
+import type { RowKind, Rows } from '../model/rows.ts';
 
 /** One row to write, or to remove where `value` is null. */
 export type Change = {
@@ -33,7 +33,7 @@ export interface Store {
   /** Bytes that commits have made durable since this process opened the store; for metrics. */
   readonly journalBytes: number;
 
-  /** Bytes that all rows take at present, in a snapshot of them; see src/estate/room.ts. */
+  /** Bytes that all rows take at present, in a snapshot of them; see src/desired/store-capacity.ts. */
   readonly rowBytes: number;
 
   /** Waits for commits under way and lets go of the store. Later commits are refused. */

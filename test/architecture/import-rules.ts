@@ -1,5 +1,5 @@
 // Who may import whom. ARCHITECTURE.md explains the table; here it is binding.
-import { findCycle } from '../../src/estate/find-cycle.ts';
+import { findCycle } from '../../src/desired/find-cycle.ts';
 import { type Finding, type Rule, ruleOfFile } from './rule.ts';
 import { folderOf, type Import, type SourceFile } from './source-file.ts';
 
@@ -10,7 +10,7 @@ export const PURE: readonly string[] = [
   'yaml-edit',
   'expand',
   'hiera',
-  'estate',
+  'desired',
   'derive.ts',
   'machine',
   'plan',
@@ -31,9 +31,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   hiera: ['model', 'pattern.ts'],
   machine: ['model'],
   plan: ['model'],
-  estate: ['model', 'catalog', 'expand', 'hiera'],
+  desired: ['model', 'catalog', 'expand', 'hiera'],
   'pattern.ts': [],
-  'derive.ts': ['model', 'catalog', 'expand', 'hiera', 'estate'],
+  'derive.ts': ['model', 'catalog', 'expand', 'hiera', 'desired'],
   'clock.ts': [],
   'log.ts': [],
   'file-watch.ts': [],
@@ -64,7 +64,7 @@ const INTERFACES = [
   'src/source/publisher.ts',
   'src/store/store.ts',
   'src/providers/provider.ts',
-  'src/providers/registry.ts',
+  'src/providers/provider-registry.ts',
 ];
 const USES_INTERFACES = ['execute', 'reconcile', 'service'];
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { DEFAULT_HIERARCHY } from '../../src/catalog/hierarchy.ts';
 import { FILES_MAX, loadCatalog, parseFiles, wantsBlob } from '../../src/catalog/load-catalog.ts';
-import { type Entry, isRight } from '../../src/model/entry.ts';
+import { type Entry, isValidEntry } from '../../src/model/entry.ts';
 import { snapshotOf, TREE } from './snapshots.ts';
 
 const SHOP = {
@@ -159,7 +159,7 @@ describe('what stops a whole commit', () => {
     const catalog = loadCatalog(snapshotOf(texts));
     expect(said(catalog)).toEqual(problems);
     expect(catalog.fatal).toEqual(catalog.problems);
-    expect(isRight(catalog.tree) && isRight(catalog.hierarchy)).toBe(false);
+    expect(isValidEntry(catalog.tree) && isValidEntry(catalog.hierarchy)).toBe(false);
   });
 
   test('a level is explained', () => {

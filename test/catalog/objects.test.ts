@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_HIERARCHY } from '../../src/catalog/hierarchy.ts';
 import { parseEntry } from '../../src/catalog/parse-entry.ts';
-import { isRight } from '../../src/model/entry.ts';
+import { isValidEntry } from '../../src/model/entry.ts';
 
 const FINGERPRINT = 'AB'.repeat(32);
 
@@ -177,7 +177,7 @@ test.each([
   const entry = parseEntry(path, 'oid', text);
   expect(entry.problems).toEqual([]);
   expect(entry.object).toEqual(object);
-  expect(isRight(entry)).toBe(true);
+  expect(isValidEntry(entry)).toBe(true);
   expect({ path: entry.path, oid: entry.oid, text: entry.text }).toEqual({ path, oid: 'oid', text });
 });
 

@@ -63,7 +63,7 @@ describe.each(Object.entries(SCHEMAS))('%s', (_, schema) => {
 
 describe('editors, which know nothing but the schemas,', () => {
   /** As any validator takes a schema, and with nothing added to what it says. */
-  function isRight(type: keyof typeof SCHEMAS, text: string): boolean {
+  function isValidEntry(type: keyof typeof SCHEMAS, text: string): boolean {
     return new Ajv({ strict: false }).compile(SCHEMAS[type])(parseYaml('a.yaml', text).value);
   }
 
@@ -81,7 +81,7 @@ describe('editors, which know nothing but the schemas,', () => {
     ),
     ['clientcert', 'role: [web]', 'role: web'],
   ])('find the mistake in a %s: %j', (type, written, corrected) => {
-    expect([isRight(type, written), isRight(type, corrected)]).toEqual([false, true]);
+    expect([isValidEntry(type, written), isValidEntry(type, corrected)]).toEqual([false, true]);
   });
 });
 

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseEntry } from '../../src/catalog/parse-entry.ts';
 import { addClientCommand } from '../../src/cli/client-command.ts';
 import { type Credential, createAuthority, issueClientCertificate } from '../../src/development-pki.ts';
-import { isRight } from '../../src/model/entry.ts';
+import { isValidEntry } from '../../src/model/entry.ts';
 import { treeline } from '../support/command-line.ts';
 import { runController } from '../support/running-controller.ts';
 import { commandLineOptions } from '../support/server-options.ts';
@@ -60,7 +60,7 @@ describe('client add, without a server', () => {
     expect(stderr).toBe(`# save this as clients/${serial}.yaml, and commit it\n`);
     expect(stdout.split('\n')[0]).toBe('# yaml-language-server: $schema=../schemas/client.schema.json');
     const entry = parseEntry(`clients/${serial}.yaml`, '', stdout);
-    expect(isRight(entry)).toBe(true);
+    expect(isValidEntry(entry)).toBe(true);
     expect(entry.object).toEqual({
       name: serial,
       type: 'client',

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Ended, treeline } from '../support/command-line.ts';
+import { type ProcessResult, treeline } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const RIGHT = `api:
@@ -21,7 +21,7 @@ async function folderWith(settings: string): Promise<string> {
   return cwd;
 }
 
-async function check(settings: string, change: (cwd: string) => void = () => undefined): Promise<Ended> {
+async function check(settings: string, change: (cwd: string) => void = () => undefined): Promise<ProcessResult> {
   const cwd = await folderWith(settings);
   change(cwd);
   const ended = await treeline(['settings', 'check', 'treeline.yaml'], { cwd });

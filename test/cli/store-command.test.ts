@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { filesOf, serversOf } from '../support/churned-estate.ts';
-import { type Ended, treeline } from '../support/command-line.ts';
+import { filesOf, serversOf } from '../support/churned-repository.ts';
+import { type ProcessResult, treeline } from '../support/command-line.ts';
 import { createHttpsClient } from '../support/https-client.ts';
 import { ServingProcess } from '../support/serving-process.ts';
 import { createSite, type Site } from '../support/site.ts';
@@ -12,7 +12,7 @@ import { createSite, type Site } from '../support/site.ts';
 const WANTED = { release: 1, counts: { shop: 2 } };
 const WAIT = { timeout: 30_000, interval: 100 };
 
-function store(site: Site, ...args: readonly string[]): Promise<Ended> {
+function store(site: Site, ...args: readonly string[]): Promise<ProcessResult> {
   return treeline(['store', ...args, '--config', site.config], { cwd: site.folder });
 }
 
@@ -21,11 +21,11 @@ async function serveUntilDone(site: Site): Promise<ServingProcess> {
   const controller = new ServingProcess(site.config);
   const { request } = createHttpsClient({ port: await controller.port(), ca: site.ca }, site.administrator);
   const commit = await site.repository.git('rev-parse', 'main');
-  async function look(): Promise<unknown> {
+  async function poll(): Promise<unknown> {
     const { headers, body } = await request('/stacks/instances/shop/status');
     return { commit: headers['x-treeline-commit'], status: body };
   }
-  await expect.poll(look, WAIT).toEqual({ commit, status: 'Done' });
+  await expect.poll(poll, WAIT).toEqual({ commit, status: 'Done' });
   return controller;
 }
 

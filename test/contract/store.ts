@@ -1,6 +1,6 @@
 // What every store has to keep. Each implementation runs all of it, in a place of its own for every test.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RowKind, Rows } from '../../src/model/recorded.ts';
+import type { RowKind, Rows } from '../../src/model/rows.ts';
 import type { Change, Store } from '../../src/store/store.ts';
 import { headRow, serverRow, textRow, writeText } from '../support/rows.ts';
 
@@ -13,9 +13,9 @@ export interface StorePlace {
 
 const ROWS: { readonly [Kind in RowKind]: Rows[Kind] } = {
   head: headRow('aaa'),
-  behind: { path: 'types/role/web.yaml', oid: 'beef', object: { packages: ['nginx'] }, commit: 'aaa' },
+  pinned: { path: 'types/role/web.yaml', oid: 'beef', object: { packages: ['nginx'] }, commit: 'aaa' },
   active: { path: 'stacks/instances/shop.yaml', oid: 'beef', object: { stackTemplate: 'web', protected: true } },
-  leaving: { path: 'stacks/instances/shop.yaml', oid: 'beef', object: { stackTemplate: 'web' } },
+  terminating: { path: 'stacks/instances/shop.yaml', oid: 'beef', object: { stackTemplate: 'web' } },
   node: textRow('beef'),
   held: { digest: 'd1', servers: ['web-1'], reason: 'too many', since: '2026-11-20T10:13:56.000Z' },
   approval: { what: 'deletes', by: '0A', reason: 'planned', time: '2026-11-20T10:13:56.000Z' },
@@ -211,7 +211,7 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
 }
 
 function kinds(): RowKind[] {
-  return ['head', 'node', 'leaving', 'node', 'server'];
+  return ['head', 'node', 'terminating', 'node', 'server'];
 }
 
 /** A change whose value has the shape of its kind, which TypeScript cannot see through a variable. */

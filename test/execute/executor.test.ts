@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Ended, Executor } from '../../src/execute/executor.ts';
+import { type CallResult, Executor } from '../../src/execute/executor.ts';
 import { createLog } from '../../src/log.ts';
-import type { ServerRow } from '../../src/model/recorded.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import type { Answer } from '../../src/providers/provider.ts';
 import { answerOf, at, LARGE, rowIn, running, SMALL } from '../reconcile/build.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -14,7 +14,7 @@ function open() {
   const clock = new ManualClock();
   const provider = new ScriptedProvider();
   const other = new ScriptedProvider();
-  const ended: [server: string, ended: Ended | undefined][] = [];
+  const ended: [server: string, ended: CallResult | undefined][] = [];
   const lines: string[] = [];
   const entries = [
     { name: 'lab', timeoutSeconds: 60, concurrency: 3, provider },
@@ -30,7 +30,7 @@ function open() {
       if (server.startsWith('lost')) throw new Error('there is no such node');
       return { name: server, packages: ['nginx'] };
     },
-    onEnded: (server, end) => ended.push([server, end]),
+    onResult: (server, end) => ended.push([server, end]),
   });
 
   /** A server whose action has half a minute left. */
@@ -67,7 +67,7 @@ describe('a call', () => {
   it('of a server whose record is not known has the last one that was recorded, or an empty one', async () => {
     const { run, check, acting, provider, lines, ended } = open();
     const value = { value: 'nginx', type: 'role', name: 'web', file: null, line: null, merge: 'first', overrides: [] };
-    await run('lost-1', acting({ farewell: { package: value } as ServerRow['farewell'] }));
+    await run('lost-1', acting({ lastRecord: { package: value } as ServerRow['lastRecord'] }));
     await check('lost-2');
     expect(provider.calls.map(({ record }) => record)).toEqual([{ package: 'nginx' }, {}]);
     expect(ended.map(([, end]) => end?.answer.outcome)).toEqual(['done', 'absent']);
@@ -126,7 +126,7 @@ describe('a call', () => {
       ['web-1', { kind: 'action', provider: 'lab', answer: answerOf('done', { observed: SMALL.properties }) }],
       ['web-2', { kind: 'check', provider: 'lab', answer: answerOf('absent') }],
     ]);
-    expect(executor.isLive('web-1')).toBe(false);
+    expect(executor.isInFlight('web-1')).toBe(false);
     expect(clock.pending).toBe(0);
   });
 });
@@ -144,10 +144,10 @@ describe('a deadline', () => {
     provider.script = (_call, signal) => untilAborted(signal);
     await run('web-1');
     await pass(29_999);
-    expect([ended, executor.isLive('web-1')]).toEqual([[], true]);
+    expect([ended, executor.isInFlight('web-1')]).toEqual([[], true]);
     await pass(1);
     expect(ended).toEqual([['web-1', undefined]]);
-    expect(executor.isLive('web-1')).toBe(false);
+    expect(executor.isInFlight('web-1')).toBe(false);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ server: 'web-1', operation: 'create', provider: 'lab' });
     expect(clock.pending).toBe(0);
   });
@@ -158,13 +158,13 @@ describe('a deadline', () => {
     provider.script = () => late.promise;
     await run('web-1');
     await pass(30_000 + GRACE_MS - 1);
-    expect([ended, executor.isLive('web-1')]).toEqual([[], true]);
+    expect([ended, executor.isInFlight('web-1')]).toEqual([[], true]);
     await pass(1);
     expect(ended).toEqual([['web-1', undefined]]);
     late.resolve(answerOf('done'));
     await settle();
     expect(ended).toHaveLength(1);
-    expect(executor.isLive('web-1')).toBe(false);
+    expect(executor.isInFlight('web-1')).toBe(false);
   });
 
   it('that has passed before the call begins lets the provider do nothing', async () => {
@@ -224,25 +224,25 @@ it('has no answer where the settings have no such provider any more', async () =
   const { run, acting, ended, executor } = open();
   await run('web-1', acting({ action: { ...running('create', SMALL), provider: 'gone' } }));
   expect(ended).toEqual([['web-1', undefined]]);
-  expect(executor.isLive('web-1')).toBe(false);
+  expect(executor.isInFlight('web-1')).toBe(false);
 });
 
-describe('room', () => {
+describe('capacity', () => {
   it('is what a provider has left, from claim to end', async () => {
     const { executor, provider, run } = open();
     const answers: (() => void)[] = [];
     provider.script = () => new Promise((resolve) => answers.push(() => resolve(answerOf('done'))));
     executor.claim('web-1', 'lab');
     executor.claim('web-2', 'lab');
-    expect(executor.hasRoom('lab')).toBe(true);
+    expect(executor.hasCapacity('lab')).toBe(true);
     await run('web-3');
-    expect([executor.hasRoom('lab'), executor.hasRoom('other')]).toEqual([false, true]);
+    expect([executor.hasCapacity('lab'), executor.hasCapacity('other')]).toEqual([false, true]);
     executor.unclaim('web-1');
-    expect(executor.hasRoom('lab')).toBe(true);
+    expect(executor.hasCapacity('lab')).toBe(true);
     executor.claim('web-1', 'lab');
     answers[0]?.();
     await settle();
-    expect(executor.hasRoom('lab')).toBe(true);
+    expect(executor.hasCapacity('lab')).toBe(true);
   });
 
   it('is what all together have left', () => {
@@ -250,34 +250,36 @@ describe('room', () => {
     for (const server of ['a', 'b', 'c']) executor.claim(server, 'lab');
     executor.claim('d', 'other');
     executor.unclaim('a');
-    expect([executor.hasRoom('lab'), executor.hasRoom('other')]).toEqual([true, false]);
+    expect([executor.hasCapacity('lab'), executor.hasCapacity('other')]).toEqual([true, false]);
     executor.claim('a', 'lab');
     executor.unclaim('d');
-    expect([executor.hasRoom('lab'), executor.hasRoom('other')]).toEqual([false, true]);
+    expect([executor.hasCapacity('lab'), executor.hasCapacity('other')]).toEqual([false, true]);
   });
 
   it('may be reserved for a server until that claims it or does not need it', () => {
     const { executor } = open();
     executor.reserve('a', 'other');
-    expect([executor.hasRoom('other'), executor.hasRoom('other', 'b'), executor.hasRoom('other', 'a')]).toEqual([
-      ...[false, false, true],
-    ]);
+    expect([
+      executor.hasCapacity('other'),
+      executor.hasCapacity('other', 'b'),
+      executor.hasCapacity('other', 'a'),
+    ]).toEqual([...[false, false, true]]);
     executor.claim('a', 'other');
     executor.release('a');
-    expect(executor.hasRoom('other')).toBe(false);
+    expect(executor.hasCapacity('other')).toBe(false);
     executor.unclaim('a');
     executor.reserve('b', 'other');
     executor.release('b');
-    expect(executor.hasRoom('other')).toBe(true);
+    expect(executor.hasCapacity('other')).toBe(true);
     for (const server of ['a', 'b', 'c']) executor.reserve(server, 'lab');
     executor.reserve('d', 'other');
-    expect([executor.hasRoom('lab'), executor.hasRoom('lab', 'a'), executor.hasRoom('other')]).toEqual([
+    expect([executor.hasCapacity('lab'), executor.hasCapacity('lab', 'a'), executor.hasCapacity('other')]).toEqual([
       ...[false, true, false],
     ]);
   });
 
   it('is none at a provider that the settings do not have', () => {
-    expect(open().executor.hasRoom('gone')).toBe(false);
+    expect(open().executor.hasCapacity('gone')).toBe(false);
   });
 
   it('is not given back twice', () => {
@@ -287,7 +289,7 @@ describe('room', () => {
     executor.unclaim('a');
     executor.unclaim('nobody');
     executor.claim('d', 'lab');
-    expect(executor.hasRoom('lab')).toBe(false);
+    expect(executor.hasCapacity('lab')).toBe(false);
   });
 });
 
@@ -322,7 +324,7 @@ describe('stop', () => {
       isStopped = true;
     });
     await settle();
-    expect([executor.hasRoom('lab'), executor.hasRoom('other'), isStopped]).toEqual([false, false, false]);
+    expect([executor.hasCapacity('lab'), executor.hasCapacity('other'), isStopped]).toEqual([false, false, false]);
     answer.resolve(answerOf('done'));
     await stopping;
     expect(ended).toMatchObject([['web-1', { answer: { outcome: 'done' } }]]);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { amendTemplate, templateAsWritten } from '../../src/expand/amend-template.ts';
-import { layOver } from '../../src/expand/lay-over.ts';
-import { takeAway } from '../../src/expand/take-away.ts';
+import { overlay } from '../../src/expand/overlay.ts';
+import { subtract } from '../../src/expand/subtract.ts';
 import { emptyMap, type JsonMap } from '../../src/model/json.ts';
 import { describeProblems, instanceEntry, templateEntry } from '../support/entries.ts';
 
@@ -19,8 +19,8 @@ resources:
     properties: { role: db, tags: [x, y] }
 `);
 
-describe('layOver', () => {
-  test.each<[what: string, lower: JsonMap, upper: JsonMap, value: JsonMap, taken: readonly string[]]>([
+describe('overlay', () => {
+  test.each<[what: string, lower: JsonMap, upper: JsonMap, value: JsonMap, overridden: readonly string[]]>([
     ['nothing', { a: '1' }, {}, { a: '1' }, []],
     ['a new key', { a: '1' }, { b: '2' }, { a: '1', b: '2' }, ['/b']],
     ['another value', { a: '1' }, { a: '2' }, { a: '2' }, ['/a']],
@@ -36,16 +36,16 @@ describe('layOver', () => {
       { 'a/b': '2', '~': '3' },
       ['/a~1b', '/~0'],
     ],
-  ])('%s', (_what, lower, upper, value, taken) => {
+  ])('%s', (_what, lower, upper, value, overridden) => {
     const before = structuredClone(lower);
-    const laid = layOver(lower, upper);
+    const laid = overlay(lower, upper);
     expect({ ...laid.value }).toEqual(value);
-    expect([...laid.taken]).toEqual(taken);
+    expect([...laid.overridden]).toEqual(overridden);
     expect(lower).toEqual(before);
   });
 });
 
-describe('takeAway', () => {
+describe('subtract', () => {
   const whole = { a: { x: '1', y: ['2'] }, b: '3' };
 
   test.each<[what: string, named: JsonMap, value: JsonMap, removed: readonly string[]]>([
@@ -59,15 +59,15 @@ describe('takeAway', () => {
     ['a whole map', { a: {} }, { b: '3' }, ['/a']],
   ])('%s', (_what, named, value, removed) => {
     const before = structuredClone(whole);
-    const taken = takeAway(whole, named);
-    expect({ ...taken.value }).toEqual(value);
-    expect([...taken.removed]).toEqual(removed);
-    expect([...taken.missing, ...taken.notLeaves]).toEqual([]);
+    const overridden = subtract(whole, named);
+    expect({ ...overridden.value }).toEqual(value);
+    expect([...overridden.removed]).toEqual(removed);
+    expect([...overridden.missing, ...overridden.notLeaves]).toEqual([]);
     expect(whole).toEqual(before);
   });
 
   test('names what is not there, with what is', () => {
-    const { value, missing } = takeAway(whole, { c: {}, a: { z: {} }, b: { deep: {} } });
+    const { value, missing } = subtract(whole, { c: {}, a: { z: {} }, b: { deep: {} } });
     expect({ ...value }).toEqual(whole);
     expect([...missing]).toEqual([
       ['/c', ['a', 'b']],
@@ -77,7 +77,7 @@ describe('takeAway', () => {
   });
 
   test.each([[['2']], ['text'], [false], [1]])('%j is no leaf', (leaf) => {
-    const { value, notLeaves } = takeAway(whole, { b: leaf });
+    const { value, notLeaves } = subtract(whole, { b: leaf });
     expect({ ...value }).toEqual(whole);
     expect([...notLeaves]).toEqual([['/b', leaf]]);
   });
@@ -87,9 +87,9 @@ describe('a key of a user', () => {
   test.each(['__proto__', 'constructor', 'prototype', 'toString'])('%s is a key like any other', (key) => {
     const upper = emptyMap();
     upper[key] = { polluted: 'yes' };
-    const { value } = layOver({ a: '1' }, upper);
+    const { value } = overlay({ a: '1' }, upper);
     expect(Object.keys(value)).toEqual(['a', key]);
-    expect(Object.keys(takeAway(value, upper).value)).toEqual(['a', key]);
+    expect(Object.keys(subtract(value, upper).value)).toEqual(['a', key]);
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
   });
 
@@ -102,7 +102,7 @@ describe('a key of a user', () => {
       fc.property(map, map, (lower, upper) => {
         const added = Object.fromEntries(Object.keys(upper).map((name) => [`new ${name}`, 'x']));
         const named = Object.fromEntries(Object.keys(added).map((name) => [name, {}]));
-        expect(takeAway(layOver(lower, added).value, named).value).toEqual(layOver(lower, {}).value);
+        expect(subtract(overlay(lower, added).value, named).value).toEqual(overlay(lower, {}).value);
       }),
     );
   });

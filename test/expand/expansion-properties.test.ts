@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { expandStack } from '../../src/expand/expand-stack.ts';
 import type { ExpandedServer } from '../../src/model/expanded.ts';
-import { isClean } from '../../src/model/problem.ts';
+import { hasNoErrors } from '../../src/model/problem.ts';
 import { instanceEntry, templateEntry } from '../support/entries.ts';
 
 interface Group {
@@ -51,7 +51,7 @@ function expand(groups: readonly Group[], counts?: number): readonly ExpandedSer
     instanceEntry(JSON.stringify(instance)),
     templateEntry(JSON.stringify(template)),
   );
-  expect(isClean(problems)).toBe(true);
+  expect(hasNoErrors(problems)).toBe(true);
   return servers;
 }
 

@@ -25,7 +25,7 @@ describe('trying again', () => {
 
 describe('adopting', () => {
   it.each(STATES)('in the state %s is for what is blocked because it exists already', (state) => {
-    const after = adoptedRow(rowIn(state, { reason: EXISTS, replacing: true, seen: false }), at(NOW));
+    const after = adoptedRow(rowIn(state, { reason: EXISTS, replacing: true, checked: false }), at(NOW));
     if (state === 'blocked') expect(after).toMatchObject({ state: 'pending', adopting: true, reason: '' });
     else expect(after).toBeUndefined();
   });

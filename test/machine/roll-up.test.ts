@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { type InstanceFacts, rollUp } from '../../src/machine/roll-up.ts';
 import { INSTANCE_STATUSES, type InstanceStatus, STATES, type State } from '../../src/model/state.ts';
 
-const NOTHING: InstanceFacts = { isLeaving: false, isSuspended: false, isInvalid: false, awaitsApproval: false };
-const ALL: InstanceFacts = { isLeaving: true, isSuspended: true, isInvalid: true, awaitsApproval: true };
+const NOTHING: InstanceFacts = { isTerminating: false, isSuspended: false, isInvalid: false, awaitsApproval: false };
+const ALL: InstanceFacts = { isTerminating: true, isSuspended: true, isInvalid: true, awaitsApproval: true };
 
 /** The status of an instance all of whose servers are in one state. */
 const OF_STATE: Readonly<Record<State, InstanceStatus>> = {
@@ -45,16 +45,16 @@ describe('by the states of its servers', () => {
 describe('what is known beside its servers comes first', () => {
   test.each<[Partial<InstanceFacts>, InstanceStatus]>([
     [{}, 'Marked for delete'],
-    [{ isLeaving: false }, 'Suspended'],
-    [{ isLeaving: false, isSuspended: false }, 'Invalid'],
-    [{ isLeaving: false, isSuspended: false, isInvalid: false }, 'Awaiting approval'],
+    [{ isTerminating: false }, 'Suspended'],
+    [{ isTerminating: false, isSuspended: false }, 'Invalid'],
+    [{ isTerminating: false, isSuspended: false, isInvalid: false }, 'Awaiting approval'],
   ])('all facts but %j: %s', (facts, status) => {
     expect(rollUp({ ...ALL, ...facts }, ['pending', 'failed'])).toBe(status);
     expect(rollUp({ ...ALL, ...facts }, [])).toBe(status);
   });
 
   test.each<[keyof InstanceFacts, InstanceStatus]>([
-    ['isLeaving', 'Marked for delete'],
+    ['isTerminating', 'Marked for delete'],
     ['isSuspended', 'Suspended'],
     ['isInvalid', 'Invalid'],
     ['awaitsApproval', 'Awaiting approval'],

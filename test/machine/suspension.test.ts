@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { suspendedUntil } from '../../src/machine/suspension.ts';
-import type { SuspensionRow } from '../../src/model/recorded.ts';
+import type { SuspensionRow } from '../../src/model/rows.ts';
 
 const NOW = Date.parse('2026-11-20T10:20:00Z');
 

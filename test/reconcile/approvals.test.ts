@@ -1,7 +1,7 @@
 // Approvals and what may come between them and their use: a restart, another commit, another approval.
 import { describe, expect, it } from 'vitest';
-import { digestOf } from '../../src/estate/deletions.ts';
-import { approveDeletes } from '../../src/reconcile/approve-deletes.ts';
+import { digestOf } from '../../src/desired/deletions.ts';
+import { approveDeletes } from '../../src/follow/approve-deletes.ts';
 import { Core } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1" }
@@ -24,13 +24,13 @@ const FILES = {
   [OTHER]: instance(1),
 };
 
-/** An estate of which the removal of `shop` is held. */
+/** A desired state of which the removal of `shop` is held. */
 async function held(): Promise<Core> {
   const core = new Core();
   core.source.commit(FILES);
-  await core.look();
+  await core.poll();
   core.source.commit({ [SHOP]: null });
-  await core.look();
+  await core.poll();
   expect(core.held('shop')?.resources).toHaveLength(3);
   return core;
 }
@@ -65,7 +65,7 @@ describe('an approval that was recorded before a restart and not judged', () => 
     const again = await core.restart();
     expect(again.held('shop')).toBeDefined();
     core.source.isGone = false;
-    await again.look();
+    await again.poll();
     expect(again.reader.status('shop')).toBe('Marked for delete');
     expect(again.reader.instance('shop').body.stackTemplate).toBe('t');
     expect(calls).toHaveLength(3);
@@ -81,15 +81,15 @@ describe('an approval that was recorded before a restart and not judged', () => 
   it('of a rewritten history is for that commit still', async () => {
     const core = new Core();
     core.source.commit(FILES);
-    await core.look();
+    await core.poll();
     const rewritten = core.source.commit({ ...FILES, [SHOP]: instance(2) }, { parents: [] });
-    await core.look();
+    await core.poll();
     core.source.isGone = true;
     await core.operator.acceptHistory(core.order, rewritten);
     await core.settle();
     const again = await core.restart();
     core.source.isGone = false;
-    await again.look();
+    await again.poll();
     expect(again.reader.commit()).toBe(rewritten);
   });
 });
@@ -99,7 +99,7 @@ describe('an approval that comes while a commit is read', () => {
     const core = await held();
     const read = slowReads(core);
     core.source.commit({ 'types/role/web.yaml': 'port: "443"\n' });
-    await core.look();
+    await core.poll();
     await core.approve(core.held('shop')?.digest ?? '');
     await read();
     expect(Object.keys(core.states())).toEqual(['other-s-1']);
@@ -112,11 +112,11 @@ describe('an approval that comes while a commit is read', () => {
     const digest = core.held('shop')?.digest ?? '';
     const write = blockWrites(core);
     core.source.commit({ 'types/role/web.yaml': 'port: "443"\n', [OTHER]: instance(2) });
-    await core.look();
+    await core.poll();
     expect(write.isWaiting()).toBe(true);
     const approved = core.operator.approve(core.order, digest);
     core.source.commit({ 'types/role/db.yaml': 'port: "5432"\n' });
-    await core.look();
+    await core.poll();
     await write.go();
     await approved;
     await core.settle();
@@ -128,12 +128,12 @@ describe('an approval that comes while a commit is read', () => {
     const core = await held();
     const read = slowReads(core);
     core.source.commit({ [SHOP]: instance(3) });
-    await core.look();
+    await core.poll();
     await core.approve(core.held('shop')?.digest ?? '');
     await read();
     expect(core.operator.held()).toEqual([]);
     core.source.commit({ [SHOP]: null });
-    await core.look();
+    await core.poll();
     expect(core.held('shop')?.resources).toHaveLength(3);
     expect(core.calls('delete')).toEqual([]);
   });
@@ -143,9 +143,9 @@ describe('an approval that comes while a commit is read', () => {
     const digest = core.held('shop')?.digest ?? '';
     const write = blockWrites(core);
     core.source.commit({ [OTHER]: instance(2) });
-    await core.look();
+    await core.poll();
     core.source.commit({ [SHOP]: instance(3) });
-    await core.look();
+    await core.poll();
     const refused = expect(core.operator.approve(core.order, digest)).rejects.toThrow('Nothing is held');
     await write.go();
     await refused;
@@ -157,9 +157,9 @@ describe('a rewritten history after which nothing is left', () => {
   it('is followed once both are accepted', async () => {
     const core = new Core();
     core.source.commit(FILES);
-    await core.look();
+    await core.poll();
     const rewritten = core.source.commit({ ...FILES, [SHOP]: null, [OTHER]: null }, { parents: [] });
-    await core.look();
+    await core.poll();
     expect(core.held(null)).toMatchObject({ kind: 'history' });
     await core.operator.acceptHistory(core.order, rewritten);
     await core.settle();
@@ -174,13 +174,13 @@ describe('a rewritten history after which nothing is left', () => {
   it('is followed after a restart between the two', async () => {
     const core = new Core();
     core.source.commit(FILES);
-    await core.look();
+    await core.poll();
     const rewritten = core.source.commit({ [SHOP]: null, [OTHER]: null, ...only() }, { parents: [] });
-    await core.look();
+    await core.poll();
     await core.operator.acceptHistory(core.order, rewritten);
     await core.settle();
     const again = await core.restart();
-    await again.look();
+    await again.poll();
     await again.approve(again.held(null)?.digest ?? '');
     expect(again.reader.commit()).toBe(rewritten);
   });
@@ -190,17 +190,17 @@ describe('an approval of a delete that was asked for', () => {
   it('is used up by the commit that makes use of it', async () => {
     const core = new Core();
     core.source.commit(FILES);
-    await core.look();
+    await core.poll();
     await core.operator.suspend(core.order, { instance: 'shop', until: null });
     await approveDeletes(core.ledger, { instance: 'shop', by: 'A1', now: core.clock.now() });
     core.source.commit({ [SHOP]: null });
-    await core.look();
+    await core.poll();
     expect(core.reader.status('shop')).toBe('Marked for delete');
     expect(core.ledger.list('approval').size).toBe(0);
     core.source.commit({ [SHOP]: instance(3) });
-    await core.look();
+    await core.poll();
     core.source.commit({ [SHOP]: null });
-    await core.look();
+    await core.poll();
     expect(core.held('shop')?.digest).toBe(
       digestOf(
         core.ledger.index
@@ -233,7 +233,7 @@ function blockWrites(core: Core) {
   };
 }
 
-/** The files of an estate without instances. */
+/** The files of a desired state without instances. */
 function only(): Readonly<Record<string, string>> {
   const { 'tree.yaml': tree, 'clients/A1.yaml': client, 'stacks/templates/t.yaml': template } = FILES;
   return { 'tree.yaml': tree, 'clients/A1.yaml': client, 'stacks/templates/t.yaml': template };

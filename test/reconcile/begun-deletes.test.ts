@@ -26,11 +26,11 @@ const FILES = {
   'stacks/templates/t.yaml': TEMPLATE,
 };
 
-/** An estate of four instances with three servers each; two servers may go without a yes. */
+/** A desired state of four instances with three servers each; two servers may go without a yes. */
 async function up(options: CoreOptions = {}): Promise<Core> {
   const core = new Core(options);
   core.source.commit({ ...FILES, ...stack('a', 3), ...stack('b', 3), ...stack('c', 3), ...stack('d', 3) });
-  await core.look();
+  await core.poll();
   expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
   return core;
 }
@@ -48,7 +48,7 @@ function slowDeletes(core: Core): () => Promise<void> {
 
 async function commit(core: Core, ...files: readonly Readonly<Record<string, string | null>>[]): Promise<void> {
   core.source.commit(Object.assign({}, ...files));
-  await core.look();
+  await core.poll();
 }
 
 describe('a delete that has begun', () => {
@@ -65,7 +65,7 @@ describe('a delete that has begun', () => {
       reason: expect.stringContaining('2 were within the last hour'),
     });
     const again = await core.restart();
-    await again.look();
+    await again.poll();
     expect(again.held('c')?.resources).toEqual(['c-s-2', 'c-s-3']);
     await end();
   });
@@ -107,7 +107,7 @@ describe('a delete that has begun', () => {
     const core = await up();
     const end = slowDeletes(core);
     core.source.commit(stack('a', 0), { message: 'Close\n\nTreeline-Approve-Deletes: 3\n' });
-    await core.look();
+    await core.poll();
     expect(core.calls('delete')).toHaveLength(3);
     await commit(core, stack('a', 3));
     await end();
@@ -121,7 +121,7 @@ describe('a delete that has begun', () => {
     const core = await up();
     slowDeletes(core);
     core.source.commit(stack('a', 1), { message: 'Fewer\n\nTreeline-Approve-Deletes: 2\n' });
-    await core.look();
+    await core.poll();
     await commit(core, stack('a', 3));
     await commit(core, stack('a', 1), stack('b', 1));
     expect(core.operator.held()).toEqual([]);
@@ -170,7 +170,7 @@ describe('an approved replacement whose delete has failed', () => {
   it('needs no second approval after a restart', async () => {
     const core = await failing();
     const again = await core.restart();
-    await again.look();
+    await again.poll();
     expect(again.operator.held()).toEqual([]);
   });
 
@@ -190,7 +190,7 @@ describe('what begins while a commit is read', () => {
     const asked = Promise.withResolvers<Answer>();
     core.provider.script = ({ operation }) => (operation === 'update' ? asked.promise : undefined);
     core.source.commit({ ...enlarged('a', 2), ...enlarged('d', 3) }, { message: 'x\n\nTreeline-Approve-Deletes: 1\n' });
-    await core.look();
+    await core.poll();
     const snapshot = core.source.snapshot.bind(core.source);
     const read = Promise.withResolvers<void>();
     core.source.snapshot = async (...args) => {

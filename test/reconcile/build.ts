@@ -1,9 +1,10 @@
 // What the tests of reconciling are made of: rows in a state, specs, and a world in which nothing stands in the way.
-import type { RunningAction, ServerRow } from '../../src/model/recorded.ts';
+
+import type { DecisionContext } from '../../src/machine/decide.ts';
+import type { RunningAction, ServerRow } from '../../src/model/rows.ts';
 import type { Spec } from '../../src/model/spec.ts';
 import type { State } from '../../src/model/state.ts';
 import type { Answer } from '../../src/providers/provider.ts';
-import type { World } from '../../src/reconcile/decide.ts';
 import { serverRow } from '../support/rows.ts';
 
 export const NOW = Date.parse('2026-11-20T10:20:00.000Z');
@@ -33,7 +34,7 @@ export const LARGE = specOf('large');
 
 /** A server that was seen, is wanted small, and is looked after by the provider `lab`. */
 export function rowIn(state: State, fields: Partial<ServerRow> = {}): ServerRow {
-  return serverRow({ state, seen: true, provider: 'lab', wanted: SMALL, incarnation: 7, generation: 2, ...fields });
+  return serverRow({ state, checked: true, provider: 'lab', wanted: SMALL, incarnation: 7, generation: 2, ...fields });
 }
 
 /** An action of `lab` that began a minute ago and may take two. */
@@ -49,13 +50,13 @@ export function running(operation: RunningAction['operation'], spec: Spec | null
 }
 
 /** A world in which everything may be done at once, with some of it replaced. */
-export function openWorld(fields: Partial<World> = {}): World {
+export function openContext(fields: Partial<DecisionContext> = {}): DecisionContext {
   return {
     now: NOW,
     providerFor: () => ({ name: 'lab', timeoutMs: 60_000 }),
     lostActionEnds: () => 0,
-    isLive: false,
-    hasRoom: () => true,
+    isInFlight: false,
+    hasCapacity: () => true,
     lastCheck: 'answered',
     otherSpelling: () => undefined,
     stoppedUntil: undefined,
@@ -64,7 +65,7 @@ export function openWorld(fields: Partial<World> = {}): World {
     mayReplace: () => true,
     unmetDependency: () => undefined,
     holdingUp: () => undefined,
-    hasTurn: () => true,
+    hasSlot: () => true,
     ...fields,
   };
 }

@@ -11,7 +11,7 @@ async function waiting(instance = ''): Promise<Core> {
   const core = new Core({ retry: { attempts: 1, failedSeconds: 3600 } });
   core.source.commit(shopFiles({ db: 'name: db', web: 'name: web, depends_on: db, size: small' }, instance));
   answering(core, 'create', async () => answerOf('failed', { message: 'no disk' }));
-  await core.look();
+  await core.poll();
   expect(core.states()).toEqual({ db: 'failed', web: 'pending' });
   core.provider.script = () => undefined;
   return core;
@@ -25,7 +25,7 @@ describe('a server that waited for its dependency', () => {
     expect(core.states()).toEqual({ db: 'done', web: 'blocked' });
     expect(core.ledger.server('web')?.reason).toMatch(/^exists_already:/);
     core.source.commit({ [SHOP]: null });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({});
     expect(core.calls('create')).not.toContain('web');
     expect(core.calls('delete')).toEqual(['db']);
@@ -62,7 +62,7 @@ describe('a server that waited for its dependency', () => {
     const made = Promise.withResolvers<void>();
     answering(core, 'create', (call) => made.promise.then(() => core.provider.act(call)));
     core.source.commit(shopFiles({ db: 'name: db', web: 'name: web, depends_on: db, size: small' }));
-    await core.look();
+    await core.poll();
     core.clock.setWall(core.clock.now() + 60 * MINUTE);
     buildByHand(core, 'web');
     made.resolve();
@@ -85,7 +85,7 @@ describe('a server that waited for its dependency', () => {
 it('does not check a server twice that is created at once', async () => {
   const core = new Core();
   core.source.commit(shopFiles({ web: 'name: web' }));
-  await core.look();
+  await core.poll();
   expect(core.provider.calls.map(({ operation }) => operation)).toEqual(['check', 'create']);
 });
 
@@ -98,7 +98,7 @@ describe('a create that failed', () => {
       if (hasEffect) core.provider.act(call);
       return answerOf('failed', { message: 'half made' });
     });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ web: 'failed' });
     core.provider.script = () => undefined;
     return core;
@@ -124,7 +124,7 @@ describe('a create that failed', () => {
     const core = await failed(false);
     buildByHand(core, 'web');
     core.source.commit({ [SHOP]: null });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({});
     expect(core.calls('delete')).toEqual([]);
   });
@@ -132,7 +132,7 @@ describe('a create that failed', () => {
   it('and has made the server is deleted where that is not wanted any more', async () => {
     const core = await failed(true);
     core.source.commit({ [SHOP]: null });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({});
     expect(core.calls('delete')).toEqual(['web']);
   });

@@ -23,12 +23,12 @@ describe('a clock that was ahead and is set right', () => {
   it('makes no roll-out wait that has no pause', async () => {
     const core = new Core();
     core.source.commit({ ...shopFiles({}), [TEMPLATE]: groupText('small') });
-    await core.look();
+    await core.poll();
     await set(core, DAY);
     const first = Promise.withResolvers<void>();
     answering(core, 'update', (call) => first.promise.then(() => core.provider.act(call)));
     core.source.commit({ [TEMPLATE]: groupText('large') });
-    await core.look();
+    await core.poll();
     await core.operator.suspend(core.order, { instance: 'shop', until: null });
     first.resolve();
     await core.settle();
@@ -44,7 +44,7 @@ describe('a clock that was ahead and is set right', () => {
     await set(core, DAY);
     answering(core, 'create', async () => answerOf('failed'));
     core.source.commit(shopFiles({ web: 'name: web' }));
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ web: 'failed' });
     core.provider.script = () => undefined;
     await set(core, -DAY);
@@ -58,15 +58,15 @@ describe('a clock that was ahead and is set right', () => {
   it('leaves no delete counted for longer than an hour', async () => {
     const core = new Core({ budget: { percent: 0, least: 1, most: 1 } });
     core.source.commit(shopFiles({ a: 'name: a', b: 'name: b', c: 'name: c' }));
-    await core.look();
+    await core.poll();
     await set(core, DAY);
     core.source.commit({ [TEMPLATE]: templateText({ b: 'name: b', c: 'name: c' }) });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ b: 'done', c: 'done' });
     await set(core, -DAY);
     await core.pass(HOUR + SECOND);
     core.source.commit({ [TEMPLATE]: templateText({ c: 'name: c' }) });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ c: 'done' });
   });
 
@@ -75,7 +75,7 @@ describe('a clock that was ahead and is set right', () => {
     await set(core, DAY);
     answering(core, 'create', async () => answerOf('failed'));
     core.source.commit(shopFiles({ web: 'name: web' }));
-    await core.look();
+    await core.poll();
     await core.operator.suspend(core.order, { instance: 'shop', until: null });
     core.clock.setWall(core.clock.now() - DAY);
     const next = await core.restart();
@@ -93,7 +93,7 @@ describe('a clock that was ahead and is set right', () => {
     await set(core, DAY);
     answering(core, 'create', async () => answerOf('failed'));
     core.source.commit(shopFiles({ web: 'name: web' }));
-    await core.look();
+    await core.poll();
     core.store.failures.push(new Error('disk full'));
     await set(core, -DAY);
     expect(core.lines.map(({ msg }) => msg)).toContain('recorded times could not be corrected; it is tried again');
@@ -107,7 +107,7 @@ describe('a clock that jumps forward', () => {
     const core = new Core();
     answering(core, 'create', async () => answerOf('failed'));
     core.source.commit(shopFiles({ web: 'name: web' }));
-    await core.look();
+    await core.poll();
     core.provider.script = () => undefined;
     await set(core, 2 * HOUR);
     expect(core.states()).toEqual({ web: 'done' });
@@ -116,10 +116,10 @@ describe('a clock that jumps forward', () => {
   it('ends a suspension whose time has come', async () => {
     const core = new Core();
     core.source.commit(shopFiles({ web: 'name: web' }));
-    await core.look();
+    await core.poll();
     await core.operator.suspend(core.order, { instance: 'shop', until: at(core.clock.now() + DAY) });
     core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ web: 'pending' });
     await set(core, DAY);
     expect(core.states()).toEqual({ web: 'done' });
@@ -130,7 +130,7 @@ describe('a clock that jumps forward', () => {
     core.provider.lostActionEnds = 'after its deadline';
     answering(core, 'create', () => Promise.reject(new Error('connection reset')));
     core.source.commit(shopFiles({ web: 'name: web' }));
-    await core.look();
+    await core.poll();
     const checks = core.calls('check').length;
     core.provider.script = () => undefined;
     await set(core, DAY);
@@ -153,7 +153,7 @@ describe('a clock that jumps forward', () => {
       return answer.promise.then(() => core.provider.act(call));
     };
     core.source.commit(shopFiles({ web: 'name: web' }));
-    await core.look();
+    await core.poll();
     await set(core, DAY);
     await core.pass(50 * SECOND);
     answer.resolve();
@@ -165,11 +165,11 @@ describe('a clock that jumps forward', () => {
 it('a clock that is right changes nothing', async () => {
   const core = new Core();
   core.source.commit(shopFiles({ web: 'name: web' }));
-  await core.look();
+  await core.poll();
   const before = core.store.journalBytes;
   for (let second = 0; second < 20; second += 1) await core.pass(SECOND);
   expect(core.store.journalBytes).toBe(before);
   core.source.commit({ [SHOP]: null });
-  await core.look();
+  await core.poll();
   expect(core.states()).toEqual({});
 });

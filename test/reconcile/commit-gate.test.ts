@@ -4,13 +4,13 @@ import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 /** Work that ends when the test says so, and notes when it began and ended. */
 function openGate() {
   const gate = new CommitGate();
-  const seen: string[] = [];
+  const checked: string[] = [];
   const ends = new Map<string, () => void>();
   function work(name: string): () => Promise<string> {
     return async () => {
-      seen.push(`${name} begins`);
+      checked.push(`${name} begins`);
       await new Promise<void>((resolve) => ends.set(name, resolve));
-      seen.push(`${name} ends`);
+      checked.push(`${name} ends`);
       return name;
     };
   }
@@ -18,7 +18,7 @@ function openGate() {
     ends.get(name)?.();
     await settle();
   }
-  return { gate, seen, work, end };
+  return { gate, checked, work, end };
 }
 
 async function settle(): Promise<void> {
@@ -27,25 +27,25 @@ async function settle(): Promise<void> {
 
 describe('shared work', () => {
   it('runs beside other shared work, and answers with its result', async () => {
-    const { gate, seen, work, end } = openGate();
+    const { gate, checked, work, end } = openGate();
     const first = gate.shared(work('a'));
     const second = gate.shared(work('b'));
     await settle();
-    expect(seen).toEqual(['a begins', 'b begins']);
+    expect(checked).toEqual(['a begins', 'b begins']);
     await end('b');
     await end('a');
     expect(await Promise.all([first, second])).toEqual(['a', 'b']);
   });
 
   it('waits for an exclusive turn that was asked for before it, running or not', async () => {
-    const { gate, seen, work, end } = openGate();
+    const { gate, checked, work, end } = openGate();
     const all = [gate.shared(work('a')), gate.exclusive(work('X')), gate.shared(work('b'))];
     await settle();
-    expect(seen).toEqual(['a begins']);
+    expect(checked).toEqual(['a begins']);
     await end('a');
-    expect(seen).toEqual(['a begins', 'a ends', 'X begins']);
+    expect(checked).toEqual(['a begins', 'a ends', 'X begins']);
     await end('X');
-    expect(seen.slice(3)).toEqual(['X ends', 'b begins']);
+    expect(checked.slice(3)).toEqual(['X ends', 'b begins']);
     await end('b');
     expect(await Promise.all(all)).toEqual(['a', 'X', 'b']);
   });
@@ -53,22 +53,22 @@ describe('shared work', () => {
 
 describe('an exclusive turn', () => {
   it('begins at once where nothing runs', async () => {
-    const { gate, seen, work, end } = openGate();
+    const { gate, checked, work, end } = openGate();
     const turn = gate.exclusive(work('X'));
     await settle();
-    expect(seen).toEqual(['X begins']);
+    expect(checked).toEqual(['X begins']);
     await end('X');
     expect(await turn).toBe('X');
   });
 
   it('comes after the one before it, with no shared work between them', async () => {
-    const { gate, seen, work, end } = openGate();
+    const { gate, checked, work, end } = openGate();
     const all = [gate.exclusive(work('X')), gate.exclusive(work('Y')), gate.shared(work('a'))];
     await settle();
     await end('X');
-    expect(seen).toEqual(['X begins', 'X ends', 'Y begins']);
+    expect(checked).toEqual(['X begins', 'X ends', 'Y begins']);
     await end('Y');
-    expect(seen.slice(3)).toEqual(['Y ends', 'a begins']);
+    expect(checked.slice(3)).toEqual(['Y ends', 'a begins']);
     await end('a');
     await Promise.all(all);
   });

@@ -99,7 +99,7 @@ function groupOf(name: string): string {
 }
 
 function happen(model: Model, event: Exclude<Happening, { kind: 'commit' }>): void {
-  if (event.kind === 'end') model.end([...model.live.keys()].at(event.isFirst ? 0 : -1) ?? '', event.ending);
+  if (event.kind === 'end') model.end([...model.inFlight.keys()].at(event.isFirst ? 0 : -1) ?? '', event.ending);
   else if (event.kind === 'wait') model.wait(event.seconds);
   else if (event.kind === 'ask') model.ask(event.what, event.name);
   else if (event.kind === 'intrude') model.intrude(event.name, specOf('large', { properties: { name: event.name } }));
@@ -109,7 +109,7 @@ function happen(model: Model, event: Exclude<Happening, { kind: 'commit' }>): vo
 /** Lets every call end well, and waits whenever none runs. */
 function calm(model: Model): void {
   for (let quiet = 0, round = 0; quiet < 3 && round < 1_000; round += 1) {
-    const [name] = model.live.keys();
+    const [name] = model.inFlight.keys();
     if (name === undefined) {
       quiet += 1;
       model.wait(60);
@@ -134,7 +134,7 @@ it('ends with everything as wanted, on whatever way', () => {
       model.commit(wanted);
       calm(model);
       expect(shortcomings(model, wanted)).toEqual([]);
-      expect([...model.live.keys()]).toEqual([]);
+      expect([...model.inFlight.keys()]).toEqual([]);
       expect(model.commit(wanted), 'the same commit again changes rows').toBe(0);
     }),
     { numRuns: 1000 },

@@ -3,20 +3,20 @@
 
 import { afterEach, expect } from 'vitest';
 import { momentOf } from '../../src/clock.ts';
+import { CurrentState } from '../../src/follow/current-state.ts';
+import { Follower } from '../../src/follow/follower.ts';
 import { createLog } from '../../src/log.ts';
+import { toldWait, waitReason } from '../../src/machine/wait.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Client, Properties } from '../../src/model/objects.ts';
 import type { Operation } from '../../src/model/state.ts';
-import { createRegistry } from '../../src/providers/registry.ts';
+import { createRegistry } from '../../src/providers/provider-registry.ts';
 import type { ClockWatch } from '../../src/reconcile/clock-watch.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
-import { CurrentEstate } from '../../src/reconcile/current-estate.ts';
-import { Follower } from '../../src/reconcile/follower.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
 import { stallsIn } from '../../src/reconcile/stall-graph.ts';
 import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
-import { toldWait, waitReason } from '../../src/reconcile/wait.ts';
 import { watchClock } from '../../src/reconcile/watch-clock.ts';
 import { createOperator } from '../../src/service/create-operator.ts';
 import { createReader } from '../../src/service/create-reader.ts';
@@ -103,9 +103,9 @@ export class Core {
     this.store = new FailingStore(rows);
     this.ledger = new Ledger(this.store);
     this.provider = new ScriptedProvider(servers);
-    const current = new CurrentEstate();
+    const current = new CurrentState();
     this.reader = createReader({
-      estate: () => current.get(),
+      desired: () => current.get(),
       refused: () => current.refused,
       rows: this.ledger,
       stallsOf: stallsIn(this.ledger, clock),
@@ -125,7 +125,7 @@ export class Core {
     this.#watch = watchClock({ ...shared, reconciler, waitMsMax: 3_600_000 }).watch;
     this.follower = new Follower({ ...shared, source, triggers: [], current, reconciler });
     this.operator = createOperator({
-      ...{ estate: () => current.get(), refused: () => current.refused, rows: ledger },
+      ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger },
       ...{ statusOf: (name) => reader.status(name), waitOf: (name) => toldWait(reconciler.waitsOf(name)) },
       write: (changes) =>
         gate.exclusive(async () => {
@@ -133,7 +133,7 @@ export class Core {
           await ledger.commit(wanted);
           return wanted;
         }),
-      ...{ look: (names) => reconciler.look(names, 'test'), review: () => this.follower.review() },
+      ...{ enqueue: (names) => reconciler.enqueue(names, 'test'), review: () => this.follower.review() },
       ...{ now: () => clock.now(), moment: () => momentOf(clock.now()) },
     });
     this.follower.start();
@@ -141,8 +141,8 @@ export class Core {
   }
 
   /** Looks at the branch, and lets everything happen that waits for no time. */
-  async look(): Promise<void> {
-    this.follower.look();
+  async poll(): Promise<void> {
+    this.follower.poll();
     await this.settle();
   }
 

@@ -1,14 +1,14 @@
 // Whatever a row says, there is a next step, and every answer can be taken in: a pass that throws is tried again for ever.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { conclude } from '../../src/machine/conclude.ts';
+import { type DecisionContext, decide } from '../../src/machine/decide.ts';
 import { adoptedRow, retriedRow } from '../../src/machine/requests.ts';
-import type { ServerRow } from '../../src/model/recorded.ts';
+import { unwantRow, wantRow } from '../../src/machine/want.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import { STATES, type State } from '../../src/model/state.ts';
 import type { AnswerOutcome } from '../../src/providers/provider.ts';
-import { conclude } from '../../src/reconcile/conclude.ts';
-import { decide, type World } from '../../src/reconcile/decide.ts';
-import { unwantRow, wantRow } from '../../src/reconcile/want.ts';
-import { answerOf, at, LARGE, NOW, openWorld, RETRY, rowIn, running, SMALL, SOON } from './build.ts';
+import { answerOf, at, LARGE, NOW, openContext, RETRY, rowIn, running, SMALL, SOON } from './build.ts';
 
 const RUNNING: Readonly<Partial<Record<State, 'create' | 'update' | 'delete'>>> = {
   ...{ creating: 'create', updating: 'update', deleting: 'delete' },
@@ -27,8 +27,8 @@ const anyRow: fc.Arbitrary<ServerRow> = fc
     ...{ protected: fc.boolean(), adopt: fc.boolean() },
     facts: fc.record({
       ...{ wanted: anySpec, applied: anySpec, reason: fc.constantFrom('', 'exists_already: x', 'no_provider: x') },
-      ...{ approved: fc.boolean(), adopting: fc.boolean(), seen: fc.boolean(), mayExist: fc.boolean() },
-      ...{ touched: fc.boolean(), replacing: fc.boolean(), gaveUp: fc.boolean(), attempt: fc.nat({ max: 5 }) },
+      ...{ approved: fc.boolean(), adopting: fc.boolean(), checked: fc.boolean(), mayExist: fc.boolean() },
+      ...{ dirty: fc.boolean(), replacing: fc.boolean(), gaveUp: fc.boolean(), attempt: fc.nat({ max: 5 }) },
       ...{ due: fc.constantFrom(null, at(PAST), at(SOON)), provider: fc.constantFrom(null, 'lab') },
     }),
   })
@@ -40,10 +40,10 @@ const anyRow: fc.Arbitrary<ServerRow> = fc
     return { ...row, policy, action: running(operation, operation === 'delete' ? null : spec) };
   });
 
-const anyWorld: fc.Arbitrary<World> = fc
+const anyContext: fc.Arbitrary<DecisionContext> = fc
   .record({
-    isLive: fc.boolean(),
-    hasRoom: fc.boolean().map((has) => () => has),
+    isInFlight: fc.boolean(),
+    hasCapacity: fc.boolean().map((has) => () => has),
     lastCheck: fc.constantFrom(undefined, 'answered' as const, 'failed' as const),
     otherSpelling: fc.constantFrom(undefined, 'WEB-1').map((name) => () => name),
     unmetDependency: fc.constantFrom(undefined, 'db').map((name) => () => name),
@@ -51,12 +51,12 @@ const anyWorld: fc.Arbitrary<World> = fc
     stoppedUntil: fc.constantFrom(undefined, SOON, Number.POSITIVE_INFINITY),
     lostActionEnds: fc.constantFrom(0, SOON).map((time) => () => time),
     mayReplace: fc.constantFrom(undefined, true, false).map((may) => () => may),
-    hasTurn: fc.constantFrom(true, false, SOON).map((turn) => () => turn),
+    hasSlot: fc.constantFrom(true, false, SOON).map((turn) => () => turn),
     providerFor: fc.boolean().map((has) => () => {
       return has ? { name: 'lab', timeoutMs: 60_000 } : { name: null, reason: 'no_provider: nobody' };
     }),
   })
-  .map((fields) => openWorld(fields));
+  .map((fields) => openContext(fields));
 
 const anyAnswer = fc.record({
   outcome: fc.constantFrom(...OUTCOMES),
@@ -68,7 +68,7 @@ const anyAnswer = fc.record({
 const EVENTS: Readonly<Record<string, (row: ServerRow) => ServerRow>> = {
   retry: (row) => retriedRow(row, at(NOW)) ?? row,
   adopt: (row) => adoptedRow(row, at(NOW)) ?? row,
-  unwant: (row) => unwantRow(row, { commit: 'c', now: NOW, farewell: null }),
+  unwant: (row) => unwantRow(row, { commit: 'c', now: NOW, lastRecord: null }),
   ...{ small: (row) => wantAgain(row, SMALL), large: (row) => wantAgain(row, LARGE) },
 };
 
@@ -79,15 +79,15 @@ function wantAgain(row: ServerRow, spec: typeof SMALL): ServerRow {
 }
 
 it('every row has a next step, whatever happens to it and whatever surrounds it', () => {
-  const history = fc.array(fc.tuple(anyAnswer, anyWorld, fc.constantFrom(...Object.keys(EVENTS))), {
+  const history = fc.array(fc.tuple(anyAnswer, anyContext, fc.constantFrom(...Object.keys(EVENTS))), {
     ...{ minLength: 1, maxLength: 6 },
   });
   fc.assert(
     fc.property(anyRow, history, (first, events) => {
       let row: ServerRow | null = first;
-      for (const [{ outcome, kind, observed }, world, event] of events) {
+      for (const [{ outcome, kind, observed }, context, event] of events) {
         const ended = { kind, provider: 'lab', answer: answerOf(outcome, { observed }) };
-        const { row: decided } = decide(row, world);
+        const { row: decided } = decide(row, context);
         if (decided === null) return;
         row = conclude(decided, ended, { now: NOW, retry: RETRY, random: () => 0.5 });
         if (row === null) return;
@@ -101,7 +101,7 @@ it('every row has a next step, whatever happens to it and whatever surrounds it'
 it('a server that rests does so as it is wanted, or for a reason that a person can read', () => {
   fc.assert(
     fc.property(anyRow, (row) => {
-      const { row: after, next } = decide(row, openWorld());
+      const { row: after, next } = decide(row, openContext());
       if (next.kind !== 'rest' || after === null) return;
       const isSettled = after.state === 'done' || after.state === 'drifted';
       expect(isSettled || after.state === 'blocked', `${after.state}`).toBe(true);

@@ -26,10 +26,10 @@ function failUpdates(core: Core): void {
 async function failing(): Promise<Core> {
   const core = new Core({ concurrency: 1, retry: { attempts: 1, failedSeconds: 60 } });
   core.source.commit(FILES);
-  await core.look();
+  await core.poll();
   failUpdates(core);
   core.source.commit({ [TEMPLATE]: templateText('large') });
-  await core.look();
+  await core.poll();
   return core;
 }
 
@@ -74,7 +74,7 @@ describe('updates that have failed', () => {
     expect(triedIn(core).size).toBe(NAMES.length);
     core.provider.script = () => undefined;
     core.source.commit({ [TEMPLATE]: templateText('medium') });
-    await core.look();
+    await core.poll();
     expect(core.held(null)).toBeUndefined();
     expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
   });

@@ -39,32 +39,32 @@ const MISSPELT = { ...HANDED, [B]: 'stackTemplate: tbb\n' };
 async function up(files: Files = {}): Promise<Core> {
   const core = new Core();
   core.source.commit({ ...FILES, ...files });
-  await core.look();
+  await core.poll();
   expect(Object.keys(core.states()).sort()).toEqual(['k', 's', 'x']);
   return core;
 }
 
 async function follow(core: Core, files: Files, message?: string): Promise<void> {
   core.source.commit(files, message === undefined ? {} : { message });
-  await core.look();
+  await core.poll();
 }
 
 describe('a server that is handed over to an instance that is wrong', () => {
-  it.each<[what: string, files: Files, taker: string, servers: readonly string[]]>([
+  it.each<[what: string, files: Files, receiver: string, servers: readonly string[]]>([
     ['a misspelt template', MISSPELT, 'b', ['s']],
     ['an unknown parameter', { ...HANDED, [B]: `${TEMPLATE_B}parameters: { sizee: big }\n` }, 'b', ['s']],
     ['an undeclared placeholder', { ...HANDED, [TB]: template(['x', 's'], ', z: "<<nope>>"') }, 'b', ['s']],
     ['an error of YAML', { ...HANDED, [B]: `${TEMPLATE_B}  x: [\n` }, 'b', ['s']],
     ['a newcomer with a typo', { [A]: null, [C]: `${TEMPLATE_A}parameters: { sizee: big }\n` }, 'c', ['k', 's']],
     ['two files of one name', { ...HANDED, 'stacks/instances/eu/b.yaml': TEMPLATE_B }, 'b', ['s']],
-  ])('%s: it is held', async (_what, files, taker, servers) => {
+  ])('%s: it is held', async (_what, files, receiver, servers) => {
     const core = await up();
     await follow(core, files);
     await core.pass(2 * 3_600_000);
     expect(core.calls('delete')).toEqual([]);
     expect(core.operator.held()).toMatchObject([{ kind: 'deletes', instance: 'a', resources: servers }]);
     expect(core.held('a')?.reason).toBe(
-      `"${taker}" is wrong in the commit that takes these servers away, and may be what takes them over`,
+      `"${receiver}" is wrong in the commit that takes these servers away, and may be what takes them over`,
     );
     expect(core.reader.status('a')).toBe('Awaiting approval');
   });
@@ -76,12 +76,12 @@ describe('a server that is handed over to an instance that is wrong', () => {
     await follow(core, { 'types/role/web.yaml': 'port: "443"\n' });
     expect(core.held('a')).toMatchObject({ resources: ['s'], reason });
     const again = await core.restart();
-    await again.look();
+    await again.poll();
     expect(again.held('a')).toMatchObject({ resources: ['s'], reason });
     await follow(again, { [TA]: template(['other']) });
     expect(again.held('a')).toMatchObject({ resources: ['k', 's'], reason });
     const last = await again.restart();
-    await last.look();
+    await last.poll();
     await last.pass(2 * 3_600_000);
     expect(last.held('a')).toMatchObject({ resources: ['k', 's'], reason });
     expect(last.calls('delete')).toEqual([]);
@@ -128,7 +128,7 @@ describe('a server that goes while an instance is wrong that was so before', () 
     const core = await up();
     await follow(core, { [B]: 'stackTemplate: tbb\n', [C]: 'stackTemplate: [\n' });
     const then = await later(core);
-    await then.look();
+    await then.poll();
     await follow(then, { [TA]: template(['k']) });
     expect(then.operator.held()).toEqual([]);
     expect(then.calls('delete')).toEqual(['s']);
@@ -142,7 +142,7 @@ describe('a server that goes while an instance is wrong that was so before', () 
     await follow(core, { [B]: `${TEMPLATE_B}parameters: { sizee: big }\n` });
     await follow(await core.restart(), {});
     const again = await core.restart();
-    await again.look();
+    await again.poll();
     await follow(again, { [TA]: template(['k']), ...files });
     expect(again.held('a')?.resources).toEqual(['s']);
     expect(again.calls('delete')).toEqual([]);
@@ -187,7 +187,7 @@ describe('an instance that is renamed to a file that is not read', () => {
     const core = await up();
     await follow(core, { [A]: null, 'stacks/instances/c.yml': TEMPLATE_A });
     const again = await core.restart();
-    await again.look();
+    await again.poll();
     expect(again.held('a')).toMatchObject({ resources: ['k', 's'] });
     const calls = again.calls('create').length;
     await follow(again, { 'stacks/instances/c.yml': null, [C]: TEMPLATE_A });
@@ -252,7 +252,7 @@ describe('a file below stacks/instances that is not read holds nothing', () => {
     const core = await up({ 'stacks/instances/old.yml': TEMPLATE_B });
     await follow(core, { 'stacks/instances/c.yaml~': TEMPLATE_B, 'stacks/instances/eu': linkTo('elsewhere') });
     const then = await later(core);
-    await then.look();
+    await then.poll();
     await follow(then, { [TA]: template(['k']) });
     expect(then.operator.held()).toEqual([]);
     expect(then.calls('delete')).toEqual(['s']);
@@ -269,13 +269,13 @@ describe('a restart with an instance whose file is not read any more', () => {
   it('leaves what is held for another reason as it is', async () => {
     const core = new Core();
     core.source.commit({ ...FILES, [TA]: template(['s', 'k', 'l', 'm']) });
-    await core.look();
+    await core.poll();
     await follow(core, { [B]: null, 'stacks/instances/b.yml': TEMPLATE_B });
     await follow(core, { [TA]: template(['s']) });
     const { reason } = core.held('a') ?? {};
     expect(reason).toMatch(/the limit is 2$/);
     const again = await core.restart();
-    await again.look();
+    await again.poll();
     expect(again.held('a')?.reason).toBe(reason);
     expect(again.ledger.read('held', 'a')?.isHandOver).toBeUndefined();
   });
@@ -347,7 +347,7 @@ describe('a server of a protected instance that is handed over', () => {
       expect(core.operator.held()).toMatchObject([{ instance: 'b', resources: ['x', 'y', 'z'] }]);
       expect(core.operator.problems().problems.map(({ code }) => code)).toEqual(['hand_over_waits']);
       const then = await later(core);
-      await then.look();
+      await then.poll();
       await then.approve(then.held('b')?.digest ?? '');
       expect(then.operator.problems().problems).toEqual([]);
       expect([then.ledger.server('s')?.instance, then.calls('delete')]).toEqual(['b', ['x', 'y', 'z']]);

@@ -20,15 +20,15 @@ const FILES = {
   'stacks/instances/b.yaml': instance(3),
 };
 
-/** An estate of which `a` is to lose a server, but the provider cannot delete. */
+/** A desired state of which `a` is to lose a server, but the provider cannot delete. */
 async function stuck(): Promise<Core> {
   const core = new Core({ retry: { attempts: 1, failedSeconds: 60 } });
   core.source.commit(FILES);
-  await core.look();
+  await core.poll();
   core.provider.script = ({ operation }) =>
     operation === 'delete' ? Promise.resolve(answerOf('failed', { message: 'busy' })) : undefined;
   core.source.commit({ 'stacks/instances/a.yaml': instance(2) });
-  await core.look();
+  await core.poll();
   expect(core.states()).toMatchObject({ 'a-s-3': 'failed', 'a-s-2': 'done' });
   return core;
 }
@@ -37,7 +37,7 @@ describe('a delete that is under way', () => {
   it('counts with those of a later commit, and waits with them', async () => {
     const core = await stuck();
     core.source.commit({ 'stacks/instances/b.yaml': instance(1) });
-    await core.look();
+    await core.poll();
     expect(core.operator.held().map(({ instance, resources }) => [instance, resources])).toEqual([
       ['a', ['a-s-3']],
       ['b', ['b-s-2', 'b-s-3']],
@@ -58,9 +58,9 @@ describe('a delete that is under way', () => {
   it('ends with a commit that wants the server again, although it is held', async () => {
     const core = await stuck();
     core.source.commit({ 'stacks/instances/b.yaml': instance(1) });
-    await core.look();
+    await core.poll();
     core.source.commit({ 'stacks/instances/a.yaml': instance(3) });
-    await core.look();
+    await core.poll();
     expect(core.held('a')).toBeUndefined();
     expect(core.held('b')?.resources).toEqual(['b-s-2', 'b-s-3']);
     core.provider.script = () => undefined;
@@ -74,13 +74,13 @@ describe('a delete that is under way', () => {
     await core.pass(60_000);
     expect(core.ledger.list('removal').size).toBe(1);
     core.source.commit({ 'stacks/instances/b.yaml': instance(1) });
-    await core.look();
+    await core.poll();
     expect(core.held('b')?.reason).toContain('1 were within the last hour');
     core.source.commit({ 'stacks/instances/b.yaml': instance(3) });
-    await core.look();
+    await core.poll();
     await core.pass(3_600_000);
     core.source.commit({ 'stacks/instances/b.yaml': instance(1) });
-    await core.look();
+    await core.poll();
     expect(core.operator.held()).toEqual([]);
     expect(Object.keys(core.states())).toEqual(['a-s-1', 'a-s-2', 'b-s-1']);
   });
@@ -90,11 +90,11 @@ describe('while the newest commit is not followed', () => {
   it('an approval of what is followed counts, and the newest is still held since it was', async () => {
     const core = new Core();
     core.source.commit(FILES);
-    await core.look();
+    await core.poll();
     const followed = core.source.commit({ 'stacks/instances/a.yaml': null });
-    await core.look();
+    await core.poll();
     const rewritten = core.source.commit(FILES, { parents: [] });
-    await core.look();
+    await core.poll();
     const history = core.held(null);
     expect(history).toMatchObject({ kind: 'history', digest: `history-${rewritten}` });
     core.clock.advance(5_000);
@@ -103,20 +103,20 @@ describe('while the newest commit is not followed', () => {
     expect(core.held(null)).toEqual(history);
     expect(core.reader.commit()).toBe(followed);
     core.source.reset(followed);
-    await core.look();
+    await core.poll();
     expect(core.operator.held()).toEqual([]);
   });
 
   it('what is wrong is told of the commit that was looked into', async () => {
     const core = new Core();
     const followed = core.source.commit({ ...FILES, 'stacks/instances/c.yaml': 'stackTemplate: none\n' });
-    await core.look();
+    await core.poll();
     expect(core.operator.problems()).toMatchObject({ commit: followed, problems: [{ code: 'unknown_template' }] });
     core.source.commit(FILES, { parents: [] });
-    await core.look();
+    await core.poll();
     expect(core.operator.problems()).toMatchObject({ commit: followed, problems: [{ code: 'unknown_template' }] });
     const wrong = core.source.commit({ 'tree.yaml': 'name: [\n' }, { parents: [followed] });
-    await core.look();
+    await core.poll();
     expect(core.operator.problems().commit).toBe(wrong);
     expect(core.operator.problems().problems.map(({ code }) => code)).toContain('yaml_syntax');
   });

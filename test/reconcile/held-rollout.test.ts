@@ -23,7 +23,7 @@ const FILES = {
 async function heldByBlocked(): Promise<Core> {
   const core = new Core({ concurrency: 1, retry: { attempts: 1, failedSeconds: 60 } });
   core.source.commit(FILES);
-  await core.look();
+  await core.poll();
   let outcome: 'failed' | 'replace' = 'failed';
   core.provider.script = ({ operation, resource }) => {
     if (operation !== 'update') return undefined;
@@ -31,7 +31,7 @@ async function heldByBlocked(): Promise<Core> {
   };
   await core.operator.suspend(core.order, { instance: 'a', until: null });
   core.source.commit({ [TEMPLATE]: templateText('large') });
-  await core.look();
+  await core.poll();
   await core.operator.resume(core.order, 'a');
   await core.settle();
   outcome = 'replace';
@@ -83,7 +83,7 @@ describe('a server that waits for a roll-out that is held by servers that wait f
       'stacks/templates/old.yaml': templateText('small'),
       'stacks/instances/b.yaml': 'stackTemplate: old\nprotected: true\n',
     });
-    await core.look();
+    await core.poll();
     expect(core.states()).toMatchObject({ 'a-w': 'done', 'a-x': 'done', 'a-y': 'done' });
   });
 });

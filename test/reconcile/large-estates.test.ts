@@ -23,10 +23,10 @@ test('a server that depends on many is not woken by each of them', async () => {
     `resources:\n  low: ${group(low, `size: "${size}"`)}\n  top: ${group(top, `size: "${size}", depends_on: low`)}\n`;
   const core = new Core({ concurrency: 1 });
   core.source.commit({ ...FILES, 'stacks/templates/many.yaml': template(1) });
-  await core.look();
+  await core.poll();
   const reads = vi.spyOn(core.ledger, 'server');
   core.source.commit({ 'stacks/templates/many.yaml': template(2) });
-  await core.look();
+  await core.poll();
   expect(core.calls('update')).toHaveLength(low + top);
   expect(reads.mock.calls.length).toBeLessThan(10 * low * low);
 });
@@ -34,13 +34,13 @@ test('a server that depends on many is not woken by each of them', async () => {
 test('the servers of an instance are not listed again for each of them that goes', async () => {
   const core = new Core({ budget: { percent: 100, least: 1_000, most: 1_000 } });
   core.source.commit(FILES);
-  await core.look();
+  await core.poll();
   const listed = vi.spyOn(core.ledger.index, 'serversOf');
   core.source.commit({ 'stacks/instances/shop.yaml': null });
-  await core.look();
+  await core.poll();
   expect(core.states()).toEqual({ 'keep-s': 'done' });
   expect(core.reader.instances().map(({ name }) => name)).toEqual(['keep']);
-  expect(core.ledger.list('leaving').size).toBe(0);
+  expect(core.ledger.list('terminating').size).toBe(0);
   const walked = listed.mock.results.reduce((sum, { value }) => sum + value.length, 0);
   expect(walked).toBeLessThanOrEqual(2 * SERVERS);
 });

@@ -32,7 +32,7 @@ interface Lost {
 async function lost(files: Readonly<Record<string, string | null>>, more = ''): Promise<Lost> {
   const before = new Core();
   const followed = before.source.commit({ ...FILES, ...shop(3, more) });
-  await before.look();
+  await before.poll();
   expect(Object.values(before.states())).toEqual(['done', 'done', 'done', 'done']);
   await before.stop();
   const kept = { ...FILES, ...shop(3, more), ...files };
@@ -61,7 +61,7 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
         ...{ since: expect.any(String), resources: [] },
       },
     ]);
-    for (let poll = 0; poll < 3; poll += 1) await core.look();
+    for (let poll = 0; poll < 3; poll += 1) await core.poll();
     expect(core.operator.held()).toHaveLength(1);
     const told = core.lines.map(({ msg }) => String(msg)).filter((text) => /local copy|not followed/.test(text));
     expect(told).toEqual([
@@ -70,7 +70,7 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     ]);
     expect(core.calls('delete')).toEqual([]);
     expect(Object.values(core.states())).toEqual(['done', 'done', 'done', 'done']);
-    expect(core.follower.trouble).toContain('the history was rewritten');
+    expect(core.follower.notReadyReason).toContain('the history was rewritten');
   });
 
   it('tells who was registered how far all was, and nothing else', async () => {
@@ -117,7 +117,7 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     expect(() => core.reader.commit()).toThrow();
     core.source.isGone = false;
     const again = await core.restart();
-    await again.look();
+    await again.poll();
     expect(again.reader.commit()).toBe(rewritten);
     expect(again.calls('check')).toEqual([]);
   });
@@ -134,7 +134,7 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
   it('ends when the branch is back', async () => {
     const { core, followed } = await lost({});
     core.source.reset(followed);
-    await core.look();
+    await core.poll();
     expect(core.operator.held()).toEqual([]);
     expect(core.reader.commit()).toBe(followed);
   });
@@ -163,7 +163,7 @@ describe('a history that is accepted although the one before is lost', () => {
       expect(core.reader.status('shop')).toBe('Invalid');
       expect(core.operator.problems().problems).toMatchObject([{ code: 'protected_instance' }]);
       core = await core.restart();
-      await core.look();
+      await core.poll();
     }
   });
 
@@ -181,7 +181,7 @@ describe('a history that is accepted although the one before is lost', () => {
   it('counts a trailer in it for nothing: who wrote it may not have known what is there', async () => {
     const before = new Core();
     before.source.commit({ ...FILES, ...shop(3) });
-    await before.look();
+    await before.poll();
     await before.stop();
     const message = 'Anew\n\nTreeline-Approve-Deletes: 10';
     const rewritten = before.source.commit(FILES, { parents: [], message });
@@ -207,7 +207,7 @@ describe('a history that is accepted although the one before is lost', () => {
     const again = await core.restart();
     expect(again.reader.status('shop')).toBe('Invalid');
     core.source.commit(shop(3));
-    await again.look();
+    await again.poll();
     expect(again.reader.status('shop')).toBe('Done');
     expect(again.calls('create')).toEqual([]);
   });
@@ -216,7 +216,7 @@ describe('a history that is accepted although the one before is lost', () => {
     const before = new Core();
     const layer = { 'types/common/global.yaml': 'port: "80"\n' };
     before.source.commit({ ...FILES, ...shop(3), ...layer });
-    await before.look();
+    await before.poll();
     await before.stop();
     const root = before.source.commit({ ...FILES, ...shop(3), ...layer }, { parents: [] });
     const files = { 'types/common/global.yaml': null, 'types/common/global.yml': 'port: "80"\n' };
@@ -245,7 +245,7 @@ describe('a history that is accepted although the one before is lost', () => {
   it('takes back nothing that a person has asked for: a suspension goes on', async () => {
     const before = new Core();
     before.source.commit({ ...FILES, ...shop(3) });
-    await before.look();
+    await before.poll();
     await before.operator.suspend(before.order, { instance: 'shop', until: null });
     await before.stop();
     const rewritten = before.source.commit({ ...FILES, ...shop(2) }, { parents: [] });

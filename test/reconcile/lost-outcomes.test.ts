@@ -12,7 +12,7 @@ const FILES = shopFiles({ web: 'name: web, size: small' });
 async function up(): Promise<Core> {
   const core = new Core({ retry: RETRY });
   core.source.commit(FILES);
-  await core.look();
+  await core.poll();
   expect(core.states()).toEqual({ web: 'done' });
   return core;
 }
@@ -49,7 +49,7 @@ describe.each(Object.keys(LOSSES) as Exclude<Operation, 'check'>[])('a lost %s',
     const core = await up();
     lose(core, operation);
     LOSSES[operation]?.(core);
-    await core.look();
+    await core.poll();
     expect(core.calls(operation).length, 'tries at once').toBeLessThanOrEqual(operation === 'create' ? 2 : 1);
     const calls = await hour(core);
     expect(calls).toBeLessThanOrEqual(RETRY.attempts * 3);
@@ -62,7 +62,7 @@ describe.each(Object.keys(LOSSES) as Exclude<Operation, 'check'>[])('a lost %s',
     const core = await up();
     lose(core, operation);
     LOSSES[operation]?.(core);
-    await core.look();
+    await core.poll();
     await hour(core);
     core.provider.script = () => undefined;
     await core.pass(3_600_000);
@@ -73,10 +73,10 @@ describe.each(Object.keys(LOSSES) as Exclude<Operation, 'check'>[])('a lost %s',
     const core = await up();
     lose(core, operation);
     LOSSES[operation]?.(core);
-    await core.look();
+    await core.poll();
     core.provider.script = () => undefined;
     core.source.commit({ ...FILES, [TEMPLATE]: templateText({ web: 'name: web, size: huge' }) });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ web: 'done' });
     expect(core.ledger.server('web')?.applied?.properties.size).toBe('huge');
   });
@@ -86,7 +86,7 @@ describe.each(Object.keys(LOSSES) as Exclude<Operation, 'check'>[])('a lost %s',
     lose(core, operation);
     LOSSES[operation]?.(core);
     lose(core, operation, 'check');
-    await core.look();
+    await core.poll();
     expect(await hour(core)).toBeLessThanOrEqual(RETRY.attempts * 3);
     expect(core.states()[operation === 'create' ? 'new' : 'web']).toBe(operation === 'create' ? 'failed' : 'unknown');
   });
@@ -96,7 +96,7 @@ it('does not grow the journal while nothing changes', async () => {
   const core = await up();
   lose(core, 'delete');
   core.source.commit({ [SHOP]: null });
-  await core.look();
+  await core.poll();
   await hour(core);
   const before = core.store.journalBytes;
   await core.pass(3_000_000);
@@ -111,7 +111,7 @@ it('counts creates that a provider says to have made otherwise than asked, and l
     return answerOf('absent');
   };
   core.source.commit(FILES);
-  await core.look();
+  await core.poll();
   expect(core.provider.calls.length).toBeLessThanOrEqual(RETRY.attempts * 4);
   expect(core.states()).toEqual({ web: 'failed' });
 });

@@ -10,7 +10,7 @@ async function renamed(): Promise<Core> {
   const core = new Core();
   core.provider.script = ({ operation }) => (operation === 'create' ? new Promise(() => undefined) : undefined);
   core.source.commit(shopFiles({ db: 'size: small', web: 'size: small, depends_on: db' }));
-  await core.look();
+  await core.poll();
   expect(core.states()).toEqual({ 'shop-db': 'creating', 'shop-web': 'pending' });
   core.provider.script = () => undefined;
   const again = await core.restart({ entries: [{ name: 'field', match: ANY }] });
@@ -49,7 +49,7 @@ it('a person may have the entry asked that matches now', async () => {
 it('an unwanted one waits for the settings', async () => {
   const core = await renamed();
   core.source.commit({ [SHOP]: null });
-  await core.look();
+  await core.poll();
   expect(core.ledger.server('shop-db')?.wanted).toBeNull();
   await expect(core.operator.adopt(core.order, { resource: 'shop-db' })).rejects.toThrow(/No server there/);
   const item = core.operator.why(core.order.by, 'shop').waiting.find(({ resource }) => resource === 'shop-db');

@@ -22,7 +22,7 @@ async function both(...commits: readonly Readonly<Record<string, string | null>>
   for (const [index, instances] of commits.entries()) {
     const files = Object.entries(instances).map(([name, text]) => [`stacks/instances/${name}.yaml`, text]);
     follower.source.commit({ ...(index === 0 ? TEMPLATES : {}), ...Object.fromEntries(files) });
-    await follower.look();
+    await follower.poll();
   }
   const { source, clock } = follower;
   const beginner = new Core({}, { rows: new Map(), servers: new Map(), source, clock });
@@ -79,30 +79,30 @@ describe('a suspension', () => {
   it('ends with its instance, and does not meet a later one of that name', async () => {
     const core = new Core({ budget: { percent: 100, least: 100, most: 100 } });
     core.source.commit({ ...TEMPLATES, 'stacks/instances/new.yaml': WRONG, 'stacks/instances/b.yaml': one('y') });
-    await core.look();
+    await core.poll();
     await core.operator.suspend(core.order, { instance: 'new', until: null });
     await core.operator.suspend(core.order, { instance: null, until: null });
     core.source.commit({ 'stacks/instances/new.yaml': null });
-    await core.look();
+    await core.poll();
     expect([...core.ledger.list('suspension').keys()]).toEqual(['*']);
   });
 
   it('ends with the last server of its instance', async () => {
     const core = new Core({ budget: { percent: 100, least: 100, most: 100 } });
     core.source.commit({ ...TEMPLATES, 'stacks/instances/a.yaml': one('x'), 'stacks/instances/b.yaml': one('y') });
-    await core.look();
+    await core.poll();
     await core.operator.suspend(core.order, {
       instance: 'a',
       until: new Date(core.clock.now() + 60_000).toISOString(),
     });
     core.source.commit({ 'stacks/instances/a.yaml': null });
-    await core.look();
+    await core.poll();
     expect([core.ledger.list('suspension').size, core.states().x]).toEqual([1, 'marked for delete']);
     await core.pass(120_000);
     await core.pass(120_000);
     expect([core.ledger.list('suspension').size, core.states()]).toEqual([0, { y: 'done' }]);
     core.source.commit({ 'stacks/instances/a.yaml': one('x') });
-    await core.look();
+    await core.poll();
     expect(core.reader.status('a')).toBe('Done');
   });
 });

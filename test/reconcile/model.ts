@@ -1,20 +1,21 @@
 // Reconciling without its loop: rows in a map, a provider that answers what it is told to, and a world outside that
 // remembers what really happened. It watches the promises that must hold at every moment; the end is the test's to judge.
+
+import { conclude } from '../../src/machine/conclude.ts';
+import { decide, type Step } from '../../src/machine/decide.ts';
 import { adoptedRow, retriedRow } from '../../src/machine/requests.ts';
+import { awayMax } from '../../src/machine/rollout.ts';
+import { firstRow, unwantRow, wantRow } from '../../src/machine/want.ts';
 import { invariant } from '../../src/model/invariant.ts';
 import { isSame } from '../../src/model/json.ts';
-import type { ServerRow } from '../../src/model/recorded.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import type { Spec, WantedServer } from '../../src/model/spec.ts';
 import type { Operation } from '../../src/model/state.ts';
 import type { Answer } from '../../src/providers/provider.ts';
-import { createRegistry } from '../../src/providers/registry.ts';
-import { conclude } from '../../src/reconcile/conclude.ts';
-import { decide, type Step } from '../../src/reconcile/decide.ts';
+import { createRegistry } from '../../src/providers/provider-registry.ts';
+import { decisionContextOf } from '../../src/reconcile/decision-context.ts';
 import { FreshChecks } from '../../src/reconcile/fresh-checks.ts';
-import { awayMax } from '../../src/reconcile/rollout.ts';
 import { groupOf, RowIndex } from '../../src/reconcile/row-index.ts';
-import { firstRow, unwantRow, wantRow } from '../../src/reconcile/want.ts';
-import { worldOf } from '../../src/reconcile/world.ts';
 import { answerOf, NOW } from './build.ts';
 
 /**
@@ -51,7 +52,7 @@ export class Model {
   readonly rows = new Map<string, ServerRow>();
   /** What exists, by server. */
   readonly reality = new Map<string, Spec>();
-  readonly live = new Map<string, LiveCall>();
+  readonly inFlight = new Map<string, LiveCall>();
   readonly #index = new RowIndex();
   readonly #checks = new FreshChecks({ now: () => this.#now, monotonic: () => this.#now });
   /** Members that went away for a change and are not back. */
@@ -70,13 +71,13 @@ export class Model {
   commit(wanted: ReadonlyMap<string, WantedServer>): number {
     let changed = 0;
     this.#now += 1;
-    const taking = { commit: 'c', time: new Date(this.#now).toISOString(), now: this.#now };
+    const stamp = { commit: 'c', time: new Date(this.#now).toISOString(), now: this.#now };
     for (const name of new Set([...wanted.keys(), ...this.rows.keys()])) {
       const row = this.rows.get(name);
       const server = wanted.get(name);
-      if (row === undefined && server !== undefined) this.#write(name, firstRow(server, taking));
+      if (row === undefined && server !== undefined) this.#write(name, firstRow(server, stamp));
       else if (row !== undefined)
-        this.#write(name, server ? wantRow(row, server, taking) : unwantRow(row, { ...taking, farewell: {} }));
+        this.#write(name, server ? wantRow(row, server, stamp) : unwantRow(row, { ...stamp, lastRecord: {} }));
       if (this.rows.get(name) !== row) changed += 1;
     }
     this.settle();
@@ -85,9 +86,9 @@ export class Model {
 
   /** Ends the call of a server, if there is one. */
   end(name: string, ending: Ending): void {
-    const call = this.live.get(name);
+    const call = this.inFlight.get(name);
     if (call === undefined) return;
-    this.#setLive(name, undefined);
+    this.#setInFlight(name, undefined);
     this.#now += 1;
     const answer = this.#answer(name, call, ending);
     const isTold = answer?.outcome === 'done' || answer?.outcome === 'absent';
@@ -99,8 +100,8 @@ export class Model {
 
   /** The controller is killed: some of its calls had their effect by then. */
   crash(effects: (name: string) => boolean): void {
-    for (const [name, call] of [...this.live]) {
-      this.#setLive(name, undefined);
+    for (const [name, call] of [...this.inFlight]) {
+      this.#setInFlight(name, undefined);
       if (call.kind === 'action') this.#answer(name, call, effects(name) ? 'lost after' : 'lost before');
     }
     this.settle();
@@ -125,7 +126,7 @@ export class Model {
   intrude(name: string, spec: Spec): void {
     const row = this.rows.get(name);
     const mayBeOurs = row !== undefined && (row.applied !== null || row.mayExist || row.action !== null);
-    if (this.reality.has(name) || this.live.has(name) || mayBeOurs || this.#checks.of(name) !== undefined) return;
+    if (this.reality.has(name) || this.inFlight.has(name) || mayBeOurs || this.#checks.of(name) !== undefined) return;
     this.reality.set(name, spec);
     this.#strangers.add(name);
   }
@@ -152,7 +153,7 @@ export class Model {
     const circumstances = { now: this.#now, retry: RETRY, random: () => 0.5 };
     const concluded = ended === undefined ? row : conclude(row, ended, circumstances);
     // Nobody may know how far its create came: then it is made sure of before it serves.
-    if (concluded?.touched && concluded.applied !== null) this.#away.add(name);
+    if (concluded?.dirty && concluded.applied !== null) this.#away.add(name);
     const { row: after, next } = this.#decide(name, concluded);
     this.#write(name, after);
     const isCall = next.kind === 'check' || next.kind === 'run';
@@ -170,13 +171,13 @@ export class Model {
     };
     return decide(
       row,
-      worldOf(name, {
+      decisionContextOf(name, {
         ...{ ledger, registry: REGISTRY, now: this.#now, graceMs: 0, removalsMax: () => Number.POSITIVE_INFINITY },
-        isLive: (server) => this.live.has(server),
-        hasRoom: () => this.live.size < CALLS_MAX,
+        isInFlight: (server) => this.inFlight.has(server),
+        hasCapacity: () => this.inFlight.size < CALLS_MAX,
         lastCheckOf: (server) => this.#checks.of(server),
         lostMsLeft: () => undefined,
-        standingOf: (server, itsRow) => this.#index.standingOf(server, itsRow),
+        groupViewOf: (server, itsRow) => this.#index.groupViewOf(server, itsRow),
         leaveOf: () => undefined,
       }),
     );
@@ -198,7 +199,7 @@ export class Model {
 
   #begin(name: string, row: ServerRow, kind: LiveCall['kind']): void {
     const operation = kind === 'check' ? 'check' : (row.action?.operation ?? 'check');
-    this.#setLive(name, { kind, operation, row });
+    this.#setInFlight(name, { kind, operation, row });
     if (kind === 'action') this.#checks.forget(name);
     if (operation === 'create') this.#watchCreate(name, row);
     if (operation === 'delete') this.#spend(name);
@@ -207,10 +208,10 @@ export class Model {
     if (row.applied !== null && operation !== 'check') this.#watchGroup(name, row);
   }
 
-  #setLive(name: string, call: LiveCall | undefined): void {
-    if (call === undefined) this.live.delete(name);
-    else this.live.set(name, call);
-    this.#index.setLive(name, call !== undefined);
+  #setInFlight(name: string, call: LiveCall | undefined): void {
+    if (call === undefined) this.inFlight.delete(name);
+    else this.inFlight.set(name, call);
+    this.#index.setInFlight(name, call !== undefined);
   }
 
   #watchCreate(name: string, { wanted, action }: ServerRow): void {
@@ -225,7 +226,7 @@ export class Model {
   #watchDelete(name: string): void {
     for (const [other, { applied, action }] of this.rows) {
       const needs = [applied, action?.spec].some((spec) => spec?.dependsOn.includes(name));
-      const isThere = this.reality.has(other) || this.live.get(other)?.operation === 'create';
+      const isThere = this.reality.has(other) || this.inFlight.get(other)?.operation === 'create';
       invariant(other === name || !needs || !isThere, `${name} is deleted before ${other}, which depends on it`);
     }
   }
@@ -286,8 +287,8 @@ export class Model {
 }
 
 /** It is as some spec says, or it is gone and was given up: then it is a newcomer when it is wanted again. */
-function isBack({ applied, touched, wanted }: ServerRow): boolean {
-  return applied === null ? wanted === null : !touched;
+function isBack({ applied, dirty, wanted }: ServerRow): boolean {
+  return applied === null ? wanted === null : !dirty;
 }
 
 /** Returns what is still to be done before everything is as wanted; empty where nothing is. */

@@ -29,9 +29,9 @@ const FILES = {
 async function bothHeld(): Promise<Core> {
   const core = new Core();
   core.source.commit(FILES);
-  await core.look();
+  await core.poll();
   core.source.commit({ [A]: null, 'stacks/templates/b.yaml': stack(1, 'a-db') });
-  await core.look();
+  await core.poll();
   expect(core.operator.held().map(({ instance }) => instance)).toEqual(['a', 'b']);
   return core;
 }
@@ -70,7 +70,7 @@ describe('an approved removal of what another held version needs', () => {
     expect(core.states()).toEqual({ 'a-db': 'marked for delete', 'b-db': 'done', 'b-web-1': 'done' });
     expect(core.waitReason('a-db')).toBe('waits until b-web-1 does not need it any more');
     core.source.commit({ 'stacks/templates/b.yaml': stack(1) });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ 'b-db': 'done', 'b-web-1': 'done' });
   });
 });

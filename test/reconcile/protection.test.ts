@@ -26,15 +26,15 @@ const FILES = {
   'stacks/instances/other.yaml': 'stackTemplate: t\n',
 };
 
-/** An estate whose `shop` has three servers and is protected from the second commit on; two servers may go without a yes. */
+/** A desired state whose `shop` has three servers and is protected from the second commit on; two servers may go without a yes. */
 async function up(
   more = PROTECTED,
 ): Promise<{ readonly core: Core; readonly unprotected: string; readonly head: string }> {
   const core = new Core();
   const unprotected = core.source.commit({ ...FILES, ...shop(3) });
-  await core.look();
+  await core.poll();
   const head = core.source.commit(shop(3, more));
-  await core.look();
+  await core.poll();
   expect(Object.values(core.states())).toEqual(['done', 'done', 'done', 'done']);
   return { core, unprotected, head };
 }
@@ -53,7 +53,7 @@ describe('protection is not lifted', () => {
     const side = core.source.commit(ON_TOP, { parents: [unprotected] });
     const smaller = core.source.commit(shop(2), { parents: [side] });
     core.source.commit(shop(2, PROTECTED), { parents: [head, smaller] });
-    await core.look();
+    await core.poll();
     expectRefused(core);
   });
 
@@ -61,7 +61,7 @@ describe('protection is not lifted', () => {
     const { core, unprotected, head } = await up();
     const side = core.source.commit(ON_TOP, { parents: [unprotected] });
     core.source.commit(shop(2, PROTECTED), { parents: [side, head] });
-    await core.look();
+    await core.poll();
     expectRefused(core);
   });
 
@@ -69,7 +69,7 @@ describe('protection is not lifted', () => {
     const { core } = await up();
     core.source.commit(shop(2, LIFTED));
     core.source.commit(ON_TOP);
-    await core.look();
+    await core.poll();
     expectRefused(core);
   });
 
@@ -78,17 +78,17 @@ describe('protection is not lifted', () => {
     core.source.commit(shop(3, LIFTED));
     core.source.commit(shop(3, PROTECTED));
     core.source.commit({ [SHOP]: null });
-    await core.look();
+    await core.poll();
     expectRefused(core);
   });
 
   it('by deletion: retain: no commit takes a server away from it', async () => {
     const { core } = await up(`${PROTECTED}deletion: retain\n`);
     core.source.commit({ [SHOP]: null });
-    await core.look();
+    await core.poll();
     expectRefused(core);
     const again = await core.restart();
-    await again.look();
+    await again.poll();
     expect(Object.keys(again.states())).toEqual(['other-s-1', ...NAMES]);
     expect(again.reader.status('shop')).toBe('Invalid');
   });
@@ -101,11 +101,11 @@ describe('protection holds where the version in force is in no commit that can b
   ])('%s', async (_, files) => {
     const core = new Core({ budget: { percent: 0, least: 5, most: 5 } });
     const root = core.source.commit({ ...FILES, ...shop(3) });
-    await core.look();
+    await core.poll();
     const head = core.source.commit(shop(3, PROTECTED));
-    await core.look();
+    await core.poll();
     const rewritten = core.source.commit(files, { parents: [root] });
-    await core.look();
+    await core.poll();
     await core.operator.acceptHistory(core.order, rewritten);
     await core.settle();
     expectRefused(core);
@@ -116,7 +116,7 @@ describe('protection holds where the version in force is in no commit that can b
     };
     for (let again = core, starts = 0; starts < 2; starts += 1) {
       again = await again.restart();
-      await again.look();
+      await again.poll();
       expectRefused(again);
     }
   });
@@ -128,7 +128,7 @@ describe('protection is lifted', () => {
     core.source.commit(shop(3, LIFTED));
     core.source.commit(shop(2, LIFTED));
     core.source.commit(shop(2, PROTECTED));
-    await core.look();
+    await core.poll();
     expect(core.calls('delete')).toEqual(['shop-s-3']);
     expect(core.reader.status('shop')).toBe('Done');
   });
@@ -138,7 +138,7 @@ describe('protection is lifted', () => {
     const side = core.source.commit(shop(3, LIFTED), { parents: [unprotected] });
     core.source.commit(shop(3, LIFTED), { parents: [head, side] });
     core.source.commit(shop(2, LIFTED));
-    await core.look();
+    await core.poll();
     expect(core.calls('delete')).toEqual(['shop-s-3']);
   });
 
@@ -146,12 +146,12 @@ describe('protection is lifted', () => {
     const { core } = await up();
     core.source.commit(shop(3, LIFTED));
     core.source.commit({ [SHOP]: null });
-    await core.look();
+    await core.poll();
     expect(core.held('shop')?.resources).toEqual(NAMES);
     const again = await core.restart();
     expect(again.held('shop')?.resources).toEqual(NAMES);
     again.source.commit(ON_TOP);
-    await again.look();
+    await again.poll();
     expect(again.reader.status('shop')).toBe('Awaiting approval');
     await again.approve(again.held('shop')?.digest ?? '');
     expect(Object.keys(again.states())).toEqual(['other-s-1']);
@@ -161,11 +161,11 @@ describe('protection is lifted', () => {
     const { core } = await up();
     core.source.commit(shop(3, LIFTED));
     core.source.commit({ [SHOP]: null });
-    await core.look();
+    await core.poll();
     expect(core.held('shop')?.resources).toEqual(NAMES);
     core.source.commit(shop(3, PROTECTED));
     core.source.commit({ [SHOP]: null });
-    await core.look();
+    await core.poll();
     expectRefused(core);
     expect(core.held('shop')).toBeUndefined();
   });

@@ -1,10 +1,10 @@
 // The loop itself, over rows in memory and a provider that does as it is told: intent before action, nobody forgotten.
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import type { ServerRow } from '../../src/model/recorded.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { Answer } from '../../src/providers/provider.ts';
-import { createRegistry } from '../../src/providers/registry.ts';
+import { createRegistry } from '../../src/providers/provider-registry.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
@@ -69,7 +69,7 @@ async function open(rows: Readonly<Record<string, ServerRow>>, random: () => num
 
   /** Looks at all, and lets time pass, second by second, until nothing waits any more. */
   async function run(): Promise<void> {
-    reconciler.look(Object.keys(rows), 'test');
+    reconciler.enqueue(Object.keys(rows), 'test');
     for (let second = 0; second < 200_000; second += 1) {
       await settle();
       if (clock.pending === idle) return await sweep();
@@ -98,7 +98,7 @@ async function settle(): Promise<void> {
 /** A server that the store has just learned of. */
 function newcomer(name: string, dependsOn: readonly string[] = []): ServerRow {
   const wanted = specOf('small', { properties: { name }, dependsOn });
-  return rowIn('pending', { wanted, seen: false, provider: null, key: name, index: null });
+  return rowIn('pending', { wanted, checked: false, provider: null, key: name, index: null });
 }
 
 /** Numbers in [0, 1) that look like chance and are the same every time. */
@@ -118,7 +118,7 @@ describe('many servers', () => {
     const rows = Object.fromEntries(names.map((name, index) => [name, newcomer(name, needs(index))]));
     const random = chance();
     const { provider, run, states, store } = await open(rows, random);
-    let live = 0;
+    let inFlight = 0;
     let most = 0;
     provider.script = async (call) => {
       const isCreate = call.operation === 'create';
@@ -127,10 +127,10 @@ describe('many servers', () => {
         const notDone = needs(index).filter((name) => store.read('server', name)?.state !== 'done');
         expect(notDone, `${call.resource} is created before what it depends on`).toEqual([]);
       }
-      live += 1;
-      most = Math.max(most, live);
+      inFlight += 1;
+      most = Math.max(most, inFlight);
       await new Promise((resolve) => setImmediate(resolve));
-      live -= 1;
+      inFlight -= 1;
       const fate = random();
       if (fate < 0.2) throw new Error('connection reset');
       return fate < 0.4 ? answerOf('retryable', { message: 'full' }) : provider.act(call);
@@ -157,13 +157,13 @@ describe('many servers', () => {
 describe('an intent', () => {
   it('is durable before the provider is called', async () => {
     const { provider, run, store, states } = await open({ 'web-1': newcomer('web-1') });
-    const seen: unknown[] = [];
+    const checked: unknown[] = [];
     provider.script = ({ operation, resource, action }) => {
-      if (operation === 'create') seen.push([action, store.read('server', resource)?.action?.id]);
+      if (operation === 'create') checked.push([action, store.read('server', resource)?.action?.id]);
       return undefined;
     };
     await run();
-    expect(seen).toEqual([['web-1.7.create', '7.create']]);
+    expect(checked).toEqual([['web-1.7.create', '7.create']]);
     expect(states()).toEqual({ 'web-1': 'done' });
   });
 
@@ -306,7 +306,7 @@ describe('a roll-out', () => {
 
 it('wakes by the sweep who was forgotten, and counts it', async () => {
   const { reconciler, clock, states, lines } = await open({ 'web-1': newcomer('web-1'), 'web-2': rowIn('pending') });
-  reconciler.look([], 'a commit that forgets to name them');
+  reconciler.enqueue([], 'a commit that forgets to name them');
   clock.advance(SWEEP_MS);
   await settle();
   expect(reconciler.missedWakeUps).toBe(0);
@@ -335,12 +335,12 @@ it('forgets an instance with its last server', async () => {
   const { run, ledger, store } = await open(rows);
   for (const name of ['shop', 'other']) {
     const value = { path: `stacks/instances/${name}.yaml`, oid: 'beef', object: {} };
-    await ledger.commit([{ kind: 'leaving', name, value, expected: undefined }]);
+    await ledger.commit([{ kind: 'terminating', name, value, expected: undefined }]);
   }
   const there = rowIn('done', { applied: SMALL, wanted: SMALL, instance: 'other' });
   await ledger.commit([{ kind: 'server', name: 'api-1', value: there, expected: undefined }]);
   await run();
-  expect([...store.list('leaving').keys()]).toEqual(['other']);
+  expect([...store.list('terminating').keys()]).toEqual(['other']);
 });
 
 describe('stop', () => {
@@ -349,7 +349,7 @@ describe('stop', () => {
     const answer = Promise.withResolvers<Answer>();
     provider.script = ({ resource, operation }) =>
       resource === 'a' && operation === 'create' ? answer.promise : undefined;
-    reconciler.look(['a', 'b'], 'test');
+    reconciler.enqueue(['a', 'b'], 'test');
     await settle();
     const stopping = reconciler.stop(10_000);
     answer.resolve(answerOf('done'));
@@ -364,7 +364,7 @@ describe('stop', () => {
   it('leaves what takes too long to the next start', async () => {
     const { reconciler, provider, states, clock } = await open({ a: rowIn('pending') });
     provider.script = ({ operation }, signal) => (operation === 'create' ? untilAborted(signal) : undefined);
-    reconciler.look(['a'], 'test');
+    reconciler.enqueue(['a'], 'test');
     await settle();
     const stopping = reconciler.stop(10_000);
     clock.advance(10_000);

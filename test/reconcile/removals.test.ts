@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ServerRow } from '../../src/model/recorded.ts';
-import { REMOVAL_MS } from '../../src/reconcile/hold-rows.ts';
+import { REMOVAL_MS } from '../../src/follow/hold-rows.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import {
   openRemovals,
@@ -47,7 +47,7 @@ describe('without a lower bound of the operator', () => {
     [50, 5],
     [60, 6],
     [10_000, 20],
-  ])('of %d servers, %d may go without a yes: no more than a third of a small estate', (servers, count) => {
+  ])('of %d servers, %d may go without a yes: no more than a third of a small desired state', (servers, count) => {
     expect(removalsMax(unset, servers)).toBe(count);
   });
 
@@ -81,21 +81,21 @@ async function ledgerOf(rows: Readonly<Record<string, ServerRow>>, deletedMsAgo:
   return ledger;
 }
 
-const leaving = rowIn('marked for delete', { wanted: null, applied: SMALL });
+const terminating = rowIn('marked for delete', { wanted: null, applied: SMALL });
 const replaced = rowIn('pending', { applied: SMALL, replacing: true, incarnation: 9 });
 
 describe('under way', () => {
   it.each<[name: string, row: ServerRow, counts: boolean]>([
-    ['a server that no commit wants', leaving, true],
-    ['one whose delete runs', { ...leaving, state: 'deleting' }, true],
-    ['one whose delete failed', { ...leaving, state: 'failed' }, true],
+    ['a server that no commit wants', terminating, true],
+    ['one whose delete runs', { ...terminating, state: 'deleting' }, true],
+    ['one whose delete failed', { ...terminating, state: 'failed' }, true],
     ['one that is replaced', replaced, true],
     ['one that is there', rowIn('done', { applied: SMALL }), false],
-    ['one that was approved', { ...leaving, approved: true }, false],
+    ['one that was approved', { ...terminating, approved: true }, false],
     ['a replacement that was approved', { ...replaced, approved: true }, false],
     ['one that is gone already and is built anew', rowIn('pending', { applied: null, replacing: true }), false],
-    ['one that no provider was ever told to make', { ...leaving, provider: null }, false],
-    ['one that is retained', { ...leaving, policy: { ...leaving.policy, deletion: 'retain' } }, false],
+    ['one that no provider was ever told to make', { ...terminating, provider: null }, false],
+    ['one that is retained', { ...terminating, policy: { ...terminating.policy, deletion: 'retain' } }, false],
   ])('is %s: %#', async (_name, row, counts) => {
     const ledger = await ledgerOf({ 'web-1': row, other: rowIn('done', { applied: SMALL, instance: 'other' }) });
     const removal = { server: 'web-1', incarnation: row.incarnation };
@@ -103,7 +103,7 @@ describe('under way', () => {
   });
 
   it('is told by instance', async () => {
-    const ledger = await ledgerOf({ a: leaving, b: replaced, x: { ...leaving, instance: 'office' } });
+    const ledger = await ledgerOf({ a: terminating, b: replaced, x: { ...terminating, instance: 'office' } });
     expect(Object.fromEntries(removalsUnderWay(ledger))).toEqual({
       shop: [
         { server: 'a', incarnation: 7 },
@@ -115,14 +115,14 @@ describe('under way', () => {
 });
 
 it('an hour counts to the millisecond, and with what is under way', async () => {
-  const ledger = await ledgerOf({ a: leaving, b: replaced }, [0, REMOVAL_MS - 1, REMOVAL_MS, REMOVAL_MS * 2]);
+  const ledger = await ledgerOf({ a: terminating, b: replaced }, [0, REMOVAL_MS - 1, REMOVAL_MS, REMOVAL_MS * 2]);
   expect([...recentRemovals(ledger, NOW)]).toEqual(['gone-0/1', 'gone-1/1']);
   expect(openRemovals(ledger, NOW)).toBe(4);
   expect(openRemovals(ledger, NOW + REMOVAL_MS)).toBe(2);
 });
 
 it('one that is under way and has begun counts once, and so does one of an earlier building', async () => {
-  const ledger = await ledgerOf({ a: leaving, b: replaced });
+  const ledger = await ledgerOf({ a: terminating, b: replaced });
   const names = ['a/7', 'b/8', 'b/9', 'c/1'];
   const value = { time: at(NOW) };
   await ledger.commit(names.map((name) => ({ kind: 'removal', name, value, expected: undefined })));

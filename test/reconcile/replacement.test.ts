@@ -35,11 +35,11 @@ function replaceAll(core: Core): void {
     operation === 'update' ? Promise.resolve(answerOf('replace', { message: 'another disk is needed' })) : undefined;
 }
 
-/** An estate that is up, whose provider replaces instead of updating. */
+/** A desired state that is up, whose provider replaces instead of updating. */
 async function up(counts: Readonly<Record<string, number>>, options: CoreOptions = {}, pace = ''): Promise<Core> {
   const core = new Core(options);
   core.source.commit(files(counts, 'small', pace));
-  await core.look();
+  await core.poll();
   expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
   replaceAll(core);
   return core;
@@ -48,7 +48,7 @@ async function up(counts: Readonly<Record<string, number>>, options: CoreOptions
 /** A commit that wants every server large. */
 async function enlarge(core: Core, pace = ''): Promise<void> {
   core.source.commit({ [TEMPLATE]: templateText('large', pace) });
-  await core.look();
+  await core.poll();
 }
 
 function sizesIn(core: Core): Readonly<Record<string, unknown>> {
@@ -71,7 +71,7 @@ describe('a server that has to be replaced', () => {
     expect(changes.map(({ operation }) => operation)).toEqual(['update', 'delete', 'create']);
     expect(sizesIn(core)).toEqual({ 'shop-s-1': 'large' });
     expect(core.ledger.server('shop-s-1')).toMatchObject({
-      ...{ state: 'done', replacing: false, touched: false, incarnation: (before?.incarnation ?? 0) + 1 },
+      ...{ state: 'done', replacing: false, dirty: false, incarnation: (before?.incarnation ?? 0) + 1 },
     });
     expect([...core.ledger.list('removal').keys()]).toEqual([`shop-s-1/${before?.incarnation}`]);
     const actions = core.provider.calls.filter(({ operation }) => operation === 'create').map(({ action }) => action);
@@ -84,7 +84,7 @@ describe('a server that has to be replaced', () => {
     core.provider.script = ({ operation }) => (operation === 'update' ? asked.promise : undefined);
     await enlarge(core);
     core.source.commit({ 'stacks/instances/shop.yaml': null });
-    await core.look();
+    await core.poll();
     asked.resolve(answerOf('replace'));
     await core.settle();
     expect(core.calls('delete').filter((server) => server === 'shop-s-1')).toEqual(['shop-s-1']);
@@ -100,10 +100,10 @@ describe('a server that has to be replaced', () => {
     const core = await up({ shop: 4 }, ALLOWED, pace);
     const script = core.provider.script;
     const away = new Set<string>();
-    let seen = 0;
+    let checked = 0;
     core.provider.script = (call, signal) => {
       if (call.operation === 'update') away.add(call.resource);
-      seen = Math.max(seen, away.size);
+      checked = Math.max(checked, away.size);
       const answer = script(call, signal);
       if (call.operation !== 'create') return answer;
       away.delete(call.resource);
@@ -111,7 +111,7 @@ describe('a server that has to be replaced', () => {
     };
     await enlarge(core, pace);
     expect(isLarge(core)).toBe(true);
-    expect(seen).toBe(most);
+    expect(checked).toBe(most);
   });
 });
 
@@ -123,7 +123,7 @@ describe('a server of a protected instance', () => {
   it('is not replaced, and blocked until the protection is lifted', async () => {
     const core = await up({ shop: 1 });
     core.source.commit(protectedShop(true));
-    await core.look();
+    await core.poll();
     await enlarge(core);
     expect(core.calls('delete')).toEqual([]);
     expect(core.ledger.server('shop-s-1')).toMatchObject({
@@ -132,18 +132,18 @@ describe('a server of a protected instance', () => {
     expect(core.reader.status('shop')).toBe('Blocked');
     expect(core.operator.held()).toEqual([]);
     core.source.commit(protectedShop(false));
-    await core.look();
+    await core.poll();
     expect(isLarge(core)).toBe(true);
   });
 
   it('may be taken back to what it is', async () => {
     const core = await up({ shop: 1 });
     core.source.commit(protectedShop(true));
-    await core.look();
+    await core.poll();
     await enlarge(core);
     core.provider.script = () => undefined;
     core.source.commit({ [TEMPLATE]: templateText('small', '') });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ 'shop-s-1': 'done' });
     expect(core.calls('delete')).toEqual([]);
   });
@@ -175,7 +175,7 @@ describe('replacements beyond the budget', () => {
       'stacks/instances/other.yaml':
         'stackTemplate: t\nparameters: { count: "2" }\nstackTemplateAdditions: { resources: { s: { properties: { resource_def: { properties: { size: small } } } } } }\n',
     });
-    await core.look();
+    await core.poll();
     expect(core.reader.status('a')).toBe('Awaiting approval');
     expect(core.reader.status('other')).toBe('Done');
     expect(Object.keys(core.states())).toContain('other-s-2');
@@ -208,7 +208,7 @@ describe('replacements beyond the budget', () => {
     expect(core.operator.held()).toHaveLength(3);
     core.provider.script = () => undefined;
     core.source.commit({ [TEMPLATE]: templateText('small', '') });
-    await core.look();
+    await core.poll();
     expect(core.operator.held()).toEqual([]);
     expect(core.calls('delete')).toEqual([]);
     expect(new Set(Object.values(sizesIn(core)))).toEqual(new Set(['small']));
@@ -251,7 +251,7 @@ describe('an approval', () => {
     await core.approve(core.held('a')?.digest ?? '');
     const followed = (): number => core.lines.filter(({ msg }) => msg === 'commit followed').length;
     const before = followed();
-    for (let time = 0; time < 3; time += 1) await core.look();
+    for (let time = 0; time < 3; time += 1) await core.poll();
     expect(followed()).toBe(before);
   });
 

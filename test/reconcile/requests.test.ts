@@ -7,7 +7,7 @@ import { answering, buildByHand, SHOP, shopFiles, TEMPLATE, templateText } from 
 async function up(): Promise<Core> {
   const core = new Core();
   core.source.commit(shopFiles({ web: 'name: web, size: small' }));
-  await core.look();
+  await core.poll();
   expect(core.states()).toEqual({ web: 'done' });
   return core;
 }
@@ -28,7 +28,7 @@ describe('a server that is being replaced', () => {
       return answerOf('done');
     };
     core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-    await core.look();
+    await core.poll();
     expect(core.ledger.server('web')).toMatchObject({ state: 'blocked', replacing: true });
     return core;
   }
@@ -46,7 +46,7 @@ describe('a server that is being replaced', () => {
   it('is forgotten where nobody wants it by then, and what is there is left alone', async () => {
     const core = await found();
     core.source.commit({ [SHOP]: null });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({});
     expect(core.calls('delete')).toHaveLength(1);
     expectNoThrow(core);
@@ -59,7 +59,7 @@ describe('a server that is being replaced', () => {
       return operation === 'delete' ? new Promise(() => undefined) : undefined;
     };
     core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ web: 'deleting' });
     await expect(core.operator.adopt(core.order, { resource: 'web' })).rejects.toMatchObject({ code: 'conflict' });
     expectNoThrow(core);
@@ -70,7 +70,7 @@ it('an order to adopt ends where nothing is there any more: what is built later 
   const core = await up();
   buildByHand(core, 'db');
   core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: small', db: 'name: db, size: small' }) });
-  await core.look();
+  await core.poll();
   expect(core.states()).toMatchObject({ db: 'blocked' });
   removeByHand(core, 'db');
   await core.operator.adopt(core.order, { resource: 'db' });
@@ -82,7 +82,7 @@ it('an order to adopt ends where nothing is there any more: what is built later 
     return answerOf('absent');
   });
   core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: small', db: 'name: db, size: large' }) });
-  await core.look();
+  await core.poll();
   expect(core.ledger.server('db')).toMatchObject({
     state: 'blocked',
     reason: expect.stringMatching(/^exists_already:/),
@@ -104,7 +104,7 @@ describe('a suspension that is given another end', () => {
     const untilIn = (ms: number): string => new Date(core.clock.now() + ms).toISOString();
     await core.operator.suspend(core.order, { instance, until: laterMs === null ? null : untilIn(laterMs) });
     core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-    await core.look();
+    await core.poll();
     await core.operator.suspend(core.order, { instance, until: untilIn(60_000) });
     await core.settle();
     await core.pass(59_000);
@@ -122,7 +122,7 @@ describe('a server whose outcome is unknown and whose check has failed', () => {
       throw new Error('connection reset');
     };
     core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ web: 'unknown' });
     core.provider.script = () => undefined;
     return core;
@@ -143,14 +143,14 @@ describe('a server whose outcome is unknown and whose check has failed', () => {
     const core = await unknown();
     core.source.commit({ [TEMPLATE]: templateText({ web: properties }) });
     await core.pass(0);
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ web: 'done' });
   });
 
   it('is checked at once when a commit changes anything that its instance draws on', async () => {
     const core = await unknown();
     core.source.commit({ [SHOP]: 'stackTemplate: t\ndescription: the shop\n' });
-    await core.look();
+    await core.poll();
     await core.pass(5_000);
     expect(core.states()).toEqual({ web: 'done' });
   });
@@ -158,7 +158,7 @@ describe('a server whose outcome is unknown and whose check has failed', () => {
   it('goes when nobody wants it any more', async () => {
     const core = await unknown();
     core.source.commit({ [SHOP]: null });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({});
   });
 
@@ -172,7 +172,7 @@ it('a server whose first create fails is not asked about again and again while i
   const core = new Core();
   answering(core, 'create', async () => answerOf('failed'));
   core.source.commit(shopFiles({ web: 'name: web' }));
-  await core.look();
+  await core.poll();
   await core.pass(1_000_000);
   expect(core.provider.calls.map(({ operation }) => operation)).toEqual(['check', 'create', 'check']);
 });

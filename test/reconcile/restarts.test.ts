@@ -11,7 +11,7 @@ async function failing(): Promise<Core> {
   core.provider.script = ({ operation }) =>
     operation === 'create' ? Promise.resolve(answerOf('retryable')) : undefined;
   core.source.commit(shopFiles({ web: 'size: small' }));
-  await core.look();
+  await core.poll();
   return core;
 }
 

@@ -1,12 +1,12 @@
 // The store's room for servers: what does not fit is refused alone, comes in once it fits, and is announced before.
 import { describe, expect, it, test, vi } from 'vitest';
-import type { Estate } from '../../src/estate/estate.ts';
-import { reservedBytes } from '../../src/estate/room.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
+import { reservedBytes } from '../../src/desired/store-capacity.ts';
+import { lastRecordsOf } from '../../src/follow/last-records.ts';
+import { warnOfCapacity } from '../../src/follow/warn-of-capacity.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import { farewellsOf } from '../../src/reconcile/farewells.ts';
-import { warnOfRoom } from '../../src/reconcile/warn-of-room.ts';
-import { instanceFile, one, stacksRepository, TEMPLATES } from '../estate/stacks.ts';
+import { instanceFile, one, stacksRepository, TEMPLATES } from '../desired/stacks.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { rowIn } from './build.ts';
 import { Core } from './core.ts';
@@ -21,20 +21,20 @@ function pretendBytes(core: Core, bytes: number): void {
 test('what does not fit is Invalid, the others go on, and it comes in once rows are gone', async () => {
   const core = new Core();
   core.source.commit({ ...FILES, [instanceFile('a')]: one('web') });
-  await core.look();
+  await core.poll();
   pretendBytes(core, 2 ** 30);
   core.source.commit({
     [instanceFile('a')]: one('web').replace('needs: ""', 'needs: "", unused: x'),
     [instanceFile('b')]: one('db'),
   });
-  await core.look();
+  await core.poll();
   expect(core.reader.status('b')).toBe('Invalid');
   expect(core.states()).toEqual({ web: 'done' });
   expect(core.lines.map(({ code }) => code)).toContain('no_room');
-  await core.look();
+  await core.poll();
   expect(core.reader.status('b')).toBe('Invalid');
   pretendBytes(core, 2 ** 20);
-  await core.look();
+  await core.poll();
   expect(core.reader.status('b')).toBe('Done');
   expect(core.states()).toEqual({ db: 'done', web: 'done' });
 });
@@ -42,14 +42,14 @@ test('what does not fit is Invalid, the others go on, and it comes in once rows 
 test('what is written while a commit is read counts when it is judged', async () => {
   const core = new Core();
   core.source.commit({ ...FILES, [instanceFile('a')]: one('web') });
-  await core.look();
+  await core.poll();
   const snapshot = core.source.snapshot.bind(core.source);
   core.source.snapshot = (commit, wants) => {
     pretendBytes(core, 2 ** 30);
     return snapshot(commit, wants);
   };
   core.source.commit({ [instanceFile('b')]: one('db') });
-  await core.look();
+  await core.poll();
   expect(core.reader.status('b')).toBe('Invalid');
   expect(core.states()).toEqual({ web: 'done' });
 });
@@ -57,40 +57,40 @@ test('what is written while a commit is read counts when it is judged', async ()
 test('without room servers are deleted all the same', async () => {
   const core = new Core();
   core.source.commit({ ...FILES, [instanceFile('a')]: one('web'), [instanceFile('b')]: one('db') });
-  await core.look();
+  await core.poll();
   pretendBytes(core, 2 ** 31);
   core.source.commit({ [instanceFile('b')]: null });
-  await core.look();
+  await core.poll();
   expect(core.states()).toEqual({ web: 'done' });
 });
 
 test('what does not fit does not come in by a restart', async () => {
   const core = new Core();
   core.source.commit({ ...FILES, [instanceFile('a')]: one('web') });
-  await core.look();
+  await core.poll();
   pretendBytes(core, 2 ** 30);
   core.source.commit({ [instanceFile('b')]: one('db') });
-  await core.look();
+  await core.poll();
   const bytes = vi.spyOn(MemoryStore.prototype, 'rowBytes', 'get').mockReturnValue(2 ** 30);
   const again = await core.restart();
   expect([again.reader.status('b'), again.states()]).toEqual(['Invalid', { web: 'done' }]);
   bytes.mockRestore();
-  await again.look();
+  await again.poll();
   expect(again.reader.status('b')).toBe('Done');
 });
 
 describe('a warning', () => {
   const repository = stacksRepository();
   const names = Array.from({ length: 10 }, (_, each) => `i${each}`);
-  const estates = names.map((name) => repository.commit({ [instanceFile(name)]: one(`${name}-web`) }));
-  const largest = estates.at(-1) as Estate;
+  const desiredStates = names.map((name) => repository.commit({ [instanceFile(name)]: one(`${name}-web`) }));
+  const largest = desiredStates.at(-1) as DesiredState;
   const taken = [...largest.units.values()].reduce((sum, unit) => sum + reservedBytes(unit), 0);
 
   function warnings(limit: number): JsonMap[] {
     const lines: JsonMap[] = [];
     const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
-    for (const [index, estate] of estates.entries()) {
-      warnOfRoom(estate, { before: estates[index - 1], bytesBefore: 0, limit }, log);
+    for (const [index, desired] of desiredStates.entries()) {
+      warnOfCapacity(desired, { before: desiredStates[index - 1], bytesBefore: 0, limit }, log);
     }
     return lines;
   }
@@ -112,12 +112,12 @@ describe('the last records of one commit', () => {
       [instanceFile('a')]: one('web'),
       [instanceFile('b')]: one('db'),
     });
-    const farewell = farewellsOf(before, 2_500);
+    const lastRecord = lastRecordsOf(before, 2_500);
     const row = rowIn('done', { updated: '2026-11-20T10:00:00Z' });
-    expect(farewell('web', row)).toMatchObject({ name: { value: 'web' }, motd: { value: 'x'.repeat(1_000) } });
-    const second = farewell('db', row);
+    expect(lastRecord('web', row)).toMatchObject({ name: { value: 'web' }, motd: { value: 'x'.repeat(1_000) } });
+    const second = lastRecord('db', row);
     expect(Object.keys(second ?? {})).toEqual(['name', 'description', 'type', 'stackInstance', 'last_stack_update']);
     expect(second).toMatchObject({ name: { value: 'db' }, stackInstance: { value: ['b'] } });
-    expect(farewell('nobody', row)).toBeNull();
+    expect(lastRecord('nobody', row)).toBeNull();
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ServerRow } from '../../src/model/recorded.ts';
-import { firstHolder } from '../../src/reconcile/holding-up.ts';
+import { firstHolder } from '../../src/machine/holders.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import { groupOf, RowIndex } from '../../src/reconcile/row-index.ts';
 import { rowIn, running, SMALL, specOf } from './build.ts';
 
@@ -65,8 +65,8 @@ describe('the index', () => {
     follow(index, 'web-4', [shop, { ...shop, key: 'api' }]);
     follow(index, 'web-5', [shop, undefined]);
     expect(groupOf(shop)).toBe('shop/web');
-    expect(index.standingOf('web-1', shop).size).toBe(2);
-    expect(index.standingOf('web-3', other).size).toBe(1);
+    expect(index.groupViewOf('web-1', shop).size).toBe(2);
+    expect(index.groupViewOf('web-3', other).size).toBe(1);
     expect(index.serversOf('shop')).toEqual(['web-1', 'web-2', 'web-4']);
     expect(index.serversOf('gone')).toEqual([]);
   });

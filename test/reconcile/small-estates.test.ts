@@ -1,4 +1,4 @@
-// The delete budget of a small estate, with the bounds that hold where the operator sets none.
+// The delete budget of a small desired state, with the bounds that hold where the operator sets none.
 import { describe, expect, it } from 'vitest';
 import { untilAborted } from '../support/scripted-provider.ts';
 import { Core } from './core.ts';
@@ -31,7 +31,7 @@ function instance(name: string, prefix: string, count: number): Record<string, s
 async function nineServers(): Promise<Core> {
   const core = new Core({ budget: DEFAULT_BUDGET });
   core.source.commit({ ...FILES, ...instance('caches', 'cache', 3) });
-  await core.look();
+  await core.poll();
   expect(Object.keys(core.states())).toHaveLength(9);
   return core;
 }
@@ -40,7 +40,7 @@ describe('of nine servers', () => {
   it('a rename deletes no five unasked', async () => {
     const core = await nineServers();
     core.source.commit(instance('shop', 'www', 5));
-    await core.look();
+    await core.poll();
     expect(core.reader.status('shop')).toBe('Awaiting approval');
     expect(core.calls('delete')).toEqual([]);
     expect(core.held('shop')?.reason).toMatch(/^over all instances, 5 servers would be deleted .* the limit is 3$/);
@@ -51,9 +51,9 @@ describe('of nine servers', () => {
     core.provider.script = ({ operation, resource }, signal) =>
       operation === 'delete' && resource === 'web-5' ? untilAborted(signal) : undefined;
     core.source.commit(instance('shop', 'web', 2));
-    await core.look();
+    await core.poll();
     core.source.commit({ 'README.md': 'Another commit.' });
-    await core.look();
+    await core.poll();
     expect(core.held('shop')).toBeUndefined();
     expect(core.calls('delete').sort()).toEqual(['web-3', 'web-4', 'web-5']);
   });

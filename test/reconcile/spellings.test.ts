@@ -11,14 +11,14 @@ async function up(instance = '', others: Readonly<Record<string, string>> = {}):
   const core = new Core();
   core.provider.script = async (call) => core.provider.act({ ...call, resource: call.resource.toLowerCase() });
   core.source.commit(shopFiles({ web: 'name: web', ...others }, instance));
-  await core.look();
+  await core.poll();
   expect(core.states()).toMatchObject({ web: 'done' });
   return core;
 }
 
 async function rename(core: Core, others: Readonly<Record<string, string>> = {}): Promise<void> {
   core.source.commit({ [TEMPLATE]: templateText({ web: 'name: WEB', ...others }) });
-  await core.look();
+  await core.poll();
 }
 
 function changesOf(core: Core): string[] {
@@ -70,7 +70,7 @@ describe('a name that changes in case only', () => {
     await core.operator.suspend(core.order, { instance: 'shop', until: null });
     await rename(core);
     core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web' }) });
-    await core.look();
+    await core.poll();
     await core.operator.resume(core.order, 'shop');
     await core.settle();
     expect(core.states()).toEqual({ web: 'done' });

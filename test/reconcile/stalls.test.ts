@@ -41,7 +41,7 @@ async function coreOn(files: Files, options: CoreOptions = {}, script?: Core['pr
   const core = new Core({ budget: MANY, ...options });
   if (script !== undefined) core.provider.script = script;
   core.source.commit({ ...TREE, ...files });
-  await core.look();
+  await core.poll();
   return core;
 }
 
@@ -68,10 +68,10 @@ describe('an instance of which the rest waits', () => {
   it('for a server that is blocked is Blocked', async () => {
     const core = new Core({ budget: MANY });
     core.source.commit({ ...TREE, ...stack('shop', { db: 'size: small' }) });
-    await core.look();
+    await core.poll();
     buildByHand(core, 'shop-app');
     core.source.commit(stack('shop', CHAIN));
-    await core.look();
+    await core.poll();
     expect(core.states()).toMatchObject({ 'shop-db': 'done', 'shop-app': 'blocked', 'shop-web': 'pending' });
     expect(statuses(core)).toEqual({ shop: 'Blocked' });
   });
@@ -91,9 +91,9 @@ describe('an instance of which the rest waits', () => {
     const core = new Core({ budget: MANY });
     core.source.commit({ ...TREE, ...stack('data', { db: 'size: small' }) });
     core.provider.script = failing('create', 'data-db');
-    await core.look();
+    await core.poll();
     core.source.commit(stack('shop', { web: 'depends_on: data-db' }));
-    await core.look();
+    await core.poll();
     expect(statuses(core)).toEqual({ data: 'Failed', shop: 'Failed' });
     await core.operator.suspend(core.order, { instance: 'data', until: null });
     core.provider.script = () => undefined;
@@ -120,7 +120,7 @@ describe('a delete that waits', () => {
     const core = await coreOn(both);
     core.provider.script = failing('update', 'shop-web');
     core.source.commit(stack('shop', { web: 'size: large' }));
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ 'shop-db': 'marked for delete', 'shop-web': 'failed' });
     expect(statuses(core)).toEqual({ shop: 'Failed' });
   });
@@ -131,7 +131,7 @@ describe('a roll-out', () => {
     const core = await coreOn(group('small'));
     core.provider.script = (call) => (call.operation === 'update' ? Promise.resolve(answerOf('failed')) : undefined);
     core.source.commit(group('large'));
-    await core.look();
+    await core.poll();
     expect(Object.values(core.states()).sort()).toEqual(['failed', 'pending', 'pending', 'pending']);
     expect(statuses(core)).toEqual({ g: 'Failed' });
   });
@@ -140,7 +140,7 @@ describe('a roll-out', () => {
     const core = await coreOn(group('small'));
     core.provider.script = (call, signal) => (call.operation === 'update' ? untilAborted(signal) : undefined);
     core.source.commit(group('large'));
-    await core.look();
+    await core.poll();
     expect(Object.values(core.states()).sort()).toEqual(['pending', 'pending', 'pending', 'updating']);
     expect(statuses(core)).toEqual({ g: 'In progress' });
   });
@@ -151,7 +151,7 @@ describe('a roll-out', () => {
     const core = await coreOn(six('small'), { concurrency: 1 });
     core.provider.script = (call) => (call.operation === 'update' ? Promise.resolve(answerOf('failed')) : undefined);
     core.source.commit(six('large'));
-    await core.look();
+    await core.poll();
     expect(Object.values(core.states())).toContain('pending');
     expect(new Set(Object.values(statuses(core)))).toEqual(new Set(['Failed']));
   });

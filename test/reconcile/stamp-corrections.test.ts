@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ServerRow } from '../../src/model/recorded.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import { stampCorrections } from '../../src/reconcile/stamp-corrections.ts';
 import type { Change } from '../../src/store/store.ts';
 import { MemoryStore } from '../support/memory-store.ts';

@@ -1,6 +1,6 @@
 // How long approvals stand, and what counts, where what they are for has to wait or comes another time.
 import { expect, it } from 'vitest';
-import { approveDeletes } from '../../src/reconcile/approve-deletes.ts';
+import { approveDeletes } from '../../src/follow/approve-deletes.ts';
 import { Core, type CoreOptions } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1" }
@@ -29,7 +29,7 @@ const FILES = {
 async function up(options: CoreOptions = {}): Promise<Core> {
   const core = new Core(options);
   core.source.commit({ ...FILES, ...stack('a', 3), ...stack('b', 3), ...stack('gone', 3), ...stack('new', 3) });
-  await core.look();
+  await core.poll();
   return core;
 }
 
@@ -40,12 +40,12 @@ function heldNames(core: Core): readonly (string | null)[] {
 it('an approval is kept while its instance waits for another one that is held, over a restart', async () => {
   const core = await up();
   core.source.commit({ ...stack('a', 0, { more: NEEDS_NEW }), ...stack('new', 0, { template: 'with-new' }) });
-  await core.look();
+  await core.poll();
   expect(heldNames(core)).toEqual(['a', 'new']);
   await core.approve(core.held('a')?.digest ?? '');
   expect(heldNames(core)).toEqual(['new']);
   const again = await core.restart();
-  await again.look();
+  await again.poll();
   expect(heldNames(again)).toEqual(['new']);
   expect(again.calls('delete')).toEqual([]);
   await again.approve(again.held('new')?.digest ?? '');
@@ -58,12 +58,12 @@ it('an approval is kept while its instance waits for another one that is held, o
 it('the trailer of a commit that was followed before approves nothing where the branch is set back to it', async () => {
   const core = await up();
   const close = core.source.commit(stack('a', 0), { message: 'Close\n\nTreeline-Approve-Deletes: 3\n' });
-  await core.look();
+  await core.poll();
   core.source.commit(stack('a', 3));
-  await core.look();
+  await core.poll();
   expect(core.calls('delete')).toHaveLength(3);
   core.source.reset(close);
-  await core.look();
+  await core.poll();
   await core.operator.acceptHistory(core.order, close);
   await core.settle();
   expect(heldNames(core)).toEqual(['a']);
@@ -75,7 +75,7 @@ it('a request to delete whose commit never came approves no later one', async ()
   await approveDeletes(core.ledger, { instance: 'a', by: 'A1', now: core.clock.now() });
   await core.pass(15 * 60_000);
   core.source.commit({ 'stacks/instances/a.yaml': null });
-  await core.look();
+  await core.poll();
   expect(heldNames(core)).toEqual(['a']);
   expect(core.calls('delete')).toEqual([]);
 });
@@ -83,18 +83,18 @@ it('a request to delete whose commit never came approves no later one', async ()
 it('a delete counts that a commit would take back whose instance has to wait', async () => {
   const core = await up({ budget: { percent: 0, least: 3, most: 3 } });
   core.source.commit(stack('gone', 0));
-  await core.look();
+  await core.poll();
   // Held for the sake of those three, and for good.
   core.source.commit(stack('new', 2, { template: 'with-new' }));
-  await core.look();
+  await core.poll();
   expect(heldNames(core)).toEqual(['new']);
   await core.pass(3_700_000);
   await core.operator.suspend(core.order, { instance: 'a', until: null });
   core.source.commit(stack('a', 1));
-  await core.look();
+  await core.poll();
   expect(core.states()).toMatchObject({ 'a-s-2': 'marked for delete', 'a-s-3': 'marked for delete' });
   core.source.commit({ ...stack('a', 3, { more: NEEDS_NEW }), ...stack('b', 1) });
-  await core.look();
+  await core.poll();
   expect(core.reader.status('b')).toBe('Awaiting approval');
   await core.operator.resume(core.order, 'a');
   await core.settle();

@@ -1,6 +1,6 @@
 // Objects that cannot be read, over restarts, over a lost store, and where somebody writes beside them.
 import { describe, expect, it } from 'vitest';
-import { estateAfter } from '../../src/service/write/check-edits.ts';
+import { desiredAfter } from '../../src/service/write/check-edits.ts';
 import { deleteInstanceDraft, putInstanceDraft } from '../../src/service/write/drafts.ts';
 import { linkTo } from '../catalog/snapshots.ts';
 import { type TextChanges, TextRepository } from '../support/text-repository.ts';
@@ -20,7 +20,7 @@ const FILES = {
 async function started(): Promise<Core> {
   const core = new Core({ budget: { percent: 100, least: 100, most: 100 } });
   core.source.commit(FILES);
-  await core.look();
+  await core.poll();
   expect(core.states()).toEqual({ 'farm-a': 'done', 'shop-a': 'done' });
   return core;
 }
@@ -33,7 +33,7 @@ async function withLostStore(core: Core): Promise<Core> {
   return next;
 }
 
-function seen({ reader, operator }: Core) {
+function checked({ reader, operator }: Core) {
   return {
     statuses: Object.fromEntries(reader.instances().map(({ name }) => [name, reader.status(name)])),
     records: ['farm-a', 'shop-a'].map((name) => reader.record(name)),
@@ -59,18 +59,18 @@ const UNREADABLE: readonly (readonly [what: string, changes: TextChanges])[] = [
 describe.each(UNREADABLE)('where %s', (_what, changes) => {
   it('nothing is deleted, and the answers are the same after a restart and after another commit', async () => {
     const core = await started();
-    const { records } = seen(core);
+    const { records } = checked(core);
     core.source.commit(changes);
-    await core.look();
-    const before = seen(core);
+    await core.poll();
+    const before = checked(core);
     expect(before.records).toEqual(records);
     expect(Object.values(before.statuses)).toContain('Invalid');
     const again = await core.restart();
-    expect(seen(again)).toEqual(before);
+    expect(checked(again)).toEqual(before);
     again.source.commit({ 'types/zone/z.yaml': 'a: 1\n', README: 'x' });
-    await again.look();
+    await again.poll();
     await again.pass(3_600_000);
-    expect(seen(again).statuses).toEqual(before.statuses);
+    expect(checked(again).statuses).toEqual(before.statuses);
     expect(again.calls('delete')).toEqual([]);
     expect(again.states()).toEqual({ 'farm-a': 'done', 'shop-a': 'done' });
   });
@@ -79,11 +79,11 @@ describe.each(UNREADABLE)('where %s', (_what, changes) => {
     const core = await started();
     core.source.commit(changes);
     core.source.commit({ README: 'x' });
-    await core.look();
-    const before = seen(core);
+    await core.poll();
+    const before = checked(core);
     const next = await withLostStore(core);
-    expect(seen(next).statuses).toEqual({ ...before.statuses });
-    expect(seen(next).problems).toEqual(before.problems);
+    expect(checked(next).statuses).toEqual({ ...before.statuses });
+    expect(checked(next).problems).toEqual(before.problems);
     expect(Object.keys(next.states())).toEqual(Object.keys(core.states()));
   });
 });
@@ -112,11 +112,11 @@ it.each<[string, readonly TextChanges[]]>([
   const core = await started();
   for (const changes of commits) {
     core.source.commit(changes);
-    await core.look();
+    await core.poll();
   }
   const lost = await withLostStore(core);
-  expect(seen(lost).records).toMatchObject([{ ntp: 'a' }, { ntp: 'a' }]);
-  expect(seen(lost).problems).toEqual(seen(core).problems);
+  expect(checked(lost).records).toMatchObject([{ ntp: 'a' }, { ntp: 'a' }]);
+  expect(checked(lost).problems).toEqual(checked(core).problems);
 });
 
 describe('a write', () => {
@@ -127,26 +127,26 @@ describe('a write', () => {
   }
 
   it.each(UNREADABLE)('beside it is judged with it in place, where %s', (_what, changes) => {
-    const estate = followed(changes);
+    const desired = followed(changes);
     const draft = putInstanceDraft('new', { stackTemplate: 'o' }, { force: true });
-    const edits = [{ path: 'stacks/templates/o.yaml', text: 'resources: {}\n' }, ...draft.edits(estate)];
-    const after = estateAfter(estate, edits, draft).estate;
-    expect(after.problems).toEqual(estate.problems);
-    expect(after.owners).toEqual(estate.owners);
+    const edits = [{ path: 'stacks/templates/o.yaml', text: 'resources: {}\n' }, ...draft.edits(desired)];
+    const after = desiredAfter(desired, edits, draft).desired;
+    expect(after.problems).toEqual(desired.problems);
+    expect(after.owners).toEqual(desired.owners);
   });
 
   it('to it, or of its removal, is for somebody with git', () => {
     for (const [, changes] of UNREADABLE.slice(0, 4)) {
-      const estate = followed(changes);
+      const desired = followed(changes);
       const put = putInstanceDraft('shop', { stackTemplate: 't', description: 'x' }, { force: true });
-      expect(() => put.edits(estate)).toThrow(/by hand, with git/);
-      expect(() => deleteInstanceDraft('shop', () => false).edits(estate)).toThrow(/by hand, with git/);
+      expect(() => put.edits(desired)).toThrow(/by hand, with git/);
+      expect(() => deleteInstanceDraft('shop', () => false).edits(desired)).toThrow(/by hand, with git/);
     }
   });
 
   it('that removes an object is refused where another spelling would stand for it then', () => {
-    const estate = followed({ 'stacks/instances/shop.yml': '' });
+    const desired = followed({ 'stacks/instances/shop.yml': '' });
     const draft = deleteInstanceDraft('shop', () => false);
-    expect(() => estateAfter(estate, draft.edits(estate), draft)).toThrow(/in use|not read/);
+    expect(() => desiredAfter(desired, draft.edits(desired), draft)).toThrow(/in use|not read/);
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { TurnLines } from '../../src/reconcile/turn-lines.ts';
-import type { Wait } from '../../src/reconcile/wait.ts';
+import type { Wait } from '../../src/machine/wait.ts';
+import { SlotLines } from '../../src/reconcile/slot-lines.ts';
 import { Waiting } from '../../src/reconcile/waiting.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 function open(): Waiting {
-  return new Waiting(new TurnLines({ clock: new ManualClock(), turnOf: () => false, wake: () => undefined }));
+  return new Waiting(new SlotLines({ clock: new ManualClock(), slotOf: () => false, wake: () => undefined }));
 }
 
 function need(server: string): Wait {
@@ -68,9 +68,9 @@ describe('who waits for capacity', () => {
     return waiting;
   }
 
-  function takeAll(waiting: Waiting, hasRoom: (provider: string) => boolean = () => true): string[] {
+  function takeAll(waiting: Waiting, hasCapacity: (provider: string) => boolean = () => true): string[] {
     const taken: string[] = [];
-    for (let next = waiting.onCapacity(hasRoom); next !== undefined; next = waiting.onCapacity(hasRoom)) {
+    for (let next = waiting.onCapacity(hasCapacity); next !== undefined; next = waiting.onCapacity(hasCapacity)) {
       taken.push(next.server);
     }
     return taken;

@@ -26,7 +26,7 @@ function server(key: string, properties: Readonly<Record<string, unknown>>): str
 async function coreOn(files: Readonly<Record<string, string>>, options: CoreOptions = {}): Promise<Core> {
   const core = new Core({ budget: MANY, ...options });
   core.source.commit({ ...TREE, ...files });
-  await core.look();
+  await core.poll();
   return core;
 }
 
@@ -54,10 +54,10 @@ describe('a server that is not needed any more', () => {
     const core = new Core({ budget: MANY });
     core.provider.act({ ...CREATE, resource: 'a', properties: { name: 'a', size: 'large' } });
     core.source.commit({ ...TREE, ...both, 'stacks/instances/i.yaml': 'stackTemplate: t\nadopt: true\n' });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ a: 'drifted', b: 'done' });
     core.source.commit(alone);
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ a: 'drifted' });
   });
 
@@ -66,10 +66,10 @@ describe('a server that is not needed any more', () => {
     failOn(core, 'update', 'a');
     const large = both['stacks/templates/t.yaml']?.replace('small', 'large') ?? '';
     core.source.commit({ 'stacks/templates/t.yaml': large });
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ a: 'failed', b: 'done' });
     core.source.commit(template('t', server('a', { size: 'large', ...quiet })));
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ a: 'failed' });
   });
 });
@@ -85,14 +85,14 @@ describe('servers that wait in a circle', () => {
     const core = await coreOn({ ...files, ...instance('i', 't') });
     failOn(core, 'update', 'a');
     core.source.commit(template('t', server('a', { size: 'large' }) + server('b', { depends_on: 'a' })));
-    await core.look();
+    await core.poll();
     expect(core.states()).toEqual({ a: 'failed', b: 'done' });
     core.source.commit({
       'stacks/instances/i.yaml': null,
       ...instance('other', 'u'),
       ...template('u', server('c', {})),
     });
-    await core.look();
+    await core.poll();
     await passMinutes(core, 1);
     expect(core.states()).toEqual({ c: 'done' });
     expect(core.calls('delete')).toEqual(['a', 'b']);
@@ -115,11 +115,11 @@ describe('servers that wait in a circle', () => {
     core.provider.script = ({ operation, resource }) =>
       operation === 'update' && resource === 'web-2' ? Promise.resolve(answerOf('retryable')) : undefined;
     core.source.commit(files('2', '1'));
-    await core.look();
+    await core.poll();
     expect(core.states()).toMatchObject({ 'web-1': 'done', 'web-2': 'retrying' });
     core.provider.script = () => undefined;
     core.source.commit(files('3', '2'));
-    await core.look();
+    await core.poll();
     // web-1 waits for its slot, web-2 (away) for link-2, link-2 for web-1.
     await passMinutes(core, 1);
     expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
@@ -153,7 +153,7 @@ describe('the rest of a held roll-out', () => {
     );
     failOn(core, 'update', ...names.map((name) => `${name}-s`));
     core.source.commit(sized('large'));
-    await core.look();
+    await core.poll();
     const [first = ''] = core.calls('update');
     await core.operator.suspend(core.order, { instance: first.replace('-s', ''), until: null });
     core.provider.script = () => undefined;
@@ -172,12 +172,12 @@ it('what a server waits for is told', async () => {
   core.provider.script = ({ operation }, signal) => (operation === 'update' ? untilAborted(signal) : undefined);
   await core.operator.suspend(core.order, { instance: 'd', until: null });
   core.source.commit(files('2'));
-  await core.look();
+  await core.poll();
   const told = (): unknown => ['db', 'web-1', 'web-2'].map((name) => core.waitReason(name));
   const onDb = 'waits until db is done, on which it depends';
   expect(told()).toEqual(['waits until d is not suspended or held', onDb, onDb]);
   core.source.commit({ ...template('w', group('web', { version: '3' })), 'stacks/instances/d.yaml': null });
-  await core.look();
+  await core.poll();
   const slot = 'waits for a slot of the group w/web: a member is failed, or as many are away as may be';
   const onHolder = expect.stringMatching(/^waits until web-. does not need it any more$/);
   expect(told()).toEqual([onHolder, undefined, slot]);
@@ -189,7 +189,7 @@ it('a group that rests goes on when the clock is set beyond its rest', async () 
   const core = await coreOn({ ...files('1'), ...instance('w', 'w') });
   await core.pass(3_600_000);
   core.source.commit(files('2'));
-  await core.look();
+  await core.poll();
   await core.pass(60_000);
   expect(Object.values(core.states()).toSorted()).toEqual(['done', 'pending']);
   core.clock.setWall(core.clock.now() + 3_600_000);
@@ -201,7 +201,7 @@ it('a suspension that is given an end later ends then', async () => {
   const core = await coreOn({ ...template('t', server('a', { size: 'small' })), ...instance('i', 't') });
   await core.operator.suspend(core.order, { instance: 'i', until: null });
   core.source.commit(template('t', server('a', { size: 'large' })));
-  await core.look();
+  await core.poll();
   expect(core.states()).toEqual({ a: 'pending' });
   const until = new Date(core.clock.now() + 60_000).toISOString();
   await core.operator.suspend(core.order, { instance: 'i', until });
@@ -224,9 +224,9 @@ describe('capacity', () => {
     const core = new Core({ budget: MANY, entries });
     ofDeadSite(core);
     core.source.commit({ ...TREE, ...template('d', dead), ...instance('d', 'd') });
-    await core.look();
+    await core.poll();
     core.source.commit({ ...template('t', server('a', {}) + server('b', {})), ...instance('i', 't') });
-    await core.look();
+    await core.poll();
     expect(core.calls('check').filter((name) => name.startsWith('dead'))).toHaveLength(10);
     await core.pass(60_000);
     expect(core.states()).toMatchObject({ a: 'done', b: 'done' });
@@ -236,9 +236,9 @@ describe('capacity', () => {
     const core = new Core({ budget: MANY, entries });
     ofDeadSite(core);
     core.source.commit({ ...TREE, ...template('d', dead), ...instance('d', 'd') });
-    await core.look();
+    await core.poll();
     core.source.commit({ ...template('t', server('late', { site: 'dead' })), ...instance('i', 't') });
-    await core.look();
+    await core.poll();
     await core.pass(60_000);
     expect(core.calls('check')).toContain('late');
   });

@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import { Executor } from '../../src/execute/executor.ts';
 import { createLog } from '../../src/log.ts';
-import type { ServerRow } from '../../src/model/recorded.ts';
+import type { Wait } from '../../src/machine/wait.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
-import type { Wait } from '../../src/reconcile/wait.ts';
 import { WakeUps } from '../../src/reconcile/wake-ups.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
@@ -22,7 +22,15 @@ async function open(rows: Readonly<Record<string, ServerRow>>) {
     Object.entries(rows).map(([name, value]) => ({ kind: 'server', name, value, expected: undefined })),
   );
   const executor = new Executor({
-    ...{ concurrency: 1, graceMs: 0, clock, log, entryOf: () => ENTRY, recordOf: () => ({}), onEnded: () => undefined },
+    ...{
+      concurrency: 1,
+      graceMs: 0,
+      clock,
+      log,
+      entryOf: () => ENTRY,
+      recordOf: () => ({}),
+      onResult: () => undefined,
+    },
   });
   const woken: string[] = [];
   const wakeUps = new WakeUps({ ledger, clock, log, executor, wake: (server) => woken.push(server) });
@@ -42,7 +50,7 @@ it('is kept for the pass that follows: two that pass together do not take it fro
   wakeUps.called('z');
   for (const server of ['x', 'y']) wakeUps.passed(server);
   expect(woken).toEqual(['x']);
-  expect([executor.hasRoom('lab', 'x'), executor.hasRoom('lab', 'y')]).toEqual([true, false]);
+  expect([executor.hasCapacity('lab', 'x'), executor.hasCapacity('lab', 'y')]).toEqual([true, false]);
   // The next pass does not need it after all.
   wakeUps.passing('x');
   wakeUps.begin('x', row, undefined);
@@ -52,15 +60,15 @@ it('is kept for the pass that follows: two that pass together do not take it fro
 
 it('of a slot likewise', async () => {
   const waiting = rowIn('pending', { applied: SMALL, wanted: LARGE });
-  const away = { ...waiting, touched: true };
+  const away = { ...waiting, dirty: true };
   const { ledger, wakeUps, woken } = await open({ x: waiting, y: waiting, z: away });
-  const wait: Wait = { kind: 'turn', group: `${waiting.instance}/${waiting.key}`, isAway: false, until: undefined };
+  const wait: Wait = { kind: 'slot', group: `${waiting.instance}/${waiting.key}`, isAway: false, until: undefined };
   for (const server of ['x', 'y']) {
     wakeUps.passing(server);
     wakeUps.begin(server, waiting, wait);
   }
-  await ledger.commit([{ kind: 'server', name: 'z', value: { ...away, touched: false }, expected: away }]);
+  await ledger.commit([{ kind: 'server', name: 'z', value: { ...away, dirty: false }, expected: away }]);
   for (const server of ['x', 'y']) wakeUps.passed(server);
   expect(woken).toEqual(['x']);
-  expect([wakeUps.standingOf('x', waiting).away, wakeUps.standingOf('y', waiting).away]).toEqual([0, 1]);
+  expect([wakeUps.groupViewOf('x', waiting).away, wakeUps.groupViewOf('y', waiting).away]).toEqual([0, 1]);
 });

@@ -127,7 +127,7 @@ class Site {
     const { core } = this;
     const { order, operator, clock } = core;
     if (event.kind === 'commit') core.source.commit(filesOf(event.wish));
-    if (event.kind === 'commit') await core.look();
+    if (event.kind === 'commit') await core.poll();
     if (event.kind === 'fates') this.#fates.push(...event.fates);
     if (event.kind === 'pass') await core.pass(event.seconds * 1000);
     if (event.kind === 'suspend') {
@@ -145,7 +145,7 @@ class Site {
     this.#fates = [];
     for (const key of [null, ...KEYS]) await this.happen({ kind: 'resume', key });
     this.core.source.commit(filesOf(CALM));
-    await this.core.look();
+    await this.core.poll();
     await this.happen({ kind: 'approve' });
     for (let minute = 0; minute < 30; minute += 1) await this.core.pass(60_000);
   }
@@ -155,7 +155,7 @@ it('nobody is forgotten, and nobody waits in a circle', { timeout: 120_000 }, as
   await fc.assert(
     fc.asyncProperty(fc.array(happening, { minLength: 5, maxLength: 30, size: 'max' }), async (events) => {
       const site = new Site();
-      await site.core.look();
+      await site.core.poll();
       for (const event of events) await site.happen(event);
       expect(await site.core.missedWakeUps()).toBe(0);
       await site.calm();

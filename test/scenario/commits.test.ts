@@ -9,7 +9,7 @@ interface Scene {
   readonly running: RunningController;
 }
 
-/** A controller that has brought the estate up. */
+/** A controller that has brought the desired state up. */
 async function upAndDone(): Promise<Scene> {
   const site = await createSite(STACKS);
   const running = await runController(site);
@@ -121,12 +121,12 @@ describe('an instance', () => {
     const before = effectsIn(site).length;
     await push(scene, { [SHOP]: null });
     const seen = new Set<unknown>();
-    const look = async (): Promise<unknown> => {
+    const poll = async (): Promise<unknown> => {
       const status = await running.status('shop');
       seen.add(status);
       return status;
     };
-    await expect.poll(look, { ...PATIENCE, interval: 1 }).toBe('not_found');
+    await expect.poll(poll, { ...PATIENCE, interval: 1 }).toBe('not_found');
     expect([...seen].filter((status) => status !== 'not_found' && status !== 'Marked for delete')).toEqual([]);
     const order = effectsIn(site).slice(before);
     expect(order.map(({ operation }) => operation)).toEqual(['delete', 'delete', 'delete']);

@@ -8,7 +8,7 @@ import { loadSettings } from '../../src/load-settings.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { diskFiles, type Files } from '../../src/store/files.ts';
-import { filesOf, serversOf } from '../support/churned-estate.ts';
+import { filesOf, serversOf } from '../support/churned-repository.ts';
 import { createHttpsClient } from '../support/https-client.ts';
 import { readHistory, versionsOf } from '../support/journal-history.ts';
 import { createSite, type Site } from '../support/site.ts';

@@ -2,7 +2,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type Ended, run, treeline } from '../support/command-line.ts';
+import { type ProcessResult, run, treeline } from '../support/command-line.ts';
 import { startGitHttpServer } from '../support/git-http-server.ts';
 import { createHttpsClient, type Reply } from '../support/https-client.ts';
 import { existing, PATIENCE } from '../support/running-controller.ts';
@@ -27,7 +27,7 @@ class Life {
     return await createHttpsClient(server, this.#site.administrator).request(path);
   }
 
-  async command(...args: readonly string[]): Promise<Ended> {
+  async command(...args: readonly string[]): Promise<ProcessResult> {
     const pki = (name: string): string => join(this.#site.folder, 'pki', name);
     const env = {
       TREELINE_SERVER: `https://127.0.0.1:${await this.#process.port()}`,

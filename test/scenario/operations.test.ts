@@ -139,7 +139,7 @@ describe('a store that was lost', () => {
     }
   }
 
-  it('creates, changes and deletes nothing, and one adopt brings the estate back', async () => {
+  it('creates, changes and deletes nothing, and one adopt brings the desired state back', async () => {
     const scene = await upAndDone();
     const [before, records] = [existing(scene.site), await scene.running.get('/hiera/all')];
     await scene.running.stop();
@@ -228,15 +228,15 @@ describe('updates', () => {
     const count = held?.resources.length ?? 0;
     expect([3, 4]).toContain(count);
     expect(held?.reason).toBe(`${count} of 6 updates of commit ${commit} have failed, so the rest waits`);
-    const standing = [...Array(count).fill('failed'), ...Array(6 - count).fill('pending')];
-    expect(await states()).toEqual(standing);
+    const baseline = [...Array(count).fill('failed'), ...Array(6 - count).fill('pending')];
+    expect(await states()).toEqual(baseline);
     // Those that wait for the failed ones are no progress either.
     for (const name of names) expect(await scene.running.status(name)).toBe('Failed');
     const failed = held?.resources;
     await restart(scene, oneAtATime(1));
     // The next start tries again what has failed, and still nothing else.
     expect((await scene.running.post('/operations/retry', { all: true })).status).toBeLessThan(500);
-    await expect.poll(states, PATIENCE).toEqual(standing);
+    await expect.poll(states, PATIENCE).toEqual(baseline);
     expect((await heldIn(scene))[0]?.resources).toEqual(failed);
     expect(await approve(scene, item.digest)).toBe(200);
     await expect.poll(states, PATIENCE).toEqual(Array(6).fill('failed'));

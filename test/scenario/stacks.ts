@@ -1,4 +1,4 @@
-// A small estate for scenarios: one template, two instances of it, a hand-written clientcert.
+// A small desired state for scenarios: one template, two instances of it, a hand-written clientcert.
 import type { FileChanges } from '../support/git-repository.ts';
 
 export const TEMPLATE = 'stacks/templates/web.yaml';
@@ -32,5 +32,5 @@ export const STACKS: FileChanges = {
   [OFFICE]: instanceText('office', 1),
 };
 
-/** The servers of the estate, sorted. */
+/** The servers of the desired state, sorted. */
 export const SERVERS = ['office-db', 'office-web-1', 'shop-db', 'shop-web-1', 'shop-web-2'];

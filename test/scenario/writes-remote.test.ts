@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Exchange, Misbehaviour } from '../support/git-http-server.ts';
-import { expectSound, logOf, requestIdOf } from '../support/written-history.ts';
+import { expectIntact, logOf, requestIdOf } from '../support/written-history.ts';
 import { subjectsOf, upAndWritingOverHttp } from './writing.ts';
 
 const reset: Misbehaviour = ({ request }) => {
@@ -102,19 +102,19 @@ describe('a remote that fails once', () => {
     expect((await write('/types/role/', { body: { name: 'web', revision: 'healed' } })).status).toBe(201);
     const log = await logOf(site.repository, `${base}..main`);
     expect(log.map(({ requestId }) => requestId).slice(0, -1)).toEqual(created);
-    await expectSound(site.repository);
+    await expectIntact(site.repository);
   }, 60_000);
 
   it('after it took the commits is waited for, until what is read is at them', async () => {
     const { server, running, write } = await upAndWritingOverHttp();
-    let isTaken = false;
+    let isFollowed = false;
     let looks = 0;
     server.misbehave = async (exchange) => {
       if (STAGES.push(exchange)) {
-        isTaken = true;
+        isFollowed = true;
         return false;
       }
-      if (!isTaken || !STAGES.look(exchange) || looks === 3) return false;
+      if (!isFollowed || !STAGES.look(exchange) || looks === 3) return false;
       looks += 1;
       return await reset(exchange);
     };

@@ -8,7 +8,7 @@ import { writeBesideOutsider } from '../support/busy-writers.ts';
 import { runGit } from '../support/git-repository.ts';
 import { keepAlive } from '../support/https-client.ts';
 import { existing, PATIENCE, runController } from '../support/running-controller.ts';
-import { expectSound, logOf, requestIdOf } from '../support/written-history.ts';
+import { expectIntact, logOf, requestIdOf } from '../support/written-history.ts';
 import { twoServers, upAndDone } from './scene.ts';
 import { instanceText, OFFICE, SHOP, STACKS } from './stacks.ts';
 import {
@@ -96,7 +96,7 @@ it('the whole interface, once, against a git http-backend with a password', asyn
       role: 'administrator',
     });
   }
-  await expectSound(site.repository);
+  await expectIntact(site.repository);
 });
 
 it('twenty writers at once, and an outsider who pushes all the time', async () => {
@@ -167,7 +167,7 @@ describe('writing through a repository of one’s own', () => {
     expect((await running.get('/types/role/a/')).status).toBe(404);
     await site.repository.git('update-ref', 'refs/heads/main', `refs/heads/${branches[0]}`);
     await expect.poll(async () => (await running.get('/types/role/a/')).status, PATIENCE).toBe(200);
-    await expectSound(site.repository);
+    await expectIntact(site.repository);
   });
 
   it('is refused where the settings say so', async () => {

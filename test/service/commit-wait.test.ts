@@ -1,13 +1,13 @@
 // Reads that wait for a commit: how long, how many, and what they are told when it does not come.
 import { describe, expect, it } from 'vitest';
-import type { Estate } from '../../src/estate/estate.ts';
-import type { RefusedCommit } from '../../src/estate/refused-commit.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
+import type { RefusedCommit } from '../../src/desired/refused-commit.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { type CommitWait, createCommitWait, WAIT_MS, WAITERS_MAX } from '../../src/service/commit-wait.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TextRepository } from '../support/text-repository.ts';
 
-const ESTATE: Estate = new TextRepository().commit({ 'tree.yaml': 'name: global\ntype: common\n' });
+const ESTATE: DesiredState = new TextRepository().commit({ 'tree.yaml': 'name: global\ntype: common\n' });
 const HISTORY = ['a', 'b', 'c', 'd'];
 
 class Scene {
@@ -16,19 +16,19 @@ class Scene {
   followed: string | undefined = 'b';
   refused: RefusedCommit | undefined;
   /** One for each commit that was waited for. */
-  readonly looks: PromiseWithResolvers<Estate>[] = [];
+  readonly looks: PromiseWithResolvers<DesiredState>[] = [];
 
   constructor() {
     this.wait = createCommitWait({
       clock: this.clock,
-      estate: () => (this.followed === undefined ? undefined : { ...ESTATE, commit: this.followed }),
+      desired: () => (this.followed === undefined ? undefined : { ...ESTATE, commit: this.followed }),
       refused: () => this.refused,
       isAncestor: async (ancestor, descendant) =>
         HISTORY.includes(ancestor) && HISTORY.indexOf(ancestor) <= HISTORY.indexOf(descendant),
-      estateAt: () => {
-        const look = Promise.withResolvers<Estate>();
-        this.looks.push(look);
-        return look.promise;
+      desiredAt: () => {
+        const poll = Promise.withResolvers<DesiredState>();
+        this.looks.push(poll);
+        return poll.promise;
       },
     });
   }

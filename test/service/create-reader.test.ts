@@ -112,7 +112,7 @@ describe('an instance', () => {
     await service.change('web-1', null);
     await service.change('web-2', null);
     await service.ledger.commit([
-      { kind: 'leaving', name: 'shop', value: null, expected: service.ledger.read('leaving', 'shop') },
+      { kind: 'terminating', name: 'shop', value: null, expected: service.ledger.read('terminating', 'shop') },
     ]);
     expect(refusal(() => service.reader.instance('shop'))).toMatch(/^not_found/);
     expect(service.reader.instances().map(({ name }) => name)).toEqual(['other']);

@@ -33,7 +33,7 @@ function open(
       return PREVIEW;
     },
     approveDeletes: async (instance, { serial }) => void log.push(`${serial} approves ${instance}`),
-    isLeaving: () => false,
+    isTerminating: () => false,
     review: () => log.push('review'),
   });
   return { writer, log };
@@ -91,7 +91,7 @@ describe('a writer without a queue', () => {
     queue: undefined,
     preview: async () => PREVIEW,
     approveDeletes: async (instance) => void approved.push(instance),
-    isLeaving: () => false,
+    isTerminating: () => false,
     review: () => undefined,
   });
   const body = { name: 'shop', stackTemplate: 'web' };

@@ -28,13 +28,13 @@ describe('typed objects', () => {
     expect(reader.object('clientcert', 'web-2').oid).toBeNull();
   });
 
-  it('of the type clientcert that a stack makes can be sent back, and change nothing', async () => {
+  it('of the type clientcert that a stack makes can be pinned, and change nothing', async () => {
     const service = await open({ 'types/clientcert/web-1.yaml': 'log_level: debug\nretired: null\n' });
-    const estate = service.repository.commit({});
+    const desired = service.repository.commit({});
     for (const name of ['web-1', 'web-2', 'printer']) {
       const { body } = service.reader.object('clientcert', name);
-      expect(putObjectDraft('clientcert', body).edits(estate)).toEqual([]);
-      const [edit] = putObjectDraft('clientcert', { ...body, paper: 'a3', description: 'New' }).edits(estate);
+      expect(putObjectDraft('clientcert', body).edits(desired)).toEqual([]);
+      const [edit] = putObjectDraft('clientcert', { ...body, paper: 'a3', description: 'New' }).edits(desired);
       expect(edit?.text).toContain('description: New');
       expect(edit?.text).toContain('paper: a3');
       expect(edit?.text).not.toContain('role: web');

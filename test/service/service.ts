@@ -1,11 +1,11 @@
 // A controller's memory for tests of what reads it: commits are followed, and rows are changed by hand.
-import type { Estate } from '../../src/estate/estate.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
+import { syncChanges } from '../../src/follow/sync.ts';
 import type { Client } from '../../src/model/objects.ts';
-import type { ServerRow } from '../../src/model/recorded.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { stallsIn } from '../../src/reconcile/stall-graph.ts';
-import { syncChanges } from '../../src/reconcile/sync.ts';
 import { createReader } from '../../src/service/create-reader.ts';
 import type { Reader } from '../../src/service/reader.ts';
 import { NOW } from '../reconcile/build.ts';
@@ -40,11 +40,11 @@ export class Service {
   readonly repository = new TextRepository();
   readonly ledger = new Ledger(new MemoryStore());
   readonly reader: Reader;
-  #estate: Estate | undefined;
+  #desired: DesiredState | undefined;
 
   constructor() {
     this.reader = createReader({
-      estate: () => this.#estate,
+      desired: () => this.#desired,
       rows: this.ledger,
       stallsOf: stallsIn(this.ledger, { now: () => NOW }),
       now: () => NOW,
@@ -52,10 +52,10 @@ export class Service {
   }
 
   async commit(changes: TextChanges): Promise<void> {
-    const estate = this.repository.commit(changes);
-    const farewell = (name: string) => this.reader.explainedRecord(name);
-    await this.ledger.commit(syncChanges(this.ledger, { estate, before: this.#estate, now: NOW, farewell }));
-    this.#estate = estate;
+    const desired = this.repository.commit(changes);
+    const lastRecord = (name: string) => this.reader.explainedRecord(name);
+    await this.ledger.commit(syncChanges(this.ledger, { desired, before: this.#desired, now: NOW, lastRecord }));
+    this.#desired = desired;
   }
 
   async change(name: string, fields: Partial<ServerRow> | null): Promise<void> {
@@ -69,7 +69,7 @@ export class Service {
   async made(...names: readonly string[]): Promise<void> {
     for (const name of names) {
       const applied = this.ledger.server(name)?.wanted ?? null;
-      await this.change(name, { state: 'done', seen: true, provider: 'lab', applied });
+      await this.change(name, { state: 'done', checked: true, provider: 'lab', applied });
     }
   }
 }

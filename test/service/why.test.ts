@@ -44,7 +44,7 @@ async function coreOn(files: Files, script: Script = () => undefined, options: C
   const core = new Core({ budget: MANY, ...options });
   core.provider.script = script;
   core.source.commit({ ...TREE, ...files });
-  await core.look();
+  await core.poll();
   return core;
 }
 
@@ -137,7 +137,7 @@ describe('a server', () => {
     const core = await coreOn(stack('shop', { db: '' }));
     buildByHand(core, 'shop-web');
     core.source.commit(stack('shop', { db: '', web: '' }));
-    await core.look();
+    await core.poll();
     expect(why(core).status).toBe('Blocked');
     expect(itemOf(core, 'shop-web')).toMatchObject({
       ...{ state: 'blocked', reason: expect.stringMatching(/^exists_already: /) },
@@ -167,7 +167,7 @@ describe('a server', () => {
     core.provider.script = ({ operation }) =>
       operation === 'update' ? Promise.resolve(answerOf('failed')) : undefined;
     core.source.commit(group('large'));
-    await core.look();
+    await core.poll();
     const { status, counts, waiting } = why(core, 'g');
     expect([status, counts]).toEqual(['Failed', { pending: 2, failed: 1 }]);
     expect(waiting[1]?.reason).toMatch(/^waits for a slot of the group g\/web: a member is failed/);
@@ -180,7 +180,7 @@ describe('a server', () => {
     core.provider.script = ({ operation }) =>
       operation === 'update' ? Promise.resolve(answerOf('failed')) : undefined;
     const commit = core.source.commit(six('large'));
-    await core.look();
+    await core.poll();
     const waiting = Array.from({ length: 6 }, (_, index) => why(core, `s${index}`).waiting).flat();
     expect(waiting.filter(({ action }) => action === `treeline approve failures-${commit}`)).not.toEqual([]);
   });
@@ -210,7 +210,7 @@ describe('an instance as a whole', () => {
     const budget = { percent: 0, least: 0, most: 0 };
     const core = await coreOn(stack('shop', { db: '', web: '' }), () => undefined, { budget });
     core.source.commit(stack('shop', { db: '' }));
-    await core.look();
+    await core.poll();
     const digest = core.held('shop')?.digest;
     expect(digest).toMatch(/^[0-9a-f]{64}$/);
     expect(why(core)).toMatchObject({
@@ -226,7 +226,7 @@ describe('an instance as a whole', () => {
   it('that is invalid names file, line and column, and to a proxy no more than these', async () => {
     const core = await coreOn(stack('shop', { db: '' }));
     core.source.commit(WRONG);
-    await core.look();
+    await core.poll();
     expect(why(core)).toMatchObject({
       status: 'Invalid',
       waiting: [
@@ -246,7 +246,7 @@ describe('an instance as a whole', () => {
   it('says so where the newest commit is not followed', async () => {
     const core = await coreOn(stack('shop', { db: '' }));
     const commit = core.source.commit({ 'tree.yaml': 'name: secret-tree\ntype: nonsense\n' });
-    await core.look();
+    await core.poll();
     const { status, waiting } = why(core);
     expect([status, waiting]).toEqual([
       'Done',
@@ -271,7 +271,7 @@ describe('an instance as a whole', () => {
   it('names no place where there is none: nothing is left', async () => {
     const core = await coreOn(stack('shop', { db: '' }));
     const commit = core.source.commit({ 'stacks/instances/shop.yaml': null });
-    await core.look();
+    await core.poll();
     const [held] = core.operator.held();
     expect(held).toMatchObject({
       kind: 'nothing left',

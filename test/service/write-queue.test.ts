@@ -133,9 +133,9 @@ describe('what waits together', () => {
     remote.steps.push('refuse', 'refuse');
     const makeA: Draft = {
       ...put('a', 2),
-      edits(estate) {
-        if (estate.catalog.files.has('types/role/a.yaml')) throw new ServiceError('conflict', 'it exists already');
-        return put('a', 2).edits(estate);
+      edits(desired) {
+        if (desired.catalog.files.has('types/role/a.yaml')) throw new ServiceError('conflict', 'it exists already');
+        return put('a', 2).edits(desired);
       },
     };
     const answers = await Promise.all([put('a', 1), put('a', 1), makeA].map((draft) => submit(draft)));
@@ -426,7 +426,7 @@ describe('a repository that', () => {
   it('is silent for too long for one of two that wait together gets only the other', async () => {
     const scene = new Scene();
     const { remote, submit } = bound(scene);
-    const [push, look] = [gate(), gate()];
+    const [push, poll] = [gate(), gate()];
     remote.steps.push(async (prepared) => {
       await push.wait();
       return remote.take(prepared);
@@ -436,12 +436,12 @@ describe('a repository that', () => {
     const early = submit(put('early', 1));
     scene.clock.advance(10_000);
     const late = submit(put('late', 1));
-    remote.onLook = look.wait;
+    remote.onLook = poll.wait;
     push.open();
-    await look.reached;
+    await poll.reached;
     scene.clock.advance(5_000);
     expect(await early).toMatch(/^not_ready: .*nothing was written$/);
-    look.open();
+    poll.open();
     expect(await Promise.all([under, late])).toEqual(['write-1', 'write-2']);
     expect(remote.written).toEqual(['Set role first', 'Set role late']);
   });
@@ -523,15 +523,15 @@ describe('a stop', () => {
   it('lets nothing go out that was told that nothing was written', async () => {
     const scene = new Scene();
     const { remote, submit } = bound(scene);
-    const look = gate();
-    remote.onLook = look.wait;
+    const poll = gate();
+    remote.onLook = poll.wait;
     const under = submit(put('a', 1));
-    await look.reached;
+    await poll.reached;
     const stopped = scene.queue.stop(5_000);
     scene.clock.advance(5_000);
     await stopped;
     expect(await under).toBe('not_ready: The controller is stopping; nothing was written');
-    look.open();
+    poll.open();
     await settled();
     expect(remote.pushes).toEqual([]);
   });

@@ -30,7 +30,7 @@ export type Deed =
   | { readonly kind: 'merge'; readonly side: string; readonly edits: readonly Edit[]; readonly isPulled?: boolean }
   | { readonly kind: 'rewrite'; readonly back: number; readonly edits: readonly Edit[] }
   | { readonly kind: 'revert' }
-  | { readonly kind: 'look' }
+  | { readonly kind: 'poll' }
   | { readonly kind: 'start' }
   | { readonly kind: 'accept history' }
   | { readonly kind: 'approve all' }

@@ -4,7 +4,7 @@ import {
   GLOBAL,
   INSTANCES_FOLDER,
   instanceFile,
-  isRightShape,
+  isValidShape,
   LAB,
   layerFile,
   type ModelFile,
@@ -20,7 +20,7 @@ import {
 } from './stacks.ts';
 
 /** What stands under an instance's name: nothing at all, something that nobody can read, or what its file says. */
-export type Standing = 'absent' | 'unreadable' | Shape;
+export type FileState = 'absent' | 'unreadable' | Shape;
 
 /** The names that a spoilt file has, after the name without its extension. */
 const SPELLINGS = { yml: '.yml', upper: '.YAML', blank: ' .yaml', backup: '.yaml~', bak: '.yaml.bak' } as const;
@@ -57,7 +57,7 @@ export function strayOf(
   instance: string,
 ): { readonly path: string; readonly file: ModelFile } | undefined {
   const own = pathOf(instance);
-  if (typeof standingOf(files, instance) !== 'string') return undefined;
+  if (typeof fileStateOf(files, instance) !== 'string') return undefined;
   for (const path of placesOf(own)) {
     const file = path.startsWith(INSTANCES_FOLDER) ? files.get(path) : undefined;
     if (file !== undefined) return { path, file };
@@ -71,7 +71,7 @@ export function isPlaceOf(path: string, instance: string): boolean {
 }
 
 /** Returns what stands under an instance's name. */
-export function standingOf(files: ModelFiles, instance: string): Standing {
+export function fileStateOf(files: ModelFiles, instance: string): FileState {
   const path = pathOf(instance);
   const file = files.get(path);
   if (file?.shape !== undefined && file.mode === '100644') return file.shape;
@@ -97,16 +97,16 @@ function isBroken(file: ModelFile): boolean {
 const RIGHT_SHAPES = new WeakMap<ModelFiles, Map<string, Shape | undefined>>();
 
 /** Returns the shape of an instance where it and all it draws on are right in these files, by itself. */
-export function rightShape(files: ModelFiles, instance: string): Shape | undefined {
+export function validShape(files: ModelFiles, instance: string): Shape | undefined {
   const known = RIGHT_SHAPES.get(files) ?? new Map<string, Shape | undefined>();
   if (known.size === 0) RIGHT_SHAPES.set(files, known);
-  if (!known.has(instance)) known.set(instance, findRightShape(files, instance));
+  if (!known.has(instance)) known.set(instance, findValidShape(files, instance));
   return known.get(instance);
 }
 
-function findRightShape(files: ModelFiles, instance: string): Shape | undefined {
-  const shape = standingOf(files, instance);
-  if (typeof shape === 'string' || !isRightShape(shape) || !isWhole(files, TEMPLATE)) return undefined;
+function findValidShape(files: ModelFiles, instance: string): Shape | undefined {
+  const shape = fileStateOf(files, instance);
+  if (typeof shape === 'string' || !isValidShape(shape) || !isWhole(files, TEMPLATE)) return undefined;
   const isSpoilt = (path: string): boolean => !isWhole(files, path) && !isGone(files, path);
   // Without servers it draws on no layer.
   if (serversOf(shape).length === 0) return shape;
@@ -148,7 +148,7 @@ function apply(files: Map<string, ModelFile>, edit: Edit, earlier: Earlier): voi
   else if ('value' in edit) put(files, edit.path, valueFile(edit.path, edit.value));
   else if (edit.is === 'removed') clear(files, edit.path);
   else {
-    const right = rightFile(earlier(edit.path));
+    const right = validFile(earlier(edit.path));
     if (right !== undefined) put(files, edit.path, right);
   }
 }
@@ -168,13 +168,13 @@ function valueFile(path: string, value: string): ModelFile {
 }
 
 function lastShape(files: Iterable<ModelFile>): Shape | undefined {
-  return rightFile(files)?.shape;
+  return validFile(files)?.shape;
 }
 
-function rightFile(files: Iterable<ModelFile>): ModelFile | undefined {
+function validFile(files: Iterable<ModelFile>): ModelFile | undefined {
   for (const file of files) {
-    const isRight = file.mode === '100644' && !isBroken(file);
-    if (isRight && (file.shape === undefined || isRightShape(file.shape))) return file;
+    const isValidEntry = file.mode === '100644' && !isBroken(file);
+    if (isValidEntry && (file.shape === undefined || isValidShape(file.shape))) return file;
   }
   return undefined;
 }

@@ -2,9 +2,9 @@
 // newest commit wants it, or to wait for somebody who is named.
 import { failuresDigest } from '../../src/machine/failure-limit.ts';
 import { isWaiting } from '../../src/machine/stall.ts';
-import type { ServerRow } from '../../src/model/recorded.ts';
-import { waitReason } from '../../src/reconcile/wait.ts';
-import { rightShape, standingOf } from './edit-files.ts';
+import { waitReason } from '../../src/machine/wait.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
+import { fileStateOf, validShape } from './edit-files.ts';
 import { act, adopt, approve } from './people.ts';
 import { outsideNeeds, type Shape, serversOf } from './stacks.ts';
 import { INSTANCES, SITES } from './themes/theme.ts';
@@ -78,7 +78,7 @@ async function sweep(world: World): Promise<void> {
   const before = new Map(core.ledger.list('server'));
   const { count } = world.calls;
   world.tell('sweep', () => 'looks at every server');
-  core.reconciler.look(before.keys(), 'sweep');
+  core.reconciler.enqueue(before.keys(), 'sweep');
   await pass(world, 20_000);
   if (world.violation !== undefined) return;
   const woken = [...before].find(([name, row]) => core.ledger.server(name) !== row);
@@ -93,7 +93,7 @@ function judge(world: World): void {
     return;
   }
   judgeFollowed(world);
-  world.look();
+  world.poll();
   world.rows.step(true);
   for (const [name] of world.core.ledger.list('server')) judgeRow(world, name);
   for (const name of world.core.ledger.list('suspension').keys()) judgeSuspension(world, name);
@@ -106,7 +106,7 @@ function judgeUnready(world: World): void {
   if (world.core?.operator.held().some(({ kind }) => kind === 'history' || kind === 'nothing left')) return;
   const line = world.git.firstParents(world.git.head);
   if (line.some(({ files }) => files.has('tree.yaml'))) {
-    world.fail('the controller comes up', `nothing is followed: ${world.core?.follower.trouble}`);
+    world.fail('the controller comes up', `nothing is followed: ${world.core?.follower.notReadyReason}`);
   }
 }
 
@@ -181,7 +181,7 @@ function judgeServer(world: World, at: string, name: string): void {
     return;
   const isRetained = [...world.git.commits].some(({ files }) =>
     INSTANCES.some((instance) => {
-      const shape = standingOf(files, instance);
+      const shape = fileStateOf(files, instance);
       return typeof shape !== 'string' && shape.retain;
     }),
   );
@@ -194,8 +194,8 @@ function judgeWanted(world: World): void {
   if (last === undefined || last.commit !== world.git.head) return;
   const shapes = new Map<string, Shape>();
   for (const instance of INSTANCES) {
-    if (standingOf(last.files, instance) === 'absent') continue;
-    const shape = rightShape(last.files, instance);
+    if (fileStateOf(last.files, instance) === 'absent') continue;
+    const shape = validShape(last.files, instance);
     if (shape === undefined) return;
     shapes.set(instance, shape);
   }
@@ -203,7 +203,7 @@ function judgeWanted(world: World): void {
   const held = world.core?.ledger.list('held');
   for (const [instance, shape] of shapes) {
     if (held?.has(instance) === true) continue;
-    const isStuck = [...world.followed.all].some(({ files }) => rightShape(files, instance)?.protected === true);
+    const isStuck = [...world.followed.all].some(({ files }) => validShape(files, instance)?.protected === true);
     if (last.staying.has(instance)) {
       if (!isStuck && !isAnyHeld(world))
         world.fail('what is right comes into force', `${instance} stays as it was at ${last.commit}`);
@@ -226,7 +226,7 @@ function judgeWanted(world: World): void {
 
 function isAnyHeld(world: World): boolean {
   const everProtected = world.followed.all.some(({ files }) =>
-    INSTANCES.some((instance) => rightShape(files, instance)?.protected === true),
+    INSTANCES.some((instance) => validShape(files, instance)?.protected === true),
   );
   return everProtected || (world.core?.ledger.list('held').size ?? 0) > 0;
 }

@@ -1,6 +1,6 @@
 // Which commits the controller said it follows, in order, and what it said of each instance then. Claims only ever excuse
 // here: an instance that is said to be held or wrong may stay as it was, never lose more.
-import { rightShape } from './edit-files.ts';
+import { validShape } from './edit-files.ts';
 import type { Facts } from './facts.ts';
 import type { ModelFiles } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
@@ -20,7 +20,7 @@ export class Followed {
   /** Whether some instance ever retained its servers. */
   everRetained = false;
   readonly #commits: FollowedCommit[] = [];
-  #estate: unknown;
+  #desired: unknown;
 
   /** `onNew` is called for each, before anybody looks at what follows from it. */
   constructor(facts: Facts, onNew: () => void) {
@@ -28,17 +28,17 @@ export class Followed {
     this.#onNew = onNew;
   }
 
-  /** Notes the estate in force, if it is another one. */
+  /** Notes the desired state in force, if it is another one. */
   note(): void {
-    const estate = this.#facts.core?.current.get();
-    if (estate === undefined || estate === this.#estate) return;
-    this.#estate = estate;
-    const { files } = this.#facts.git.at(estate.commit);
-    const staying = new Set([...estate.invalid, ...estate.held.keys()]);
-    this.#commits.push({ commit: estate.commit, files, staying, held: new Set(estate.held.keys()) });
+    const desired = this.#facts.core?.current.get();
+    if (desired === undefined || desired === this.#desired) return;
+    this.#desired = desired;
+    const { files } = this.#facts.git.at(desired.commit);
+    const staying = new Set([...desired.invalid, ...desired.held.keys()]);
+    this.#commits.push({ commit: desired.commit, files, staying, held: new Set(desired.held.keys()) });
     const words = [...staying].length === 0 ? '' : `; stay as they were: ${[...staying].join(', ')}`;
-    this.#facts.tell('controller', () => `follows ${estate.commit}${words}`);
-    this.everRetained ||= INSTANCES.some((instance) => rightShape(files, instance)?.retain);
+    this.#facts.tell('controller', () => `follows ${desired.commit}${words}`);
+    this.everRetained ||= INSTANCES.some((instance) => validShape(files, instance)?.retain);
     this.#onNew();
   }
 

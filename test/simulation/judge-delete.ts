@@ -1,12 +1,12 @@
 // Whether anybody meant a delete: judged by the files that people wrote and the commits that were followed, never by what
 // the controller says of the server.
-import { rightShape, standingOf } from './edit-files.ts';
+import { fileStateOf, validShape } from './edit-files.ts';
 import type { Facts, Violation } from './facts.ts';
 import type { Followed, FollowedCommit } from './followed.ts';
+import { hasNewTaker } from './receivers.ts';
 import type { SimulatedGit } from './simulated-git.ts';
 import type { SiteServer } from './simulated-site.ts';
 import { type Shape, serversOf } from './stacks.ts';
-import { hasNewTaker } from './takers.ts';
 import { INSTANCES } from './themes/theme.ts';
 
 export interface Deletion {
@@ -45,7 +45,7 @@ function whyStranger(
   if (adopted.has(resource) || isMistaken) return undefined;
   const isAdopting = ({ files }: FollowedCommit): boolean =>
     INSTANCES.some((instance) => {
-      const shape = standingOf(files, instance);
+      const shape = fileStateOf(files, instance);
       return typeof shape !== 'string' && shape.adopt && serversOf(shape).includes(resource);
     });
   if (followed.all.some(isAdopting)) return undefined;
@@ -84,7 +84,7 @@ function whyWanted(last: FollowedCommit, { resource, isReplaceable }: Deletion):
 
 /** What an instance wants at a commit, if nothing is wrong with it and nobody says that it stays as it was. */
 function wantedShape({ files, staying }: FollowedCommit, instance: string): Shape | undefined {
-  return staying.has(instance) ? undefined : rightShape(files, instance);
+  return staying.has(instance) ? undefined : validShape(files, instance);
 }
 
 /** A commit that was followed must have taken it away: readable, without it, and not protected or retained before. */
@@ -99,9 +99,9 @@ function whyUnreadable(
   const owner = from === undefined ? undefined : ownerIn(from, resource);
   if (from === undefined || owner === undefined || before === commits.length - 1) return undefined;
   const at = commits.findIndex((one, index) => index > before && takesAway(one, owner, resource));
-  const taker = commits[at];
+  const receiver = commits[at];
   const last = commits.at(-1);
-  if (taker === undefined) {
+  if (receiver === undefined) {
     // A replacement goes on at the version that is in force.
     if (isReplaceable) return undefined;
     const facts = `${resource} of ${owner}, in force at ${from.commit}; since then ${last?.commit ?? ''} says no more of ${owner}`;
@@ -109,7 +109,7 @@ function whyUnreadable(
   }
   const why =
     isUnmade || facts.approved.has(resource) ? undefined : whyTaken(commits.slice(before, at + 1), { owner, resource });
-  return why ?? whyKept(facts, { from, taker, owner, resource });
+  return why ?? whyKept(facts, { from, receiver, owner, resource });
 }
 
 /**
@@ -140,26 +140,26 @@ function ownerIn(commit: FollowedCommit, resource: string): string | undefined {
 
 function takesAway(commit: FollowedCommit, owner: string, resource: string): boolean {
   if (commit.staying.has(owner)) return false;
-  if (standingOf(commit.files, owner) === 'absent') return true;
-  const shape = rightShape(commit.files, owner);
+  if (fileStateOf(commit.files, owner) === 'absent') return true;
+  const shape = validShape(commit.files, owner);
   return shape !== undefined && !serversOf(shape).includes(resource);
 }
 
 interface Taking {
   readonly from: FollowedCommit;
-  readonly taker: FollowedCommit;
+  readonly receiver: FollowedCommit;
   readonly owner: string;
   readonly resource: string;
 }
 
-function whyKept({ git }: Facts, { from, taker, owner, resource }: Taking): Violation | undefined {
-  const before = rightShape(from.files, owner);
-  const after = rightShape(taker.files, owner);
-  const words = `${resource} of ${owner}: in force at ${from.commit}, taken away by ${taker.commit}`;
+function whyKept({ git }: Facts, { from, receiver, owner, resource }: Taking): Violation | undefined {
+  const before = validShape(from.files, owner);
+  const after = validShape(receiver.files, owner);
+  const words = `${resource} of ${owner}: in force at ${from.commit}, taken away by ${receiver.commit}`;
   const isRetained = after === undefined ? before?.retain === true : after.retain;
   if (isRetained && before?.protected !== true) return { promise: 'no retained server is deleted', facts: words };
   if (before?.protected !== true) return undefined;
-  return isLifted(git, { from, taker, owner }, before)
+  return isLifted(git, { from, receiver, owner }, before)
     ? undefined
     : { promise: 'no protected server is deleted', facts: words };
 }
@@ -168,12 +168,12 @@ function whyKept({ git }: Facts, { from, taker, owner, resource }: Taking): Viol
  * Only a commit of the branch itself, before the one that takes away, lifts the protection: by a version that is
  * unprotected and still makes every server.
  */
-function isLifted(git: SimulatedGit, { from, taker, owner }: Omit<Taking, 'resource'>, before: Shape): boolean {
+function isLifted(git: SimulatedGit, { from, receiver, owner }: Omit<Taking, 'resource'>, before: Shape): boolean {
   const isBetween = (commit: string): boolean =>
-    commit !== taker.commit && commit !== from.commit && git.isAncestor(from.commit, commit);
-  const line = git.firstParents(taker.commit).filter(({ commit }) => isBetween(commit));
+    commit !== receiver.commit && commit !== from.commit && git.isAncestor(from.commit, commit);
+  const line = git.firstParents(receiver.commit).filter(({ commit }) => isBetween(commit));
   return line.some(({ files }) => {
-    const shape = rightShape(files, owner);
+    const shape = validShape(files, owner);
     const servers = shape === undefined ? [] : serversOf(shape);
     return shape !== undefined && !shape.protected && serversOf(before).every((name) => servers.includes(name));
   });
@@ -181,26 +181,26 @@ function isLifted(git: SimulatedGit, { from, taker, owner }: Omit<Taking, 'resou
 
 /** Returns what the commit that came into force last gives up of a protected instance, or undefined. */
 export function givesUpProtected({ git }: Facts, followed: Followed): string | undefined {
-  const taker = followed.last;
-  if (taker === undefined) return undefined;
+  const receiver = followed.last;
+  if (receiver === undefined) return undefined;
   for (const owner of INSTANCES) {
-    const from = followed.all.findLast((one) => one !== taker && wantedShape(one, owner) !== undefined);
+    const from = followed.all.findLast((one) => one !== receiver && wantedShape(one, owner) !== undefined);
     const before = from === undefined ? undefined : wantedShape(from, owner);
-    if (from === undefined || before?.protected !== true || taker.staying.has(owner)) continue;
-    const isGone = standingOf(taker.files, owner) === 'absent' || rightShape(taker.files, owner) !== undefined;
+    if (from === undefined || before?.protected !== true || receiver.staying.has(owner)) continue;
+    const isGone = fileStateOf(receiver.files, owner) === 'absent' || validShape(receiver.files, owner) !== undefined;
     // What another instance has had since is not this one's any more.
     const since = followed.all.slice(followed.all.indexOf(from) + 1, -1);
     const left = serversOf(before).filter((server) => since.every((commit) => ownerIn(commit, server) === undefined));
-    const lost = left.filter((server) => isGivenUp(taker, owner, server));
-    if (isGone && lost.length > 0 && !isLifted(git, { from, taker, owner }, before)) {
-      return `${lost.join(', ')} of ${owner}: in force at ${from.commit}, given up by ${taker.commit}`;
+    const lost = left.filter((server) => isGivenUp(receiver, owner, server));
+    if (isGone && lost.length > 0 && !isLifted(git, { from, receiver, owner }, before)) {
+      return `${lost.join(', ')} of ${owner}: in force at ${from.commit}, given up by ${receiver.commit}`;
     }
   }
   return undefined;
 }
 
 /** Nobody wants it, or another instance does that is not protected. */
-function isGivenUp(taker: FollowedCommit, owner: string, server: string): boolean {
-  const next = ownerIn(taker, server);
-  return next === undefined || (next !== owner && wantedShape(taker, next)?.protected === false);
+function isGivenUp(receiver: FollowedCommit, owner: string, server: string): boolean {
+  const next = ownerIn(receiver, server);
+  return next === undefined || (next !== owner && wantedShape(receiver, next)?.protected === false);
 }

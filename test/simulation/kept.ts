@@ -70,7 +70,7 @@ export const KEPT: readonly Kept[] = [
           after: 0,
         },
         { kind: 'start', after: 0 },
-        { kind: 'look', after: 100 },
+        { kind: 'poll', after: 100 },
         { kind: 'stop', loses: 'nothing', downMs: 0, after: 700000 },
         { kind: 'commit', edits: [{ path: 'stacks/templates/stack.yaml', value: '3' }], after: 6000 },
         {
@@ -561,7 +561,7 @@ export const KEPT: readonly Kept[] = [
           after: 0,
         },
         {
-          kind: 'look',
+          kind: 'poll',
           after: 60000,
         },
         {
@@ -687,7 +687,7 @@ export const KEPT: readonly Kept[] = [
           after: 0,
         },
         {
-          kind: 'look',
+          kind: 'poll',
           after: 100,
         },
         {
@@ -931,7 +931,7 @@ export const KEPT: readonly Kept[] = [
           after: 0,
         },
         { kind: 'start', after: 0 },
-        { kind: 'look', after: 100 },
+        { kind: 'poll', after: 100 },
         { kind: 'site', site: 'south', mood: 'refusing', after: 700000 },
         {
           kind: 'commit',
@@ -941,9 +941,9 @@ export const KEPT: readonly Kept[] = [
           ],
           after: 20000,
         },
-        { kind: 'look', after: 100 },
+        { kind: 'poll', after: 100 },
         { kind: 'site', site: 'south', mood: 'lying', after: 200000 },
-        { kind: 'look', after: 700000 },
+        { kind: 'poll', after: 700000 },
       ],
     },
   },
@@ -1008,7 +1008,7 @@ export const KEPT: readonly Kept[] = [
           after: 0,
         },
         { kind: 'start', after: 0 },
-        { kind: 'look', after: 100 },
+        { kind: 'poll', after: 100 },
         {
           kind: 'commit',
           edits: [
@@ -1039,9 +1039,9 @@ export const KEPT: readonly Kept[] = [
           ],
           after: 700000,
         },
-        { kind: 'look', after: 100 },
+        { kind: 'poll', after: 100 },
         { kind: 'approve', pick: 0, after: 60000 },
-        { kind: 'look', after: 60000 },
+        { kind: 'poll', after: 60000 },
       ],
     },
   },

@@ -1,7 +1,7 @@
 // People at work: each deed of a script, done to the repository, the sites or the running controller.
 import type { WiredCore } from '../../src/compose/core.ts';
 import type { Client } from '../../src/model/objects.ts';
-import type { ServerRow } from '../../src/model/recorded.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { Order, Target } from '../../src/service/operator.ts';
 import type { Deed, Edit } from './actions.ts';
@@ -49,7 +49,7 @@ const DOING: Doing = {
   revert: (world) => revert(world),
   start: (world) => world.start(),
   stop: (world, { loses, downMs }) => world.crash(loses, downMs),
-  look: (world) => world.hint(),
+  poll: (world) => world.hint(),
   stranger: (world, { name, site }) => {
     if (world.site(site).build(name)) world.tell(site, () => `a stranger builds ${name}`);
   },

@@ -35,7 +35,7 @@ function* actionsOf(theme: Theme, chance: Chance): Generator<Action> {
   for (let number = 0; number < count; number += 1) {
     if (number === Math.min(startsAt, count - 1)) {
       yield { kind: 'start', after: 0 };
-      if (!isLate) yield { kind: 'look', after: chance.pick([100, 5_000, 60_000, 300_000]) };
+      if (!isLate) yield { kind: 'poll', after: chance.pick([100, 5_000, 60_000, 300_000]) };
     }
     const deeds = theme.deeds(chance);
     let after = gapOf(chance);

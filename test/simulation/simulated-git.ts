@@ -137,10 +137,10 @@ export class SimulatedGit {
         const sent = this.#drawn('push');
         if (this.mood === 'refuses') throw new PushRefusedError('the repository refuses it');
         if (this.mood === 'loses answers' && sent < 0.3) throw new OutcomeUnknownError('the answer was lost');
-        const isTaken = this.#take(prepared);
+        const isFollowed = this.#take(prepared);
         await this.#scheduler.pause(Math.floor(sent * 50), life);
         if (this.mood === 'loses answers' && sent < 0.7) throw new OutcomeUnknownError('the answer was lost');
-        return isTaken;
+        return isFollowed;
       },
     };
   }

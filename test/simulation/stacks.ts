@@ -167,7 +167,7 @@ export function outsideNeeds(shape: Shape): readonly string[] {
 }
 
 /** Returns true where nothing in the file itself is wrong. */
-export function isRightShape(shape: Shape): boolean {
+export function isValidShape(shape: Shape): boolean {
   const hasTemplate = shape.template === 'stack';
   const hasDb = shape.db || shape.web === 0 || shape.webNeeds !== 'db';
   // A circle of resources as they are written, also where one of them has no members.

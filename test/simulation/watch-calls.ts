@@ -33,7 +33,7 @@ export class CallWatch implements SiteWatch {
   readonly #creates: CreateWatch;
   /** Servers whose site said that they can only be replaced. */
   readonly #replaceable = new Set<string>();
-  /** Deletes that began and nobody approved, one for each building of a server. */
+  /** Deletes that began and nobody approved, one for each incarnation of a server. */
   #removals: Removal[] = [];
   /** Buildings whose delete has begun. */
   readonly #going = new Set<string>();

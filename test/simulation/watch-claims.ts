@@ -1,29 +1,29 @@
 // Watches each commit that comes into force: nothing of a protected instance is given up, nobody is refused for want of a
 // server that is there, and no clientcert is hidden by one that is refused.
-import type { Estate } from '../../src/estate/estate.ts';
-import { isWhole, rightShape } from './edit-files.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
+import { isWhole, validShape } from './edit-files.ts';
 import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
 import { givesUpProtected } from './judge-delete.ts';
+import { mayHaveNewReceiver } from './receivers.ts';
 import { GLOBAL, outsideNeeds, type Shape, serversOf } from './stacks.ts';
-import { mayHaveNewTaker } from './takers.ts';
 import { INSTANCES } from './themes/theme.ts';
 
 const CLIENTCERT = /^types\/clientcert\/([\w-]+)\.yaml$/;
 
 /** Looks at the commit that came into force last. */
 export function watchClaims(facts: Facts, followed: Followed): void {
-  const estate = facts.core?.current.get();
+  const desired = facts.core?.current.get();
   const { last } = followed;
-  if (estate === undefined || last === undefined) return;
+  if (desired === undefined || last === undefined) return;
   const lost = givesUpProtected(facts, followed);
   if (lost !== undefined) facts.fail('no protected server is given up', lost);
   const named = new Set(
-    estate.problems.filter(({ code }) => code === 'unknown_dependency').flatMap((it) => it.instances ?? []),
+    desired.problems.filter(({ code }) => code === 'unknown_dependency').flatMap((it) => it.instances ?? []),
   );
   for (const instance of INSTANCES) {
-    const shape = named.has(instance) ? rightShape(last.files, instance) : undefined;
-    if (shape !== undefined && hasOutsideNeeds(shape, instance, estate)) {
+    const shape = named.has(instance) ? validShape(last.files, instance) : undefined;
+    if (shape !== undefined && hasOutsideNeeds(shape, instance, desired)) {
       facts.fail(
         'nobody misses a server that is there',
         `${instance} at ${last.commit} needs ${outsideNeeds(shape).join(', ')}`,
@@ -34,33 +34,38 @@ export function watchClaims(facts: Facts, followed: Followed): void {
   watchKnown(facts, followed);
   for (const [path, { mode }] of last.files) {
     const [, node] = CLIENTCERT.exec(path) ?? [];
-    const isRight = mode === '100644' && isWhole(last.files, GLOBAL);
-    if (node !== undefined && isRight) watchClientcert(facts, node);
+    const isValidEntry = mode === '100644' && isWhole(last.files, GLOBAL);
+    if (node !== undefined && isValidEntry) watchClientcert(facts, node);
   }
 }
 
 /** What its own newest version gives up is not there for that version, though it is there. */
-function hasOutsideNeeds(shape: Shape, instance: string, { owners }: Pick<Estate, 'owners'>): boolean {
+function hasOutsideNeeds(shape: Shape, instance: string, { owners }: Pick<DesiredState, 'owners'>): boolean {
   return outsideNeeds(shape).every((server) => owners.has(server) && owners.get(server) !== `instance/${instance}`);
 }
 
-function hasTakenNames(shape: Shape, instance: string, { owners }: Pick<Estate, 'owners'>): boolean {
+function hasTakenNames(shape: Shape, instance: string, { owners }: Pick<DesiredState, 'owners'>): boolean {
   const names = new Set(serversOf(shape).map((name) => name.toLowerCase()));
   return [...owners].some(([server, owner]) => names.has(server.toLowerCase()) && owner !== `instance/${instance}`);
 }
 
 /** What is held at a commit and approved comes into force: nobody finds only then that it may not. */
 function watchYes(facts: Facts, { all }: Followed): void {
-  const estate = facts.core?.current.get();
+  const desired = facts.core?.current.get();
   const [before, last] = all.slice(-2);
-  if (estate === undefined || before === undefined || last === undefined || before.commit !== last.commit) return;
+  if (desired === undefined || before === undefined || last === undefined || before.commit !== last.commit) return;
   for (const instance of before.held) {
     // What is wrong besides may be held and stay as it was after that.
-    const shape = rightShape(last.files, instance);
+    const shape = validShape(last.files, instance);
     // So is what needs a server that went with another approved removal: the commit contradicts itself.
-    const isRight = shape !== undefined && hasOutsideNeeds(shape, instance, estate);
+    const isValidEntry = shape !== undefined && hasOutsideNeeds(shape, instance, desired);
     // Where another one makes a server of its names, or keeps it as it is held, it waits for that one.
-    if (!isRight || hasTakenNames(shape, instance, estate) || !last.staying.has(instance) || last.held.has(instance))
+    if (
+      !isValidEntry ||
+      hasTakenNames(shape, instance, desired) ||
+      !last.staying.has(instance) ||
+      last.held.has(instance)
+    )
       continue;
     facts.fail('what was approved comes to pass', `${instance} is refused at ${last.commit}, where it was held before`);
   }
@@ -69,7 +74,7 @@ function watchYes(facts: Facts, { all }: Followed): void {
 /** What was wrong before may be meant for other servers, but not for those that go only now. */
 function watchKnown(facts: Facts, { all }: Followed): void {
   const [before, last] = all.slice(-2);
-  if (before === undefined || last === undefined || mayHaveNewTaker(last.files, before.files)) return;
+  if (before === undefined || last === undefined || mayHaveNewReceiver(last.files, before.files)) return;
   for (const [instance, { isHandOver, reason }] of facts.core?.current.get()?.held ?? []) {
     if (isHandOver !== true || before.held.has(instance)) continue;
     facts.fail('what was wrong before holds nothing', `${instance} is held at ${last.commit}: ${reason}`);
@@ -77,8 +82,8 @@ function watchKnown(facts: Facts, { all }: Followed): void {
 }
 
 function watchClientcert(facts: Facts, node: string): void {
-  const estate = facts.core?.current.get();
-  const isOfStack = estate === undefined || estate.owners.has(node) || facts.core?.ledger.server(node) !== undefined;
-  if (isOfStack || estate.units.has(`clientcert/${node}`)) return;
+  const desired = facts.core?.current.get();
+  const isOfStack = desired === undefined || desired.owners.has(node) || facts.core?.ledger.server(node) !== undefined;
+  if (isOfStack || desired.units.has(`clientcert/${node}`)) return;
   facts.fail('no clientcert is hidden by a stack that is refused', `${node} has no record`);
 }

@@ -1,6 +1,6 @@
 // Watches the recorded rows: what the interface answers agrees with them, writes change something, what counts against the
 // budget is what nobody approved, and a crash loses nothing.
-import type { ServerRow } from '../../src/model/recorded.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import type { Reader } from '../../src/service/reader.ts';
 import type { Change, Store } from '../../src/store/store.ts';
 import type { Facts } from './facts.ts';
@@ -20,8 +20,8 @@ const LAYERS = [
 
 export interface RowWatchOptions {
   readonly isMade: (server: string) => boolean;
-  readonly isApproved: (building: string) => boolean;
-  readonly forgetApproval: (building: string) => void;
+  readonly isApproved: (incarnation: string) => boolean;
+  readonly forgetApproval: (incarnation: string) => void;
 }
 
 export class RowWatch {
@@ -29,7 +29,7 @@ export class RowWatch {
   /** Whether a server was ever handed to a site, or is a stranger's. */
   readonly #isMade: (server: string) => boolean;
   /** Whether the delete of a building, `<server>/<incarnation>`, began with an approval. */
-  readonly #isApproved: (building: string) => boolean;
+  readonly #isApproved: (incarnation: string) => boolean;
   /** A server that is wanted again and rests needs another approval to go. */
   readonly #forgetApproval: (row: ServerRow, name: string) => void;
   /** Layers whose file was gone, for certain, at some commit: their keys may be missing since. */
@@ -82,7 +82,16 @@ export class RowWatch {
   /** Every row, as text: what a crash must not lose. */
   image(): Map<string, string> {
     const rows = new Map<string, string>();
-    for (const kind of ['head', 'server', 'held', 'approval', 'removal', 'suspension', 'behind', 'leaving'] as const) {
+    for (const kind of [
+      'head',
+      'server',
+      'held',
+      'approval',
+      'removal',
+      'suspension',
+      'pinned',
+      'terminating',
+    ] as const) {
       for (const [name, row] of this.#store?.list(kind) ?? []) rows.set(`${kind} ${name}`, JSON.stringify(row));
     }
     return rows;
@@ -170,8 +179,8 @@ export class RowWatch {
   }
 
   /** Of a version that is known from the rows alone, nobody knows the records, nor those of the servers that it loses. */
-  #isRecordLost({ instance, wanted, farewell }: ServerRow): boolean {
-    if (this.#facts.hasLostCopy && wanted === null) return farewell === null;
+  #isRecordLost({ instance, wanted, lastRecord }: ServerRow): boolean {
+    if (this.#facts.hasLostCopy && wanted === null) return lastRecord === null;
     const unit = this.#facts.core?.current.get()?.units.get(`instance/${instance}`);
     return this.#facts.hasLostCopy && unit !== undefined && unit.servers.size > 0 && unit.nodes.size === 0;
   }

@@ -17,7 +17,7 @@ export function watchWaits(world: World, since: Map<string, number>): void {
   }
   for (const [name, row] of ledger.list('server')) {
     const site = String(row.wanted?.properties.site ?? '');
-    const isWaiting = row.state === 'pending' && !row.seen && row.wanted !== null && row.due === null;
+    const isWaiting = row.state === 'pending' && !row.checked && row.wanted !== null && row.due === null;
     if (!isWaiting || world.disk.isFull || !world.site(site).isWellFor(name)) since.delete(name);
     else if (!since.has(name)) since.set(name, world.scheduler.now);
     else if (world.scheduler.now - (since.get(name) ?? 0) > PATIENCE_MS) {

@@ -1,7 +1,7 @@
 // One run's world: everything that is simulated, and the controllers that live and die in it.
 import { type WiredCore, wireCore } from '../../src/compose/core.ts';
 import type { Logger } from '../../src/log.ts';
-import { createRegistry } from '../../src/providers/registry.ts';
+import { createRegistry } from '../../src/providers/provider-registry.ts';
 import type { ExecutionSettings, ProviderSettings } from '../../src/settings.ts';
 import { createPollTimer } from '../../src/source/poll-timer.ts';
 import type { Trigger } from '../../src/source/source.ts';
@@ -83,8 +83,8 @@ export class World implements Facts {
     this.calls = new CallWatch(this, this.followed);
     this.rows = new RowWatch(this, {
       isMade: (server) => this.#isMade(server),
-      isApproved: (building) => this.calls.approvedDeletes.has(building),
-      forgetApproval: (building) => void this.calls.approvedDeletes.delete(building),
+      isApproved: (incarnation) => this.calls.approvedDeletes.has(incarnation),
+      forgetApproval: (incarnation) => void this.calls.approvedDeletes.delete(incarnation),
     });
     this.git = new SimulatedGit(this.scheduler, this.wall, seed);
     this.git.onPushed = ({ words, commit }) => this.pushed(`REST: ${words}`, commit);
@@ -189,13 +189,13 @@ export class World implements Facts {
   async run(until: number): Promise<void> {
     const eventsMax = this.scheduler.count + 30_000;
     while (this.violation === undefined && (await this.scheduler.step(until))) {
-      this.look();
+      this.poll();
       if (this.scheduler.count > eventsMax) this.fail('everything comes to rest', 'there were 30,000 events in a row');
     }
   }
 
   /** Looks at what is, after an event. */
-  look(): void {
+  poll(): void {
     this.followed.note();
     const missed = this.core?.reconciler.missedWakeUps ?? 0;
     if (missed > 0) this.fail('no wake-up is lost', `the controller's own sweep woke ${missed}`);
@@ -212,7 +212,7 @@ export class World implements Facts {
   /** Lets happen at once what follows from what somebody just did. */
   async settleTurn(): Promise<void> {
     await quiet();
-    this.look();
+    this.poll();
   }
 
   isVanished(name: string): boolean {
@@ -262,8 +262,8 @@ export class World implements Facts {
 
   #hintTrigger(): Trigger {
     return {
-      start: (look) => {
-        this.#hint = look;
+      start: (poll) => {
+        this.#hint = poll;
       },
       stop: async () => undefined,
     };

@@ -21,13 +21,13 @@ async function hook({ repository }: PublishedRepository, name: string, script: s
 
 describe('a local repository', () => {
   it('gets the commits, once', async () => {
-    const { publisher, prepare, headOf, expectSound, repository, base } = await publishTo();
+    const { publisher, prepare, headOf, expectIntact, repository, base } = await publishTo();
     const prepared = await prepare();
     expect(await publisher.push(prepared)).toBe(true);
     expect(await headOf()).toBe(prepared.commits[0]);
     expect(await publisher.push(prepared)).toBe(true);
     expect(await repository.git('rev-list', '--count', `${base}..main`)).toBe('1');
-    await expectSound();
+    await expectIntact();
   });
 
   it('is followed to what was pushed', async () => {
@@ -106,7 +106,7 @@ describe('a local repository', () => {
 
 describe('two pushes at once', () => {
   it.each(Array.from({ length: 4 }, (_, n) => [n]))('have one winner (%i)', async () => {
-    const { publisher, base, repository, expectSound } = await publishTo();
+    const { publisher, base, repository, expectIntact } = await publishTo();
     const prepared = await Promise.all(
       ['a', 'b', 'c'].map((name) => publisher.prepare(base, [newCommit({ [name]: '1' })])),
     );
@@ -114,7 +114,7 @@ describe('two pushes at once', () => {
     expect(results.filter((isThere) => isThere)).toHaveLength(1);
     const winner = prepared[results.indexOf(true)];
     expect(await repository.git('rev-list', `${base}..main`)).toBe(winner?.commits[0]);
-    await expectSound();
+    await expectIntact();
   });
 
   it('have one winner also where the other comes while git is at it', async () => {

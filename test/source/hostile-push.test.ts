@@ -40,13 +40,13 @@ async function costOf(work: () => Promise<unknown>): Promise<{ readonly cpuMs: n
   const before = process.memoryUsage.rss();
   const start = process.threadCpuUsage();
   let peak = before;
-  const look = setInterval(() => {
+  const poll = setInterval(() => {
     peak = Math.max(peak, process.memoryUsage.rss());
   }, 10);
   try {
     await work();
   } finally {
-    clearInterval(look);
+    clearInterval(poll);
   }
   peak = Math.max(peak, process.memoryUsage.rss());
   const { user, system } = process.threadCpuUsage(start);

@@ -16,13 +16,13 @@ interface Published extends PublishedRepository {
 
 async function published(files?: FileChanges, directory = '.'): Promise<Published> {
   const repository = await publishTo(({ path }) => ({ url: path, directory }), files === undefined ? {} : { files });
-  const { publisher, base, expectSound } = repository;
+  const { publisher, base, expectIntact } = repository;
   const git = repository.repository.git;
   return {
     ...repository,
     async publish(...commits) {
       expect(await publisher.push(await publisher.prepare(base, commits))).toBe(true);
-      await expectSound();
+      await expectIntact();
       const listed = await git('ls-tree', '-r', '-z', 'main');
       return listed.split('\0').flatMap((line) => (line === '' ? [] : [line.replace(/ \w+ \w+\t/, ' ')]));
     },
@@ -87,7 +87,7 @@ describe('the files of a commit', () => {
   });
 
   it('may have names that are no UTF-8, symbolic links and submodules beside them', async () => {
-    const { repository, source, publisher, expectSound } = await published();
+    const { repository, source, publisher, expectIntact } = await published();
     const link = { mode: '120000', content: 'a' } as const;
     const module = { mode: '160000', content: '1'.repeat(40) } as const;
     await repository.commit({ link, module, 'd/a': '1' });
@@ -101,7 +101,7 @@ describe('the files of a commit', () => {
     await repository.git('update-ref', 'refs/heads/main', odd);
     await source.fetch(null);
     expect(await publisher.push(await publisher.prepare(odd, [newCommit({ 'z/n': '', 'd/b': '' })]))).toBe(true);
-    await expectSound();
+    await expectIntact();
     const changed = await repository.git('diff-tree', '-r', '--name-status', odd, 'main');
     expect(changed).toBe('A\td/b\nA\tz/n');
   });
@@ -114,7 +114,7 @@ describe('the files of a commit', () => {
       maxKeys: 4,
     });
     const files = { keep: '', 'a/b/c': '0' };
-    const { repository, publisher, base, expectSound } = await published(files);
+    const { repository, publisher, base, expectIntact } = await published(files);
     let runs = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(edits, { minLength: 8, maxLength: 8 }), async (rounds) => {
@@ -141,7 +141,7 @@ describe('the files of a commit', () => {
       }),
       { numRuns: 8 },
     );
-    await expectSound();
+    await expectIntact();
   });
 });
 

@@ -86,7 +86,7 @@ async function someBody({ request }: Exchange): Promise<void> {
 
 describe('a push over HTTP', () => {
   it('takes two requests, each with the password, and is there', async () => {
-    const { publisher, prepare, server, headOf, expectSound } = await publishOverHttp();
+    const { publisher, prepare, server, headOf, expectIntact } = await publishOverHttp();
     const prepared = await prepare();
     expect(await publisher.push(prepared)).toBe(true);
     expect(await headOf()).toBe(prepared.commits[0]);
@@ -97,7 +97,7 @@ describe('a push over HTTP', () => {
     ]);
     expect(await publisher.push(prepared)).toBe(true);
     expect(server.requests).toHaveLength(3);
-    await expectSound();
+    await expectIntact();
   });
 
   it('brings many commits at once, to a branch of its own too', async () => {
@@ -359,7 +359,7 @@ describe.each([
   ['when it is there', AFTER, true],
 ] as const)('what goes wrong %s', (_, stages, isThere) => {
   it.each(stages)('%s', async (_, misbehaviour, is, message) => {
-    const { publisher, prepare, server, headOf, base, repository, expectSound } = await publishOverHttp();
+    const { publisher, prepare, server, headOf, base, repository, expectIntact } = await publishOverHttp();
     const prepared = await prepare();
     const commit = prepared.commits[0];
     server.misbehave = misbehaviour;
@@ -369,7 +369,7 @@ describe.each([
     server.misbehave = undefined;
     expect(await publisher.push(prepared)).toBe(true);
     expect(await repository.git('rev-list', `${base}..main`)).toBe(commit);
-    await expectSound();
+    await expectIntact();
   });
 
   it.each(stages.slice(0, 1))('on a branch of its own: %s', async (_, misbehaviour) => {

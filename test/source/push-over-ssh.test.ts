@@ -32,7 +32,7 @@ async function publishOverSsh(options?: PublishedOptions): Promise<PublishedOver
 
 describe('a push over ssh', () => {
   it('is there, and leaves nothing behind here', async () => {
-    const { publisher, prepare, headOf, expectSound, cache, ssh, repository } = await publishOverSsh();
+    const { publisher, prepare, headOf, expectIntact, cache, ssh, repository } = await publishOverSsh();
     await mkdir(join(cache, 'push-of-a-killed-process'));
     const prepared = await prepare();
     expect(await publisher.push(prepared)).toBe(true);
@@ -42,7 +42,7 @@ describe('a push over ssh', () => {
     expect(ssh.calls()[0]).toContain('-o BatchMode=yes -o ConnectTimeout=15');
     expect(ssh.calls()[0]).toContain(`-p 2222 git@git.example git-receive-pack '${repository.path}'`);
     expect(await publisher.push(prepared)).toBe(true);
-    await expectSound();
+    await expectIntact();
   });
 
   it('brings many commits at once, to a branch of its own too', async () => {

@@ -2,7 +2,7 @@
 // of nothing that is not recorded yet, so whatever they told has to be there.
 import { expect } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
-import type { ServerRow } from '../../src/model/recorded.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import { type History, versionsOf } from './journal-history.ts';
 
 /** What a client of the REST interface was told. */

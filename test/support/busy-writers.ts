@@ -6,7 +6,7 @@ import { keepAlive, type Reply } from './https-client.ts';
 import { startOutsider } from './outsider.ts';
 import { runController } from './running-controller.ts';
 import { createSite } from './site.ts';
-import { expectSound, logOf, requestIdOf } from './written-history.ts';
+import { expectIntact, logOf, requestIdOf } from './written-history.ts';
 
 const ATTEMPTS_MAX = 20;
 const FILES = { 'tree.yaml': 'name: global\ntype: common\n' };
@@ -62,5 +62,5 @@ export async function writeBesideOutsider({ writers, writes }: Busy): Promise<vo
     const order = own.map((reply) => written.indexOf(requestIdOf(reply)));
     expect(order).toEqual(order.toSorted((a, b) => a - b));
   }
-  await expectSound(repository);
+  await expectIntact(repository);
 }

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 const TIMEOUT_MS = 60_000;
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 
-export interface Ended {
+export interface ProcessResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -23,7 +23,11 @@ export const ROOT = new URL('../..', import.meta.url).pathname.replace(/\/$/, ''
  * Runs a program and resolves when it has ended, whatever its exit code; -1 where a signal ended it. What npm told the
  * tests in the environment is not passed on. Rejects where the program cannot be started.
  */
-export function run(file: string, args: readonly string[], { cwd = ROOT, env = {} }: RunOptions = {}): Promise<Ended> {
+export function run(
+  file: string,
+  args: readonly string[],
+  { cwd = ROOT, env = {} }: RunOptions = {},
+): Promise<ProcessResult> {
   const options = {
     cwd,
     env: { ...plainEnvironment(), ...env },
@@ -52,6 +56,6 @@ function exitCodeOf(error: { readonly code?: unknown } | null): number {
 }
 
 /** Runs `treeline` out of the sources, on the Node that runs the tests. */
-export function treeline(args: readonly string[], options?: RunOptions): Promise<Ended> {
+export function treeline(args: readonly string[], options?: RunOptions): Promise<ProcessResult> {
   return run(process.execPath, [`${ROOT}/src/cli.ts`, ...args], options);
 }

@@ -1,9 +1,9 @@
 // A repository of texts to which drafts are written as the write queue does it: asked for their edits, checked, committed.
 import { expect } from 'vitest';
-import type { Estate } from '../../src/estate/estate.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { invariant } from '../../src/model/invariant.ts';
 import { type ErrorDetail, ServiceError, type ServiceErrorCode } from '../../src/model/service-error.ts';
-import { estateAfter } from '../../src/service/write/check-edits.ts';
+import { desiredAfter } from '../../src/service/write/check-edits.ts';
 import type { Draft } from '../../src/service/write/draft.ts';
 import { type Judging, type TextChanges, TextRepository } from './text-repository.ts';
 
@@ -16,14 +16,14 @@ export interface Refused {
 export class DraftedRepository {
   readonly #repository = new TextRepository();
   readonly #texts = new Map<string, string>();
-  #estate: Estate;
+  #desired: DesiredState;
 
   constructor(files: TextChanges) {
-    this.#estate = this.commit(files);
+    this.#desired = this.commit(files);
   }
 
-  get estate(): Estate {
-    return this.#estate;
+  get desired(): DesiredState {
+    return this.#desired;
   }
 
   textOf(path: string): string {
@@ -33,13 +33,13 @@ export class DraftedRepository {
   }
 
   /** A commit that somebody pushes. */
-  commit(changes: TextChanges, judging?: Judging): Estate {
-    this.#estate = this.#repository.commit(changes, judging);
+  commit(changes: TextChanges, judging?: Judging): DesiredState {
+    this.#desired = this.#repository.commit(changes, judging);
     for (const [path, text] of Object.entries(changes)) {
       if (text === null) this.#texts.delete(path);
       else this.#texts.set(path, text);
     }
-    return this.#estate;
+    return this.#desired;
   }
 
   /**
@@ -47,9 +47,9 @@ export class DraftedRepository {
    * commit that it becomes must bring the very problems that it was judged by.
    */
   write(draft: Draft): TextChanges {
-    const edits = draft.edits(this.#estate);
+    const edits = draft.edits(this.#desired);
     if (edits.length === 0) return {};
-    const foreseen = estateAfter(this.#estate, edits, draft).estate;
+    const foreseen = desiredAfter(this.#desired, edits, draft).desired;
     const changes = Object.fromEntries(edits.map(({ path, text }) => [path, text]));
     expect(this.commit(changes).problems).toEqual(foreseen.problems);
     return changes;
@@ -59,7 +59,7 @@ export class DraftedRepository {
   refused(draft: () => Draft): Refused {
     try {
       const made = draft();
-      estateAfter(this.#estate, made.edits(this.#estate), made);
+      desiredAfter(this.#desired, made.edits(this.#desired), made);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const { code, message, details } = error;

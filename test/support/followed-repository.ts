@@ -37,7 +37,7 @@ export async function followRepository(
   const head = await repository.commit(noise());
   const copy = join(cache, 'repository.git');
 
-  async function expectSound(commit: string): Promise<void> {
+  async function expectIntact(commit: string): Promise<void> {
     expect(await runGit(['-C', copy, 'fsck', '--full', '--strict', '--no-progress'])).toBe('');
     const { files, blobs } = await source.snapshot(commit, () => true);
     expect(Buffer.from(blobs.get(files.get('keep')?.oid ?? '') ?? '').toString()).toBe('kept');
@@ -54,12 +54,12 @@ export async function followRepository(
       if (!(error instanceof SourceError)) throw error ?? new Error('the fetch succeeded');
       expect(error.message).toMatch(message);
       expect(await contentsOf(copy)).toEqual(before);
-      await expectSound(old);
+      await expectIntact(old);
       return error;
     },
     async expectSuccess() {
       expect((await source.fetch(old)).commit).toBe(head);
-      await expectSound(head);
+      await expectIntact(head);
       expect(await readdir(cache)).toEqual(['repository.git']);
     },
   };

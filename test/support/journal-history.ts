@@ -2,7 +2,7 @@
 // replaced by a snapshot.
 import { readFileSync } from 'node:fs';
 import { invariant } from '../../src/model/invariant.ts';
-import type { RowKind, Rows } from '../../src/model/recorded.ts';
+import type { RowKind, Rows } from '../../src/model/rows.ts';
 import { frameAt } from '../../src/store/frame.ts';
 
 /** A row as one commit has left it; null: removed. */

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import { expectAcknowledged, lastServers, type Seen, successfulCreates } from './acknowledged.ts';
-import { churned, FIRST, filesOf, LASTING, serversOf } from './churned-estate.ts';
+import { churned, FIRST, filesOf, LASTING, serversOf } from './churned-repository.ts';
 import { createHttpsClient, type HttpsClient, keepAlive } from './https-client.ts';
 import { type History, readHistory } from './journal-history.ts';
 import { ServingProcess } from './serving-process.ts';
@@ -73,7 +73,7 @@ class Run {
     await this.#check(controller.lines);
     const rows = lastServers(this.#history);
     expect([...rows.keys()].sort()).toEqual(Object.keys(serversOf(this.#wanted)));
-    for (const row of rows.values()) expect(row).toMatchObject({ state: 'done', action: null, touched: false });
+    for (const row of rows.values()) expect(row).toMatchObject({ state: 'done', action: null, dirty: false });
     expect(serversIn(this.#site)).toEqual(serversOf(this.#wanted));
   }
 

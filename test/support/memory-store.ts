@@ -1,5 +1,5 @@
 // A store without a disk, for tests of what stands on one. test/contract/memory-store.test.ts holds it to the contract.
-import type { RowKind, Rows } from '../../src/model/recorded.ts';
+import type { RowKind, Rows } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { Change, Store } from '../../src/store/store.ts';
 

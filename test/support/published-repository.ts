@@ -30,7 +30,7 @@ export interface PublishedRepository {
   /** Where a branch is, empty where there is none. */
   headOf(branch?: string): Promise<string>;
   /** Everything that git can check is right. */
-  expectSound(): Promise<void>;
+  expectIntact(): Promise<void>;
 }
 
 /** What a push comes to: its answer, or the kind of its failure with the message. */
@@ -74,7 +74,7 @@ export async function publishTo(
     ...{ repository, source, publisher, cache, base, clock },
     prepare: () => publisher.prepare(base, [newCommit({ new: 'text\n' })]),
     headOf: (branch = 'main') => repository.git('for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`),
-    async expectSound() {
+    async expectIntact() {
       expect(
         await runGit(['-C', repository.path, 'fsck', '--full', '--strict', '--no-progress', '--no-dangling']),
       ).toBe('');

@@ -1,5 +1,5 @@
 // Rows for tests of what keeps or reads them.
-import type { HeadRow, NodeRow, ServerRow } from '../../src/model/recorded.ts';
+import type { HeadRow, NodeRow, ServerRow } from '../../src/model/rows.ts';
 import type { Change } from '../../src/store/store.ts';
 
 export function headRow(commit: string): HeadRow {
@@ -35,10 +35,10 @@ export function serverRow(fields: Partial<ServerRow> = {}): ServerRow {
     applied: null,
     approved: false,
     adopting: false,
-    seen: false,
+    checked: false,
     mayExist: false,
     action: null,
-    touched: false,
+    dirty: false,
     replacing: false,
     attempt: 0,
     gaveUp: false,
@@ -46,7 +46,7 @@ export function serverRow(fields: Partial<ServerRow> = {}): ServerRow {
     provider: null,
     outputs: {},
     updated: '2026-11-20T10:13:56Z',
-    farewell: null,
+    lastRecord: null,
     ...fields,
   };
 }

@@ -1,6 +1,6 @@
 // A branch in memory that a write queue writes to: derived commit by commit as the follower does it, and pushed to by a
 // script, so that every answer of a remote can be had at will.
-import type { Estate } from '../../src/estate/estate.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
 import type { BranchView } from '../../src/service/write/branch-view.ts';
 import {
   type NewCommit,
@@ -23,7 +23,7 @@ export type PushStep =
 
 interface Entry {
   readonly commit: string;
-  readonly estate: Estate;
+  readonly desired: DesiredState;
   /** Null: an outsider's. */
   readonly made: NewCommit | null;
 }
@@ -53,10 +53,10 @@ export class ScriptedRemote implements Publisher {
     return this.#history.flatMap(({ made }) => (made === null ? [] : [made.message.split('\n')[0] ?? '']));
   }
 
-  get head(): Estate {
-    const estate = this.#history.at(-1)?.estate;
-    if (estate === undefined) throw new Error('there is no commit');
-    return estate;
+  get head(): DesiredState {
+    const desired = this.#history.at(-1)?.desired;
+    if (desired === undefined) throw new Error('there is no commit');
+    return desired;
   }
 
   readonly branch: BranchView = {
@@ -64,7 +64,7 @@ export class ScriptedRemote implements Publisher {
       await this.onLook();
       return this.head;
     },
-    estateAt: async (commit) => {
+    desiredAt: async (commit) => {
       await this.onArrival();
       if (!this.#has(commit)) throw new Error(`${commit} is not on the branch`);
       return this.head;
@@ -97,8 +97,8 @@ export class ScriptedRemote implements Publisher {
     if (typeof step === 'function') return await step(prepared);
     if (step === 'refuse') throw new PushRefusedError('the hook says no');
     if (step === 'fail') throw new SourceError('nothing listens there');
-    const isTaken = step !== 'drop' && this.take(prepared, proposal);
-    if (step === 'take') return isTaken;
+    const isFollowed = step !== 'drop' && this.take(prepared, proposal);
+    if (step === 'take') return isFollowed;
     throw new OutcomeUnknownError('the connection broke off');
   }
 
@@ -130,6 +130,6 @@ export class ScriptedRemote implements Publisher {
   }
 
   #add(commit: string, changes: TextChanges, made: NewCommit | null): void {
-    this.#history.push({ commit, estate: { ...this.#texts.commit(changes), commit }, made });
+    this.#history.push({ commit, desired: { ...this.#texts.commit(changes), commit }, made });
   }
 }

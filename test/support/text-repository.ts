@@ -1,8 +1,8 @@
-// A stacks repository made of texts, followed commit by commit as the follower does it: each is derived upon the estate
+// A stacks repository made of texts, followed commit by commit as the follower does it: each is derived upon the desired state
 // that the one before left, and reads only what changed.
 import { wantsBlob } from '../../src/catalog/load-catalog.ts';
 import { type Before, type Derivation, derive } from '../../src/derive.ts';
-import { EMPTY_STANDING, type Estate } from '../../src/estate/estate.ts';
+import { type DesiredState, EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
 import { invariant } from '../../src/model/invariant.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import type { Snapshot } from '../../src/model/snapshot.ts';
@@ -23,39 +23,39 @@ export type Judging = Pick<Before, 'safety' | 'isAccepted'>;
 export class TextRepository {
   readonly #reuses: boolean;
   #texts: Readonly<Record<string, string>> = {};
-  #estate: Estate | undefined;
+  #desired: DesiredState | undefined;
   #count = 0;
 
   constructor({ reuses = true }: TextRepositoryOptions = {}) {
     this.#reuses = reuses;
   }
 
-  /** Commits a change that is followed, and returns the estate after it. */
-  commit(changes: TextChanges, judging?: Judging): Estate {
+  /** Commits a change that is followed, and returns the desired state after it. */
+  commit(changes: TextChanges, judging?: Judging): DesiredState {
     const derivation = this.try(changes, judging);
-    if (!derivation.isTaken) throw new Error(`not taken: ${describeProblems(derivation.problems).join('\n')}`);
-    return derivation.estate;
+    if (!derivation.isFollowed) throw new Error(`not taken: ${describeProblems(derivation.problems).join('\n')}`);
+    return derivation.desired;
   }
 
   /** Commits a change that is not taken, and returns why. The next commit comes after it all the same. */
   refused(changes: TextChanges): readonly Problem[] {
     const derivation = this.try(changes);
-    invariant(!derivation.isTaken, 'the commit is taken');
+    invariant(!derivation.isFollowed, 'the commit is taken');
     return derivation.problems;
   }
 
   try(changes: TextChanges, judging: Judging = {}): Derivation {
     this.#texts = changed(this.#texts, changes);
     this.#count += 1;
-    const earlier = this.#reuses ? this.#estate : undefined;
-    const standing = this.#estate ?? EMPTY_STANDING;
-    const derivation = derive(this.#snapshot(earlier), { ...judging, standing, earlier });
-    if (derivation.isTaken) this.#estate = derivation.estate;
+    const earlier = this.#reuses ? this.#desired : undefined;
+    const baseline = this.#desired ?? EMPTY_BASELINE;
+    const derivation = derive(this.#snapshot(earlier), { ...judging, baseline, earlier });
+    if (derivation.isFollowed) this.#desired = derivation.desired;
     return derivation;
   }
 
   /** Commits are called `commit 1`, `commit 2`, …, one a minute. */
-  #snapshot(earlier: Estate | undefined): Snapshot {
+  #snapshot(earlier: DesiredState | undefined): Snapshot {
     const time = new Date(Date.UTC(2026, 10, 20, 10, this.#count)).toISOString().replace('.000Z', 'Z');
     const snapshot = snapshotOf(this.#texts, { wants: wantsBlob(earlier?.catalog) });
     return { ...snapshot, commit: `commit ${this.#count}`, time };

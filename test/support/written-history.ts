@@ -38,6 +38,6 @@ export function requestIdOf({ headers }: Pick<Reply, 'headers'>): string {
 }
 
 /** Everything that git can check of a repository is right. What a push that was refused left behind is no fault. */
-export async function expectSound({ git }: Pick<GitRepository, 'git'>): Promise<void> {
+export async function expectIntact({ git }: Pick<GitRepository, 'git'>): Promise<void> {
   expect(await git('fsck', '--full', '--strict', '--no-progress', '--no-dangling')).toBe('');
 }

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { formatProblem } from '../../src/cli/output.ts';
-import { problemsAndRemarks } from '../../src/estate/remarks.ts';
+import { problemsAndRemarks } from '../../src/desired/remarks.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import { TextRepository } from '../support/text-repository.ts';
 import { ELSEWHERE, RIGHT, WRONG_FILES, type WrongFile } from './wrong-files.ts';
@@ -26,7 +26,7 @@ function problemsOf([title, ...commits]: WrongFile): readonly Problem[] {
 
 function problemsIn(repository: TextRepository, changes: WrongFile[1]): readonly Problem[] {
   const derivation = repository.try(changes);
-  return derivation.isTaken ? problemsAndRemarks(derivation.estate) : derivation.problems;
+  return derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems;
 }
 
 test('problems.txt has every text, and every code of docs/problems.md', () => {

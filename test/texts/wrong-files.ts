@@ -303,10 +303,10 @@ export const WRONG_FILES: Readonly<Record<string, readonly WrongFile[]>> = {
 
 /** Codes that no text repository brings out, and where they are tested. */
 export const ELSEWHERE: Readonly<Record<string, string>> = {
-  internal_error: 'test/estate/admit.test.ts',
-  protected_instance: 'test/estate/admit-safety.test.ts',
-  no_room: 'test/estate/room.test.ts',
-  not_a_file: 'test/estate/unreadable.test.ts',
+  internal_error: 'test/desired/admit.test.ts',
+  protected_instance: 'test/desired/admit-safety.test.ts',
+  no_room: 'test/desired/store-capacity.test.ts',
+  not_a_file: 'test/desired/unreadable.test.ts',
   not_utf8: 'test/catalog/yaml.test.ts',
   too_many_files: 'test/catalog/load-catalog.test.ts',
 };

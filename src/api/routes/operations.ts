@@ -31,7 +31,7 @@ export function operationRoutes(reader: Reader, operator: Operator): Router {
       .post(allow(right), ...jsonBody(), async (request: Request, response: Response) => {
         refuseDryRun(request);
         const by = clientOf(request);
-        sendEnvelope(response, 200, await carryOut({ by, reason: reasonOf(request.body) }, request.body));
+        sendEnvelope(response, 200, await carryOut({ by, reason: givenReason(request.body) }, request.body));
       });
   }
 
@@ -64,7 +64,7 @@ function refuseDryRun(request: Request): void {
   throw new ServiceError('invalid_input', 'An operation has no dry run: dry_run is for writes. Nothing was done');
 }
 
-function reasonOf(body: unknown): string {
+function givenReason(body: unknown): string {
   const isText = typeof body === 'object' && body !== null && 'reason' in body && typeof body.reason === 'string';
   return isText ? String(body.reason) : '';
 }

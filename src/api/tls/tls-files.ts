@@ -6,8 +6,8 @@ import { type FileWatch, watchFiles } from '../../file-watch.ts';
 import type { Logger } from '../../log.ts';
 import { reasonOf } from '../../model/quote.ts';
 import { type CheckedTls, checkTls, type Expiry, type TlsFault, type TlsPart } from './check-tls.ts';
+import { DebouncedPoll } from './debounced-poll.ts';
 import { ExpiryWarnings } from './expiry-warnings.ts';
-import { Lookout } from './lookout.ts';
 import { pathOf, readTlsFiles, type TlsPaths } from './read-tls-files.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
@@ -61,7 +61,7 @@ class FollowedTlsFiles implements TlsFiles {
   #material: TlsMaterial;
   #expiries: readonly Expiry[];
   #reload: (material: TlsMaterial) => void = () => undefined;
-  #lookout: Lookout | undefined;
+  #poll: DebouncedPoll | undefined;
   #watch: FileWatch | undefined;
   /** The last complaint about the files; empty: they are right. */
   #complaint = '';
@@ -86,25 +86,25 @@ class FollowedTlsFiles implements TlsFiles {
 
   follow(reload: (material: TlsMaterial) => void): void {
     this.#reload = reload;
-    const lookout = new Lookout({
+    const debounced = new DebouncedPoll({
       clock: this.#clock,
       settleMs: SETTLE_MS,
       pollMs: POLL_MS,
-      look: () => this.#look(),
+      poll: () => this.#look(),
     });
     const files = PARTS.filter((part) => this.#material[part] !== undefined).map((part) => pathOf(this.#paths, part));
-    this.#lookout = lookout;
+    this.#poll = debounced;
     this.#watch = watchFiles(files, {
-      changed: () => lookout.sign(),
+      changed: () => debounced.sign(),
       failed: (error) => this.#log.warn({ err: error }, 'the TLS files cannot be watched, but are read every minute'),
     });
     // Changes between the first read and the start of the watch are found here.
-    void this.#watch.ready.then(() => lookout.sign());
+    void this.#watch.ready.then(() => debounced.sign());
   }
 
   async close(): Promise<void> {
     await this.#watch?.close();
-    await this.#lookout?.close();
+    await this.#poll?.close();
   }
 
   /** Never throws: the one place where a reload that failed is caught. */

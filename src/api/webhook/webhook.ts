@@ -3,22 +3,22 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../clock.ts';
-import { closeAtOnce, createPlainServer, type Listening, listenOn, type Place } from '../../listen.ts';
+import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../../listen.ts';
 import type { Logger } from '../../log.ts';
 import { type LogThrottle, throttleLog } from '../../log-throttle.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { endBrokenRequest } from '../broken-request.ts';
 import { sendError } from '../errors.ts';
 import { sendEnvelope } from '../present.ts';
-import { limitLooks } from './look-limit.ts';
 import { readSecretFile, SecretFileError } from './secret-file.ts';
 import { isGenuine } from './signature.ts';
+import { throttle } from './throttle.ts';
 
-export interface WebhookOptions extends Place {
+export interface WebhookOptions extends ListenAddress {
   /** A path. Read anew for each hook. */
   readonly secretFile: string;
   /** Called at most once a second. */
-  readonly look: () => void;
+  readonly poll: () => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -30,17 +30,17 @@ const LOOK_PAUSE_MS = 1_000;
 export async function createWebhook(options: WebhookOptions): Promise<Listening> {
   // Told at the start, and not by the first hook.
   await readSecretFile(options.secretFile);
-  const looks = limitLooks(options.look, { clock: options.clock, pauseMs: LOOK_PAUSE_MS });
+  const polls = throttle(options.poll, { clock: options.clock, pauseMs: LOOK_PAUSE_MS });
   const refusals = throttleLog(options.clock, (count) => options.log.warn({ count }, 'more hooks were refused'));
   // This header has no use here, and Node's own answer is no JSON.
   const server = createPlainServer({ requireHostHeader: false });
-  serveHooks(server, { ...options, refusals }, () => looks.ask());
+  serveHooks(server, { ...options, refusals }, () => polls.ask());
   const { address, port } = await listenOn(server, options, 'webhook.port');
   return {
     host: address,
     port,
     async close() {
-      looks.stop();
+      polls.stop();
       refusals.stop();
       await closeAtOnce(server);
     },

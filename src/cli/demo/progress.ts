@@ -5,7 +5,7 @@ import type { Reader } from '../../service/reader.ts';
 import { CommandFailure } from '../command-failure.ts';
 
 const LOOK_MS = 200;
-/** The sample needs a few seconds; an estate that a user has filled may need longer, and goes on without being watched. */
+/** The sample needs a few seconds; a desired state that a user has filled may need longer, and goes on without being watched. */
 const WATCH_MS_MAX = 60_000;
 
 /**

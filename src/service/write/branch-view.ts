@@ -1,18 +1,18 @@
 // Defines what writing needs of the part that follows the branch.
 import type { ParsedFiles } from '../../catalog/load-catalog.ts';
-import type { Estate } from '../../estate/estate.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Commit } from '../../source/source.ts';
 
 export interface BranchView {
   /**
-   * Asks the remote, and resolves with the estate of its newest commit, whose objects are here then. Throws ServiceError
+   * Asks the remote, and resolves with the desired state of its newest commit, whose objects are here then. Throws ServiceError
    * `conflict` where that commit is not followed, `not_ready` where it cannot be looked at. With `inHurry` it
    * uses the look that is under way, which is a moment older than the call.
    */
-  newest(options: { readonly inHurry: boolean }): Promise<Estate>;
+  newest(options: { readonly inHurry: boolean }): Promise<DesiredState>;
 
   /** Resolves once a commit of the branch, or one after it, is followed. Throws like `newest`. */
-  estateAt(commit: string): Promise<Estate>;
+  desiredAt(commit: string): Promise<DesiredState>;
 
   /** Hands over the files of commits that are about to be pushed, so that following them parses nothing again. */
   expect(files: ParsedFiles): void;

@@ -5,43 +5,43 @@ import type { FileEntry } from '../../catalog/catalog.ts';
 import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
 import { entryOf } from '../../catalog/parse-entry.ts';
 import { type Before, type Derivation, derive } from '../../derive.ts';
-import type { Safety } from '../../estate/admit.ts';
-import type { Estate } from '../../estate/estate.ts';
-import { liftsIn } from '../../estate/lifts.ts';
+import type { Safety } from '../../desired/admit.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
+import { liftsIn } from '../../desired/lifts.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { Snapshot, SnapshotFile } from '../../model/snapshot.ts';
 import type { Draft, FileEdit } from './draft.ts';
 import { refusalOfEdits } from './refusal.ts';
 import { requireUnused } from './require-unused.ts';
 
-/** An estate, and how it would be judged by other facts. */
-export type Judged = Pick<Extract<Derivation, { readonly isTaken: true }>, 'estate' | 'judge'>;
+/** A desired state, and how it would be judged by other facts. */
+export type Judged = Pick<Extract<Derivation, { readonly isFollowed: true }>, 'desired' | 'judge'>;
 
-/** Returns the estate as it would be after the edits. Throws ServiceError where they add a mistake, or remove what is in use. */
-export function estateAfter(estate: Estate, edits: readonly FileEdit[], draft: Draft): Judged {
-  const { snapshot, parsedFiles } = editedSnapshot(estate, edits);
-  const derivation = derive(snapshot, { standing: estate, earlier: estate, safety: safetyAt(estate), parsedFiles });
-  const problems = derivation.isTaken ? derivation.estate.problems : derivation.problems;
-  const known = new Set(estate.problems.map(identityOf));
+/** Returns the desired state as it would be after the edits. Throws ServiceError where they add a mistake, or remove what is in use. */
+export function desiredAfter(desired: DesiredState, edits: readonly FileEdit[], draft: Draft): Judged {
+  const { snapshot, parsedFiles } = editedSnapshot(desired, edits);
+  const derivation = derive(snapshot, { baseline: desired, earlier: desired, safety: safetyAt(desired), parsedFiles });
+  const problems = derivation.isFollowed ? derivation.desired.problems : derivation.problems;
+  const known = new Set(desired.problems.map(identityOf));
   // The content of an object that could not be read is not here either, and so other words may be said of it.
   const isUnread = ({ file }: Problem): boolean => {
-    const entry = snapshot.files.has(file) ? estate.catalog.files.get(file) : undefined;
+    const entry = snapshot.files.has(file) ? desired.catalog.files.get(file) : undefined;
     return entry !== undefined && entry.type !== null && entry.text === null;
   };
   const added = problems.filter((one) => isError(one) && !known.has(identityOf(one)) && !isUnread(one));
-  if (added.length > 0 || !derivation.isTaken) {
+  if (added.length > 0 || !derivation.isFollowed) {
     throw refusalOfEdits(added.length > 0 ? added : problems, {
       edits,
       draft,
-      isThere: (path) => estate.catalog.files.has(path),
+      isThere: (path) => desired.catalog.files.has(path),
     });
   }
-  if (draft.isRemoval) requireUnused(estate, draft.address);
+  if (draft.isRemoval) requireUnused(desired, draft.address);
   return derivation;
 }
 
 /** Returns facts by which held deletes stay held and new deletes pass: the follower decides about new ones. */
-function safetyAt({ held, owners }: Estate): Safety {
+function safetyAt({ held, owners }: DesiredState): Safety {
   const removals = [...held.values()].flatMap((one) => one.removals);
   const incarnations = new Map(removals.map(({ server, incarnation }) => [server, incarnation]));
   return {
@@ -66,7 +66,7 @@ function mapValues<From, To>(map: ReadonlyMap<string, From>, change: (value: Fro
 
 /** Returns the files as they would be after the edits; each has the object id that git will give it. */
 function editedSnapshot(
-  { catalog, commit, time }: Estate,
+  { catalog, commit, time }: DesiredState,
   edits: readonly FileEdit[],
 ): { readonly snapshot: Snapshot } & Pick<Before, 'parsedFiles'> {
   const files = new Map<string, SnapshotFile>(catalog.places);

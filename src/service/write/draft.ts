@@ -1,6 +1,6 @@
 // Defines a draft: the changes of a write to the files of any commit, so that a lost race can compute them again.
 import type { YamlDocument } from '../../catalog/yaml.ts';
-import type { Estate } from '../../estate/estate.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
 
 /** The new text of one file; null: the file is removed. */
 export interface FileEdit {
@@ -17,6 +17,6 @@ export interface Draft {
   readonly subject: string;
   /** Tells that it removes an object: then an object that still needs it is a conflict, and no mistake of the body. */
   readonly isRemoval: boolean;
-  /** Returns what to change in the files of an estate; nothing where they say it already. Throws ServiceError. */
-  readonly edits: (estate: Estate) => readonly FileEdit[];
+  /** Returns what to change in the files of a desired state; nothing where they say it already. Throws ServiceError. */
+  readonly edits: (desired: DesiredState) => readonly FileEdit[];
 }

@@ -1,7 +1,7 @@
 // Turns requests into drafts: the changes of each write to the files. See docs/rest.md, writes.
-import type { Estate } from '../../estate/estate.ts';
-import { nodeOf } from '../../estate/node-of.ts';
-import type { Unit } from '../../estate/unit.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
+import { nodeOf } from '../../desired/node-of.ts';
+import type { Unit } from '../../desired/unit.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
 import { isPlainTypeName, kindOf, nameFault, type PlainTypeName, ROLES } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
@@ -40,24 +40,24 @@ export function putInstanceDraft(name: string, body: JsonMap, { force }: { reado
 }
 
 /**
- * Returns the draft that marks an instance for delete: its file goes, its servers follow, then it is forgotten. `isLeaving`
+ * Returns the draft that marks an instance for delete: its file goes, its servers follow, then it is forgotten. `isTerminating`
  * tells whether that is under way; then there is nothing left to commit.
  */
-export function deleteInstanceDraft(name: string, isLeaving: () => boolean): Draft {
+export function deleteInstanceDraft(name: string, isTerminating: () => boolean): Draft {
   const address = `stack-instance/${name}`;
   return {
     address,
     subject: `Delete stack instance ${name}`,
     isRemoval: true,
-    edits(estate) {
-      const unit = estate.units.get(`instance/${name}`);
+    edits(desired) {
+      const unit = desired.units.get(`instance/${name}`);
       if (isProtected(unit)) {
         const message = `The stack instance "${name}" is protected; set protected: false in a commit of its own first`;
         throw new ServiceError('conflict', message);
       }
       // Its servers may still be there, waiting for their turn or for an approval.
-      if (!estate.catalog.instances.has(name) && (unit !== undefined || isLeaving())) return [];
-      return removal(estate, address, `There is no stack instance "${name}"`);
+      if (!desired.catalog.instances.has(name) && (unit !== undefined || isTerminating())) return [];
+      return removal(desired, address, `There is no stack instance "${name}"`);
     },
   };
 }
@@ -74,9 +74,9 @@ export function putObjectDraft(type: PlainTypeName | 'stack-template', body: Jso
     address,
     subject: `Set ${type} ${name}`,
     isRemoval: false,
-    edits(estate) {
-      const { catalog } = estate;
-      const fields = type === 'clientcert' ? withoutProperties(estate, name, body) : body;
+    edits(desired) {
+      const { catalog } = desired;
+      const fields = type === 'clientcert' ? withoutProperties(desired, name, body) : body;
       if (fields !== body && isBlank(fields) && fileOf(catalog, address) === undefined) return [];
       return editObjectFile(catalog, { address, type, newPath, fields });
     },
@@ -90,13 +90,13 @@ export function deleteObjectDraft(type: PlainTypeName | 'stack-template', name: 
     address,
     subject: `Delete ${type} ${name}`,
     isRemoval: true,
-    edits(estate) {
-      const owner = type === 'clientcert' ? estate.owners.get(name) : undefined;
+    edits(desired) {
+      const owner = type === 'clientcert' ? desired.owners.get(name) : undefined;
       if (owner !== undefined) {
         const instance = owner.slice('instance/'.length);
         throw new ServiceError('conflict', `The clientcert "${name}" is made by the stack instance "${instance}"`);
       }
-      return removal(estate, address, `There is no ${kindOf(type)} "${name}"`);
+      return removal(desired, address, `There is no ${kindOf(type)} "${name}"`);
     },
   };
 }
@@ -116,10 +116,10 @@ export function putClientDraft(body: JsonMap, by?: Client): Draft {
     address,
     subject: `Register client ${serial}`,
     isRemoval: false,
-    edits(estate) {
-      const { catalog } = estate;
+    edits(desired) {
+      const { catalog } = desired;
       const losesRole = Object.hasOwn(body, 'role') && body.role !== 'administrator';
-      if (serial === by?.serial && losesRole) refuseOwnEnd(estate, by, 'take away its own role');
+      if (serial === by?.serial && losesRole) refuseOwnEnd(desired, by, 'take away its own role');
       const file = fileOf(catalog, address);
       if (file === undefined) requireRole(body);
       const kept = file === undefined ? undefined : isMap(file.object) ? file.object : writtenIn(file);
@@ -137,9 +137,9 @@ export function deleteClientDraft(given: string, by?: Client): Draft {
     address,
     subject: `Remove client ${serial}`,
     isRemoval: true,
-    edits(estate) {
-      if (serial === by?.serial) refuseOwnEnd(estate, by, 'remove its own record');
-      return removal(estate, address, `There is no client "${serial}"`);
+    edits(desired) {
+      if (serial === by?.serial) refuseOwnEnd(desired, by, 'remove its own record');
+      return removal(desired, address, `There is no client "${serial}"`);
     },
   };
 }
@@ -171,9 +171,9 @@ function serialOf(given: string): string {
 
 /**
  * Records do not tell whether their certificate is in use. The client that asks has one: as long as an administrator is ended by
- * another one only, one is left who can come in. Where there is no other, registry.ts has the last word.
+ * another one only, one is left who can come in. Where there is no other, provider-registry.ts has the last word.
  */
-function refuseOwnEnd({ clients }: Estate, by: Client, what: string): void {
+function refuseOwnEnd({ clients }: DesiredState, by: Client, what: string): void {
   const others = [...clients.values()].filter(({ entry: { object } }) => {
     return object?.role === 'administrator' && object.serial !== by.serial;
   });
@@ -187,7 +187,7 @@ function isProtected(unit: Unit | undefined): boolean {
   return isMap(object) && object.protected === true;
 }
 
-function removal({ catalog }: Estate, address: string, notThere: string): readonly FileEdit[] {
+function removal({ catalog }: DesiredState, address: string, notThere: string): readonly FileEdit[] {
   const file = fileOf(catalog, address);
   if (file === undefined) throw new ServiceError('not_found', notThere);
   if (catalog.unreadable.has(address)) {
@@ -201,11 +201,11 @@ function removal({ catalog }: Estate, address: string, notThere: string): readon
  * Returns what a file of a clientcert should hold. A read of one that a stack makes also has the server's own properties:
  * what says the same as these, and does not stand in the file, is no part of it.
  */
-function withoutProperties(estate: Estate, name: string, body: JsonMap): JsonMap {
-  const node = estate.owners.has(name) ? nodeOf(estate, name) : undefined;
+function withoutProperties(desired: DesiredState, name: string, body: JsonMap): JsonMap {
+  const node = desired.owners.has(name) ? nodeOf(desired, name) : undefined;
   const [properties] = node?.own ?? [];
   if (node === undefined || properties === undefined) return body;
-  const file = fileOf(estate.catalog, `clientcert/${name}`);
+  const file = fileOf(desired.catalog, `clientcert/${name}`);
   const written = (file && writtenIn(file)) ?? {};
   const own: JsonMap = { ...properties.values, description: node.description };
   const said = Object.keys(body).filter((key) => !Object.hasOwn(written, key) && isSame(own[key], body[key]));

@@ -1,10 +1,10 @@
-// Judges the writes of one batch on top of an estate, one after the other. It commits nothing.
+// Judges the writes of one batch on top of a desired state, one after the other. It commits nothing.
 import { setImmediate } from 'node:timers/promises';
 import type { FileEntry } from '../../catalog/catalog.ts';
-import type { Estate } from '../../estate/estate.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { NewCommit } from '../../source/publisher.ts';
-import { estateAfter, type Judged } from './check-edits.ts';
+import { desiredAfter, type Judged } from './check-edits.ts';
 import { commitText } from './commit-text.ts';
 import type { FileEdit } from './draft.ts';
 import { fileOf } from './object-file.ts';
@@ -26,52 +26,55 @@ export type Verdict =
  * Returns a verdict for each write, in order. A verdict that comes after a commit holds only once that commit is on the
  * branch: the write was judged on top of it.
  */
-export async function judgeWrites(writes: readonly PendingWrite[], base: Estate): Promise<readonly Verdict[]> {
+export async function judgeWrites(writes: readonly PendingWrite[], base: DesiredState): Promise<readonly Verdict[]> {
   const verdicts: Verdict[] = [];
-  let estate = base;
+  let desired = base;
   for (const write of writes) {
-    const { verdict, after } = judge(write, { base, estate });
+    const { verdict, after } = judge(write, { base, desired });
     verdicts.push(verdict);
-    estate = after;
-    // Reads get their turn: in a large estate each of these takes a while.
+    desired = after;
+    // Reads get their turn: in a large desired state each of these takes a while.
     await setImmediate();
   }
   return verdicts;
 }
 
 interface Ground {
-  /** The estate of the branch. */
-  readonly base: Estate;
-  /** The estate after the commits of the writes before this one. */
-  readonly estate: Estate;
+  /** The desired state of the branch. */
+  readonly base: DesiredState;
+  /** The desired state after the commits of the writes before this one. */
+  readonly desired: DesiredState;
 }
 
-function judge(write: PendingWrite, { base, estate }: Ground): { readonly verdict: Verdict; readonly after: Estate } {
+function judge(
+  write: PendingWrite,
+  { base, desired }: Ground,
+): { readonly verdict: Verdict; readonly after: DesiredState } {
   const { draft, order } = write.request;
   try {
     requireUnchanged(write, base);
-    const { edits, estate: after } = judgeRequest(write.request, estate);
+    const { edits, desired: after } = judgeRequest(write.request, desired);
     if (edits.length === 0) return { verdict: { is: 'unchanged', write }, after };
     const files = edits.flatMap(({ path }) => after.catalog.files.get(path) ?? []);
     return { verdict: { is: 'commit', write, commit: { ...commitText(draft.subject, order), edits }, files }, after };
   } catch (error) {
-    return { verdict: { is: 'refused', write, error }, after: estate };
+    return { verdict: { is: 'refused', write, error }, after: desired };
   }
 }
 
-/** Returns what a write changes in the files of an estate, and the estate after that. Throws ServiceError where it may not be. */
+/** Returns what a write changes in the files of a desired state, and the desired state after that. Throws ServiceError where it may not be. */
 export function judgeRequest(
   request: Pick<WriteRequest, 'draft' | 'order'>,
-  before: Estate,
+  before: DesiredState,
 ): { readonly edits: readonly FileEdit[] } & Judged {
   requireMatch(request, before);
   const edits = request.draft.edits(before);
-  if (edits.length === 0) return { edits, estate: before, judge: () => before };
-  return { edits, ...estateAfter(before, edits, request.draft) };
+  if (edits.length === 0) return { edits, desired: before, judge: () => before };
+  return { edits, ...desiredAfter(before, edits, request.draft) };
 }
 
 /** Throws where another client changed the object since the write was first judged. */
-function requireUnchanged(write: PendingWrite, base: Estate): void {
+function requireUnchanged(write: PendingWrite, base: DesiredState): void {
   const { address } = write.request.draft;
   const oid = blobOf(base, address);
   if (write.firstSeen !== undefined && write.firstSeen !== oid) {
@@ -80,9 +83,9 @@ function requireUnchanged(write: PendingWrite, base: Estate): void {
   write.firstSeen = oid;
 }
 
-function requireMatch({ draft, order }: Pick<WriteRequest, 'draft' | 'order'>, estate: Estate): void {
+function requireMatch({ draft, order }: Pick<WriteRequest, 'draft' | 'order'>, desired: DesiredState): void {
   const { ifMatch, ifNoneMatch = [] } = order;
-  const oid = blobOf(estate, draft.address);
+  const oid = blobOf(desired, draft.address);
   if (oid !== null && (ifNoneMatch.includes(oid) || ifNoneMatch.includes('*'))) {
     const message = `${draft.address} exists already, which If-None-Match rules out`;
     throw new ServiceError('precondition_failed', message);
@@ -93,6 +96,6 @@ function requireMatch({ draft, order }: Pick<WriteRequest, 'draft' | 'order'>, e
 }
 
 /** The blob of the object's file; null where there is none. */
-function blobOf({ catalog }: Estate, address: string): string | null {
+function blobOf({ catalog }: DesiredState, address: string): string | null {
   return fileOf(catalog, address)?.oid ?? null;
 }

@@ -1,7 +1,7 @@
 // Turns a body of the interface into the text of its file: an edit of the present file, or a new file.
 import type { Catalog, FileEntry, FileType } from '../../catalog/catalog.ts';
 import { parseYaml, type YamlDocument } from '../../catalog/yaml.ts';
-import { entryAt } from '../../estate/draw.ts';
+import { entryAt } from '../../desired/tracked-reads.ts';
 import { isMap, isSame, type JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { editYaml } from '../../yaml-edit/edit-yaml.ts';

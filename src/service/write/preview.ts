@@ -1,7 +1,7 @@
 // Computes the result of a write without committing it. See docs/rest.md, dry runs.
 import type { Clock } from '../../clock.ts';
-import type { Safety } from '../../estate/admit.ts';
-import type { Estate } from '../../estate/estate.ts';
+import type { Safety } from '../../desired/admit.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Preview, WriteOrder } from '../writer.ts';
 import type { BranchView } from './branch-view.ts';
@@ -34,10 +34,10 @@ export type PreviewWrite = (draft: Draft, order: WriteOrder, options: PreviewOpt
 export function createPreview({ branch, clock, safety }: PreviewParts): PreviewWrite {
   let running = 0;
 
-  async function newest(): Promise<Estate> {
+  async function newest(): Promise<DesiredState> {
     try {
-      const estate = await within(clock, GIVE_UP_MS, branch.newest({ inHurry: false }));
-      if (estate !== undefined) return estate;
+      const desired = await within(clock, GIVE_UP_MS, branch.newest({ inHurry: false }));
+      if (desired !== undefined) return desired;
     } catch (error) {
       throw refusalOf(error);
     }
@@ -50,7 +50,7 @@ export function createPreview({ branch, clock, safety }: PreviewParts): PreviewW
     running += 1;
     try {
       const before = await newest();
-      const { edits, estate: after, judge } = judgeRequest({ draft, order }, before);
+      const { edits, desired: after, judge } = judgeRequest({ draft, order }, before);
       // By the budget as it is now, the commit may leave instances held.
       const { held } = isApproved ? after : judge(safety());
       return { diff: diffOf(before, edits), servers: serverChanges({ before, after, held: new Set(held.keys()) }) };
@@ -60,6 +60,6 @@ export function createPreview({ branch, clock, safety }: PreviewParts): PreviewW
   };
 }
 
-function diffOf({ catalog }: Estate, edits: readonly FileEdit[]): string {
+function diffOf({ catalog }: DesiredState, edits: readonly FileEdit[]): string {
   return edits.map(({ path, text }) => unifiedDiff(path, catalog.files.get(path)?.text ?? null, text)).join('');
 }

@@ -1,6 +1,6 @@
 // Publishes the writes of one batch in one push, each as its own commit. After a lost race it judges them again on the
 // new content. It answers no write before the result of the push is known.
-import type { Estate } from '../../estate/estate.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
 import { reasonOf } from '../../model/quote.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { PreparedCommits } from '../../source/publisher.ts';
@@ -40,15 +40,15 @@ export async function publishBatch(parts: PublishParts, batch: Group): Promise<v
 async function publishGroup(parts: PublishParts, group: Group): Promise<readonly Group[]> {
   let open = group;
   for (let race = 0; race < RACES_MAX; race += 1) {
-    const estate = await newestFor(parts, open, race > 0);
+    const desired = await newestFor(parts, open, race > 0);
     open = open.filter((write) => write.begin());
-    if (estate === undefined || open.length === 0) return [];
-    const verdicts = settleCertain(await judgeWrites(open, estate));
+    if (desired === undefined || open.length === 0) return [];
+    const verdicts = settleCertain(await judgeWrites(open, desired));
     open = verdicts.map(({ write }) => write);
     const commits = verdicts.filter((verdict) => verdict.is === 'commit');
     if (commits.length === 0) return [];
     try {
-      if (await publishCommits(parts, estate, { commits, verdicts })) return [];
+      if (await publishCommits(parts, desired, { commits, verdicts })) return [];
     } catch (error) {
       if (!isPushRefused(error)) throw error;
       return partsOf(open, commits, error);
@@ -59,10 +59,10 @@ async function publishGroup(parts: PublishParts, group: Group): Promise<readonly
 }
 
 /**
- * Resolves with the newest estate; to undefined where all have given up waiting for it. After a lost race it
+ * Resolves with the newest desired state; to undefined where all have given up waiting for it. After a lost race it
  * hurries: otherwise a client that pushes all the time would win every race.
  */
-async function newestFor({ branch }: PublishParts, open: Group, inHurry: boolean): Promise<Estate | undefined> {
+async function newestFor({ branch }: PublishParts, open: Group, inHurry: boolean): Promise<DesiredState | undefined> {
   const answers = Promise.allSettled(open.map(({ answer }) => answer));
   return await Promise.race([branch.newest({ inHurry }), answers.then(() => undefined)]);
 }
@@ -78,7 +78,7 @@ function settleCertain(verdicts: readonly Verdict[]): readonly Verdict[] {
 /** Answers all of them and resolves to true once the commits are on the remote; to false where the branch has moved on. */
 async function publishCommits(
   parts: PublishParts,
-  base: Estate,
+  base: DesiredState,
   { commits, verdicts }: { readonly commits: readonly CommitVerdict[]; readonly verdicts: readonly Verdict[] },
 ): Promise<boolean> {
   const [first] = commits;
@@ -114,8 +114,8 @@ async function follow(
   let reason = 'it takes too long';
   while (clock.monotonic() < until) {
     try {
-      const estate = await within(clock, until - clock.monotonic(), branch.estateAt(head));
-      if (estate !== undefined) return undefined;
+      const desired = await within(clock, until - clock.monotonic(), branch.desiredAt(head));
+      if (desired !== undefined) return undefined;
     } catch (error) {
       reason = reasonOf(error);
       // The commit is refused; only a new commit or an approval can change that.

@@ -1,14 +1,15 @@
 // Refuses to remove an object that something in force selects. An environment, location or zone of the tree needs no
 // object, so the removal causes no other mistake, but the servers that select it would change.
-import { splitAddress } from '../../estate/draw.ts';
-import type { Estate } from '../../estate/estate.ts';
-import type { Unit } from '../../estate/unit.ts';
+
+import type { DesiredState } from '../../desired/desired-state.ts';
+import { splitAddress } from '../../desired/tracked-reads.ts';
+import type { Unit } from '../../desired/unit.ts';
 import { isMap } from '../../model/json.ts';
 import { type ErrorDetail, ServiceError } from '../../model/service-error.ts';
 import { usersText } from './refusal.ts';
 
 /** Throws ServiceError `conflict` with the users where something in force selects the object at an address. */
-export function requireUnused({ units, catalog }: Estate, address: string): void {
+export function requireUnused({ units, catalog }: DesiredState, address: string): void {
   const [type, name] = splitAddress(address);
   const users = [...units.values()].filter((unit) => selects(unit, type, name));
   const isRoot = type === 'common' && catalog.tree.object?.name === name;

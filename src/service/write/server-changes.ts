@@ -1,12 +1,12 @@
-// Compares the estates before and after a write, and lists the effects on servers. Pure.
-import type { Estate } from '../../estate/estate.ts';
-import { isRetaining, type Unit, unitKey } from '../../estate/unit.ts';
+// Compares the desired states before and after a write, and lists the effects on servers. Pure.
+import type { DesiredState } from '../../desired/desired-state.ts';
+import { isRetaining, type Unit, unitKey } from '../../desired/unit.ts';
 import type { HieraNode, Layer } from '../../hiera/node.ts';
 import { buildRecord, recordOf } from '../../hiera/record.ts';
+import { needsNoAction } from '../../machine/difference.ts';
 import { isSame } from '../../model/json.ts';
 import { compareNames } from '../../model/names.ts';
 import type { WantedServer } from '../../model/spec.ts';
-import { isApplied } from '../../plan/difference.ts';
 
 /** `record`: nothing happens to the server, but its record says something else. */
 export type Effect = 'created' | 'updated' | 'deleted' | 'retained' | 'record';
@@ -21,9 +21,9 @@ export interface ServerChange {
 }
 
 interface Change {
-  readonly before: Estate;
+  readonly before: DesiredState;
   /** As if nothing had to be approved. */
-  readonly after: Estate;
+  readonly after: DesiredState;
   /** The instances that are held in the end. */
   readonly held: ReadonlySet<string>;
 }
@@ -44,27 +44,27 @@ export function serverChanges({ before, after, held }: Change): readonly ServerC
 }
 
 /** The servers of all units that are not the very same. */
-function changedServers(before: Estate, after: Estate): ReadonlySet<string> {
+function changedServers(before: DesiredState, after: DesiredState): ReadonlySet<string> {
   const names = new Set<string>();
-  for (const [estate, other] of [
+  for (const [desired, other] of [
     [before, after],
     [after, before],
   ] as const) {
-    for (const [key, unit] of estate.units) {
+    for (const [key, unit] of desired.units) {
       if (other.units.get(key) !== unit) for (const name of unit.servers.keys()) names.add(name);
     }
   }
   return names;
 }
 
-function unitOf({ owners, units }: Estate, server: string): Unit | undefined {
+function unitOf({ owners, units }: DesiredState, server: string): Unit | undefined {
   return units.get(owners.get(server) ?? '');
 }
 
 interface Owners {
   readonly old: Unit | undefined;
   readonly now: Unit | undefined;
-  readonly after: Estate;
+  readonly after: DesiredState;
 }
 
 function effectOf(name: string, { old, now, after }: Owners): Effect | undefined {
@@ -72,12 +72,12 @@ function effectOf(name: string, { old, now, after }: Owners): Effect | undefined
   const is = now?.servers.get(name);
   if (was === undefined) return is === undefined ? undefined : 'created';
   if (is === undefined) return isRetained(was, after) ? 'retained' : 'deleted';
-  if (!isApplied(is.spec, was.spec)) return 'updated';
+  if (!needsNoAction(is.spec, was.spec)) return 'updated';
   return isSameRecord(old?.nodes.get(name), now?.nodes.get(name)) ? undefined : 'record';
 }
 
 /** As the version in force says, and the one that comes where there is one. */
-function isRetained({ policy, instance }: WantedServer, after: Estate): boolean {
+function isRetained({ policy, instance }: WantedServer, after: DesiredState): boolean {
   return policy.deletion === 'retain' || isRetaining(after.units.get(unitKey({ kind: 'instance', name: instance })));
 }
 

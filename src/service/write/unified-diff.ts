@@ -72,10 +72,10 @@ function shortestDifference(before: readonly string[], after: readonly string[])
   while (row < before.length || column < after.length) {
     const [old = '', now = ''] = [before[row], after[column]];
     const isBoth = row < before.length && column < after.length && old === now;
-    const isTaken = !isBoth && row < before.length && takesFirst(common, { row, column, width });
-    lines.push({ sign: isBoth ? ' ' : isTaken ? '-' : '+', text: isBoth || isTaken ? old : now });
-    if (isBoth || isTaken) row += 1;
-    if (!isTaken) column += 1;
+    const isFollowed = !isBoth && row < before.length && takesFirst(common, { row, column, width });
+    lines.push({ sign: isBoth ? ' ' : isFollowed ? '-' : '+', text: isBoth || isFollowed ? old : now });
+    if (isBoth || isFollowed) row += 1;
+    if (!isFollowed) column += 1;
   }
   return lines;
 }

@@ -1,5 +1,5 @@
 // Computes what a file should hold. It keeps the written form of every value that a request does not change, so a body
-// that was read can be sent back and changes nothing.
+// that was read can be pinned and changes nothing.
 import type { FileType } from '../../catalog/catalog.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
 

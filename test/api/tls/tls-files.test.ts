@@ -49,7 +49,7 @@ async function follow(prepare: (site: TlsSite) => TlsSite | Promise<TlsSite> = (
         { timeout: 10_000, interval: 20 },
       ),
     /** Lets the files be looked at, for whatever reason, and waits until that is over. */
-    async look(ms = MINUTE_MS) {
+    async poll(ms = MINUTE_MS) {
       await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 });
       clock.advance(ms);
       await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 });
@@ -166,7 +166,7 @@ describe('a change is taken over', () => {
   });
 
   test('that no watch sees, within a minute', async () => {
-    const { site, taken, look } = await follow((site) => {
+    const { site, taken, poll } = await follow((site) => {
       mkdirSync(`${site.directory}/one`);
       writeOver(`${site.directory}/one`, site.texts);
       symlinkSync('one', `${site.directory}/now`);
@@ -180,27 +180,27 @@ describe('a change is taken over', () => {
     writeOver(`${site.directory}/two`, texts);
     symlinkSync('two', `${site.directory}/next`);
     renameSync(`${site.directory}/next`, `${site.directory}/now`);
-    await look();
+    await poll();
     expect(taken).toEqual([materialOf(texts)]);
   });
 
   test('only if it is one', async () => {
-    const { site, taken, lines, look } = await follow();
+    const { site, taken, lines, poll } = await follow();
     utimesSync(site.paths.cert, new Date(), new Date());
     chmodSync(site.paths.key, 0o600);
-    await look();
-    await look();
+    await poll();
+    await poll();
     expect({ taken, lines }).toEqual({ taken: [], lines: [] });
   });
 
   test('although what is in force locks everybody out for another reason', async () => {
-    const { site, taken, look } = await follow(async (site) => {
+    const { site, taken, poll } = await follow(async (site) => {
       const now = new ManualClock().now();
       writeOver(site.directory, { 'ca.crl': await site.crl({ now: now - 2 * DAY_MS, days: 1 }) });
       return site;
     });
     replace(site.directory, await site.issueServer());
-    await look();
+    await poll();
     expect(taken).toHaveLength(1);
   });
 });
@@ -209,17 +209,17 @@ const KEPT = { level: 50, msg: 'the TLS files cannot be used; those of before st
 
 describe('a change is kept out', () => {
   test('until key and certificate belong together, with one line however often it is looked at', async () => {
-    const { site, files, lines, taken, look } = await follow();
+    const { site, files, lines, taken, poll } = await follow();
     const { 'server.key': key, 'server.crt': cert } = await site.issueServer();
     replace(site.directory, { 'server.key': key });
-    for (let times = 0; times < 3; times++) await look();
+    for (let times = 0; times < 3; times++) await poll();
     const problem = `${site.paths.cert}: it does not belong to the private key`;
     expect(lines).toMatchObject([{ ...KEPT, problems: [expect.stringContaining(problem)] }]);
     expect(files.material).toEqual(materialOf(site.texts));
     expect(taken).toEqual([]);
 
     replace(site.directory, { 'server.crt': cert });
-    await look();
+    await poll();
     expect(taken).toEqual([materialOf({ ...site.texts, 'server.key': key, 'server.crt': cert })]);
     expect(lines.slice(1)).toMatchObject([{ level: 30, msg: 'TLS files reloaded' }]);
   });
@@ -254,16 +254,16 @@ describe('a change is kept out', () => {
       'ca.crl: it holds no list that the authority CN=Elsewhere has signed',
     ],
   ])('that has %s', async (_name, wrong, problem) => {
-    const { site, files, lines, taken, look } = await follow();
+    const { site, files, lines, taken, poll } = await follow();
     replace(site.directory, await wrong(site));
-    await look();
-    await look();
+    await poll();
+    await poll();
     const problems = expect.arrayContaining([expect.stringContaining(`${site.directory}/${problem}`)]);
     expect(lines).toMatchObject([{ ...KEPT, problems }]);
     expect({ taken, material: files.material }).toEqual({ taken: [], material: materialOf(site.texts) });
 
     replace(site.directory, site.texts);
-    await look();
+    await poll();
     expect(lines.slice(1)).toMatchObject([{ level: 30, msg: 'the TLS files are those in force again' }]);
     expect(taken).toEqual([]);
   });
@@ -285,21 +285,21 @@ describe('a change is kept out', () => {
   }
 
   test('whose list does not hold yet, until it does', async () => {
-    const { site, clock, lines, taken, look } = await follow();
+    const { site, clock, lines, taken, poll } = await follow();
     const crl = await site.crl({ now: clock.now() + 20 * MINUTE_MS });
     replace(site.directory, { 'ca.crl': crl });
-    await look();
+    await poll();
     expect(lines).toMatchObject([{ ...KEPT, problems: [expect.stringContaining('does not hold before')] }]);
-    await look(20 * MINUTE_MS);
+    await poll(20 * MINUTE_MS);
     expect(taken).toEqual([{ ...materialOf(site.texts), crl }]);
   });
 
   test('whose files are gone, or something else', async () => {
-    const { site, lines, taken, look } = await follow();
+    const { site, lines, taken, poll } = await follow();
     rmSync(site.paths.key);
     rmSync(site.paths.cert);
     mkdirSync(site.paths.cert);
-    await look();
+    await poll();
     const { key, cert } = site.paths;
     expect(lines).toMatchObject([
       {
@@ -310,7 +310,7 @@ describe('a change is kept out', () => {
     rmSync(cert, { recursive: true });
     const texts = { ...site.texts, ...(await site.issueServer()) };
     replace(site.directory, texts);
-    await look();
+    await poll();
     expect(taken).toEqual([materialOf(texts)]);
   });
 
@@ -335,10 +335,10 @@ describe('a change is kept out', () => {
 
 describe('what expires', () => {
   test('is told at once and then once a day, until it is replaced', async () => {
-    const { site, clock, lines, look } = await follow();
+    const { site, clock, lines, poll } = await follow();
     const told: (string | undefined)[] = [];
     const pass = async (days: number): Promise<void> => {
-      for (let minutes = 0; minutes < days * 24; minutes++) await look(60 * MINUTE_MS);
+      for (let minutes = 0; minutes < days * 24; minutes++) await poll(60 * MINUTE_MS);
       told.push(...lines.splice(0).map(({ level, msg }) => `${level} ${msg.split(':')[0]}`));
     };
     replace(site.directory, { 'ca.crl': await site.crl({ now: clock.now(), days: 8 }) });

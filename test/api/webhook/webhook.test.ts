@@ -26,14 +26,14 @@ const PUSHES = {
 };
 
 let clock: ManualClock;
-let looks: number;
+let polls: number;
 let lines: { readonly msg: string; readonly reason?: string; readonly level: number }[];
 let secretFile: string;
 let webhook: Listening;
 
 beforeEach(async () => {
   clock = new ManualClock();
-  looks = 0;
+  polls = 0;
   lines = [];
   secretFile = join(temporaryDirectory(), 'secret');
   await writeFile(secretFile, `${SECRET}\n`);
@@ -43,10 +43,10 @@ beforeEach(async () => {
 
 function open(port = 0): Promise<Listening> {
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
-  const look = (): void => {
-    looks += 1;
+  const poll = (): void => {
+    polls += 1;
   };
-  return createWebhook({ host: '127.0.0.1', port, secretFile, look, clock, log });
+  return createWebhook({ host: '127.0.0.1', port, secretFile, poll, clock, log });
 }
 
 function signatureOf(body: string | Buffer, secret = SECRET): string {
@@ -110,7 +110,7 @@ describe.each([
     const answer = await ask({ body, headers: { 'Content-Type': 'application/json', ...headersOf(body, SECRET) } });
     expect(answer).toMatchObject({ status: 202, body: { message: 'The repository is looked at', return_code: 202 } });
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
-    expect(looks).toBe(1);
+    expect(polls).toBe(1);
   });
 
   test('is refused with another, and with none', async () => {
@@ -119,7 +119,7 @@ describe.each([
       expect(answer).toMatchObject({ status: 401, body: { return_code: 401, error: 'unauthorized' } });
       expect(JSON.stringify(answer.body)).not.toContain(SECRET);
     }
-    expect(looks).toBe(0);
+    expect(polls).toBe(0);
     expect(lines.map(({ msg }) => msg)).toEqual(['hook refused', 'hook refused']);
   });
 });
@@ -135,13 +135,13 @@ describe('the payload', () => {
     ['another branch', PUSHES.github.replace('main', 'other')],
   ])('may be %s, for nobody reads it', async (_, body) => {
     expect((await hook(body)).status).toBe(202);
-    expect(looks).toBe(1);
+    expect(polls).toBe(1);
   });
 
   test('is signed as it arrives', async () => {
     const headers = { 'X-Hub-Signature-256': `sha256=${signatureOf(PUSHES.github)}` };
     expect((await ask({ body: `${PUSHES.github} `, headers })).status).toBe(401);
-    expect(looks).toBe(0);
+    expect(polls).toBe(0);
   });
 
   test('may have 256 KiB', async () => {
@@ -149,7 +149,7 @@ describe('the payload', () => {
     const answer = await hook(Buffer.alloc(LIMIT + 1, 'x'));
     expect(answer).toMatchObject({ status: 413, body: { return_code: 413, error: 'body_too_large' } });
     expect(answer.body.message).toContain('262144 bytes');
-    expect(looks).toBe(1);
+    expect(polls).toBe(1);
     expect((await ask({ body: Buffer.alloc(LIMIT + 1) })).status).toBe(413);
   });
 
@@ -164,7 +164,7 @@ describe('the payload', () => {
     // Answered although the end has not come.
     expect(await answered.promise).toBe(413);
     outgoing.destroy();
-    expect(looks).toBe(0);
+    expect(polls).toBe(0);
   });
 
   test('that breaks off is nothing, and the listener lives on', async () => {
@@ -173,34 +173,34 @@ describe('the payload', () => {
     await once(socket, 'connect');
     socket.destroy();
     expect((await hook('x')).status).toBe(202);
-    expect(looks).toBe(1);
+    expect(polls).toBe(1);
   });
 });
 
 describe('looks', () => {
   test('come at most once a second, and none is lost', async () => {
     await Promise.all(Array.from({ length: 20 }, () => hook('x')));
-    expect(looks).toBe(1);
+    expect(polls).toBe(1);
     clock.advance(999);
-    expect(looks).toBe(1);
+    expect(polls).toBe(1);
     clock.advance(1);
-    expect(looks).toBe(2);
+    expect(polls).toBe(2);
     clock.advance(10_000);
-    expect(looks).toBe(2);
+    expect(polls).toBe(2);
     await hook('x');
-    expect(looks).toBe(3);
+    expect(polls).toBe(3);
   });
 
   test('are not asked for by what is refused, nor after the end', async () => {
     await hook('x');
     await hook('x', 'other');
     clock.advance(1_000);
-    expect(looks).toBe(1);
+    expect(polls).toBe(1);
     await hook('x');
     await hook('x');
     await webhook.close();
     clock.advance(1_000);
-    expect({ looks, pending: clock.pending }).toEqual({ looks: 2, pending: 0 });
+    expect({ polls, pending: clock.pending }).toEqual({ polls: 2, pending: 0 });
   });
 });
 
@@ -228,7 +228,7 @@ describe('the secret', () => {
     expect(await hook('x', '')).toMatchObject({ status: 503, body: { error: 'not_ready' } });
     expect((await ask({ headers: { 'X-Gitlab-Token': '' } })).status).toBe(503);
     await expect(open()).rejects.toThrow(/webhook.secretFile .* is empty/);
-    expect(looks).toBe(0);
+    expect(polls).toBe(0);
   });
 
   test('that is gone is told in the log, not to the world, and works again when it is back', async () => {
@@ -307,7 +307,7 @@ describe('anything else', () => {
     const error = status === 404 ? 'not_found' : 'method_not_allowed';
     expect(answer).toMatchObject({ status, body: { return_code: status, error, message: expect.any(String) } });
     expect(answer.headers.get('allow')).toBe(status === 405 ? 'POST' : null);
-    expect(looks).toBe(0);
+    expect(polls).toBe(0);
   });
 
   test('a slash at the end, and a query, make no difference', async () => {

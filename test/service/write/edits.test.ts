@@ -31,10 +31,10 @@ function sent(value: unknown): JsonMap {
   throw new Error('this is no body');
 }
 
-describe('what was read, sent back,', () => {
+describe('what was read, pinned,', () => {
   const repository = open();
   const reader = createReader({
-    estate: () => repository.estate,
+    desired: () => repository.desired,
     rows: new Ledger(new MemoryStore()),
     stallsOf: () => undefined,
     now: () => 0,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { derive } from '../../../src/derive.ts';
 import { invariant } from '../../../src/model/invariant.ts';
-import { estateAfter } from '../../../src/service/write/check-edits.ts';
+import { desiredAfter } from '../../../src/service/write/check-edits.ts';
 import type { Draft } from '../../../src/service/write/draft.ts';
 import {
   deleteClientDraft,
@@ -13,7 +13,7 @@ import {
   putTreeDraft,
 } from '../../../src/service/write/drafts.ts';
 import { snapshotOf } from '../../catalog/snapshots.ts';
-import { deletionFacts, removalsOf } from '../../estate/facts.ts';
+import { deletionFacts, removalsOf } from '../../desired/facts.ts';
 import { DraftedRepository } from '../../support/drafted-repository.ts';
 import type { TextChanges } from '../../support/text-repository.ts';
 import { ADMINISTRATOR as ADMINISTRATOR_CLIENT } from '../service.ts';
@@ -189,7 +189,7 @@ describe('an administrator', () => {
     const repository = open(OTHER);
     repository.write(putClientDraft({ serial: 'a1', role: 'administrator', tenant: 'platform' }, by));
     repository.write(deleteClientDraft('c3', by));
-    expect([...repository.estate.clients.keys()]).not.toContain('C3');
+    expect([...repository.desired.clients.keys()]).not.toContain('C3');
   });
 });
 
@@ -286,7 +286,7 @@ describe('the last one', () => {
     const repository = open();
     repository.write(putClientDraft({ serial: 'c3', role: 'administrator' }));
     expect(repository.write(deleteClientDraft('A1'))).toEqual({ 'clients/A1.yaml': null });
-    expect([...repository.estate.clients.keys()].sort()).toEqual(['B2', 'C3']);
+    expect([...repository.desired.clients.keys()].sort()).toEqual(['B2', 'C3']);
   });
 });
 
@@ -318,7 +318,7 @@ describe('an instance that is going', () => {
     expect([...held.held.keys()].sort()).toEqual(['one', 'orders']);
     expect(held.held.get('orders')?.removals).toEqual(removalsOf('orders-web-1'));
     const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
-    const after = estateAfter(held, draft.edits(held), draft).estate;
+    const after = desiredAfter(held, draft.edits(held), draft).desired;
     expect([...after.held.keys()]).toEqual([...held.held.keys()]);
     expect(after.owners).toEqual(held.owners);
     expect(remove('orders').edits(held)).toEqual([]);
@@ -331,7 +331,7 @@ describe('an instance that is going', () => {
     const held = repository.commit({ 'stacks/instances/orders.yaml': null }, { safety });
     expect(held.held.get('orders')).toMatchObject({ isLifted: true });
     const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
-    expect(estateAfter(held, draft.edits(held), draft).estate.held.get('orders')).toMatchObject({ isLifted: true });
+    expect(desiredAfter(held, draft.edits(held), draft).desired.held.get('orders')).toMatchObject({ isLifted: true });
   });
 });
 
@@ -381,13 +381,13 @@ describe('what was wrong before', () => {
     ['a file that is too large, and was read', {}, `# ${'x'.repeat(1024 * 1024)}\n`],
   ])('may be a file that cannot be read: %s', (_name, parts, text = 'port: 80\n') => {
     const derivation = derive(snapshotOf({ ...FILES, 'types/role/web.yaml': text }, parts));
-    invariant(derivation.isTaken, 'the commit is followed');
-    const { estate } = derivation;
+    invariant(derivation.isFollowed, 'the commit is followed');
+    const { desired } = derivation;
     const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
     expect(
-      estateAfter(estate, draft.edits(estate), draft).estate.catalog.files.get('types/shape/small.yaml')?.text,
+      desiredAfter(desired, draft.edits(desired), draft).desired.catalog.files.get('types/shape/small.yaml')?.text,
     ).toBe('cpus: 3\n');
-    expect(() => putObjectDraft('role', { name: 'web', cpus: 2 }).edits(estate)).toThrow(
+    expect(() => putObjectDraft('role', { name: 'web', cpus: 2 }).edits(desired)).toThrow(
       /^types\/role\/web\.yaml cannot be changed without reformatting it: /,
     );
   });

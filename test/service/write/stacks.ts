@@ -81,6 +81,6 @@ export function put(name: string, body: JsonMap): Draft {
   return putInstanceDraft(name, body, { force: true });
 }
 
-export function remove(name: string, isLeaving = false): Draft {
-  return deleteInstanceDraft(name, () => isLeaving);
+export function remove(name: string, isTerminating = false): Draft {
+  return deleteInstanceDraft(name, () => isTerminating);
 }

@@ -9,7 +9,7 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/derive.ts',
-        find: 'withUnreadable(loadCatalog(snapshot, earlier?.catalog, parsedFiles), knownObjects(standing))',
+        find: 'withUnreadable(loadCatalog(snapshot, earlier?.catalog, parsedFiles), knownObjects(baseline))',
         replace: 'loadCatalog(snapshot, earlier?.catalog, parsedFiles)',
       },
     ],
@@ -19,7 +19,7 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     title: 'a typed object that cannot be read counts as removed, and its keys are missing',
     edits: [
       {
-        file: 'src/estate/known-objects.ts',
+        file: 'src/desired/known-objects.ts',
         find: "if (isPlainTypeName(type) || type === 'stack-template') yield",
         replace: "if (type === 'stack-template') yield",
       },
@@ -52,8 +52,8 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     title: 'a lost store does not look for what cannot be read now',
     edits: [
       {
-        file: 'src/reconcile/search-history.ts',
-        find: 'if (isFirst) this.#strays = straysIn(estate.catalog);',
+        file: 'src/follow/search-history.ts',
+        find: 'if (isFirst) this.#strays = straysIn(desired.catalog);',
         replace: '',
       },
     ],
@@ -75,13 +75,13 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     title: 'the search of history joins versions that make the same server',
     edits: [
       {
-        file: 'src/reconcile/search-history.ts',
-        find: 'const standing = estate ?? EMPTY_STANDING;',
+        file: 'src/follow/search-history.ts',
+        find: 'const baseline = desired ?? EMPTY_BASELINE;',
         replace:
-          'const sound = [...(estate?.candidates ?? [])].filter(([, unit]) => isSound(unit)); const standing = estate === undefined ? EMPTY_STANDING : { ...estate, units: new Map([...estate.units, ...sound]) };',
+          'const sound = [...(desired?.candidates ?? [])].filter(([, unit]) => isValidUnit(unit)); const baseline = desired === undefined ? EMPTY_BASELINE : { ...desired, units: new Map([...desired.units, ...sound]) };',
       },
       {
-        file: 'src/estate/round.ts',
+        file: 'src/desired/admission.ts',
         find: 'return first === undefined ? [] : this.#refuse(first.key, first.text);',
         replace: 'return [];',
       },
@@ -90,10 +90,10 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '8-internal',
     title: 'an exception while one instance is built stops the commit for all',
-    metBy: 'test/estate/admit.test.ts: no file is known that throws',
+    metBy: 'test/desired/admit.test.ts: no file is known that throws',
     edits: [
       {
-        file: 'src/estate/candidates.ts',
+        file: 'src/desired/candidates.ts',
         find: 'const problem = defectAt(entry, error);',
         replace: 'throw error; const problem = defectAt(entry, error);',
       },
@@ -114,31 +114,38 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '15b',
     title: 'who depends on a protected instance that stays is Invalid',
-    edits: [{ file: 'src/estate/admit.ts', find: '...round.settleNames()];', replace: '...round.settle(() => [])];' }],
+    edits: [
+      {
+        file: 'src/desired/admit.ts',
+        find: '...admission.settleNames()];',
+        replace: '...admission.settle(() => [])];',
+      },
+    ],
   },
   {
     id: '15b-held',
     title: 'who depends on a held instance that stays is Invalid',
     edits: [
       {
-        file: 'src/estate/admit.ts',
-        find: '({ round, problems } = attempt({ candidates, standing, safety, waiting }));',
-        replace: 'for (const key of waiting) round.hold(key); problems = [...problems, ...round.settle(() => [])];',
+        file: 'src/desired/admit.ts',
+        find: '({ admission, problems } = attempt({ candidates, baseline, safety, waiting }));',
+        replace:
+          'for (const key of waiting) admission.hold(key); problems = [...problems, ...admission.settle(() => [])];',
       },
     ],
   },
   {
     id: '15c',
     title: 'who depends on an instance that is wrong itself is told of a mistake of its own',
-    metBy: 'test/estate/admit.test.ts: nothing but the words differ',
+    metBy: 'test/desired/admit.test.ts: nothing but the words differ',
     edits: [
       {
-        file: 'src/estate/missing-servers.ts',
+        file: 'src/desired/missing-servers.ts',
         find: 'if (this.#unknownMakers.length > 0)',
         replace: 'if (this.#unknownMakers.length < 0)',
       },
       {
-        file: 'src/estate/missing-servers.ts',
+        file: 'src/desired/missing-servers.ts',
         find: 'if (maker !== undefined) return waitingText',
         replace: 'if (maker === null) return waitingText',
       },
@@ -149,7 +156,7 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     title: 'a suspension outlives its instance and meets a later one of that name',
     edits: [
       {
-        file: 'src/reconcile/hold-rows.ts',
+        file: 'src/follow/hold-rows.ts',
         find: 'if (recorded.size === 0) return recorded;',
         replace: 'if (recorded.size >= 0) return recorded;',
       },
@@ -162,10 +169,10 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
   },
   {
     id: '17-chain',
-    title: 'admission looks at all units again each time one is sent back',
+    title: 'admission looks at all units again each time one is pinned',
     edits: [
       {
-        file: 'src/estate/round.ts',
+        file: 'src/desired/admission.ts',
         find: 'const unchecked = [...this.#unchecked];',
         replace: 'const unchecked = [...this.#moving.keys()];',
       },
@@ -176,7 +183,7 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     title: 'a wrong unit is built again with every commit',
     edits: [
       {
-        file: 'src/estate/candidates.ts',
+        file: 'src/desired/candidates.ts',
         find: 'if (known !== undefined && !hasDefect(known.problems) &&',
         replace: 'if (known !== undefined && known.problems.length === 0 &&',
       },
@@ -187,7 +194,7 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     title: 'the servers that an instance loses are compared with each that is going already',
     edits: [
       {
-        file: 'src/estate/deletions.ts',
+        file: 'src/desired/deletions.ts',
         find: 'counted.has(server)',
         replace: 'known.some((each) => each.server === server)',
       },

@@ -7,8 +7,8 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     title: 'a server that waited is created without another check, over what somebody else built',
     edits: [
       {
-        file: 'src/reconcile/decide.ts',
-        find: "  if (operation === 'create' && world.lastCheck !== 'answered') return decideCheck(row, world);\n",
+        file: 'src/machine/decide.ts',
+        find: "  if (operation === 'create' && context.lastCheck !== 'answered') return decideCheck(row, context);\n",
         replace: '',
       },
     ],
@@ -18,9 +18,9 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     title: 'what somebody else builds after a failed create is taken for what that create has made',
     edits: [
       {
-        file: 'src/reconcile/decide.ts',
-        find: '  if (!isUnsure || world.lastCheck',
-        replace: '  if (isUnsure || world.lastCheck',
+        file: 'src/machine/decide.ts',
+        find: '  if (!isUnsure || context.lastCheck',
+        replace: '  if (isUnsure || context.lastCheck',
       },
     ],
   },
@@ -29,7 +29,7 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     title: 'a server that was never made is deleted where a provider was told to make it once',
     edits: [
       {
-        file: 'src/reconcile/decide.ts',
+        file: 'src/machine/decide.ts',
         find: 'if (row.wanted === null && !mayBeThere(row)) return',
         replace: 'if (row.wanted === null && row.provider === null) return',
       },
@@ -40,7 +40,7 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     title: 'a name that changes in case only is adopted or created while the old spelling is still there',
     edits: [
       {
-        file: 'src/reconcile/world.ts',
+        file: 'src/reconcile/decision-context.ts',
         find: '  if (mayBeThere(row)) return undefined;\n',
         replace: '  if (row !== undefined) return undefined;\n',
       },
@@ -50,7 +50,11 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     id: '5-circle',
     title: 'the old spelling waits for those that wait for the new one',
     edits: [
-      { file: 'src/reconcile/world.ts', find: '  return isAwaited ? [', replace: '  return isAwaited && false ? [' },
+      {
+        file: 'src/reconcile/decision-context.ts',
+        find: '  return isAwaited ? [',
+        replace: '  return isAwaited && false ? [',
+      },
     ],
   },
   {
@@ -58,7 +62,7 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     title: 'lost tries are repeated at once, for ever',
     edits: [
       {
-        file: 'src/reconcile/conclude-check.ts',
+        file: 'src/machine/conclude-check.ts',
         find: '  if (!needsAction(row) || action === null',
         replace: '  if (needsAction(row) || action === null',
       },
@@ -69,7 +73,7 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     title: 'a provider that makes a server otherwise than asked, and loses it, is asked for ever',
     edits: [
       {
-        file: 'src/reconcile/conclude.ts',
+        file: 'src/machine/conclude.ts',
         find: '  const attempt = applied === action.spec ? 0 : row.attempt + 1;\n',
         replace: '  const attempt = 0;\n',
       },
@@ -80,13 +84,13 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     title: 'adopting a server that was being replaced leaves a row that no pass can handle',
     edits: [
       {
-        file: 'src/reconcile/conclude-check.ts',
-        find: 'gaveUp: false, replacing: false, touched: false },\n  };\n  if (differing',
+        file: 'src/machine/conclude-check.ts',
+        find: 'gaveUp: false, replacing: false, dirty: false },\n  };\n  if (differing',
         replace: 'gaveUp: false },\n  };\n  if (differing',
       },
       {
-        file: 'src/reconcile/decide.ts',
-        find: "  if (row.state !== 'pending') return decideQueued(row, world);\n  const unmet",
+        file: 'src/machine/decide.ts',
+        find: "  if (row.state !== 'pending') return decideQueued(row, context);\n  const unmet",
         replace: '  const unmet',
       },
     ],
@@ -107,7 +111,7 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     title: 'a server whose outcome is unknown and whose check failed is not checked again with a commit',
     edits: [
       {
-        file: 'src/reconcile/want.ts',
+        file: 'src/machine/want.ts',
         find: " || (state === 'unknown' && due !== null)",
         replace: ' || (due === undefined)',
       },
@@ -145,7 +149,7 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     title: 'a lost action counts as ended as soon as the wall clock has jumped beyond its deadline',
     edits: [
       {
-        file: 'src/reconcile/world.ts',
+        file: 'src/reconcile/decision-context.ts',
         find: '  return leftMs === undefined ? Date',
         replace: '  return leftMs !== -1 ? Date',
       },

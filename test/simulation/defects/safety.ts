@@ -7,8 +7,8 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a commit of a side branch that a merge brings lifts the protection',
     edits: [
       {
-        file: 'src/reconcile/safety.ts',
-        find: 'const line = firstParentLine(commits, estate.commit).slice(1, PROTECTION_COMMITS_MAX);',
+        file: 'src/follow/safety.ts',
+        find: 'const line = firstParentLine(commits, desired.commit).slice(1, PROTECTION_COMMITS_MAX);',
         replace: 'const line = commits.slice(1, PROTECTION_COMMITS_MAX);',
       },
     ],
@@ -18,7 +18,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'first parents lift the protection although the followed commit comes in from the side',
     edits: [
       {
-        file: 'src/reconcile/safety.ts',
+        file: 'src/follow/safety.ts',
         find: 'while (next !== undefined && after.has(next.commit)) {',
         replace: 'while (next !== undefined) {',
       },
@@ -29,7 +29,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a commit that lifts the protection and takes servers away lifts it for the commit on top',
     edits: [
       {
-        file: 'src/reconcile/safety.ts',
+        file: 'src/follow/safety.ts',
         find: "return kind === 'instance' && inForce !== undefined && [...inForce.servers.keys()].every((name) => servers.has(name));",
         replace: "return kind === 'instance' && (inForce === undefined || servers.size >= 0);",
       },
@@ -40,7 +40,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'deletion: retain beside protected: true cancels the protection',
     edits: [
       {
-        file: 'src/estate/round.ts',
+        file: 'src/desired/admission.ts',
         find: 'of this.losses({ withRetained: true })) losses.set(',
         replace: 'of this.losses()) losses.set(',
       },
@@ -51,7 +51,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a lift is forgotten while what it allows is held, so that the approval is refused',
     edits: [
       {
-        file: 'src/estate/lifts.ts',
+        file: 'src/desired/lifts.ts',
         find: '...(names.includes(instance) ? { isLifted: true } : {}),',
         replace: '',
       },
@@ -63,7 +63,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
       'a lift is forgotten while the instance that takes over is held, so that the approval of that one is refused',
     edits: [
       {
-        file: 'src/estate/lifts.ts',
+        file: 'src/desired/lifts.ts',
         find: ', ...(lifts.length > 0 ? { lifts } : {}) };',
         replace: ' };',
       },
@@ -85,7 +85,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'what was counted before the files were read decides when the commit is taken',
     edits: [
       {
-        file: 'src/reconcile/take.ts',
+        file: 'src/follow/activate.ts',
         find: 'const judged = judge();',
         replace: 'const judged = before === undefined ? judge() : derived;',
       },
@@ -107,7 +107,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'servers that were never made count, and are held',
     edits: [
       {
-        file: 'src/reconcile/safety.ts',
+        file: 'src/follow/safety.ts',
         find: 'return row !== undefined && isMade(row) && row.action?.isApproved !== true ? row.incarnation : undefined;',
         replace: 'return row?.incarnation;',
       },
@@ -118,12 +118,12 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'deletion: retain and fewer servers in one commit deletes',
     edits: [
       {
-        file: 'src/reconcile/sync.ts',
+        file: 'src/follow/sync.ts',
         find: "if (row.policy.deletion === 'retain' || !isRetaining(unit)) return row;",
         replace: 'if (unit !== undefined || !isRetaining(unit)) return row;',
       },
       {
-        file: 'src/estate/round.ts',
+        file: 'src/desired/admission.ts',
         find: 'return isRetaining(this.#moving.get(key) ?? this.#staying.get(key));',
         replace: 'return false;',
       },
@@ -134,19 +134,19 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'an approval that was not judged before a restart takes away servers whose record and file nobody knows',
     edits: [
       {
-        file: 'src/reconcile/follower.ts',
+        file: 'src/follow/follower.ts',
         find: 'const safety = (): Safety => withoutApprovals(this.#safety());',
         replace: 'const safety = (): Safety => this.#safety();',
       },
       {
-        file: 'src/reconcile/follower.ts',
-        find: 'await takeEstate(this.#options, estate, { ...look, last: standing, judge: () => judge(safety()) });',
-        replace: 'await takeEstate(this.#options, estate, { ...look, judge: () => judge(safety()) });',
+        file: 'src/follow/follower.ts',
+        find: 'await activate(this.#options, desired, { ...poll, last: baseline, judge: () => judge(safety()) });',
+        replace: 'await activate(this.#options, desired, { ...poll, judge: () => judge(safety()) });',
       },
       {
-        file: 'src/reconcile/estate-rows.ts',
-        find: "const entry = before?.units.get(key)?.entry ?? store.read('behind',",
-        replace: "const entry = before?.units.get(key)?.entry ?? store.read('leaving',",
+        file: 'src/follow/object-rows.ts',
+        find: "const entry = before?.units.get(key)?.entry ?? store.read('pinned',",
+        replace: "const entry = before?.units.get(key)?.entry ?? store.read('terminating',",
       },
       {
         file: 'src/execute/executor.ts',
@@ -160,7 +160,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'an approval that was not judged before a restart is judged with the next commit only',
     edits: [
       {
-        file: 'src/reconcile/follower.ts',
+        file: 'src/follow/follower.ts',
         find: "this.#reviews = options.ledger.list('approval').size === 0 ? 0 : 1;",
         replace: 'this.#reviews = 0;',
       },
@@ -171,12 +171,12 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'an approval that comes while a commit waits to be taken is dropped by it',
     edits: [
       {
-        file: 'src/reconcile/take.ts',
+        file: 'src/follow/activate.ts',
         find: 'const judged = judge();',
         replace: 'const judged = before === undefined ? judge() : derived;',
       },
       {
-        file: 'src/reconcile/hold-rows.ts',
+        file: 'src/follow/hold-rows.ts',
         find: "return what === 'deletes' ? deletes.has(digest) : failures.has(digest);",
         replace: "return what !== 'deletes' && failures.has(digest);",
       },
@@ -187,7 +187,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'of rewritten history and nothing left, the approval of one drops that of the other',
     edits: [
       {
-        file: 'src/reconcile/hold-rows.ts',
+        file: 'src/follow/hold-rows.ts',
         find: "if (what === 'history' || what === 'nothing left') return isOpen(digest);",
         replace: "if (what === 'history' || what === 'nothing left') return isOpen('');",
       },
@@ -210,7 +210,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a server that one commit takes from an instance goes although the instance that may take it over is wrong',
     edits: [
       {
-        file: 'src/estate/deletions.ts',
+        file: 'src/desired/deletions.ts',
         find: 'if (undetermined.length > 0 && isAmong(lost)) return undeterminedText(undetermined);',
         replace: 'if (undetermined.length < 0 && isAmong(lost)) return undeterminedText(undetermined);',
       },
@@ -221,7 +221,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'an instance renamed to a file that is not read counts as removed',
     edits: [
       {
-        file: 'src/estate/undetermined.ts',
+        file: 'src/desired/undetermined.ts',
         find: 'return [...wrong.map(([, { name }]) => name), ...newUnreadInstances(catalog, { places, instances })];',
         replace: 'return wrong.map(([, { name }]) => name);',
       },
@@ -232,7 +232,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a server that is held for a wrong instance goes once another one goes with it',
     edits: [
       {
-        file: 'src/estate/deletions.ts',
+        file: 'src/desired/deletions.ts',
         find: 'return before?.isHandOver === true && isAmong(before.servers) ? before.reason : undefined;',
         replace: 'return undefined;',
       },
@@ -243,7 +243,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'what was wrong before counts as new after a restart, or with every commit',
     edits: [
       {
-        file: 'src/estate/undetermined.ts',
+        file: 'src/desired/undetermined.ts',
         find: 'return isUndetermined(unit) && known.get(key) !== versionOf(unit);',
         replace: 'return isUndetermined(unit) && known.size >= 0;',
       },
@@ -255,9 +255,9 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a server of a protected instance is handed to one that is not, and replaced or deleted there',
     edits: [
       {
-        file: 'src/estate/protected-losses.ts',
-        find: 'const isGiven = taker !== undefined && taker.name !== unit.name && !isProtected(taker);',
-        replace: 'const isGiven = taker !== undefined && taker.name === unit.name;',
+        file: 'src/desired/protected-losses.ts',
+        find: 'const isGiven = receiver !== undefined && receiver.name !== unit.name && !isProtected(receiver);',
+        replace: 'const isGiven = receiver !== undefined && receiver.name === unit.name;',
       },
     ],
   },
@@ -277,9 +277,9 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'where the local copy is lost and the history rewritten, nothing is held and the controller never comes up',
     edits: [
       {
-        file: 'src/reconcile/follower.ts',
-        find: 'else if (current.get() === undefined && (await source.has(recorded.commit))) await this.#restore(look);',
-        replace: 'else if (current.get() === undefined) await this.#restore(look);',
+        file: 'src/follow/follower.ts',
+        find: 'else if (current.get() === undefined && (await source.has(recorded.commit))) await this.#restore(poll);',
+        replace: 'else if (current.get() === undefined) await this.#restore(poll);',
       },
     ],
   },
@@ -288,9 +288,9 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a history that is accepted although the one before is lost is taken as if nothing had been there',
     edits: [
       {
-        file: 'src/reconcile/follower.ts',
-        find: 'standing: recordedStanding(ledger, head), isLost: true',
-        replace: 'standing: EMPTY_STANDING, isLost: true',
+        file: 'src/follow/follower.ts',
+        find: 'baseline: recordedBaseline(ledger, head), isLost: true',
+        replace: 'baseline: EMPTY_BASELINE, isLost: true',
       },
     ],
   },
@@ -299,7 +299,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'with the history before, it is forgotten which instances are protected',
     edits: [
       {
-        file: 'src/reconcile/recorded-standing.ts',
+        file: 'src/follow/recorded-baseline.ts',
         find: 'const entry = entryOf(document) as Entry<StackInstance>;',
         replace: 'const entry = entryOf({ ...document, object: {} }) as Entry<StackInstance>;',
       },

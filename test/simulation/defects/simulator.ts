@@ -16,11 +16,11 @@ export const SIMULATOR_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'found-2',
     title: 'a lost outcome is looked up by nobody once the settings choose another entry',
-    edits: [{ file: 'src/reconcile/world.ts', find: " && row.state !== 'unknown';", replace: ';' }],
+    edits: [{ file: 'src/reconcile/decision-context.ts', find: " && row.state !== 'unknown';", replace: ';' }],
   },
   {
     id: 'found-3',
     title: 'a check that tells nothing new writes the row as it was',
-    edits: [{ file: 'src/reconcile/conclude-check.ts', find: 'return isKnown ? row : {', replace: 'return {' }],
+    edits: [{ file: 'src/machine/conclude-check.ts', find: 'return isKnown ? row : {', replace: 'return {' }],
   },
 ];

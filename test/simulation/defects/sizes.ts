@@ -1,10 +1,10 @@
-// The mends of large estates, and how each is taken back.
+// The mends of large desired states, and how each is taken back.
 import type { PlantedDefect } from '../planted-defect.ts';
 
 export const SIZES_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '17-removal',
-    title: 'Every server that goes lists all servers of every leaving instance',
+    title: 'Every server that goes lists all servers of every terminating instance',
     edits: [
       {
         file: 'src/reconcile/reconciler.ts',
@@ -16,14 +16,14 @@ export const SIZES_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '17-dependencies',
     title: 'A server that depends on many is woken by each of them',
-    edits: [{ file: 'src/reconcile/world.ts', find: 'dependsOn.findLast(', replace: 'dependsOn.find(' }],
+    edits: [{ file: 'src/reconcile/decision-context.ts', find: 'dependsOn.findLast(', replace: 'dependsOn.find(' }],
   },
   {
     id: '17-holder',
     title: 'Whether a server holds up a delete is looked for from the first of its dependencies on',
     edits: [
       {
-        file: 'src/reconcile/holding-up.ts',
+        file: 'src/machine/holders.ts',
         find: '({ dependsOn }) => includesSorted(dependsOn, name)',
         replace: '({ dependsOn }) => dependsOn.includes(name)',
       },
@@ -34,7 +34,7 @@ export const SIZES_DEFECTS: readonly PlantedDefect[] = [
     title: 'An instance may be larger than can be recorded',
     edits: [
       {
-        file: 'src/estate/room.ts',
+        file: 'src/desired/store-capacity.ts',
         find: 'if (total <= INSTANCE_BYTES_MAX) return undefined;',
         replace: 'if (total <= Number.POSITIVE_INFINITY) return undefined;',
       },
@@ -52,10 +52,10 @@ export const SIZES_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: '16-farewells',
+    id: '16-lastRecords',
     title: 'The last records of a commit may take any room',
     edits: [
-      { file: 'src/reconcile/farewells.ts', find: 'return left < 0 ? computed : whole;', replace: 'return whole;' },
+      { file: 'src/follow/last-records.ts', find: 'return left < 0 ? computed : whole;', replace: 'return whole;' },
     ],
   },
   {
@@ -63,8 +63,8 @@ export const SIZES_DEFECTS: readonly PlantedDefect[] = [
     title: 'All instances together may be larger than can be recorded',
     edits: [
       {
-        file: 'src/estate/admit.ts',
-        find: '(units) => roomRefusals(units, recorded)',
+        file: 'src/desired/admit.ts',
+        find: '(units) => capacityRefusals(units, recorded)',
         replace: '() => []',
       },
     ],
@@ -72,13 +72,13 @@ export const SIZES_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '18-review',
     title: 'An instance that was refused for want of room does not come in when there is more',
-    edits: [{ file: 'src/reconcile/follower.ts', find: ' || this.#hasMoreRoom()', replace: '' }],
+    edits: [{ file: 'src/follow/follower.ts', find: ' || this.#hasFreedCapacity()', replace: '' }],
   },
   {
     id: '18-warning',
     title: 'Nobody says that the room becomes short',
     edits: [
-      { file: 'src/reconcile/warn-of-room.ts', find: 'const WARNINGS = [90, 75];', replace: 'const WARNINGS = [];' },
+      { file: 'src/follow/warn-of-capacity.ts', find: 'const WARNINGS = [90, 75];', replace: 'const WARNINGS = [];' },
     ],
   },
   {

@@ -7,7 +7,7 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
     title: 'a server that drifted or failed goes on holding up a delete that it does not need any more',
     edits: [
       {
-        file: 'src/reconcile/want.ts',
+        file: 'src/machine/want.ts',
         find: 'applied: restructured(row, server.spec)',
         replace: 'applied: row.applied',
       },
@@ -18,7 +18,7 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
     title: 'two deletes wait for each other for ever',
     edits: [
       {
-        file: 'src/reconcile/circles.ts',
+        file: 'src/machine/circles.ts',
         find: "if (wait.kind === 'holder') return true;",
         replace: '',
       },
@@ -29,8 +29,8 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
     title: 'a wait for a slot of a group and dependencies across groups form a circle that nobody breaks',
     edits: [
       {
-        file: 'src/reconcile/circles.ts',
-        find: "return wait.kind === 'turn' && !wait.isAway;",
+        file: 'src/machine/circles.ts',
+        find: "return wait.kind === 'slot' && !wait.isAway;",
         replace: 'return false;',
       },
     ],
@@ -57,7 +57,7 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
       },
       {
         file: 'src/service/create-operator.ts',
-        find: "now wait for another end.\n      look(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));",
+        find: "now wait for another end.\n      enqueue(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));",
         replace: 'now wait for another end.',
       },
     ],
@@ -101,7 +101,7 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
     title: 'each change in a group wakes all its members that wait for a slot',
     edits: [
       {
-        file: 'src/reconcile/turn-lines.ts',
+        file: 'src/reconcile/slot-lines.ts',
         find: 'const first = this.#wakeFresh(group, line);',
         replace:
           'const first = this.#lines.size < 0 ? this.#wakeFresh(group, line) : undefined;\n' +
@@ -109,7 +109,7 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
       },
       {
         file: 'src/reconcile/wake-ups.ts',
-        find: "if (wait?.kind === 'turn') this.#wakeGroup(wait.group);",
+        find: "if (wait?.kind === 'slot') this.#wakeGroup(wait.group);",
         replace: '',
       },
     ],

@@ -30,7 +30,7 @@ const overtaken = sceneTheme(
     return [
       after(60_000, north('lying')),
       after(0, commit(set(instance, { size: '9' }))),
-      after(0, { kind: 'look' }),
+      after(0, { kind: 'poll' }),
       ...Array.from({ length: 40 }, () => build),
       after(30_000, { kind: 'adopt', instance: null }),
     ];

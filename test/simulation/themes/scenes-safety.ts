@@ -70,7 +70,7 @@ const lateYes = sceneTheme(
     return [
       after(60_000, commit(set(instance, { web: 0 }))),
       after(60_000, commit(set(instance, { web: 4 }))),
-      after(0, { kind: 'look' }),
+      after(0, { kind: 'poll' }),
       after(chance.below(400), { kind: 'approve', pick: 0 }),
     ];
   },
@@ -126,13 +126,13 @@ const wrongTakers = sceneTheme(
   () => plain(['a', 'b', 'c'], { web: 2 }),
   (chance) => {
     const giver = chance.pick(['a', 'b']);
-    const taker = chance.pick(['c', 'd']);
+    const receiver = chance.pick(['c', 'd']);
     const slip = chance.is(0.6)
-      ? [set(giver, { web: 1 }), set(taker, { template: 'stak', size: chance.pick(['1', '2', '3']) })]
+      ? [set(giver, { web: 1 }), set(receiver, { template: 'stak', size: chance.pick(['1', '2', '3']) })]
       : [{ instance: giver, name: unreadName(chance) }];
     return [
       after(60_000, commit(...slip)),
-      after(60_000, chance.is(0.3) ? { kind: 'stop', loses: 'nothing', downMs: 0 } : { kind: 'look' }),
+      after(60_000, chance.is(0.3) ? { kind: 'stop', loses: 'nothing', downMs: 0 } : { kind: 'poll' }),
       after(60_000, commit(set(giver, { web: 0 }))),
     ];
   },
@@ -145,7 +145,7 @@ const knownWrong = sceneTheme(
   () => plain(['a', 'b'], { web: 2 }),
   (chance) => [
     after(60_000, commit(set(chance.pick(['c', 'd']), { template: 'stak', size: chance.pick(['1', '2', '3']) }))),
-    after(60_000, chance.is(0.5) ? { kind: 'stop', loses: 'nothing', downMs: 0 } : { kind: 'look' }),
+    after(60_000, chance.is(0.5) ? { kind: 'stop', loses: 'nothing', downMs: 0 } : { kind: 'poll' }),
     after(60_000, commit(set(chance.pick(['a', 'b']), { web: 1 }))),
   ],
 );

@@ -38,7 +38,7 @@ const crossed = sceneTheme(
   () => plain(['a', 'b'], { web: 2, links: true }),
   (chance) => [
     after(60_000, commit(set(chance.pick(['a', 'b']), { small: false }))),
-    after(0, { kind: 'look' }),
+    after(0, { kind: 'poll' }),
     after(chance.below(4_000), north('broken')),
     after(20_000, commit({ path: TEMPLATE, value: chance.pick(['1', '2', '3', '4']) })),
     after(chance.pick([0, 3_000]), north('well')),
@@ -67,7 +67,7 @@ const deafSite = sceneTheme(
     after(60_000, north('deaf')),
     after(0, commit(...plain(['a', 'b', 'c'], { web: 9 }))),
     after(200_000, commit(set('d', { web: 3 + chance.below(3) }))),
-    after(8_000_000, { kind: 'look' }),
+    after(8_000_000, { kind: 'poll' }),
   ],
   { times: () => 2 },
 );
@@ -80,7 +80,7 @@ const deafInstance = sceneTheme(
     after(60_000, north('deaf to a')),
     after(0, commit(...plain(['a'], { web: 24 }))),
     after(200_000, commit(set('b', { web: 3 + chance.below(3) }))),
-    after(8_000_000, { kind: 'look' }),
+    after(8_000_000, { kind: 'poll' }),
   ],
   { times: () => 2 },
 );

@@ -145,7 +145,7 @@ const people: Mix = [
   [2, (chance) => [{ kind: 'adopt', instance: chance.is(0.5) ? anInstance(chance) : null }]],
   [2, (chance) => [{ kind: 'put', instance: anInstance(chance), set: change(chance) }]],
   [1, (chance) => [{ kind: 'delete', instance: anInstance(chance) }]],
-  [1, () => [{ kind: 'look' }]],
+  [1, () => [{ kind: 'poll' }]],
 ];
 
 export function aName(chance: Chance): string {

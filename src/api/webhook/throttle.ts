@@ -1,0 +1,34 @@
+// Limits how often hooks make the follower look: the first hook at once, later ones together at the end of a pause.
+import type { Clock } from '../../clock.ts';
+
+export interface Throttle {
+  /** Asks for a look. */
+  ask(): void;
+  /** Forgets a look that is still to come. */
+  stop(): void;
+}
+
+/** Returns the limit: two calls of `poll` are at least `pauseMs` apart. */
+export function throttle(poll: () => void, { clock, pauseMs }: { clock: Clock; pauseMs: number }): Throttle {
+  let cancelPause: (() => void) | undefined;
+  let isAsked = false;
+
+  function callAndPause(): void {
+    isAsked = false;
+    cancelPause = clock.after(pauseMs, () => {
+      cancelPause = undefined;
+      if (isAsked) callAndPause();
+    });
+    poll();
+  }
+
+  return {
+    ask() {
+      if (cancelPause === undefined) callAndPause();
+      else isAsked = true;
+    },
+    stop() {
+      cancelPause?.();
+    },
+  };
+}

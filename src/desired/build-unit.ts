@@ -1,0 +1,144 @@
+// One unit out of one catalog: expansion and configuration of everything that an instance, or a clientcert, makes.
+import type { Catalog } from '../catalog/catalog.ts';
+import { expandStack } from '../expand/expand-stack.ts';
+import type { HieraNode, ResolvedNode, Scope } from '../hiera/node.ts';
+import { resolveNode } from '../hiera/resolve-node.ts';
+import { nearest } from '../hiera/selectable-names.ts';
+import { type Entry, isValidEntry, problemAt } from '../model/entry.ts';
+import type { ExpandedServer } from '../model/expanded.ts';
+import { invariant } from '../model/invariant.ts';
+import type { StackInstance, StackTemplate, TypedObject } from '../model/objects.ts';
+import { affecting, isError, type Problem } from '../model/problem.ts';
+import type { WantedServer } from '../model/spec.ts';
+import { tooLarge } from './store-capacity.ts';
+import { TrackedReads } from './tracked-reads.ts';
+import type { Unit } from './unit.ts';
+
+/** An object's name, which its path gives, and its file. */
+type Named<Value> = readonly [name: string, entry: Entry<Value>];
+
+/** The problems that a template has without any instance; empty for a right one. See check-templates.ts. */
+export type TemplateCheck = (template: Entry<StackTemplate>) => readonly Problem[];
+
+/** Returns the instance as this catalog has it, right or wrong. Never throws for a mistake of the user. */
+export function buildInstance([name, entry]: Named<StackInstance>, catalog: Catalog, check: TemplateCheck): Unit {
+  const reads = new TrackedReads(catalog);
+  reads.use(`stack-instance/${name}`, entry);
+  const empty = blankUnit('instance', name, { entry, catalog, reads });
+  const own = affecting(entry.problems, name);
+  if (!isValidEntry(entry)) return { ...empty, problems: own };
+  const template = reads.template(entry.object.stackTemplate);
+  if (template === undefined) return { ...empty, problems: [...own, unknownTemplate(entry, reads)] };
+  const templateProblems = affecting(check(template), name);
+  if (!isValidEntry(template) || templateProblems.some(isError)) {
+    return { ...empty, problems: [...own, ...affecting(template.problems, name), ...templateProblems] };
+  }
+  const expansion = expandStack(entry, template);
+  const problems = [...own, ...expansion.problems];
+  if (expansion.problems.some(isError)) return { ...empty, keys: expansion.keys, problems };
+  const unit = { ...empty, keys: expansion.keys, problems };
+  return withServers(unit, expansion.servers, { reads, instance: entry.object });
+}
+
+/** Returns a clientcert that no stack makes, as this catalog has it. */
+export function buildClientcert([name, entry]: Named<TypedObject>, catalog: Catalog): Unit {
+  const reads = new TrackedReads(catalog);
+  reads.use(`clientcert/${name}`, entry);
+  const empty = blankUnit('clientcert', name, { entry, catalog, reads });
+  if (!isValidEntry(entry)) return { ...empty, problems: entry.problems };
+  const { node, problems } = resolveNode({ server: null, clientcert: entry }, scopeOf(reads));
+  return { ...empty, nodes: new Map([[node.name, node]]), problems: [...entry.problems, ...problems] };
+}
+
+interface UnitReads {
+  readonly reads: TrackedReads;
+  readonly instance: StackInstance;
+}
+
+function withServers(unit: Unit, expanded: readonly ExpandedServer[], { reads, instance }: UnitReads): Unit {
+  const scope = scopeOf(reads);
+  const servers = new Map<string, WantedServer>();
+  const nodes = new Map<string, HieraNode>();
+  const problems: Problem[] = [...unit.problems];
+  for (const server of expanded) {
+    const resolved = resolveNode({ server, clientcert: reads.object('clientcert', server.name) }, scope);
+    servers.set(server.name, wantedServer(server, instance, resolved.provisioning));
+    nodes.set(server.name, resolved.node);
+    problems.push(...resolved.problems);
+  }
+  const outside = expanded.flatMap((server) => server.outside.map((one) => ({ ...one, of: server.name })));
+  const whole = { ...unit, servers, nodes, outside, problems };
+  const large = tooLarge(whole);
+  return large === undefined ? whole : { ...unit, problems: [...problems, large] };
+}
+
+function wantedServer(
+  server: ExpandedServer,
+  instance: StackInstance,
+  layers: ResolvedNode['provisioning'],
+): WantedServer {
+  return {
+    name: server.name,
+    instance: instance.name,
+    key: server.key,
+    index: server.index,
+    spec: {
+      kind: server.kind,
+      properties: server.properties,
+      layers,
+      configurationOnly: server.configurationOnly,
+      dependsOn: server.dependsOn,
+      lists: server.lists,
+    },
+    policy: {
+      maxUnavailable: server.maxUnavailable,
+      pauseSeconds: server.pauseSeconds,
+      drift: instance.drift ?? null,
+      deletion: instance.deletion ?? 'delete',
+      protected: instance.protected ?? false,
+      adopt: instance.adopt ?? false,
+    },
+  };
+}
+
+function scopeOf(reads: TrackedReads): Scope {
+  const { hierarchy, tree } = reads;
+  invariant(isValidEntry(hierarchy) && tree !== null, 'a commit with a wrong tree or hierarchy is not taken at all');
+  return {
+    hierarchy,
+    tree,
+    object: (type, name) => reads.object(type, name),
+    namesOf: (type) => reads.namesOf(type),
+    hints: new Map(),
+  };
+}
+
+interface BlankParts {
+  readonly entry: Unit['entry'];
+  readonly catalog: Catalog;
+  readonly reads?: TrackedReads;
+}
+
+/** Returns a unit without servers and problems, which has looked at nothing unless `reads` did. */
+export function blankUnit(
+  kind: Unit['kind'],
+  name: string,
+  { entry, catalog, reads = new TrackedReads(catalog) }: BlankParts,
+): Unit {
+  const { commit, time } = catalog;
+  const nothing = { keys: [], servers: new Map(), nodes: new Map(), outside: [], problems: [] };
+  return { kind, name, entry, commit, time, ...nothing, inputs: reads.inputs, namesSeen: reads.namesSeen };
+}
+
+function unknownTemplate(
+  entry: Entry<StackInstance> & { readonly object: StackInstance },
+  reads: TrackedReads,
+): Problem {
+  const { name, stackTemplate } = entry.object;
+  return problemAt(entry, '/stackTemplate', {
+    code: 'unknown_template',
+    message: `there is no stack template "${stackTemplate}"`,
+    hint: nearest(stackTemplate, reads.namesOf('stack-template')) ?? `add stacks/templates/${stackTemplate}.yaml`,
+    instances: [name],
+  });
+}

@@ -1,0 +1,109 @@
+// All units of one commit, right or wrong. Those that draw on nothing that changed are taken over as they were.
+import type { Catalog } from '../catalog/catalog.ts';
+import { checkTemplate } from '../expand/check-template.ts';
+import { type Entry, isValidEntry } from '../model/entry.ts';
+import type { StackTemplate } from '../model/objects.ts';
+import { affecting, type Problem } from '../model/problem.ts';
+import { blankUnit, buildClientcert, buildInstance } from './build-unit.ts';
+import { defectAt, hasDefect } from './defect.ts';
+import type { DesiredState } from './desired-state.ts';
+import { hasSameReads } from './tracked-reads.ts';
+import type { Unit } from './unit.ts';
+
+type TemplateProblems = DesiredState['templateProblems'];
+
+export interface Candidates {
+  readonly units: ReadonlyMap<string, Unit>;
+  /** Units that were built and not taken over, and the records that this took. */
+  readonly built: number;
+  readonly recordsMerged: number;
+}
+
+/** Returns every instance as `catalog` has it. `earlier` only saves work: the answer is the same without it. */
+export function buildInstances(
+  catalog: Catalog,
+  templateProblems: TemplateProblems,
+  earlier?: Pick<DesiredState, 'candidates'>,
+): Candidates {
+  const check = (template: Entry<StackTemplate>): readonly Problem[] => templateProblems.get(template) ?? [];
+  const reuse = new Reuse(catalog, earlier?.candidates);
+  for (const named of catalog.instances) {
+    reuse.orBuild({ kind: 'instance', named }, () => buildInstance(named, catalog, check));
+  }
+  return reuse;
+}
+
+/** Returns every hand-written clientcert, which is one that no stack in force makes. `owners`: who makes each server. */
+export function buildClientcerts(
+  catalog: Catalog,
+  owners: ReadonlyMap<string, string>,
+  earlier?: Pick<DesiredState, 'candidates'>,
+): Candidates {
+  const reuse = new Reuse(catalog, earlier?.candidates);
+  for (const [address, entry] of catalog.objects) {
+    const name = address.slice('clientcert/'.length);
+    if (!address.startsWith('clientcert/') || owners.has(name)) continue;
+    reuse.orBuild({ kind: 'clientcert', named: [name, entry] }, () => buildClientcert([name, entry], catalog));
+  }
+  return reuse;
+}
+
+/** Returns the problems of each template on its own. */
+export function checkTemplates(catalog: Catalog, earlier?: Pick<DesiredState, 'templateProblems'>): TemplateProblems {
+  const checked = new Map<Entry<StackTemplate>, readonly Problem[]>();
+  for (const entry of catalog.templates.values()) {
+    if (isValidEntry(entry)) checked.set(entry, earlier?.templateProblems.get(entry) ?? checkOne(entry));
+  }
+  return checked;
+}
+
+function checkOne(template: Entry<StackTemplate> & { readonly object: StackTemplate }): readonly Problem[] {
+  try {
+    return checkTemplate(template);
+  } catch (error) {
+    return [defectAt(template, error)];
+  }
+}
+
+interface Wanted {
+  readonly kind: Unit['kind'];
+  readonly named: readonly [name: string, entry: Unit['entry']];
+}
+
+/** Takes units over where they would come out the same, and counts those it had to build. */
+class Reuse implements Candidates {
+  readonly units = new Map<string, Unit>();
+  readonly #catalog: Catalog;
+  readonly #earlier: ReadonlyMap<string, Unit> | undefined;
+  built = 0;
+  recordsMerged = 0;
+
+  constructor(catalog: Catalog, earlier: ReadonlyMap<string, Unit> | undefined) {
+    this.#catalog = catalog;
+    this.#earlier = earlier;
+  }
+
+  orBuild(wanted: Wanted, build: () => Unit): void {
+    const key = `${wanted.kind}/${wanted.named[0]}`;
+    const known = this.#earlier?.get(key);
+    if (known !== undefined && !hasDefect(known.problems) && hasSameReads(known, this.#catalog)) {
+      this.units.set(key, known);
+      return;
+    }
+    const unit = this.#guarded(wanted, build);
+    this.built += 1;
+    this.recordsMerged += unit.nodes.size;
+    this.units.set(key, unit);
+  }
+
+  /** A defect of ours that one unit brings out makes that unit wrong, and no other. */
+  #guarded({ kind, named: [name, entry] }: Wanted, build: () => Unit): Unit {
+    try {
+      return build();
+    } catch (error) {
+      const problem = defectAt(entry, error);
+      const problems = kind === 'instance' ? affecting([problem], name) : [problem];
+      return { ...blankUnit(kind, name, { entry, catalog: this.#catalog }), problems };
+    }
+  }
+}

@@ -1,0 +1,78 @@
+// What is in force: for every unit its newest sound version, for every object its last right one, and who may come in.
+// Plain data, made by derive.ts out of one commit and the desired state before it.
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Entry } from '../model/entry.ts';
+import type { Client, StackTemplate } from '../model/objects.ts';
+import type { Problem } from '../model/problem.ts';
+import type { HeldDeletes } from './deletions.ts';
+import type { Undetermined } from './undetermined.ts';
+import type { Unit } from './unit.ts';
+
+/** A file that counts although the followed commit has another version of it, or a wrong one. */
+export interface Kept<Value> {
+  readonly entry: Entry<Value>;
+  /** The last commit in which it was right. */
+  readonly commit: string;
+}
+
+/** An entry and the commit whose version it is. */
+export type InForce<Value> = ReadonlyMap<string, Kept<Value>>;
+
+/** What a commit cost. */
+export interface Counts {
+  readonly blobsRead: number;
+  readonly filesParsed: number;
+  readonly instancesExpanded: number;
+  readonly recordsMerged: number;
+}
+
+/** What the next commit is measured against. */
+export interface Baseline {
+  /** By unit key; only sound ones. No two of them make a server of the same name. */
+  readonly units: ReadonlyMap<string, Unit>;
+  /** Server name to the key of the unit that makes it. */
+  readonly owners: ReadonlyMap<string, string>;
+  /** Templates and typed objects by `<type>/<name>`. */
+  readonly objects: InForce<unknown>;
+  /** The registry, by canonical serial. */
+  readonly clients: InForce<Client>;
+  /** Whether hierarchy.yaml says how things merge, and not the defaults. */
+  readonly hasHierarchy: boolean;
+  /** Wrong instances of which nobody can tell which servers they make. */
+  readonly undetermined: Undetermined;
+  /** The places of the followed commit: every path in or beside the layout. */
+  readonly places: Catalog['places'];
+}
+
+export interface DesiredState extends Baseline {
+  /** The followed commit, and its committer time (RFC 3339). */
+  readonly commit: string;
+  readonly time: string;
+  readonly catalog: Catalog;
+  /** Every unit as the followed commit has it, sound or not. */
+  readonly candidates: ReadonlyMap<string, Unit>;
+  /** Problems of each template on its own. */
+  readonly templateProblems: ReadonlyMap<Entry<StackTemplate>, readonly Problem[]>;
+  /** Names of the instances whose newest version is wrong, with or without an older one in force. */
+  readonly invalid: ReadonlySet<string>;
+  /** Instances that are held whole, at the version before, until their deletes are approved. By name. */
+  readonly held: ReadonlyMap<string, HeldDeletes>;
+  /** Instances whose deletes were approved with this commit. */
+  readonly approved: ReadonlySet<string>;
+  /** The digests of these deletes: an approval of one is used up. */
+  readonly spent: ReadonlySet<string>;
+  /** The digests of approved deletes that do not happen yet, as their instance cannot come into force. */
+  readonly unused: ReadonlySet<string>;
+  readonly problems: readonly Problem[];
+  readonly counts: Counts;
+}
+
+export const EMPTY_BASELINE: Baseline = {
+  units: new Map(),
+  owners: new Map(),
+  objects: new Map(),
+  clients: new Map(),
+  hasHierarchy: false,
+  undetermined: new Map(),
+  places: new Map(),
+};

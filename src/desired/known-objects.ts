@@ -1,0 +1,20 @@
+// Everything that is in force as objects of files: what a commit that cannot be read must not take away.
+
+import { HIERARCHY_FILE } from '../catalog/paths.ts';
+import type { Known } from '../catalog/unreadable.ts';
+import { isPlainTypeName } from '../model/names.ts';
+import type { Baseline } from './desired-state.ts';
+import { splitAddress } from './tracked-reads.ts';
+
+/** Yields every object in force with the path that it was read from; some of them twice. */
+export function* knownObjects({ units, objects, clients, hasHierarchy }: Baseline): Generator<Known> {
+  for (const { kind, name, entry } of units.values()) {
+    yield { type: kind === 'instance' ? 'stack-instance' : 'clientcert', name, path: entry.path };
+  }
+  for (const [address, { entry }] of objects) {
+    const [type, name] = splitAddress(address);
+    if (isPlainTypeName(type) || type === 'stack-template') yield { type, name, path: entry.path };
+  }
+  for (const [serial, { entry }] of clients) yield { type: 'client', name: serial, path: entry.path };
+  if (hasHierarchy) yield { type: 'hierarchy', name: 'hierarchy', path: HIERARCHY_FILE };
+}

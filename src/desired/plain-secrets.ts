@@ -1,0 +1,92 @@
+// Finds secrets that are written as they are, in every object of a commit, whether or not a node selects it: whoever can
+// read the repository knows them already. See docs/concepts.md, merging.
+import type { Catalog } from '../catalog/catalog.ts';
+import { checkSecrets } from '../hiera/check-values.ts';
+import { layerOf } from '../hiera/layers.ts';
+import type { Layer } from '../hiera/node.ts';
+import { secretsOf } from '../hiera/secrets.ts';
+import { type Entry, isValidEntry } from '../model/entry.ts';
+import type { Hierarchy, StackInstance, StackTemplate } from '../model/objects.ts';
+import type { Problem } from '../model/problem.ts';
+import { sortProblems } from '../model/problem.ts';
+import { writtenLayers } from './written-layers.ts';
+
+/** The entries that a hierarchy makes wrong, so that the same file is the same entry in every commit; null: it is right. */
+type Checked = WeakMap<Entry<unknown>, Entry<unknown> | null>;
+
+const checkedUnder = new WeakMap<Hierarchy, Checked>();
+
+/**
+ * Returns the catalog in which every object that holds a plain secret is wrong: with an error at the value, which is never
+ * quoted. Without a right hierarchy it is not known what a secret is, and the catalog is returned as it is.
+ */
+export function withoutPlainSecrets(catalog: Catalog): Catalog {
+  const { hierarchy } = catalog;
+  if (!isValidEntry(hierarchy) || (hierarchy.object.secrets?.keys ?? []).length === 0) return catalog;
+  const checked: Checked = checkedUnder.get(hierarchy.object) ?? new WeakMap();
+  checkedUnder.set(hierarchy.object, checked);
+  const check = new Check(hierarchy.object, checked);
+  const objects = check.each(catalog.objects, (entry) => [layerOf(entry)]);
+  const templates = check.each(catalog.templates, layersOfTemplate);
+  const instances = check.each(catalog.instances, layersOfInstance);
+  if (check.problems.length === 0) return catalog;
+  return {
+    ...catalog,
+    objects,
+    templates,
+    instances,
+    problems: sortProblems([...catalog.problems, ...check.problems]),
+  };
+}
+
+type ValidEntry<Value> = Entry<Value> & { readonly object: Value };
+
+class Check {
+  readonly problems: Problem[] = [];
+  readonly #hierarchy: Hierarchy;
+  readonly #checked: Checked;
+
+  constructor(hierarchy: Hierarchy, checked: Checked) {
+    this.#hierarchy = hierarchy;
+    this.#checked = checked;
+  }
+
+  /** Returns the entries by the same names; the same map where none of them is wrong. */
+  each<Value>(
+    entries: ReadonlyMap<string, Entry<Value>>,
+    layersOf: (entry: ValidEntry<Value>) => readonly Layer[],
+  ): ReadonlyMap<string, Entry<Value>> {
+    const wrong = [...entries].flatMap(([name, entry]) => {
+      const found = isValidEntry(entry) ? this.#wrongVersion(entry, layersOf) : null;
+      return found === null ? [] : [[name, found] as const];
+    });
+    return wrong.length === 0 ? entries : new Map([...entries, ...wrong]);
+  }
+
+  #wrongVersion<Value>(
+    entry: ValidEntry<Value>,
+    layersOf: (entry: ValidEntry<Value>) => readonly Layer[],
+  ): Entry<Value> | null {
+    let found = this.#checked.get(entry) as Entry<Value> | null | undefined;
+    if (found === undefined) {
+      const problems = [...checkSecrets(layersOf(entry), secretsOf(this.#hierarchy))];
+      found = problems.length === 0 ? null : { ...entry, problems: [...entry.problems, ...problems] };
+      this.#checked.set(entry, found);
+    }
+    if (found !== null) this.problems.push(...found.problems.slice(entry.problems.length));
+    return found;
+  }
+}
+
+function layersOfTemplate(entry: ValidEntry<StackTemplate>): readonly Layer[] {
+  const { resources, parameters } = entry.object;
+  return writtenLayers(entry, { resources, pointer: '/resources', parameters, parametersAt: '/parameters' });
+}
+
+/** What an instance adds. Its parameters are looked at where a server of it has them. */
+function layersOfInstance(entry: ValidEntry<StackInstance>): readonly Layer[] {
+  const { stackTemplateAdditions, parameters } = entry.object;
+  const resources = Object.hasOwn(stackTemplateAdditions, 'resources') ? stackTemplateAdditions.resources : undefined;
+  const pointer = '/stackTemplateAdditions/resources';
+  return writtenLayers(entry, { resources, pointer, parameters, parametersAt: '/parameters' });
+}

@@ -1,0 +1,65 @@
+// The texts of problems for which a version of an instance cannot come into force.
+import { printCycle } from '../expand/dependency-order.ts';
+import type { Claim } from './claims.ts';
+
+/** Servers, or instances, that a text names. */
+const NAMED_MAX = 5;
+
+/** Returns the text for a server that is given to an instance that cannot take it. */
+export function handOverText(server: string, receiver: string) {
+  return {
+    code: 'hand_over_waits',
+    message: `"${server}" is handed over to the instance "${receiver}", which cannot come into force`,
+    hint: `mend "${receiver}" first; until then nothing of either changes`,
+  };
+}
+
+/** What a commit would take from a protected instance. */
+export interface ProtectedLoss {
+  readonly deleted: readonly string[];
+  /** Servers that instances take over that are not protected. */
+  readonly given: readonly { readonly server: string; readonly receiver: string }[];
+}
+
+/** Returns the text for a commit that would take servers from a protected instance. */
+export function protectedText(instance: string, { deleted, given }: ProtectedLoss) {
+  const losses = [
+    ...(deleted.length > 0 ? [`delete ${some(deleted)}`] : []),
+    ...[...Map.groupBy(given, ({ receiver }) => receiver)]
+      .slice(0, NAMED_MAX)
+      .map(
+        ([receiver, servers]) =>
+          `hand ${some(servers.map(({ server }) => server))} over to "${receiver}", which is not`,
+      ),
+  ];
+  const lift = 'set protected: false in a commit of its own first';
+  return {
+    code: 'protected_instance',
+    message: `the instance "${instance}" is protected, and this would ${losses.join(', and ')}`,
+    hint: given.length > 0 ? `protect the instance that takes over too, or ${lift}` : lift,
+    instances: [instance],
+  };
+}
+
+function some(servers: readonly string[]): string {
+  return `${servers.slice(0, NAMED_MAX).join(', ')}${servers.length > NAMED_MAX ? ' and others' : ''}`;
+}
+
+/** Returns the text for a claim that loses against another one. */
+export function nameTaken(loser: Claim, winner: Claim) {
+  const other = winner.key.slice('instance/'.length);
+  return {
+    code: 'server_name_taken',
+    message: `the server name "${loser.name}" is also that of a server of the instance "${other}"`,
+    hint: 'server names are unique over all instances, without regard to case: change a parameter that the name is made of',
+  };
+}
+
+/** Returns the text for a circle of dependencies, in the words of one within a stack. */
+export function circleText(cycle: readonly string[]) {
+  return {
+    code: 'dependency_cycle',
+    message: `dependencies go in a circle: ${printCycle(cycle.slice(0, -1))}`,
+    hint: 'remove one of these depends_on',
+  };
+}

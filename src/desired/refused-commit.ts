@@ -1,0 +1,13 @@
+// The newest commit, where it is not followed: wrong as a whole, or held until a person accepts it.
+import type { Problem } from '../model/problem.ts';
+import type { HoldKind } from '../model/rows.ts';
+
+export interface RefusedCommit {
+  readonly commit: string;
+  /** Null: it is wrong, and only another commit helps. Else a person may accept it under `digest`. */
+  readonly hold: { readonly kind: HoldKind; readonly digest: string } | null;
+  readonly reason: string;
+  readonly problems: readonly Problem[];
+  /** RFC 3339, with milliseconds. */
+  readonly since: string;
+}

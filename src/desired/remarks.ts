@@ -1,0 +1,116 @@
+// What is right file by file and most likely not meant: objects that no node selects, nobody who may come in, nothing to
+// make. Warnings only: they stop nobody, and no write is refused for them.
+import { isTreeType, treeIndex } from '../hiera/tree-index.ts';
+import { isValidEntry, problemAt } from '../model/entry.ts';
+import { kindOf } from '../model/names.ts';
+import type { TypedObject } from '../model/objects.ts';
+import { isError, type Problem, sortProblems } from '../model/problem.ts';
+import { quote } from '../model/quote.ts';
+import { didYouMean } from '../model/suggest.ts';
+import type { DesiredState } from './desired-state.ts';
+import { splitAddress } from './tracked-reads.ts';
+import type { Unit } from './unit.ts';
+
+/** Objects of these types have an effect, if any, without being selected. */
+const SELECTED_BY_NONE: ReadonlySet<string> = new Set(['action', 'stack-snapshot', 'clientcert']);
+
+const known = new WeakMap<DesiredState, readonly Problem[]>();
+
+/**
+ * Returns everything that is wrong or odd in the followed commit, sorted: the problems of the desired state, and the warnings about
+ * the repository as a whole. Worked out when somebody asks, once for each desired state.
+ */
+export function problemsAndRemarks(desired: DesiredState): readonly Problem[] {
+  const found = known.get(desired) ?? sortProblems([...desired.problems, ...remarksOn(desired)]);
+  known.set(desired, found);
+  return found;
+}
+
+function remarksOn(desired: DesiredState): readonly Problem[] {
+  return [...noAdministrator(desired), ...noInstance(desired), ...unusedObjects(desired)];
+}
+
+function* noAdministrator({ clients }: DesiredState): Generator<Problem> {
+  if ([...clients.values()].some(({ entry }) => entry.object?.role === 'administrator')) return;
+  const message =
+    clients.size === 0
+      ? 'no client is registered, so nobody is let into the interface'
+      : 'no administrator is registered, so nobody may write types, the tree and clients, or approve what is held';
+  yield ofFolder('clients', {
+    code: 'no_administrator',
+    message,
+    hint: 'add clients/<serial>.yaml with "role: administrator", where <serial> is that of your certificate',
+  });
+}
+
+function* noInstance({ catalog }: DesiredState): Generator<Problem> {
+  if (catalog.instances.size > 0) return;
+  yield ofFolder('stacks/instances', {
+    code: 'no_instance',
+    message: 'there is no stack instance, so no server is made',
+    hint: 'add stacks/instances/<name>.yaml with "stackTemplate:"',
+  });
+}
+
+function ofFolder(file: string, text: Pick<Problem, 'code' | 'message' | 'hint'>): Problem {
+  return { ...text, severity: 'warning', file, line: 1, column: 1, pointer: '' };
+}
+
+function* unusedObjects({ catalog, candidates, units }: DesiredState): Generator<Problem> {
+  const nodes = [...candidates.values(), ...units.values()];
+  // What a wrong instance would select is not known; and where there are no nodes at all, that is said already.
+  if (nodes.some(isUnknown) || nodes.every((unit) => unit.nodes.size === 0)) return;
+  const looks = looksOf(nodes);
+  for (const [address, entry] of catalog.objects) {
+    const [type, name] = splitAddress(address);
+    if (SELECTED_BY_NONE.has(type) || looks.found.has(address) || !isValidEntry(entry)) continue;
+    if (isBase(entry.object, catalog.tree.object?.name) || isInTree(entry.object, catalog)) continue;
+    const isLevel = catalog.hierarchy.object?.order.some((level) => level.type === type) ?? true;
+    const hint = didYouMean(name, looks.inVain.get(type) ?? []);
+    yield problemAt(entry, '', {
+      code: 'unused_object',
+      severity: 'warning',
+      message: isLevel
+        ? `no node selects the ${kindOf(entry.object.type)} ${quote(name)}`
+        : `no node selects the ${kindOf(entry.object.type)} ${quote(name)}: hierarchy.yaml has no level of that type`,
+      hint: hint ?? (isLevel ? 'select it, or remove it' : 'add the level, or remove the object'),
+    });
+  }
+}
+
+function isUnknown(unit: Unit): boolean {
+  return unit.nodes.size === 0 && unit.problems.some(isError);
+}
+
+function isBase({ type, name }: TypedObject, root: string | undefined): boolean {
+  return type === 'common' && name === root;
+}
+
+/** A place of the tree says where servers can be, also before the first one is there. */
+function isInTree({ type, name }: TypedObject, { tree }: DesiredState['catalog']): boolean {
+  return tree.object !== null && isTreeType(type) && treeIndex(tree.object).pathsTo({ type, name }).length > 0;
+}
+
+interface Looks {
+  /** Addresses of the objects that nodes have found. */
+  readonly found: ReadonlySet<string>;
+  /** Names that nodes have looked for and that are not there, by type. */
+  readonly inVain: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+function looksOf(units: readonly Unit[]): Looks {
+  const found = new Set<string>();
+  const inVain = new Map<string, Set<string>>();
+  for (const { inputs } of units) {
+    for (const [address, entry] of inputs) {
+      if (entry !== undefined) {
+        found.add(address);
+        continue;
+      }
+      const [type, name] = splitAddress(address);
+      const names = inVain.get(type) ?? new Set();
+      inVain.set(type, names.add(name));
+    }
+  }
+  return { found, inVain };
+}

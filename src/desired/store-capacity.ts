@@ -1,0 +1,152 @@
+// How much room the servers of a desired state take in the store, before any of it is written: what is allowed must be
+// recordable. docs/concepts.md, limits. Pure: what is recorded already is handed in.
+import { problemAt } from '../model/entry.ts';
+import { compareNames } from '../model/names.ts';
+import type { Problem } from '../model/problem.ts';
+import type { Spec, WantedServer } from '../model/spec.ts';
+import type { Refusal } from './admission.ts';
+import type { Baseline } from './desired-state.ts';
+import type { Unit } from './unit.ts';
+
+const MIB = 2 ** 20;
+
+/** What all instances together may take, with servers that no commit wants any more and that are still there. */
+export const ROWS_BYTES_MAX = 1024 * MIB;
+
+/** What is wanted of the servers of one instance together. */
+export const INSTANCE_BYTES_MAX = 128 * MIB;
+
+/** Of a row: what is wanted and what is applied. */
+const SPECS_OF_ROW = 2;
+/** What a row holds besides. */
+const ROW_BYTES = 1024;
+
+type Servers = ReadonlyMap<string, WantedServer>;
+
+/** Where the bytes of what is wanted of servers come from. */
+export interface SpecBytes {
+  readonly total: number;
+  /** Names of servers that others depend on, or list. */
+  readonly names: number;
+}
+
+/** By the servers of a unit, which never change. */
+const KNOWN = new WeakMap<Servers, SpecBytes>();
+
+/** Returns how many bytes of JSON say what is wanted of servers. What they share counts for each of them. */
+export function specBytes(servers: Servers): SpecBytes {
+  const known = KNOWN.get(servers);
+  if (known !== undefined) return known;
+  const measure = new Measure();
+  let total = 0;
+  let names = 0;
+  for (const { spec } of servers.values()) {
+    const own = measure.of(spec.dependsOn) + measure.of(spec.lists);
+    names += own;
+    total += own + measure.ofSpec(spec);
+  }
+  const bytes = { total, names };
+  KNOWN.set(servers, bytes);
+  return bytes;
+}
+
+/** Returns how many bytes the rows of a unit's servers may take at most, but for what providers report. */
+export function reservedBytes({ servers }: Unit): number {
+  return SPECS_OF_ROW * specBytes(servers).total + ROW_BYTES * servers.size;
+}
+
+/** What is recorded when a commit is judged. */
+export interface Recorded {
+  readonly baseline: Baseline;
+  /** What all rows take. */
+  readonly bytes: number;
+}
+
+/** Returns what the units, and rows that no unit explains, take or may come to take. */
+export function capacityUsed(units: Iterable<Unit>, recorded: Recorded): number {
+  const unexplained = Math.max(0, recorded.bytes - sumOf(recorded.baseline.units.values()));
+  return unexplained + sumOf(units);
+}
+
+/** Returns whether the units fit. */
+export function hasCapacityFor(units: Iterable<Unit>, recorded: Recorded): boolean {
+  return capacityUsed(units, recorded) <= ROWS_BYTES_MAX;
+}
+
+/** Returns the units that would take more room than there is: as few as possible, those that grow most. */
+export function capacityRefusals(
+  units: ReadonlyMap<string, Unit>,
+  recorded: Recorded,
+  limit = ROWS_BYTES_MAX,
+): Refusal[] {
+  let over = capacityUsed(units.values(), recorded) - limit;
+  if (over <= 0) return [];
+  const growing = [...units].flatMap(([key, unit]) => {
+    const before = recorded.baseline.units.get(key);
+    const growth = reservedBytes(unit) - (before === undefined ? 0 : reservedBytes(before));
+    return before === unit || growth <= 0 ? [] : [{ key, unit, growth }];
+  });
+  const refused: Refusal[] = [];
+  for (const { key, unit, growth } of growing.sort((a, b) => b.growth - a.growth || compareNames(a.key, b.key))) {
+    if (over <= 0) break;
+    refused.push({ key, problem: noCapacity(unit, growth) });
+    over -= growth;
+  }
+  return refused;
+}
+
+/** Returns what is wrong with an instance whose servers could not be recorded, or undefined. */
+export function tooLarge(unit: Unit): Problem | undefined {
+  const { total, names } = specBytes(unit.servers);
+  if (total <= INSTANCE_BYTES_MAX) return undefined;
+  return problemAt(unit.entry, '/stackTemplate', {
+    code: 'stack_too_large',
+    message: `what is wanted of the servers of this stack takes ${mib(total)} MiB, of which ${mib(names)} are names of servers they depend on or list; the limit is ${mib(INSTANCE_BYTES_MAX)}`,
+    hint: names > total / 2 ? 'depend on fewer servers, or divide the stack' : 'divide it into several stacks',
+    instances: [unit.name],
+  });
+}
+
+function noCapacity(unit: Unit, growth: number): Problem {
+  return problemAt(unit.entry, '/stackTemplate', {
+    code: 'no_room',
+    message: `the store has no room for the servers of "${unit.name}": they need ${mib(growth)} MiB more, and all instances together may take ${mib(ROWS_BYTES_MAX)}`,
+    hint: 'remove other instances first, or let another controller follow a part of them',
+    instances: [unit.name],
+  });
+}
+
+function sumOf(units: Iterable<Unit>): number {
+  let sum = 0;
+  for (const unit of units) sum += reservedBytes(unit);
+  return sum;
+}
+
+function mib(bytes: number): string {
+  return Math.ceil(bytes / MIB).toLocaleString('en-US');
+}
+
+/** Measures values as JSON. Lists and layers that servers share are measured once. */
+class Measure {
+  readonly #shared = new Map<object, number>();
+
+  of(value: object): number {
+    const known = this.#shared.get(value) ?? lengthOf(value);
+    this.#shared.set(value, known);
+    return known;
+  }
+
+  /** But for the names. */
+  ofSpec({ kind, properties, layers, configurationOnly }: Spec): number {
+    let bytes = 100 + kind.length + this.of(configurationOnly);
+    for (const [name, value] of Object.entries(properties)) {
+      bytes += name.length + 4 + (typeof value === 'string' ? lengthOf(value) : this.of(value));
+    }
+    for (const [type, layer] of Object.entries(layers)) bytes += type.length + 4 + this.of(layer);
+    return bytes;
+  }
+}
+
+function lengthOf(value: string | object): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}

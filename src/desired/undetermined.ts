@@ -1,0 +1,68 @@
+// Instances that are wrong in such a way that nobody can tell which servers they would make, and files that may be meant as
+// instances and are not read. Any server that goes by the same commit may be meant for one of them. docs/decisions/0050.
+import type { Catalog } from '../catalog/catalog.ts';
+import { newUnreadInstances } from '../catalog/unread-instances.ts';
+import { quoteSome } from '../model/quote.ts';
+import { isValidUnit, type Unit } from './unit.ts';
+
+/** The versions of the files of undetermined instances, by unit key. */
+export type Undetermined = ReadonlyMap<string, string>;
+
+/** Returns true where a wrong version of an instance does not even tell which servers it would make. */
+export function isUndetermined(unit: Unit): boolean {
+  return unit.kind === 'instance' && unit.servers.size === 0 && !isValidUnit(unit);
+}
+
+/** Returns all such instances: the baseline of the next commit keeps them. */
+export function undeterminedIn(candidates: ReadonlyMap<string, Unit>): Undetermined {
+  return new Map(
+    [...candidates].filter(([, unit]) => isUndetermined(unit)).map(([key, unit]) => [key, versionOf(unit)]),
+  );
+}
+
+interface Proposed {
+  readonly candidates: ReadonlyMap<string, Unit>;
+  readonly catalog: Catalog;
+}
+
+/** What the commit is measured against: what is in force, and what the followed commit has. */
+interface Followed {
+  readonly units: ReadonlyMap<string, Unit>;
+  readonly undetermined: Undetermined;
+  readonly places: Catalog['places'];
+}
+
+/**
+ * Returns the names of the instances that are undetermined and were not before, or were so with other files, and the paths
+ * of files that may be meant as instances and are not read, which were not there before, or not in this version.
+ */
+export function newlyUndetermined(
+  { candidates, catalog }: Proposed,
+  { units, undetermined, places }: Followed,
+): readonly string[] {
+  const wrong = [...candidates].filter(([key, unit]) => isNewlyUndetermined(key, unit, undetermined));
+  const inForce = [...units.values()].filter(({ kind }) => kind === 'instance');
+  const instances = new Map(inForce.map(({ name, entry }) => [name, entry]));
+  return [...wrong.map(([, { name }]) => name), ...newUnreadInstances(catalog, { places, instances })];
+}
+
+function isNewlyUndetermined(key: string, unit: Unit, known: Undetermined): boolean {
+  return isUndetermined(unit) && known.get(key) !== versionOf(unit);
+}
+
+/**
+ * Returns the reason for which the servers that a commit takes away are held. `takers`: names of undetermined instances and
+ * paths of unread files, at least one.
+ */
+export function undeterminedText(takers: readonly string[]): string {
+  const paths = takers.filter((receiver) => receiver.includes('/')).length;
+  const fault = paths === 0 ? 'wrong' : paths === takers.length ? 'not read' : 'wrong or not read';
+  const is = takers.length === 1 ? 'is' : 'are';
+  return `${quoteSome(takers)} ${is} ${fault} in the commit that takes these servers away, and may be what takes them over`;
+}
+
+/** The ids of the files that say which servers an instance makes: its own, and its template. */
+function versionOf({ entry, inputs }: Unit): string {
+  const templates = [...inputs].filter(([address]) => address.startsWith('stack-template/'));
+  return [entry.oid, ...templates.map(([address, template]) => `${address} ${template?.oid ?? ''}`)].join('\n');
+}

@@ -1,0 +1,20 @@
+// How many calls to providers run at once. The only file that knows p-queue; names wait elsewhere, not here.
+import PQueue from 'p-queue';
+
+export class CallQueue {
+  readonly #queue: PQueue;
+
+  constructor(concurrency: number) {
+    this.#queue = new PQueue({ concurrency });
+  }
+
+  /** Runs `call` in a slot. It must not throw. */
+  run(call: () => Promise<void>): void {
+    void this.#queue.add(call);
+  }
+
+  /** Resolves when no call runs. */
+  async idle(): Promise<void> {
+    await this.#queue.onIdle();
+  }
+}

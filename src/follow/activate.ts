@@ -1,0 +1,64 @@
+// Takes a desired state into force: everything that follows from it goes into one commit of the store; only then it is seen.
+import type { Clock } from '../clock.ts';
+import type { Baseline, DesiredState } from '../desired/desired-state.ts';
+import type { Logger } from '../log.ts';
+import type { CommitGate } from '../reconcile/commit-gate.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
+import type { Reconciler } from '../reconcile/reconciler.ts';
+import type { CurrentState } from './current-state.ts';
+import { lastRecordsOf } from './last-records.ts';
+import { logProblems } from './log-problems.ts';
+import { syncChanges } from './sync.ts';
+import { warnOfCapacity } from './warn-of-capacity.ts';
+
+/** One look at the branch; its operation id goes through the log of everything that follows from it. */
+export interface Poll {
+  readonly operation: string;
+  readonly log: Logger;
+}
+
+export interface ActivationParts {
+  readonly ledger: Ledger;
+  readonly gate: CommitGate;
+  readonly current: CurrentState;
+  readonly reconciler: Pick<Reconciler, 'enqueue'>;
+  readonly clock: Clock;
+}
+
+interface Activation extends Poll {
+  /** What was in force until now; undefined: every row is looked at. */
+  readonly before?: DesiredState | undefined;
+  /** The same, also where every row is looked at; left out: `before`. */
+  readonly last?: Baseline | undefined;
+  /** The newest commit of the branch, taken or not; undefined where nobody has looked yet. */
+  readonly newest?: string | undefined;
+  /** Judges the desired state by the rows as they are when nobody else writes. Left out: it is taken as it is. */
+  readonly judge?: () => DesiredState;
+}
+
+/** Takes a desired state: what it takes away is judged in the same exclusive turn in which its rows are written. */
+export async function activate(
+  { ledger, gate, current, reconciler, clock }: ActivationParts,
+  derived: DesiredState,
+  { operation, log, before, last = before, newest, judge = () => derived }: Activation,
+): Promise<void> {
+  const { journalBytes, rowBytes } = ledger;
+  const { desired, changes } = await gate.exclusive(async () => {
+    const judged = judge();
+    const lastRecord = lastRecordsOf(last);
+    const wanted = syncChanges(ledger, { desired: judged, before, last, newest, now: clock.now(), lastRecord });
+    await ledger.commit(wanted);
+    current.set(judged);
+    return { desired: judged, changes: wanted };
+  });
+  const servers = changes.filter(({ kind }) => kind === 'server').map(({ name }) => name);
+  // What was held and is not any more has rows that did not change.
+  const released = changes.filter(({ kind, value }) => kind === 'held' && value === null).map(({ name }) => name);
+  const looked = before === undefined ? ledger.list('server').keys() : servers;
+  reconciler.enqueue([...looked, ...released.flatMap((name) => ledger.index.serversOf(name))], operation);
+  const counts = { ...desired.counts, servers: servers.length, journalBytes: ledger.journalBytes - journalBytes };
+  log.info({ commit: desired.commit, ...counts, problems: desired.problems.length }, 'commit followed');
+  logProblems(desired.problems, log);
+  warnOfCapacity(desired, { before, bytesBefore: rowBytes }, log);
+  for (const [instance, { reason, digest }] of desired.held) log.warn({ instance, digest, reason }, 'deletes are held');
+}

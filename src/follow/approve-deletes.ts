@@ -1,0 +1,23 @@
+// An administrator's word that an instance goes: noted before anything is pushed, so that the commit that follows is not
+// held. It is for the servers that are there now, and for no others.
+import { momentOf } from '../clock.ts';
+import { digestOf } from '../desired/deletions.ts';
+import { isMade } from '../machine/is-made.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
+
+/** Notes the approval; it holds for a while, for the commit to come. No pass and no other commit runs meanwhile. */
+export async function approveDeletes(
+  ledger: Ledger,
+  { instance, by, now }: { readonly instance: string; readonly by: string; readonly now: number },
+): Promise<void> {
+  const underWay = ledger.index.openRemovals().get(instance);
+  const removals = ledger.index.serversOf(instance).flatMap((server) => {
+    const row = ledger.server(server);
+    const goes = row !== undefined && row.wanted !== null && row.policy.deletion === 'delete' && isMade(row);
+    return row !== undefined && (goes || underWay?.has(server)) ? [{ server, incarnation: row.incarnation }] : [];
+  });
+  if (removals.length === 0) return;
+  const name = digestOf(removals);
+  const value = { what: 'requested delete', by, reason: `delete of ${instance}`, time: momentOf(now) } as const;
+  await ledger.commit([{ kind: 'approval', name, value, expected: ledger.read('approval', name) }]);
+}

@@ -1,0 +1,114 @@
+// Who waits for a commit to be followed: a write is answered only when what this server answers is at or beyond it.
+import type { DesiredState } from '../desired/desired-state.ts';
+import { ServiceError } from '../model/service-error.ts';
+import type { CurrentState } from './current-state.ts';
+
+interface Waiter {
+  /** Null: whatever is the newest. */
+  readonly commit: string | null;
+  /** How many looks had begun when it came: only a later one has seen what it waits for. */
+  readonly after: number;
+  readonly resolve: (desired: DesiredState) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Arrivals {
+  readonly #current: CurrentState;
+  readonly #isAncestor: (ancestor: string, descendant: string) => Promise<boolean>;
+  #waiters: Waiter[] = [];
+  #begun = 0;
+  #isPolling = false;
+  #isStopped = false;
+
+  constructor(current: CurrentState, isAncestor: (ancestor: string, descendant: string) => Promise<boolean>) {
+    this.#current = current;
+    this.#isAncestor = isAncestor;
+  }
+
+  /** Resolves with the desired state once a commit, or one after it, is followed. Throws ServiceError where it is not. */
+  async wait(commit: string, poll: () => void): Promise<DesiredState> {
+    const desired = this.#current.get();
+    return desired?.commit === commit ? desired : await this.#next(commit, poll);
+  }
+
+  /**
+   * Resolves with the desired state of the commit that the next look finds, or, for whoever is in a hurry, the look that is under
+   * way. Throws ServiceError where that commit is not followed.
+   */
+  newest(poll: () => void, { inHurry = false } = {}): Promise<DesiredState> {
+    return this.#next(null, poll, inHurry && this.#isPolling);
+  }
+
+  /** Notes that a look begins. */
+  begin(): void {
+    this.#isPolling = true;
+    this.#begun += 1;
+  }
+
+  /** Settles everybody who waited before the look began. */
+  async polled(): Promise<void> {
+    for (const { commit, resolve, reject } of this.#takeDue()) {
+      try {
+        resolve(await this.#found(commit));
+      } catch (error) {
+        reject(error instanceof ServiceError ? error : notReady(error));
+      }
+    }
+  }
+
+  /** Sends everybody away who waited before the look began: it has failed. */
+  failed(error: unknown): void {
+    for (const { reject } of this.#takeDue()) reject(notReady(error));
+  }
+
+  /** Sends everybody away: nobody looks any more. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const { reject } of this.#waiters.splice(0)) reject(stopping());
+  }
+
+  async #next(commit: string | null, poll: () => void, joins = false): Promise<DesiredState> {
+    if (this.#isStopped) throw stopping();
+    const { promise, resolve, reject } = Promise.withResolvers<DesiredState>();
+    this.#waiters.push({ commit, after: joins ? this.#begun - 1 : this.#begun, resolve, reject });
+    if (!joins) poll();
+    return await promise;
+  }
+
+  /** The desired state that is in force after a look, if it is the one that was waited for. */
+  async #found(commit: string | null): Promise<DesiredState> {
+    const desired = this.#current.get();
+    const refused = this.#current.refused;
+    // A branch that went back is refused, although its head comes before what is followed.
+    const isRefused = refused !== undefined && (commit ?? refused.commit) === refused.commit;
+    const isThere = desired !== undefined && (commit === null || (await this.#isAncestor(commit, desired.commit)));
+    if (isThere && !isRefused) return desired;
+    throw notFollowed(refused?.commit ?? commit, refused?.reason);
+  }
+
+  /** Everybody whose look is over; later ones wait for another. */
+  #takeDue(): readonly Waiter[] {
+    this.#isPolling = false;
+    const due = this.#waiters.filter(({ after }) => after < this.#begun);
+    this.#waiters = this.#waiters.filter(({ after }) => after >= this.#begun);
+    return due;
+  }
+}
+
+function notFollowed(commit: string | null, reason = 'the branch does not have it'): ServiceError {
+  const which = commit === null ? 'The newest commit' : `The newest commit ${commit}`;
+  return new ServiceError(
+    'conflict',
+    `${which} is not followed: ${reason}. Nothing can be written before that is settled`,
+  );
+}
+
+function stopping(): ServiceError {
+  return new ServiceError('not_ready', 'The controller is stopping');
+}
+
+/** What kept a look from its end, a conflict in the store among it, is no answer to the one who asked: there is none yet. */
+function notReady(error: unknown): ServiceError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new ServiceError('not_ready', `The repository cannot be followed at the moment: ${reason}`);
+}

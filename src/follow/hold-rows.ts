@@ -1,0 +1,155 @@
+// The rows that remember what is held and what was approved. Pure; what is held is judged in desired/deletions.ts.
+import { momentOf } from '../clock.ts';
+import type { Removal } from '../desired/deletions.ts';
+import type { DesiredState } from '../desired/desired-state.ts';
+import { unitKey } from '../desired/unit.ts';
+import { needsNoAction } from '../machine/difference.ts';
+import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
+import { EVERY_INSTANCE } from '../machine/suspension.ts';
+import type { ApprovalRow, HeldRow, RemovalRow, RolloutRow, ServerRow, SuspensionRow } from '../model/rows.ts';
+
+/** How long a delete that nobody approved counts against the budget. */
+export const REMOVAL_MS = 60 * 60 * 1000;
+
+/** Returns the held instances by name; one that was held for the same before keeps its time. */
+export function heldRows(
+  { held }: Pick<DesiredState, 'held'>,
+  recorded: ReadonlyMap<string, HeldRow>,
+  now: number,
+): ReadonlyMap<string, HeldRow> {
+  const rows = new Map<string, HeldRow>();
+  for (const [instance, { digest, removals, reason, ...flags }] of held) {
+    const known = recorded.get(instance);
+    const servers = removals.map(({ server }) => server);
+    const row = { digest, servers, reason, since: momentOf(now), ...flags };
+    rows.set(instance, known?.digest === digest && isSameHold(known, flags) ? known : row);
+  }
+  return rows;
+}
+
+type Flags = Pick<HeldRow, 'isLifted' | 'lifts' | 'isHandOver'>;
+
+function isSameHold(a: Flags, b: Flags): boolean {
+  const isSameLifts = a.lifts?.join() === b.lifts?.join();
+  return isSameLifts && !a.isLifted === !b.isLifted && !a.isHandOver === !b.isHandOver;
+}
+
+/** How long an administrator's request to delete waits for the commit that it becomes. */
+const REQUEST_MS = 15 * 60 * 1000;
+
+interface Taken {
+  readonly desired: Pick<DesiredState, 'commit' | 'held' | 'spent' | 'unused'>;
+  /** The newest commit of the branch, taken or not; undefined where nobody has looked yet. */
+  readonly newest: string | undefined;
+  readonly rollouts: ReadonlyMap<string, RolloutRow>;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * Returns the approvals that go on after a commit was taken: those that this commit made no use of and that may be used
+ * yet. Approved deletes are marked in the servers' own rows. A commit may need two approvals, one after the other.
+ */
+export function keptApprovals(
+  recorded: ReadonlyMap<string, ApprovalRow>,
+  { desired: { commit, held, spent, unused }, newest, rollouts, now }: Taken,
+): ReadonlyMap<string, ApprovalRow> {
+  const failures = new Set([...rollouts.keys()].map(failuresDigest));
+  const deletes = new Set([...unused, ...[...held.values()].map(({ digest }) => digest)]);
+  const isOpen = (digest: string): boolean =>
+    newest === undefined || (newest !== commit && commitDigests(newest).includes(digest));
+  const isKept = (digest: string, { what, time }: ApprovalRow): boolean => {
+    if (what === 'requested delete') return isApprovalOpen({ what, time }, now) && !spent.has(digest);
+    if (what === 'history' || what === 'nothing left') return isOpen(digest);
+    return what === 'deletes' ? deletes.has(digest) : failures.has(digest);
+  };
+  return new Map([...recorded].filter(([digest, approval]) => isKept(digest, approval)));
+}
+
+/** Returns false where an approval was for a commit to come, and has waited for it too long. */
+export function isApprovalOpen({ what, time }: Pick<ApprovalRow, 'what' | 'time'>, now: number): boolean {
+  return what !== 'requested delete' || Date.parse(time) > now - REQUEST_MS;
+}
+
+/** Returns the digest under which a commit is held that does not come after the followed one. */
+export function historyDigest(commit: string): string {
+  return `history-${commit}`;
+}
+
+/** Returns the digest under which a commit is held after which nothing is left. */
+export function nothingLeftDigest(commit: string): string {
+  return `nothing-left-${commit}`;
+}
+
+function commitDigests(commit: string): readonly string[] {
+  return [historyDigest(commit), nothingLeftDigest(commit)];
+}
+
+interface Deletes {
+  readonly rowOf: (server: string) => ServerRow | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Returns the deletes that count against the budget; one that a person has approved meanwhile does not. */
+export function keptRemovals(
+  recorded: ReadonlyMap<string, RemovalRow>,
+  deletes: Deletes,
+): ReadonlyMap<string, RemovalRow> {
+  return new Map([...recorded].filter((removal) => isRemovalKept(removal, deletes)));
+}
+
+/** Returns true where a delete is of the last hour, or still runs, and nobody has approved it since it began. */
+export function isRemovalKept([name, { time }]: readonly [string, RemovalRow], { rowOf, now }: Deletes): boolean {
+  const server = serverOf(name);
+  const row = rowOf(server);
+  const isReplacing = row !== undefined && name === removalName({ server, incarnation: row.incarnation });
+  if (isReplacing && row.approved) return false;
+  if (isReplacing && row.action?.operation === 'delete') return true;
+  return Date.parse(time) > now - REMOVAL_MS;
+}
+
+/** Returns the server of the row of a delete. */
+export function serverOf(removal: string): string {
+  return removal.slice(0, removal.lastIndexOf('/'));
+}
+
+/** Returns the name of the row of a delete. */
+export function removalName({ server, incarnation }: Removal): string {
+  return `${server}/${incarnation}`;
+}
+
+/** Returns the suspensions that go on: one ends with its instance. `rows` and `terminating` are as they will be. */
+export function keptSuspensions(
+  recorded: ReadonlyMap<string, SuspensionRow>,
+  { units, invalid }: Pick<DesiredState, 'units' | 'invalid'>,
+  { rows, terminating }: { readonly rows: readonly ServerRow[]; readonly terminating: ReadonlyMap<string, unknown> },
+): ReadonlyMap<string, SuspensionRow> {
+  if (recorded.size === 0) return recorded;
+  const present = new Set([EVERY_INSTANCE, ...invalid, ...terminating.keys(), ...rows.map(({ instance }) => instance)]);
+  const isPresent = (name: string): boolean => present.has(name) || units.has(unitKey({ kind: 'instance', name }));
+  return new Map([...recorded].filter(([name]) => isPresent(name)));
+}
+
+/** Returns how many updates each commit wanted, for the commits that are not through with them. `rows` are as they will be. */
+export function rolloutRows(
+  recorded: ReadonlyMap<string, RolloutRow>,
+  rows: Iterable<ServerRow>,
+  commit: string,
+): ReadonlyMap<string, RolloutRow> {
+  const open = new Map<string, number>();
+  for (const row of rows) {
+    if (isUpdateOpen(row)) open.set(row.commit, (open.get(row.commit) ?? 0) + 1);
+  }
+  const rollouts = new Map([...recorded].filter(([name]) => open.has(name)));
+  const updates = open.get(commit);
+  // Where the first failures that would hold the rest are all there is, nothing has to be remembered.
+  const hasRest = updates !== undefined && updates > failuresMax({ updates });
+  if (hasRest && !rollouts.has(commit)) rollouts.set(commit, { updates });
+  return rollouts;
+}
+
+function isUpdateOpen({ wanted, applied, dirty, replacing }: ServerRow): boolean {
+  if (wanted === null || applied === null) return false;
+  return dirty || replacing || !needsNoAction(wanted, applied);
+}

@@ -1,0 +1,97 @@
+// The rows that a desired state should have beside its servers': the head, what is behind it, what is leaving. Pure.
+
+import type { Baseline, DesiredState } from '../desired/desired-state.ts';
+import { entryAt } from '../desired/tracked-reads.ts';
+import { type Unit, unitKey } from '../desired/unit.ts';
+import type { Entry } from '../model/entry.ts';
+import { isMap } from '../model/json.ts';
+import type { ActiveRow, Document, HeadRow, NodeRow, PinnedRow, ServerRow, TerminatingRow } from '../model/rows.ts';
+import type { Store } from '../store/store.ts';
+
+export const HEAD = 'head';
+
+/** Returns the one row of the followed commit. */
+export function headRow({ commit, time }: DesiredState): ReadonlyMap<string, HeadRow> {
+  return new Map([[HEAD, { commit, time }]]);
+}
+
+/** Returns what is not in force at the followed commit's version, by `<type>/<name>`. */
+export function pinnedRows(desired: DesiredState): ReadonlyMap<string, PinnedRow> {
+  const rows = new Map<string, PinnedRow>();
+  for (const [address, { entry, commit }] of desired.objects) {
+    if (entryAt(desired.catalog, address) !== entry) rows.set(address, { commit, ...documentOf(entry) });
+  }
+  for (const [serial, { entry, commit }] of desired.clients) {
+    if (desired.catalog.clients.get(serial) !== entry) rows.set(`client/${serial}`, { commit, ...documentOf(entry) });
+  }
+  for (const [key, unit] of desired.units) {
+    // Also where its file is gone and it stays all the same: held, protected, or waiting to hand a server over.
+    if (desired.candidates.get(key) !== unit)
+      rows.set(addressOf(unit), { commit: unit.commit, ...documentOf(unit.entry) });
+  }
+  for (const [key, candidate] of desired.candidates) {
+    if (desired.units.has(key) || candidate.kind === 'clientcert') continue;
+    rows.set(addressOf(candidate), { commit: null, ...documentOf(candidate.entry) });
+  }
+  return rows;
+}
+
+/** Returns the documents of all active instances and clients, by `<type>/<name>`. One whose file is the same keeps its row. */
+export function activeRows(
+  { units, clients }: Pick<DesiredState, 'units' | 'clients'>,
+  recorded: ReadonlyMap<string, ActiveRow>,
+): ReadonlyMap<string, ActiveRow> {
+  const rows = new Map<string, ActiveRow>();
+  const add = (address: string, entry: Entry<unknown>): void => {
+    const known = recorded.get(address);
+    const isSame = known !== undefined && known.oid === entry.oid && known.path === entry.path;
+    rows.set(address, isSame ? known : documentOf(entry));
+  };
+  for (const unit of units.values()) if (unit.kind === 'instance') add(addressOf(unit), unit.entry);
+  for (const [serial, { entry }] of clients) add(`client/${serial}`, entry);
+  return rows;
+}
+
+/** Returns a row for every hand-written clientcert: its time stays as long as its content does. */
+export function nodeRows(desired: DesiredState, recorded: ReadonlyMap<string, NodeRow>): ReadonlyMap<string, NodeRow> {
+  const rows = new Map<string, NodeRow>();
+  for (const unit of desired.units.values()) {
+    if (unit.kind !== 'clientcert') continue;
+    const known = recorded.get(unit.name);
+    const { oid } = unit.entry;
+    rows.set(unit.name, known?.oid === oid ? known : { oid, updated: desired.time });
+  }
+  return rows;
+}
+
+interface Terminating {
+  readonly desired: DesiredState;
+  readonly before: Baseline | undefined;
+}
+
+/** Returns the instances that are in force no more and still have servers, by name. `after` tells rows that change now. */
+export function terminatingRows(
+  store: Pick<Store, 'read' | 'list'>,
+  { desired, before }: Terminating,
+  after: (server: string) => ServerRow | undefined,
+): ReadonlyMap<string, TerminatingRow> {
+  const remaining = new Set([...store.list('server')].map(([name, row]) => (after(name) ?? row).instance));
+  const rows = new Map<string, TerminatingRow>();
+  for (const name of remaining) {
+    const key = unitKey({ kind: 'instance', name });
+    if (desired.units.has(key)) continue;
+    const entry = before?.units.get(key)?.entry ?? store.read('pinned', `stack-instance/${name}`);
+    const row = store.read('terminating', name) ?? (entry === undefined ? undefined : documentOf(entry));
+    if (row !== undefined) rows.set(name, row);
+  }
+  return rows;
+}
+
+/** A unit's address as an object: `stack-instance/<name>` or `clientcert/<name>`. */
+function addressOf({ kind, name }: Unit): string {
+  return kind === 'instance' ? `stack-instance/${name}` : `clientcert/${name}`;
+}
+
+function documentOf({ path, oid, object }: Pick<Entry<unknown>, 'path' | 'oid' | 'object'>): Document {
+  return { path, oid, object: isMap(object) ? object : {} };
+}

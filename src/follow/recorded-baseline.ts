@@ -1,0 +1,85 @@
+// Builds from the rows alone what was active when the recorded head was followed, for when no copy of the repository has
+// that commit any more. It knows no records, and no objects but those that are behind.
+
+import { type Baseline, EMPTY_BASELINE, type Kept } from '../desired/desired-state.ts';
+import { splitAddress } from '../desired/tracked-reads.ts';
+import { unitKey } from '../desired/unit.ts';
+import type { Entry } from '../model/entry.ts';
+import type { Client, StackInstance } from '../model/objects.ts';
+import type { Document, HeadRow, PinnedRow } from '../model/rows.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
+import { recordedUnit } from './recorded-unit.ts';
+
+type Recorded = Pick<Ledger, 'list' | 'read' | 'server' | 'index'>;
+
+/** Returns what was active. An instance whose file is in no row is protected and retained as its servers' rows say. */
+export function recordedBaseline(ledger: Recorded, { commit, time }: HeadRow): Baseline {
+  const { objects, clients: clientsBehind } = keptObjects(ledger.list('pinned'));
+  const units = [...instanceNames(ledger)].map((name) => {
+    const address = `stack-instance/${name}`;
+    const pinned = ledger.read('pinned', address);
+    const document = ledger.read('active', address) ?? pinned ?? documentOfRows(ledger, name);
+    const entry = entryOf(document) as Entry<StackInstance>;
+    return recordedUnit(ledger, { name, entry, commit: pinned?.commit ?? commit, time });
+  });
+  const clients = new Map<string, Kept<Client>>();
+  for (const [address, document] of ledger.list('active')) {
+    const [type, serial] = splitAddress(address);
+    if (type !== 'client') continue;
+    clients.set(serial, clientsBehind.get(serial) ?? { entry: entryOf(document) as Entry<Client>, commit });
+  }
+  return {
+    ...EMPTY_BASELINE,
+    units: new Map(units.map((unit) => [unitKey(unit), unit])),
+    owners: recordedOwners(ledger),
+    objects,
+    clients,
+    // Where the new head has one that cannot be read, the safe answer is that it was there.
+    hasHierarchy: true,
+  };
+}
+
+/** Returns by server the key of the unit that makes it, for all that are wanted. */
+export function recordedOwners(ledger: Pick<Ledger, 'list'>): ReadonlyMap<string, string> {
+  const wanted = [...ledger.list('server')].filter(([, row]) => row.wanted !== null);
+  return new Map(wanted.map(([name, { instance }]) => [name, unitKey({ kind: 'instance', name: instance })]));
+}
+
+/** Returns objects and clients that are behind, out of the documents that were recorded with them. */
+export function keptObjects(pinned: ReadonlyMap<string, PinnedRow>): Pick<Baseline, 'objects' | 'clients'> {
+  const objects = new Map<string, Kept<unknown>>();
+  const clients = new Map<string, Kept<Client>>();
+  for (const [address, row] of pinned) {
+    const { commit } = row;
+    const [type, name] = splitAddress(address);
+    if (commit === null || type === 'stack-instance') continue;
+    if (type === 'client') clients.set(name, { entry: entryOf(row) as Entry<Client>, commit });
+    else objects.set(address, { entry: entryOf(row), commit });
+  }
+  return { objects, clients };
+}
+
+/** Returns an entry out of a recorded document. Nobody asks for places in it: its text is not what Git has now. */
+export function entryOf({ path, oid, object }: Document): Entry<unknown> {
+  return { path, oid, object, problems: [], locate: () => ({ line: 1, column: 1 }) };
+}
+
+/** All that are active, and all of which a commit wanted servers. */
+function instanceNames(ledger: Recorded): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const address of ledger.list('active').keys()) {
+    const [type, name] = splitAddress(address);
+    if (type === 'stack-instance') names.add(name);
+  }
+  for (const { instance, wanted } of ledger.list('server').values()) if (wanted !== null) names.add(instance);
+  return names;
+}
+
+/** The rows of an older version hold no file: what keeps servers from being deleted is in the servers' own rows. */
+function documentOfRows(ledger: Recorded, name: string): Document {
+  const policies = ledger.index.serversOf(name).flatMap((server) => ledger.server(server)?.policy ?? []);
+  const isProtected = policies.some((policy) => policy.protected);
+  const deletion = policies.some((policy) => policy.deletion === 'retain') ? 'retain' : 'delete';
+  const object = { name, type: 'stack-instance', protected: isProtected, deletion };
+  return { path: `stacks/instances/${name}.yaml`, oid: '', object };
+}

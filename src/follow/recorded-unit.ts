@@ -1,0 +1,30 @@
+// An instance whose version in force is in no commit that can be read any more, out of its rows. What is wanted of its
+// servers is known from there, their records are not.
+import type { Unit } from '../desired/unit.ts';
+import { compareNames } from '../model/names.ts';
+import type { WantedServer } from '../model/spec.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
+
+interface Lost extends Pick<Unit, 'name' | 'commit' | 'time'> {
+  /** Its file, as it was recorded: it tells whether the instance is protected. */
+  readonly entry: Unit['entry'];
+}
+
+/** Returns the instance with the servers that the rows want of it, and without nodes. */
+export function recordedUnit(ledger: Pick<Ledger, 'server' | 'index'>, { name, entry, commit, time }: Lost): Unit {
+  const servers = new Map<string, WantedServer>();
+  for (const server of ledger.index.serversOf(name)) {
+    const row = ledger.server(server);
+    if (row === undefined || row.wanted === null) continue;
+    const { instance, key, index, policy, wanted: spec } = row;
+    servers.set(server, { name: server, instance, key, index, policy, spec });
+  }
+  const outside = [...servers.values()].flatMap(({ name: of, spec }) =>
+    spec.dependsOn
+      .filter((server) => !servers.has(server))
+      .map((server) => ({ server, of, origin: { entry, pointer: '' } })),
+  );
+  const keys = [...new Set([...servers.values()].map(({ key }) => key))].sort(compareNames);
+  const nothing = { nodes: new Map(), problems: [], inputs: new Map(), namesSeen: new Map() };
+  return { kind: 'instance', name, entry, commit, time, keys, servers, outside, ...nothing };
+}

@@ -1,0 +1,51 @@
+// What has to change in the rows of a backup before a controller goes on from them. Pure.
+//
+// After the backup was taken, servers may have been built anew of which it knows nothing, under the numbers that come
+// next in it. So every incarnation gets a number that none of them can have: no action is taken for one that its provider
+// has seen before. What is held or approved is so by these numbers, and stays so.
+import { digestOf } from '../desired/deletions.ts';
+import type { HeldRow, ServerRow } from '../model/rows.ts';
+import type { Change, Store } from '../store/store.ts';
+import { removalName } from './hold-rows.ts';
+
+type Read = Pick<Store, 'list'>;
+
+/** Returns the changes. `now`: milliseconds since 1970. */
+export function renewIncarnations(store: Read, now: number): readonly Change[] {
+  const servers = new Map(
+    [...store.list('server')].map(([name, row]) => [name, { ...row, incarnation: Math.max(row.incarnation + 1, now) }]),
+  );
+  const changes: Change[] = [...servers].map(([name, value]) => ({
+    ...{ kind: 'server', name, value },
+    expected: store.list('server').get(name),
+  }));
+  for (const [name, held] of store.list('held')) {
+    // Where it is over other incarnations by now, it is judged anew in any case.
+    if (digestOver(held, store.list('server')) !== held.digest) continue;
+    const digest = digestOver(held, servers);
+    changes.push({ kind: 'held', name, value: { ...held, digest }, expected: held });
+    const approval = store.list('approval').get(held.digest);
+    if (approval === undefined) continue;
+    changes.push({ kind: 'approval', name: held.digest, value: null, expected: approval });
+    changes.push({ kind: 'approval', name: digest, value: approval, expected: undefined });
+  }
+  return [...changes, ...renewedRemovals(store, servers)];
+}
+
+/** A delete that has begun counts as that of the incarnation which it is of by now. */
+function renewedRemovals(store: Read, servers: ReadonlyMap<string, ServerRow>): readonly Change[] {
+  return [...store.list('server')].flatMap(([server, { incarnation }]): Change[] => {
+    const name = removalName({ server, incarnation });
+    const removal = store.list('removal').get(name);
+    if (removal === undefined) return [];
+    const renewed = removalName({ server, incarnation: servers.get(server)?.incarnation ?? incarnation });
+    return [
+      { kind: 'removal', name, value: null, expected: removal },
+      { kind: 'removal', name: renewed, value: removal, expected: undefined },
+    ];
+  });
+}
+
+function digestOver(held: HeldRow, rows: ReadonlyMap<string, ServerRow>): string {
+  return digestOf(held.servers.map((server) => ({ server, incarnation: rows.get(server)?.incarnation ?? 0 })));
+}

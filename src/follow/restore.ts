@@ -1,0 +1,113 @@
+// What was in force before this process started, from the rows; where those are lost, see search-history.ts.
+// Reads only; taking a commit is the follower's work.
+import { wantsBlob } from '../catalog/load-catalog.ts';
+import { type Before, type Derivation, derive } from '../derive.ts';
+import type { Safety } from '../desired/admit.ts';
+import { buildClientcert } from '../desired/build-unit.ts';
+import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
+import { splitAddress } from '../desired/tracked-reads.ts';
+import { isValidUnit, type Unit, unitKey } from '../desired/unit.ts';
+import type { Entry } from '../model/entry.ts';
+import { invariant } from '../model/invariant.ts';
+import type { StackInstance } from '../model/objects.ts';
+import type { PinnedRow } from '../model/rows.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
+import type { Source } from '../source/source.ts';
+import { HEAD } from './object-rows.ts';
+import { parseAhead } from './parse-ahead.ts';
+import { entryOf, keptObjects, recordedOwners } from './recorded-baseline.ts';
+import { recordedUnit } from './recorded-unit.ts';
+
+/** Reads a commit and derives it, with the work of another desired state at hand. Other work gets its turn while files are parsed. */
+export async function deriveAt(source: Source, commit: string, before: Before): Promise<Derivation> {
+  const previous = before.earlier?.catalog;
+  const snapshot = await source.snapshot(commit, wantsBlob(previous, before.parsedFiles));
+  const parsed = await parseAhead(snapshot, previous);
+  return derive(snapshot, { ...before, parsedFiles: new Map([...(before.parsedFiles ?? []), ...parsed]) });
+}
+
+/** What was in force when the process before this one ended. */
+export interface Restored {
+  readonly desired: DesiredState;
+  /** See Derivation. */
+  readonly judge: (safety: Safety) => DesiredState;
+  /** The versions that the rows tell of, among them what is not wanted any more if the desired state is judged in another way. */
+  readonly baseline: Baseline;
+}
+
+/** Returns the desired state as it was when the recorded head was taken. Throws where that commit is not here any more. */
+export async function restoreDesired(source: Source, ledger: Ledger, safety: Safety): Promise<Restored> {
+  const head = ledger.read('head', HEAD);
+  invariant(head !== undefined, 'there is a recorded head to restore');
+  const alone = await deriveAt(source, head.commit, { baseline: EMPTY_BASELINE });
+  invariant(alone.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
+  const pinned = ledger.list('pinned');
+  const units = new Map(
+    [...alone.desired.candidates].filter(([, unit]) => isValidUnit(unit) && !pinned.has(addressOf(unit))),
+  );
+  for (const unit of recordedUnits(ledger, alone.desired)) units.set(unitKey(unit), unit);
+  for (const unit of await olderUnits(source, pinned, alone.desired)) units.set(unitKey(unit), unit);
+  const { hasHierarchy } = alone.desired;
+  const kept = keptObjects(pinned);
+  const baseline: Baseline = { ...EMPTY_BASELINE, units, owners: recordedOwners(ledger), ...kept, hasHierarchy };
+  // What was wrong in the recorded head was known when that was taken: what it holds is in the rows.
+  const known = { baseline, earlier: alone.desired, safety, isAccepted: true, isKnown: true };
+  const restored = await deriveAt(source, head.commit, known);
+  invariant(restored.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
+  return { ...restored, baseline };
+}
+
+/** The older version of each instance and clientcert that is behind, derived from its own commit. */
+async function olderUnits(
+  source: Source,
+  pinned: ReadonlyMap<string, PinnedRow>,
+  newest: DesiredState,
+): Promise<Unit[]> {
+  const units: Unit[] = [];
+  const keysByCommit = new Map<string, string[]>();
+  for (const [address, { commit }] of pinned) {
+    const [type, name] = splitAddress(address);
+    if (commit === null || (type !== 'stack-instance' && type !== 'clientcert')) continue;
+    const key = unitKey({ kind: type === 'clientcert' ? 'clientcert' : 'instance', name });
+    keysByCommit.set(commit, [...(keysByCommit.get(commit) ?? []), key]);
+  }
+  for (const [commit, keys] of keysByCommit) {
+    const older = await desiredAt(source, commit, newest);
+    if (older === undefined) continue;
+    for (const key of keys) {
+      const unit = older.candidates.get(key) ?? clientcertAt(older, key);
+      if (unit !== undefined && isValidUnit(unit)) units.push(unit);
+    }
+  }
+  return units;
+}
+
+/** What the rows tell of each instance that is behind: it stands where the commit of its version in force is gone. */
+function recordedUnits(ledger: Ledger, { time }: DesiredState): Unit[] {
+  return [...ledger.list('pinned')].flatMap(([address, row]) => {
+    const [type, name] = splitAddress(address);
+    if (row.commit === null || type !== 'stack-instance') return [];
+    return [recordedUnit(ledger, { name, entry: entryOf(row) as Entry<StackInstance>, commit: row.commit, time })];
+  });
+}
+
+/** A clientcert that by itself an older commit would not take for a hand-written one: another stack made its name then. */
+function clientcertAt({ catalog }: DesiredState, key: string): Unit | undefined {
+  const entry = catalog.objects.get(key);
+  return entry === undefined ? undefined : buildClientcert([splitAddress(key)[1], entry], catalog);
+}
+
+/** An older commit by itself; undefined where it is gone, as after a rewritten history and a lost local copy. */
+async function desiredAt(source: Source, commit: string, newest: DesiredState): Promise<DesiredState | undefined> {
+  try {
+    const derivation = await deriveAt(source, commit, { baseline: EMPTY_BASELINE, earlier: newest });
+    return derivation.isFollowed ? derivation.desired : undefined;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'SourceError') return undefined;
+    throw error;
+  }
+}
+
+function addressOf({ kind, name }: Unit): string {
+  return kind === 'instance' ? `stack-instance/${name}` : `clientcert/${name}`;
+}

@@ -1,0 +1,107 @@
+// What was in force where no row tells: followed again from the last commit in which everything was right that is not now.
+// Versions come into force in the order in which they were committed, so that only those are joined that get along.
+import { type Stray, straysIn, straysLeft } from '../catalog/strays.ts';
+import type { Derivation } from '../derive.ts';
+import { type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
+import { isValidUnit } from '../desired/unit.ts';
+import type { Source } from '../source/source.ts';
+import { deriveAt } from './restore.ts';
+
+/** How far back history is searched for the last right version of something whose record is lost. */
+const COMMITS_MAX = 1_000;
+
+/**
+ * Returns the desired state of the newest commit that can be taken, as if it had been followed from some commit before it on;
+ * undefined where none can be taken.
+ */
+export async function searchHistory(source: Source, commit: string): Promise<DesiredState | undefined> {
+  let desired: DesiredState | undefined;
+  for (const next of await commitsToFollow(source, commit)) {
+    const baseline = desired ?? EMPTY_BASELINE;
+    const derivation: Derivation = await deriveAt(source, next, { baseline, earlier: desired, isAccepted: true });
+    if (derivation.isFollowed) desired = derivation.desired;
+  }
+  return desired;
+}
+
+/** Returns the commits from the oldest in which something was found to the newest, along first parents. */
+async function commitsToFollow(source: Source, commit: string): Promise<readonly string[]> {
+  const search = new Search(source);
+  const commits: string[] = [];
+  let found = 0;
+  let next: string | undefined = commit;
+  while (next !== undefined && commits.length < COMMITS_MAX && !search.isOver) {
+    commits.push(next);
+    if (await search.look(next)) found = commits.length;
+    next = (await source.describe(next)).parents[0];
+  }
+  return commits.slice(0, found).reverse();
+}
+
+/** Goes back from the newest commit that can be taken, until nothing is missing. */
+class Search {
+  readonly #source: Source;
+  #earlier: DesiredState | undefined;
+  /** Units and objects that are wrong in all commits so far. */
+  #missing: ReadonlySet<string> = new Set();
+  /** All units and objects that the newest commit has, wrong ones too. */
+  #newest: ReadonlySet<string> = new Set();
+  #strays: readonly Stray[] = [];
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  get isOver(): boolean {
+    return this.#earlier !== undefined && this.#missing.size === 0 && this.#strays.length === 0;
+  }
+
+  /** Returns true where the commit has something that was missing; for the newest one that can be taken too. */
+  async look(commit: string): Promise<boolean> {
+    const isFirst = this.#earlier === undefined;
+    const { left, isFound } = await this.#straysAt(commit);
+    if (!isFirst && this.#missing.size === 0 && !isFound && left.length === this.#strays.length) return false;
+    const before = { baseline: EMPTY_BASELINE, earlier: this.#earlier };
+    const derivation: Derivation = await deriveAt(this.#source, commit, before);
+    // What is not taken never came into force, so it says nothing of what did.
+    if (!derivation.isFollowed) return false;
+    const { desired } = derivation;
+    this.#earlier = desired;
+    this.#strays = left;
+    const wrong = wrongIn(desired);
+    const hasValid = [...this.#missing].some((key) => isValidIn(desired, key));
+    if (isFirst) this.#strays = straysIn(desired.catalog);
+    if (isFirst) this.#newest = keysIn(desired);
+    // Of what stands there for something now, this may be a wrong version.
+    const found = isFound ? wrong.difference(this.#newest) : new Set<string>();
+    this.#missing = isFirst ? wrong : this.#missing.intersection(wrong).union(found);
+    return isFirst || isFound || hasValid;
+  }
+
+  /** Reads which files there are, and none of them. */
+  async #straysAt(commit: string): Promise<ReturnType<typeof straysLeft>> {
+    if (this.#strays.length === 0) return { left: [], isFound: false };
+    const { files } = await this.#source.snapshot(commit, () => false);
+    return straysLeft(this.#strays, files);
+  }
+}
+
+function isValidIn({ candidates, objects }: DesiredState, key: string): boolean {
+  const unit = candidates.get(key);
+  return (unit !== undefined && isValidUnit(unit)) || objects.has(key);
+}
+
+function keysIn({ candidates, catalog }: DesiredState): ReadonlySet<string> {
+  return new Set([...candidates.keys(), ...addressesIn(catalog)]);
+}
+
+function addressesIn({ templates, objects }: DesiredState['catalog']): readonly string[] {
+  return [...[...templates.keys()].map((name) => `stack-template/${name}`), ...objects.keys()];
+}
+
+/** The keys of units and the addresses of objects whose newest version is not in force. */
+function wrongIn({ candidates, units, objects, catalog }: DesiredState): ReadonlySet<string> {
+  const wrong = new Set([...candidates].filter(([key, unit]) => units.get(key) !== unit).map(([key]) => key));
+  for (const address of addressesIn(catalog)) if (!objects.has(address)) wrong.add(address);
+  return wrong;
+}

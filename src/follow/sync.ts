@@ -1,0 +1,135 @@
+// A new desired state against the rows: which rows have to change so that they say what is wanted now. Pure.
+// Everything it returns is committed together with the new head, so no crash leaves half a commit behind.
+import type { Baseline, DesiredState } from '../desired/desired-state.ts';
+import { isRetaining, type Unit, unitKey } from '../desired/unit.ts';
+import { type CommitStamp, firstRow, unwantRow, wantRow } from '../machine/want.ts';
+import type { ExplainedRecord } from '../model/record.ts';
+import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
+import type { Change, Store } from '../store/store.ts';
+import { heldRows, keptApprovals, keptRemovals, keptSuspensions, rolloutRows } from './hold-rows.ts';
+import { activeRows, headRow, nodeRows, pinnedRows, terminatingRows } from './object-rows.ts';
+
+export interface Sync {
+  readonly desired: DesiredState;
+  /** What was in force before; undefined: look at every row and every unit. */
+  readonly before: Baseline | undefined;
+  /** The same, also where every row is looked at: what leaves keeps its file from there. */
+  readonly last?: Baseline | undefined;
+  /** The newest commit of the branch, taken or not; undefined where nobody has looked yet. */
+  readonly newest?: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** The last record of a server that is not wanted any more. */
+  readonly lastRecord: (server: string, row: ServerRow) => ExplainedRecord | null;
+}
+
+type Read = Pick<Store, 'read' | 'list'>;
+
+/** Returns the changes that make the rows agree with the desired state; none where they do already. */
+export function syncChanges(store: Read, sync: Sync): readonly Change[] {
+  const servers = withApprovals([...wantedChanges(store, sync), ...unwantedChanges(store, sync)], store, sync.desired);
+  const changed = new Map(servers.map(({ name, value }) => [name, value]));
+  const after = [...new Map([...store.list('server'), ...changed]).values()];
+  const rollouts = rolloutRows(store.list('rollout'), after, sync.desired.commit);
+  const { desired, before, last = before, newest, now } = sync;
+  const rowOf = (name: string): ServerRow | undefined => changed.get(name) ?? store.read('server', name);
+  const terminating = terminatingRows(store, { desired, before: last }, (name) => changed.get(name));
+  return [
+    ...servers,
+    ...tableChanges(store, 'head', headRow(desired)),
+    ...tableChanges(store, 'pinned', pinnedRows(desired)),
+    ...tableChanges(store, 'active', activeRows(desired, store.list('active'))),
+    ...tableChanges(store, 'node', nodeRows(desired, store.list('node'))),
+    ...tableChanges(store, 'held', heldRows(desired, store.list('held'), now)),
+    ...tableChanges(store, 'approval', keptApprovals(store.list('approval'), { desired, newest, rollouts, now })),
+    ...tableChanges(store, 'removal', keptRemovals(store.list('removal'), { rowOf, now })),
+    ...tableChanges(store, 'rollout', rollouts),
+    ...tableChanges(store, 'terminating', terminating),
+    ...tableChanges(
+      store,
+      'suspension',
+      keptSuspensions(store.list('suspension'), desired, { rows: after, terminating }),
+    ),
+  ];
+}
+
+type ServerChange = Extract<Change, { kind: 'server' }> & { readonly value: ServerRow };
+
+function wantedChanges(store: Read, { desired, before, last, now }: Sync): ServerChange[] {
+  const changes: ServerChange[] = [];
+  for (const [key, unit] of desired.units) {
+    if (before !== undefined && before.units.get(key) === unit) continue;
+    const isRestored = before === undefined && last?.units.get(key) === unit;
+    const stamp: CommitStamp = { commit: desired.commit, time: desired.time, now, isRestored };
+    for (const server of unit.servers.values()) {
+      const row = store.read('server', server.name);
+      const value = row === undefined ? firstRow(server, stamp) : wantRow(row, server, stamp);
+      if (value !== row) changes.push({ kind: 'server', name: server.name, value, expected: row });
+    }
+  }
+  return changes;
+}
+
+function unwantedChanges(store: Read, { desired, before, now, lastRecord }: Sync): ServerChange[] {
+  const changes: ServerChange[] = [];
+  const former = before === undefined ? store.list('server').keys() : formerServers(desired, before);
+  for (const name of new Set([...former, ...unwantedServers(store)])) {
+    const row = desired.owners.has(name) ? undefined : store.read('server', name);
+    if (row === undefined || isUnreadable(row.instance, desired)) continue;
+    const last = row.lastRecord ?? lastRecord(name, row);
+    const unwanted = unwantRow(row, { lastRecord: last, commit: desired.commit, now });
+    const value = withRetention(unwanted, desired.units.get(unitKey({ kind: 'instance', name: row.instance })));
+    if (value !== row) changes.push({ kind: 'server', name, value, expected: row });
+  }
+  return changes;
+}
+
+/** Deletes and replacements that were approved no longer count, also those that wait since an earlier commit. */
+function withApprovals(changes: readonly ServerChange[], store: Read, { approved }: DesiredState): ServerChange[] {
+  if (approved.size === 0) return [...changes];
+  const byName = new Map(changes.map((change) => [change.name, change]));
+  for (const [name, row] of store.list('server')) {
+    const value = byName.get(name)?.value ?? row;
+    const isGoing = value.wanted === null || value.replacing;
+    if (!isGoing || value.approved || !approved.has(value.instance)) continue;
+    const action = value.action === null ? null : { ...value.action, isApproved: true };
+    byName.set(name, { kind: 'server', name, value: { ...value, action, approved: true }, expected: row });
+  }
+  return [...byName.values()];
+}
+
+/** A delete that has not begun is not carried out where the version in force says by now that servers are retained. */
+function withRetention(row: ServerRow, unit: Unit | undefined): ServerRow {
+  if (row.policy.deletion === 'retain' || !isRetaining(unit)) return row;
+  return { ...row, policy: { ...row.policy, deletion: 'retain' } };
+}
+
+function* unwantedServers(store: Read): Generator<string> {
+  for (const [name, { wanted }] of store.list('server')) if (wanted === null) yield name;
+}
+
+/** The file is there, but no right version of it was found: nobody knows that its servers are not wanted. */
+function isUnreadable(instance: string, desired: DesiredState): boolean {
+  return desired.invalid.has(instance) && !desired.units.has(unitKey({ kind: 'instance', name: instance }));
+}
+
+function* formerServers(desired: DesiredState, before: Baseline): Generator<string> {
+  for (const [key, unit] of before.units) {
+    if (desired.units.get(key) !== unit) yield* unit.servers.keys();
+  }
+}
+
+/** What turns the recorded rows of one kind into the ones that should be there. Values that hold the same stay. */
+function* tableChanges<Kind extends Exclude<RowKind, 'server'>>(
+  store: Read,
+  kind: Kind,
+  wanted: ReadonlyMap<string, Rows[Kind]>,
+): Generator<Change> {
+  const recorded = store.list(kind);
+  for (const name of new Set([...recorded.keys(), ...wanted.keys()])) {
+    const expected = recorded.get(name);
+    const value = wanted.get(name) ?? null;
+    if (expected === value) continue;
+    if (JSON.stringify(expected ?? null) !== JSON.stringify(value)) yield { kind, name, value, expected } as Change;
+  }
+}

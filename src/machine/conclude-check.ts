@@ -1,0 +1,110 @@
+// Concludes a check for a server's row: the first one, the one before a create, the one after a failed create, and the one
+// after a lost outcome. Pure; conclude.ts does the same for actions.
+import type { CallResult } from '../execute/executor.ts';
+import { isSame, type JsonMap } from '../model/json.ts';
+import type { RunningAction, ServerRow } from '../model/rows.ts';
+import type { Spec } from '../model/spec.ts';
+import type { Answer } from '../providers/provider.ts';
+import { advance } from './advance.ts';
+import {
+  type ConcludeContext,
+  catchUp,
+  type Ending,
+  fail,
+  gone,
+  isOutdated,
+  moment,
+  needsAction,
+  waitForTry,
+  withObserved,
+} from './call-outcome.ts';
+import { differingProperties } from './difference.ts';
+import { reasonOf } from './reasons.ts';
+
+const EXISTS = reasonOf('exists_already', 'it is already there; adopt it, or remove it by hand');
+
+/** Returns the row after a check has ended, or null where nothing is left to remember. */
+export function concludeCheck(row: ServerRow, ended: CallResult, at: ConcludeContext): ServerRow | null {
+  const { outcome } = ended.answer;
+  if (outcome === 'done' || outcome === 'absent') {
+    return row.state === 'unknown' ? concludeLost(row, ended.answer, at) : concludeLook(row, ended, at);
+  }
+  // Where nothing depends on it, a check that fails is no failed try.
+  if (row.state !== 'unknown' && (row.state !== 'pending' || row.wanted === null)) return row;
+  const reason = reasonOf('check_failed', ended.answer.message || `the check answered "${outcome}"`);
+  return fail(row, { isFinal: outcome === 'failed', reason, at });
+}
+
+/** A check has told whether the server is there, and no outcome was lost. */
+function concludeLook(row: ServerRow, { answer, provider }: CallResult, at: ConcludeContext): ServerRow {
+  // Something of it is there by now, or nobody asks any more whether it is.
+  if (row.applied !== null) return sighted(row);
+  // Failed creates count on: only a check that was the first step of all has a count of its own.
+  if (answer.outcome === 'absent') {
+    const isKnown = row.checked && !row.mayExist && !row.adopting;
+    // There is nothing to adopt: what is built under its name later is not what the person meant.
+    const facts = { checked: true, mayExist: false, adopting: false, attempt: row.checked ? row.attempt : 0 };
+    return isKnown ? row : { ...row, ...facts };
+  }
+  // A create of this incarnation began, and no check has found it absent since: it is no stranger's.
+  if (row.mayExist || row.wanted === null || row.state !== 'pending') return sighted(row);
+  return row.policy.adopt || row.adopting
+    ? adopt({ ...row, provider }, row.wanted, { answer, at })
+    : advance(row, 'hold', { ...moment(at, EXISTS), checked: false });
+}
+
+function sighted(row: ServerRow): ServerRow {
+  return row.checked ? row : { ...row, checked: true };
+}
+
+/** A check has told how things are after an outcome was lost. Every try counts, lost ones too. */
+function concludeLost(row: ServerRow, answer: Answer, at: ConcludeContext): ServerRow | null {
+  const { action } = row;
+  if (answer.outcome === 'absent') {
+    if (row.wanted === null) return null;
+    const next = action?.operation === 'create' ? { action: null, checked: true, mayExist: false } : gone(row);
+    const learned = advance(row, 'learn', { ...moment(at), ...next });
+    return action?.operation === 'delete' ? learned : waitAfterLoss(learned, action, at);
+  }
+  const known = action === null ? {} : knownAfter(row, action, answer.observed);
+  const learned = advance(row, 'learn', { ...moment(at), action: null, checked: true, ...known });
+  return waitAfterLoss(catchUp(learned, at), action, at);
+}
+
+/** A lost try that did not succeed is followed by a wait, and given up in the end, like a failed one. */
+function waitAfterLoss(row: ServerRow, action: RunningAction | null, at: ConcludeContext): ServerRow {
+  // What is wanted by now has not been tried yet.
+  if (!needsAction(row) || action === null || isOutdated(row, action)) return row;
+  const isFinal = row.attempt >= at.retry.attempts;
+  const words = isFinal ? 'the outcome was lost too often' : `nobody knows how the last ${action.operation} ended`;
+  return waitForTry(row, { isFinal, reason: reasonOf('outcome_lost', words), at });
+}
+
+/**
+ * What is applied after a lost action, as far as the check can tell. A create left what it was asked for, but for what
+ * was seen to differ, and what was not seen is made sure of; an update counts only where every property it was to change
+ * was seen changed.
+ */
+function knownAfter(row: ServerRow, { spec }: RunningAction, observed: JsonMap): Partial<ServerRow> {
+  if (spec === null) return {};
+  const isWholeSeen = Object.keys(spec.properties).every((name) => Object.hasOwn(observed, name));
+  if (row.applied === null) return { applied: withObserved(spec, observed), replacing: false, dirty: !isWholeSeen };
+  const before = row.applied.properties;
+  const changed = Object.keys(spec.properties).filter((name) => !isSame(spec.properties[name], before[name]));
+  const isSeen = changed.length > 0 && changed.every((name) => isSame(spec.properties[name], observed[name]));
+  return isSeen && differingProperties(spec, observed).length === 0 ? { applied: spec, dirty: false } : {};
+}
+
+/**
+ * Takes over a server that Treeline did not make: it never deletes or replaces, and shows what differs. What was begun
+ * with an earlier incarnation of it is over.
+ */
+function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow {
+  const differing = differingProperties(wanted, answer.observed);
+  const facts = {
+    ...{ applied: withObserved(wanted, answer.observed), outputs: answer.outputs, checked: true, attempt: 0 },
+    ...{ adopting: false, gaveUp: false, replacing: false, dirty: false },
+  };
+  if (differing.length === 0) return advance(row, 'settle', { ...moment(at), ...facts });
+  return advance(row, 'drift', { ...moment(at, `differs in ${differing.join(', ')}`), ...facts });
+}

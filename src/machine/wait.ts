@@ -1,0 +1,117 @@
+// What a server waits for, and how that is told to a person. A waiting server waits for one thing at a time.
+import { momentOf } from '../clock.ts';
+import type { ServerRow } from '../model/rows.ts';
+import type { ToldWait } from '../model/told-wait.ts';
+import { groupOf } from '../reconcile/row-index.ts';
+import type { Next } from './decide.ts';
+import { failuresDigest } from './failure-limit.ts';
+
+export type Wait =
+  /** It depends on that server, which is not done. */
+  | { readonly kind: 'dependency'; readonly server: string }
+  /** It is to be deleted, and that server still needs it. */
+  | { readonly kind: 'holder'; readonly server: string }
+  /** That server's name differs from its own in case only, and has to be gone first. */
+  | { readonly kind: 'spelling'; readonly server: string }
+  /**
+   * As many members of its group are away as may be (`isAway`: itself is, and waits for one that failed), or the group
+   * rests until a time.
+   */
+  | { readonly kind: 'slot'; readonly group: string; readonly isAway: boolean; readonly until: number | undefined }
+  | { readonly kind: 'capacity'; readonly provider: string; readonly instance: string }
+  /** Too many updates of its commit have failed. */
+  | { readonly kind: 'failures'; readonly commit: string }
+  /** Its instance is suspended or held; until infinity: until a person says so. */
+  | { readonly kind: 'instance'; readonly instance: string; readonly until: number }
+  /** Its replacement is beyond the delete budget, which is judged anew at that time. */
+  | { readonly kind: 'budget'; readonly until: number }
+  | { readonly kind: 'time'; readonly until: number };
+
+/** Returns what a server waits for after a decision about its row, or undefined where it does not wait. */
+export function waitOf(next: Next, row: ServerRow, reviewAt: number): Wait | undefined {
+  switch (next.kind) {
+    case 'after':
+      return { kind: next.need, server: next.server };
+    case 'slot':
+      return { kind: 'slot', group: groupOf(row), isAway: row.dirty, until: next.time };
+    case 'capacity':
+      return { kind: 'capacity', provider: next.provider, instance: row.instance };
+    case 'failures':
+      return { kind: 'failures', commit: row.commit };
+    case 'stopped':
+      return { kind: 'instance', instance: row.instance, until: next.until };
+    case 'review':
+      return { kind: 'budget', until: reviewAt };
+    case 'at':
+      return { kind: 'time', until: next.time };
+    default:
+      return undefined;
+  }
+}
+
+/** Returns what a wait is for, for a person. */
+export function waitReason(wait: Wait): string {
+  switch (wait.kind) {
+    case 'dependency':
+      return `waits until ${wait.server} is done, on which it depends`;
+    case 'holder':
+      return `waits until ${wait.server} does not need it any more`;
+    case 'spelling':
+      return `waits until ${wait.server} is gone, whose name differs in case only`;
+    case 'slot':
+      if (wait.until !== undefined) return `waits until ${momentOf(wait.until)}: the group ${wait.group} rests`;
+      return wait.isAway
+        ? `waits until no other member of the group ${wait.group} is failed`
+        : `waits for a slot of the group ${wait.group}: a member is failed, or as many are away as may be`;
+    case 'capacity':
+      return `waits until the provider entry "${wait.provider}" has capacity`;
+    case 'failures':
+      return `waits, for too many updates of the commit ${wait.commit} have failed; approve it, or push another commit`;
+    case 'instance':
+      return `waits until ${wait.instance} is not suspended or held${untilWords(wait.until)}`;
+    case 'budget':
+      return `waits until ${momentOf(wait.until)}: its replacement is beyond the delete budget`;
+    case 'time':
+      return `waits until ${momentOf(wait.until)}`;
+  }
+}
+
+/** Returns a wait as people are told it; undefined where there is none. */
+export function toldWait(wait: Wait | undefined): ToldWait | undefined {
+  if (wait === undefined) return undefined;
+  const until = 'until' in wait && wait.until !== undefined && Number.isFinite(wait.until) ? wait.until : undefined;
+  return {
+    reason: waitReason(wait),
+    server: 'server' in wait ? wait.server : null,
+    until: until === undefined ? null : momentOf(until),
+    action: wait.kind === 'failures' ? `treeline approve ${failuresDigest(wait.commit)}` : null,
+  };
+}
+
+/** Returns true where the two wait at the same place, so that the second does not lose the place of the first. */
+export function isSameWait(a: Wait, b: Wait): boolean {
+  return placeOf(a) === placeOf(b);
+}
+
+function placeOf(wait: Wait): string {
+  switch (wait.kind) {
+    case 'dependency':
+    case 'holder':
+    case 'spelling':
+      return `${wait.kind} ${wait.server}`;
+    case 'slot':
+      return `${wait.isAway ? 'away' : 'slot'} ${wait.group}`;
+    case 'capacity':
+      return `capacity ${wait.provider} ${wait.instance}`;
+    case 'failures':
+      return `failures ${wait.commit}`;
+    case 'instance':
+      return `instance ${wait.instance}`;
+    default:
+      return wait.kind;
+  }
+}
+
+function untilWords(until: number): string {
+  return Number.isFinite(until) ? `, at the latest ${momentOf(until)}` : '';
+}

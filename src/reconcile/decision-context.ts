@@ -1,0 +1,158 @@
+// What surrounds one server at the moment of a decision: rows of others, providers, room. Reads, and changes nothing.
+
+import type { DecisionContext, ResponsibleProvider } from '../machine/decide.ts';
+import { mayBeThere } from '../machine/existence.ts';
+import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
+import { firstHolder } from '../machine/holders.ts';
+import { reasonOf } from '../machine/reasons.ts';
+import { type GroupView, hasSlot } from '../machine/rollout.ts';
+import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
+import type { RunningAction, ServerRow } from '../model/rows.ts';
+import type { Registry } from '../providers/provider-registry.ts';
+import type { Leave } from './circle-watch.ts';
+import type { CheckEnd } from './fresh-checks.ts';
+import type { Ledger } from './ledger.ts';
+import { openRemovals } from './removals.ts';
+
+export interface ContextSources {
+  readonly ledger: Pick<Ledger, 'server' | 'index' | 'read' | 'list'>;
+  readonly registry: Registry;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** Added to a deadline before a lost action counts as ended. */
+  readonly graceMs: number;
+  /** How many deletes and replacements that nobody approved may be under way or have happened within the last hour. */
+  readonly removalsMax: () => number;
+  readonly isInFlight: (server: string) => boolean;
+  readonly hasCapacity: (provider: string) => boolean;
+  /** How a server's last check ended; see FreshChecks. */
+  readonly lastCheckOf: (server: string) => CheckEnd | undefined;
+  /** For how many more milliseconds a lost action may be running; undefined where this process did not begin it. */
+  readonly lostMsLeft: (server: string, action: RunningAction) => number | undefined;
+  /** The group of the server's row, as that server sees it. */
+  readonly groupViewOf: (server: string, row: ServerRow) => GroupView;
+  /** The server goes first, since its wait was a part of a circle. */
+  readonly leaveOf: (server: string, row: ServerRow) => Leave | undefined;
+}
+
+type Rows = Pick<Ledger, 'server' | 'index'>;
+
+/** Returns the world as the server `name` sees it. */
+export function decisionContextOf(name: string, around: ContextSources): DecisionContext {
+  const { ledger, registry, now } = around;
+  const recorded = ledger.server(name);
+  const leave = recorded === undefined ? undefined : around.leaveOf(name, recorded);
+  return {
+    now,
+    isInFlight: around.isInFlight(name),
+    hasCapacity: around.hasCapacity,
+    lastCheck: around.lastCheckOf(name),
+    otherSpelling: (row) => otherSpelling(name, row, ledger),
+    providerFor: (row) => responsibleProvider(registry, row),
+    lostActionEnds: (action) => lostActionEnds(name, action, around),
+    unmetDependency: (row) => (leave?.wait === 'dependency' ? undefined : unmetDependency(row, ledger)),
+    holdingUp: () => (leave?.wait === 'holder' ? undefined : holderOf(name, ledger)),
+    stoppedUntil: stoppedUntil(name, around),
+    // Who failed is tried again; that is how the hold ends by itself.
+    updatesAreHeld: (row) => !row.gaveUp && updatesAreHeld(row.commit, ledger),
+    goesFirst: leave?.reason,
+    mayReplace: () => mayReplace(name, around),
+    hasSlot: (row) => hasSlot(row, around.groupViewOf(name, row), { now, isBeyond: leave?.wait === 'slot' }),
+  };
+}
+
+/** Counted are rows, so that of many replacements that begin at once no more go on than may. */
+function mayReplace(name: string, { ledger, now, removalsMax }: ContextSources): boolean | undefined {
+  if (ledger.server(name)?.replacing !== true) return undefined;
+  return openRemovals(ledger, now) <= removalsMax();
+}
+
+/** Whether the instance is held (until it is not), or suspended (until a time, or for ever as far as anybody knows). */
+function stoppedUntil(name: string, { ledger, now }: ContextSources): number | undefined {
+  const instance = ledger.server(name)?.instance ?? '';
+  if (ledger.read('held', instance) !== undefined) return Number.POSITIVE_INFINITY;
+  const ends = [instance, EVERY_INSTANCE].flatMap((key) => suspendedUntil(ledger.read('suspension', key), now) ?? []);
+  return ends.length === 0 ? undefined : Math.max(...ends);
+}
+
+/** Returns whether so many updates of a commit are failed that the rest of them waits. */
+export function updatesAreHeld(commit: string, ledger: Pick<Ledger, 'index' | 'read'>): boolean {
+  const rollout = ledger.read('rollout', commit);
+  if (rollout === undefined || ledger.index.failedUpdatesOf(commit).size < failuresMax(rollout)) return false;
+  return ledger.read('approval', failuresDigest(commit)) === undefined;
+}
+
+/**
+ * Returns the other spelling of its name for which a server waits. A site may take names that differ in case only for one.
+ * So a server that is not there yet waits for another spelling of its name that may be there, or that nobody wants;
+ * admission lets no two of them be wanted for long.
+ */
+export function otherSpelling(name: string, row: ServerRow, ledger: Rows): string | undefined {
+  if (mayBeThere(row)) return undefined;
+  return otherSpellings(name, ledger).find((other) => isInTheWay(ledger.server(other)));
+}
+
+function isInTheWay(row: ServerRow | undefined): boolean {
+  return row !== undefined && (row.wanted === null || mayBeThere(row));
+}
+
+/**
+ * Returns those that may hold up a delete. Where another spelling of the name waits for it, what is wanted does not: it may
+ * be waiting for that other spelling itself.
+ */
+export function holders(name: string, ledger: Rows): Iterable<string> {
+  const dependents = ledger.index.dependentsOf(name);
+  const isAwaited = otherSpellings(name, ledger).some((other) => {
+    const row = ledger.server(other);
+    return row !== undefined && row.wanted !== null && !mayBeThere(row);
+  });
+  return isAwaited ? [...dependents].filter((dependent) => ledger.server(dependent)?.wanted === null) : dependents;
+}
+
+function otherSpellings(name: string, ledger: Rows): readonly string[] {
+  const spellings = ledger.index.spellingsOf(name);
+  return spellings.size < 2 ? [] : [...spellings].filter((other) => other !== name);
+}
+
+/** The last one: servers come up in order, so whoever waited for the first would be woken once for each of them. */
+function unmetDependency(row: ServerRow, ledger: Pick<Ledger, 'server'>): string | undefined {
+  return row.wanted?.dependsOn.findLast((server) => !isUp(ledger.server(server)));
+}
+
+function holderOf(name: string, ledger: ContextSources['ledger']): string | undefined {
+  return firstHolder(name, holders(name, ledger), (server) => ledger.server(server));
+}
+
+/** Returns whether servers that depend on this one may go on. */
+export function isUp(row: ServerRow | undefined): boolean {
+  return row?.state === 'done' || row?.state === 'drifted';
+}
+
+/**
+ * An action of a provider that ends with the controller is over as soon as nobody here carries it out. Of others, this
+ * process knows how long those may run that it began, whatever the wall clock says; else there is only the recorded time.
+ */
+function lostActionEnds(name: string, action: RunningAction, around: ContextSources): number {
+  const provider = around.registry.byName(action.provider)?.provider;
+  if (provider?.lostActionEnds === 'with the controller') return 0;
+  const leftMs = around.lostMsLeft(name, action);
+  return leftMs === undefined ? Date.parse(action.deadline) + around.graceMs : around.now + leftMs;
+}
+
+/** The entry that made a server looks after it; one that nobody made yet goes to the first entry that matches. */
+function responsibleProvider(registry: Registry, row: ServerRow): ResponsibleProvider {
+  const match = row.wanted === null ? undefined : registry.match(row.wanted);
+  const entry = row.provider === null ? match : registry.byName(row.provider);
+  // Only the entry whose action was lost can tell how that ended, whatever the settings choose by now.
+  const isOther = row.wanted !== null && match !== entry && row.state !== 'unknown';
+  if (row.provider !== null && (entry === undefined || isOther)) {
+    const now = match === undefined ? 'none matches it now' : `"${match.name}" matches it now`;
+    const words = `the provider entry "${row.provider}" of the settings made it, but ${now}`;
+    return { name: null, reason: reasonOf('provider_changed', words) };
+  }
+  if (entry === undefined) {
+    const words = 'no entry under execution.providers of the settings matches its kind and properties';
+    return { name: null, reason: reasonOf('no_provider', words) };
+  }
+  return { name: entry.name, timeoutMs: entry.timeoutSeconds * 1000 };
+}

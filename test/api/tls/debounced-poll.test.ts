@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { DebouncedPoll } from '../../../src/api/tls/debounced-poll.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+
+/** A lookout whose looks end when they are told to. */
+function start() {
+  const clock = new ManualClock();
+  const polls: PromiseWithResolvers<void>[] = [];
+  const debounced = new DebouncedPoll({
+    clock,
+    settleMs: 10,
+    pollMs: 1000,
+    poll() {
+      const end = Promise.withResolvers<void>();
+      polls.push(end);
+      return end.promise;
+    },
+  });
+  async function finish(): Promise<void> {
+    polls.at(-1)?.resolve();
+    // Everything that follows from it has happened by then.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return { clock, polls, debounced, finish };
+}
+
+describe('a lookout', () => {
+  test('looks now and then without a sign', async () => {
+    const { clock, polls, finish } = start();
+    clock.advance(999);
+    expect(polls).toHaveLength(0);
+    clock.advance(1);
+    expect(polls).toHaveLength(1);
+    clock.advance(5000);
+    expect(polls).toHaveLength(1);
+    await finish();
+    clock.advance(1000);
+    expect(polls).toHaveLength(2);
+  });
+
+  test('looks soon after the first of many signs', async () => {
+    const { clock, polls, debounced, finish } = start();
+    for (let ms = 0; ms < 9; ms++) {
+      debounced.sign();
+      clock.advance(1);
+    }
+    expect(polls).toHaveLength(0);
+    clock.advance(1);
+    expect(polls).toHaveLength(1);
+    await finish();
+    expect(clock.pending).toBe(1);
+    clock.advance(999);
+    expect(polls).toHaveLength(1);
+  });
+
+  test('looks again where a sign came during a look, and at once only one look', async () => {
+    const { clock, polls, debounced, finish } = start();
+    debounced.sign();
+    clock.advance(10);
+    debounced.sign();
+    debounced.sign();
+    clock.advance(2000);
+    expect(polls).toHaveLength(1);
+    await finish();
+    clock.advance(10);
+    expect(polls).toHaveLength(2);
+    await finish();
+    clock.advance(999);
+    expect(polls).toHaveLength(2);
+  });
+
+  test('looks no more once it is closed, and waits for the look under way', async () => {
+    const { clock, polls, debounced, finish } = start();
+    clock.advance(1000);
+    let isClosed = false;
+    const closing = debounced.close().then(() => {
+      isClosed = true;
+    });
+    debounced.sign();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isClosed).toBe(false);
+    await finish();
+    await closing;
+    clock.advance(5000);
+    expect(polls).toHaveLength(1);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('that is closed while it waits does not look', async () => {
+    const { clock, polls, debounced } = start();
+    debounced.sign();
+    await debounced.close();
+    debounced.sign();
+    clock.advance(5000);
+    expect(polls).toHaveLength(0);
+  });
+});

@@ -1,0 +1,137 @@
+// What admission costs grows with what units make and need, and a wrong unit is not built again for nothing. Counted, not timed.
+import { describe, expect, it } from 'vitest';
+import { admitInstances } from '../../src/desired/admit.ts';
+import { judgeDeletions } from '../../src/desired/deletions.ts';
+import { type DesiredState, EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
+import type { Unit } from '../../src/desired/unit.ts';
+import { didYouMean } from '../../src/model/suggest.ts';
+import { deletionFacts } from './facts.ts';
+import { instanceFile, one, stacksRepository, WRONG } from './stacks.ts';
+
+type Shape = (index: number, size: number) => string;
+
+function desiredOf(shape: Shape, size: number): DesiredState {
+  const names = Array.from({ length: size }, (_, index) => index);
+  const repository = stacksRepository();
+  return repository.commit(Object.fromEntries(names.map((index) => [instanceFile(`i${index}`), shape(index, size)])));
+}
+
+/** How often admission reads a field of a unit. */
+function readsOf(shape: Shape, size: number, before?: Shape): number {
+  let reads = 0;
+  const counted = (unit: Unit): Unit =>
+    new Proxy(unit, {
+      get: (target, field) => {
+        reads += 1;
+        return Reflect.get(target, field);
+      },
+    });
+  const { candidates } = desiredOf(shape, size);
+  const baseline = before === undefined ? EMPTY_BASELINE : desiredOf(before, size);
+  const read = new Map([...candidates].map(([key, unit]) => [key, counted(unit)]));
+  admitInstances({ candidates: read, undetermined: [] }, baseline);
+  return reads;
+}
+
+describe('admission reads a unit some times, however many units there are', () => {
+  it.each<[string, Shape, Shape?]>([
+    ['a chain whose first is wrong', (index) => (index === 0 ? WRONG : one(`s${index}`, `s${index - 1}`))],
+    ['pairs that depend on one another', (index) => one(`s${index}`, `s${index ^ 1}`)],
+    ['many that miss one server', (index) => one(`s${index}`, 'nobody')],
+    ['many that want one name', () => one('same')],
+    [
+      'names that all move on by one, and the last cannot',
+      (index, size) => (index === size - 1 ? WRONG : one(`s${index + 1}`)),
+      (index) => one(`s${index}`),
+    ],
+    [
+      'names that all change, and each needs the former one of the next',
+      (index) => one(`t${index}`, `s${index + 1}`),
+      (index) => one(`s${index}`),
+    ],
+  ])('%s', (_what, shape, before) => {
+    const [small, large] = [readsOf(shape, 100, before), readsOf(shape, 200, before)];
+    expect(large / small).toBeLessThan(2.2);
+    expect(large).toBeLessThan(200 * 40);
+  });
+
+  it('and an instance whose servers are going is judged in one go', () => {
+    const readsFor = (size: number): number => {
+      let reads = 0;
+      const removals = Array.from({ length: size }, (_, index) => ({
+        incarnation: 1,
+        get server() {
+          reads += 1;
+          return `going-${index}`;
+        },
+      }));
+      const removed = new Map([['a', removals.map((_, index) => `leaving-${index}`)]]);
+      judgeDeletions(
+        { removed, specOf: () => undefined, retains: () => false, isPinned: () => false, undetermined: [] },
+        deletionFacts({ underWay: new Map([['a', removals]]) }),
+      );
+      return reads;
+    };
+    expect(readsFor(2_000) / readsFor(1_000)).toBeLessThan(2.5);
+  });
+});
+
+describe('a wrong unit', () => {
+  const TEMPLATE = 'resources: { a: { type: "Platform::Server", properties: { role: web } } }\n';
+
+  it('is taken over while nothing that it drew on, or was told of, has changed', () => {
+    const repository = stacksRepository();
+    const files = Array.from({ length: 50 }, (_, index) => [instanceFile(`i${index}`), 'stackTemplate: wbe\n']);
+    repository.commit({ 'stacks/templates/web.yaml': TEMPLATE, ...Object.fromEntries(files) });
+    const hints = (desired: DesiredState) => new Set(desired.problems.map(({ hint }) => hint));
+    const next = repository.commit({ 'types/zone/z.yaml': 'a: 1\n' });
+    expect([next.counts.instancesExpanded, [...hints(next)]]).toEqual([0, ['did you mean "web"?']]);
+    const renamed = repository.commit({ 'stacks/templates/web.yaml': null, 'stacks/templates/wbee.yaml': TEMPLATE });
+    expect([renamed.counts.instancesExpanded, [...hints(renamed)]]).toEqual([50, ['did you mean "wbee"?']]);
+    const role = repository.commit({ 'stacks/templates/wbe.yaml': TEMPLATE });
+    expect([role.counts.instancesExpanded, [...hints(role)]]).toEqual([50, ['add types/role/web.yaml']]);
+    expect(repository.commit({ README: 'x' }).counts.instancesExpanded).toBe(0);
+    const named = repository.commit({ 'types/role/wbe.yaml': 'a: 1\n' });
+    expect([named.counts.instancesExpanded, [...hints(named)]]).toEqual([50, ['did you mean "wbe"?']]);
+    expect(repository.commit({ 'types/role/web.yaml': 'a: 1\n' }).problems).toEqual([]);
+  });
+});
+
+describe('suggestions', () => {
+  it('look through the names once a wrong name, however many servers share it', () => {
+    const repository = stacksRepository();
+    const roles = Array.from({ length: 300 }, (_, index) => [
+      `types/role/role-${'x'.repeat(100)}-${index}.yaml`,
+      'a: 1\n',
+    ]);
+    const group = `resources: { g: { type: "Platform::ResourceGroup", properties: { count: "2000", resource_def: { properties: { role: "role-${'x'.repeat(100)}-y" } } } } }\n`;
+    const started = performance.now();
+    const desired = repository.commit({
+      ...Object.fromEntries(roles),
+      ...{ 'stacks/templates/g.yaml': group, [instanceFile('a')]: 'stackTemplate: g\n' },
+    });
+    expect(desired.problems).toHaveLength(1);
+    expect(desired.problems[0]?.hint).toMatch(/^did you mean/);
+    // 600,000 distances between names of 100 characters took minutes.
+    expect(performance.now() - started).toBeLessThan(20_000);
+  });
+
+  it.each([
+    ['wbe', ['web', 'zone'], 'did you mean "web"?'],
+    ['nope', ['name', 'noun'], null],
+    ['zoen', ['zone'], 'did you mean "zone"?'],
+    ['nopes1', ['names1'], 'did you mean "names1"?'],
+    ['web', ['web'], null],
+    ['web1', ['web3', 'web2'], 'did you mean "web2"?'],
+    ['WEB', ['web'], 'did you mean "web"?'],
+    ['a', ['b'], null],
+    ['ab', ['b'], 'did you mean "b"?'],
+    ['database', ['datbaes'], 'did you mean "datbaes"?'],
+    ['database', ['tabdase'], null],
+    ['', ['a', ''], null],
+    ['x'.repeat(251), ['x'.repeat(250)], null],
+    [`${'x'.repeat(240)}-a`, [`${'x'.repeat(240)}-b`], `did you mean "${'x'.repeat(240)}-b"?`],
+  ])('%j among %j: %j', (name, names, hint) => {
+    expect(didYouMean(name, names)).toBe(hint);
+  });
+});

@@ -1,0 +1,370 @@
+// Which deletes come into force: held ones, protected ones, and who has to wait because of them.
+import { describe, expect, it } from 'vitest';
+import { admitInstances, type Safety } from '../../src/desired/admit.ts';
+import type { DeletionFacts } from '../../src/desired/deletions.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
+import { describeProblems } from '../support/entries.ts';
+import type { TextRepository } from '../support/text-repository.ts';
+import { deletionFacts, removalsOf } from './facts.ts';
+import { instanceFile, one, ownersIn, stacksRepository, two, WRONG } from './stacks.ts';
+
+type Instances = Readonly<Record<string, string | null>>;
+
+const MANY = 'stacks/templates/many.yaml';
+
+/** A template of one group, whose members are called after the instance and the resource key. */
+function manyText(key = 's'): string {
+  return `parameters: { count: "3" }
+resources:
+  ${key}: { type: Platform::ResourceGroup, properties: { count: "<<count>>", resource_def: { properties: {} } } }
+`;
+}
+
+/** An instance of that template; `more` is added at the top level. */
+function many(count: number, more = ''): string {
+  return `stackTemplate: many\nparameters: { count: "${count}" }\n${more}`;
+}
+
+function safety(facts: Partial<DeletionFacts> = {}, unprotected: readonly string[] = []): Safety {
+  return { deletions: deletionFacts(facts), unprotected: new Set(unprotected) };
+}
+
+function commit(repository: TextRepository, instances: Instances, judged = safety()): DesiredState {
+  const files = Object.entries(instances).map(([name, text]) => [instanceFile(name), text]);
+  return repository.commit(Object.fromEntries(files), { safety: judged });
+}
+
+/** A repository whose first commit has these instances. */
+function started(instances: Instances): TextRepository {
+  const repository = stacksRepository();
+  repository.commit({ [MANY]: manyText() });
+  commit(repository, instances);
+  return repository;
+}
+
+function summaryOf(desired: DesiredState) {
+  const { held, approved, invalid } = desired;
+  return {
+    owners: ownersIn(desired),
+    held: [...held.keys()],
+    approved: [...approved],
+    invalid: [...invalid],
+    codes: desired.problems.map(({ code }) => code),
+  };
+}
+
+const QUIET = { held: [], approved: [], invalid: [], codes: [] };
+const SHOP_3 = ['shop-s-1: shop', 'shop-s-2: shop', 'shop-s-3: shop'];
+
+describe('an instance that would lose too many servers', () => {
+  it('is held whole, and no problem', () => {
+    const repository = started({ shop: many(3) });
+    const desired = commit(repository, { shop: many(0) });
+    expect(summaryOf(desired)).toEqual({ ...QUIET, owners: SHOP_3, held: ['shop'] });
+    expect(desired.units.get('instance/shop')?.commit).toBe('commit 3');
+    expect(desired.held.get('shop')?.removals).toEqual(removalsOf('shop-s-1', 'shop-s-2', 'shop-s-3'));
+  });
+
+  it('is held where its file is gone', () => {
+    const desired = commit(started({ shop: many(3), b: one('x') }), { shop: null });
+    expect(summaryOf(desired)).toEqual({ ...QUIET, owners: [...SHOP_3, 'x: b'], held: ['shop'] });
+  });
+
+  it('brings nothing that its newest version adds', () => {
+    const repository = started({ shop: many(3) });
+    const desired = repository.commit({ [MANY]: manyText('renamed') }, { safety: safety() });
+    expect(summaryOf(desired)).toEqual({ ...QUIET, owners: SHOP_3, held: ['shop'] });
+  });
+
+  it('does not hold an instance that loses nothing', () => {
+    const desired = commit(started({ shop: many(3), b: one('x') }), { shop: many(0), b: two('x', 'y') });
+    expect(summaryOf(desired)).toEqual({ ...QUIET, owners: [...SHOP_3, 'x: b', 'y: b'], held: ['shop'] });
+  });
+
+  it('is not held where a person approved it', () => {
+    const desired = commit(started({ shop: many(3) }), { shop: many(0) }, safety({ isApproved: () => true }));
+    expect(summaryOf(desired)).toEqual({ ...QUIET, owners: [], approved: ['shop'] });
+  });
+
+  it('is not held where nobody judges', () => {
+    const repository = started({ shop: many(3) });
+    expect(summaryOf(repository.commit({ [instanceFile('shop')]: many(0) }))).toEqual({ ...QUIET, owners: [] });
+  });
+
+  it('goes on with a commit that takes it back', () => {
+    const repository = started({ shop: many(3) });
+    commit(repository, { shop: many(0) });
+    expect(summaryOf(commit(repository, { shop: many(3) }))).toEqual({ ...QUIET, owners: SHOP_3 });
+  });
+
+  it('is Invalid too where it is wrong besides', () => {
+    const facts = { underWay: new Map([['shop', removalsOf('a', 'b', 'c')]]) };
+    const desired = commit(started({ shop: many(3) }), { shop: WRONG }, safety(facts));
+    expect(summaryOf(desired)).toMatchObject({ held: ['shop'], invalid: ['shop'] });
+  });
+});
+
+describe('what is under way', () => {
+  const under = new Map([['shop', removalsOf('shop-s-1', 'shop-s-4', 'shop-s-5')]]);
+
+  it('holds its instance with the version that is in force', () => {
+    const desired = commit(started({ shop: many(3) }), { shop: many(4) }, safety({ underWay: under }));
+    expect(summaryOf(desired)).toEqual({ ...QUIET, owners: SHOP_3, held: ['shop'] });
+  });
+
+  it('is asked whether it goes on, with what the commit wants of each server', () => {
+    const asked = new Map<string, unknown>();
+    const goesOn: DeletionFacts['goesOn'] = (server, spec) => {
+      asked.set(server, spec?.properties.name);
+      return spec === undefined;
+    };
+    const desired = commit(started({ shop: many(3) }), { shop: many(4) }, safety({ underWay: under, goesOn }));
+    expect(Object.fromEntries(asked)).toEqual({
+      'shop-s-1': 'shop-s-1',
+      'shop-s-4': 'shop-s-4',
+      'shop-s-5': undefined,
+    });
+    expect(summaryOf(desired)).toEqual({ ...QUIET, owners: [...SHOP_3, 'shop-s-4: shop'] });
+  });
+});
+
+describe('what does not count as deleted', () => {
+  it.each<[name: string, before: Instances, after: Instances, owners: readonly string[]]>([
+    ['a server that another instance takes', { a: two('x', 'y') }, { a: null, b: two('x', 'y') }, ['x: b', 'y: b']],
+    ['a server that is retained', { a: `${two('x', 'y')}deletion: retain\n`, b: one('z') }, { a: null }, ['z: b']],
+    ['a server that was retained until now', { a: `${one('x')}deletion: retain\n` }, { a: one('z') }, ['z: a']],
+    ['a server of an instance that is wrong', { a: two('x', 'y') }, { a: WRONG }, ['x: a', 'y: a']],
+  ])('%s', (_name, before, after, owners) => {
+    const desired = commit(started(before), after, safety({ limit: 0 }));
+    expect(ownersIn(desired)).toEqual(owners);
+    expect([...desired.held.keys()]).toEqual([]);
+  });
+
+  it('a server of an instance that is wrong and of which no right version is known', () => {
+    const desired = commit(started({ a: WRONG, b: one('z') }), {});
+    const owners = new Map([...desired.owners, ['x', 'instance/a']]);
+    const admission = admitInstances({ ...desired, undetermined: [] }, { ...desired, owners }, safety({ limit: 0 }));
+    expect(admission.held.size).toBe(0);
+    expect([...admission.refused]).toEqual(['instance/a']);
+  });
+
+  it('nor does one that is retained by the version that comes into force, unless that is not admitted', () => {
+    const repository = started({ a: two('x', 'y') });
+    const desired = commit(repository, { a: `${one('z')}deletion: retain\n` }, safety({ limit: 1 }));
+    expect(summaryOf(desired)).toMatchObject({ owners: ['z: a'], held: [] });
+    const wrong = commit(started({ a: two('x', 'y') }), { a: `${WRONG}deletion: retain\n` }, safety({ limit: 1 }));
+    expect(summaryOf(wrong)).toMatchObject({ owners: ['x: a', 'y: a'], invalid: ['a'] });
+  });
+});
+
+describe('who has to wait for what is held', () => {
+  it('is whoever wants a name that it keeps', () => {
+    const receiver = { b: two('x', 'shop-s-1') };
+    const desired = commit(started({ shop: many(3), b: one('x') }), { shop: null, ...receiver }, safety({ limit: 1 }));
+    expect(summaryOf(desired)).toEqual({
+      ...QUIET,
+      owners: [...SHOP_3, 'x: b'],
+      held: ['shop'],
+      invalid: ['b'],
+      codes: ['server_name_taken'],
+    });
+    const within = commit(started({ shop: many(3), b: one('x') }), { shop: null, ...receiver }, safety({ limit: 2 }));
+    expect(summaryOf(within)).toEqual({ ...QUIET, owners: ['shop-s-1: b', 'x: b'] });
+  });
+
+  it('is a newcomer that bears the name of a server of it in another case', () => {
+    const desired = commit(started({ shop: many(3) }), { shop: null, b: one('SHOP-s-1') });
+    expect(summaryOf(desired)).toMatchObject({ owners: SHOP_3, held: ['shop'], invalid: ['b'] });
+    expect(desired.problems).toMatchObject([{ code: 'server_name_taken', instances: ['b'] }]);
+  });
+
+  it('is who gives a server to it', () => {
+    const desired = commit(started({ shop: many(3), b: two('x', 'y') }), { shop: two('x', 'w'), b: one('y') });
+    expect(summaryOf(desired)).toMatchObject({
+      owners: [...SHOP_3, 'x: b', 'y: b'],
+      held: ['shop'],
+      invalid: ['b'],
+      codes: ['hand_over_waits'],
+    });
+  });
+});
+
+describe('a server that is handed to an instance that cannot come into force', () => {
+  it('stays where it is', () => {
+    const desired = commit(started({ a: two('x', 'y') }), { a: one('y'), b: one('x', 'nobody') });
+    expect(ownersIn(desired)).toEqual(['x: a', 'y: a']);
+    expect(describeProblems(desired.problems)).toEqual([
+      'a.yaml:1:16 hand_over_waits: "x" is handed over to the instance "b", which cannot come into force (mend "b" first; until then nothing of either changes) [a]',
+      expect.stringMatching(/^b\.yaml:.* unknown_dependency: "x" depends on "nobody"/),
+    ]);
+  });
+
+  it('stays where it is although the file of its instance is gone', () => {
+    const desired = commit(started({ a: one('x'), c: one('z') }), { a: null, b: one('x', 'nobody') });
+    expect(summaryOf(desired)).toMatchObject({ owners: ['x: a', 'z: c'], invalid: ['b', 'a'] });
+    expect(desired.problems.map(({ code }) => code)).toContain('hand_over_waits');
+  });
+
+  it('moves once that one is mended', () => {
+    const repository = started({ a: two('x', 'y') });
+    commit(repository, { a: one('y'), b: one('x', 'nobody') });
+    expect(summaryOf(commit(repository, { b: one('x') }))).toEqual({ ...QUIET, owners: ['x: b', 'y: a'] });
+  });
+});
+
+describe('a protected instance', () => {
+  const PROTECTED = 'protected: true\n';
+  const LIFTED = 'protected: false\n';
+  const all = safety({ limit: 100 });
+
+  it.each<[name: string, change: Instances]>([
+    ['its group shrinks', { shop: many(2, PROTECTED) }],
+    ['its group shrinks in the commit that lifts it', { shop: many(2, LIFTED) }],
+    ['its servers are renamed', { shop: two('x', 'y') + PROTECTED }],
+    ['its file is removed', { shop: null }],
+    ['it makes nothing any more', { shop: many(0, PROTECTED) }],
+  ])('stays whole, and is Invalid, where %s', (_name, change) => {
+    const desired = commit(started({ shop: many(3, PROTECTED), other: one('o') }), change, all);
+    expect(summaryOf(desired)).toEqual({
+      ...QUIET,
+      owners: ['o: other', ...SHOP_3],
+      invalid: ['shop'],
+      codes: ['protected_instance'],
+    });
+  });
+
+  it.each<[name: string, change: Instances]>([
+    ['its servers are handed to one that is not', { shop: null, store: store() }],
+    ['one of its servers is', { shop: two('shop-s-2', 'shop-s-3') + PROTECTED, other: two('o', 'shop-s-1') }],
+    ['its servers are, and it retains what goes', { shop: null, store: store('deletion: retain\n') }],
+  ])('stays whole, and its taker Invalid, where %s', (_name, change) => {
+    const desired = commit(started({ shop: many(3, PROTECTED), other: one('o') }), change, all);
+    expect(summaryOf(desired)).toMatchObject({
+      owners: ['o: other', ...SHOP_3],
+      codes: expect.arrayContaining(['protected_instance', 'server_name_taken']),
+    });
+    expect([...desired.invalid]).toContain('shop');
+  });
+
+  it('says what would be handed over, and to whom', () => {
+    const change = { shop: two('shop-s-2', 'z') + PROTECTED, other: two('o', 'shop-s-1') };
+    const { problems } = commit(started({ shop: many(3, PROTECTED), other: one('o') }), change, all);
+    expect(describeProblems(problems.filter(({ code }) => code === 'protected_instance'))).toEqual([
+      'shop.yaml:3:12 protected_instance: the instance "shop" is protected, and this would delete shop-s-3, and hand shop-s-1 over to "other", which is not (protect the instance that takes over too, or set protected: false in a commit of its own first) [shop]',
+    ]);
+  });
+
+  it('may give its servers to one that is not, once an earlier commit has lifted it', () => {
+    const change = { shop: null, store: store() };
+    const lifted = safety({ limit: 100 }, ['instance/shop']);
+    expect(summaryOf(commit(started({ shop: many(3, PROTECTED) }), change, lifted))).toEqual({
+      ...QUIET,
+      owners: handedTo('store'),
+    });
+  });
+
+  it('says what would go, and what to do', () => {
+    const repository = started({ shop: many(7, PROTECTED) });
+    expect(describeProblems(commit(repository, { shop: many(6, PROTECTED) }, all).problems)).toEqual([
+      'shop.yaml:3:12 protected_instance: the instance "shop" is protected, and this would delete shop-s-7 (set protected: false in a commit of its own first) [shop]',
+    ]);
+    expect(commit(repository, { shop: many(0, PROTECTED) }, all).problems[0]?.message).toBe(
+      'the instance "shop" is protected, and this would delete shop-s-1, shop-s-2, shop-s-3, shop-s-4, shop-s-5 and others',
+    );
+  });
+
+  it('stays whole where its template renames its servers', () => {
+    const repository = started({ shop: many(3, PROTECTED) });
+    const desired = repository.commit({ [MANY]: manyText('renamed') }, { safety: all });
+    expect(summaryOf(desired)).toMatchObject({ owners: SHOP_3, invalid: ['shop'], codes: ['protected_instance'] });
+  });
+
+  it.each<[name: string, change: Instances, owners: readonly string[]]>([
+    ['grows', { shop: many(4, PROTECTED) }, [...SHOP_3, 'shop-s-4: shop']],
+    ['gives its servers to another that is protected', { shop: null, store: store(PROTECTED) }, handedTo('store')],
+    ['loses its protection alone', { shop: many(3, LIFTED) }, SHOP_3],
+  ])('%s', (_name, change, owners) => {
+    const desired = commit(started({ shop: many(3, PROTECTED) }), change, all);
+    expect(summaryOf(desired)).toEqual({ ...QUIET, owners });
+  });
+
+  it('may lose its servers once an earlier commit has lifted it', () => {
+    const repository = started({ shop: many(3, PROTECTED) });
+    commit(repository, { shop: many(3, LIFTED) }, all);
+    expect(summaryOf(commit(repository, { shop: many(1, LIFTED) }, all))).toEqual({
+      ...QUIET,
+      owners: SHOP_3.slice(0, 1),
+    });
+  });
+
+  it('may lose its servers where one of several commits that come at once has lifted it', () => {
+    const lifted = safety({ limit: 100 }, ['instance/shop']);
+    const desired = commit(started({ shop: many(3, PROTECTED) }), { shop: many(1) }, lifted);
+    expect(summaryOf(desired)).toEqual({ ...QUIET, owners: SHOP_3.slice(0, 1) });
+  });
+
+  it.each<[name: string, change: Instances]>([
+    ['its file is removed', { shop: null }],
+    ['its group shrinks', { shop: many(2, `${PROTECTED}deletion: retain\n`) }],
+  ])('stays whole also with deletion: retain, where %s', (_name, change) => {
+    const repository = started({ shop: many(3, `${PROTECTED}deletion: retain\n`), other: one('o') });
+    const desired = commit(repository, change, all);
+    expect(summaryOf(desired)).toMatchObject({ owners: ['o: other', ...SHOP_3], codes: ['protected_instance'] });
+  });
+
+  it('is protected from its first commit on, and not by a version that is wrong', () => {
+    const repository = started({ shop: many(3) });
+    commit(repository, { shop: WRONG + PROTECTED }, all);
+    expect(summaryOf(commit(repository, { shop: many(1) }, all))).toEqual({ ...QUIET, owners: SHOP_3.slice(0, 1) });
+  });
+
+  it('is refused, not held, and the others are judged without it', () => {
+    const repository = started({ shop: many(3, PROTECTED), b: two('x', 'y') });
+    const desired = commit(repository, { shop: many(0, PROTECTED), b: one('x') }, safety({ limit: 1 }));
+    expect(summaryOf(desired)).toMatchObject({ owners: [...SHOP_3, 'x: b'], held: [], invalid: ['shop'] });
+  });
+});
+
+describe('what an instance depends on is looked up in what is in force after all', () => {
+  const NEEDS_SHOP = { b: one('x', 'shop-s-1'), c: one('z') };
+
+  it.each<[name: string, shop: string | null]>([
+    ['whose removal is refused', null],
+    ['that may not shrink', many(0, 'protected: true\n')],
+  ])('a protected instance %s', (_name, shop) => {
+    const repository = started({ shop: many(3, 'protected: true\n'), ...NEEDS_SHOP });
+    const desired = commit(repository, { shop, c: one('z', 'x') }, safety({ limit: 100 }));
+    expect(summaryOf(desired)).toEqual({
+      ...QUIET,
+      ...{ owners: [...SHOP_3, 'x: b', 'z: c'], invalid: ['shop'], codes: ['protected_instance'] },
+    });
+    expect(desired.units.get('instance/c')?.commit).toBe('commit 4');
+  });
+
+  it('a held instance, and who moves only because of it is judged too', () => {
+    const repository = started({ shop: many(3), b: two('x', 'y'), c: one('z') });
+    const change = { shop: null, b: one('x', 'shop-s-1'), c: one('z', 'shop-s-2') };
+    const desired = commit(repository, change, safety({ limit: 2 }));
+    expect(summaryOf(desired)).toEqual({
+      ...QUIET,
+      ...{ owners: [...SHOP_3, 'x: b', 'y: b', 'z: c'], held: ['shop', 'b'] },
+    });
+    expect(desired.held.get('b')?.removals).toEqual(removalsOf('y'));
+    expect(desired.units.get('instance/c')?.commit).toBe('commit 4');
+  });
+});
+
+/** Makes an instance of the template bear the names of these servers. */
+/** An instance that makes the servers of `shop` under the names that these have. */
+function store(more = ''): string {
+  return many(3, more) + additions(SHOP_3);
+}
+
+function additions(owners: readonly string[]): string {
+  const names = owners.map((owner) => owner.split(':')[0]?.replace(/\d$/, '<<index>>'));
+  return `stackTemplateAdditions: { resources: { s: { properties: { resource_def: { properties: { name: "${names[0]}" } } } } } }\n`;
+}
+
+function handedTo(instance: string): string[] {
+  return SHOP_3.map((owner) => owner.replace('shop', 'SHOP').replace('shop', instance).replace('SHOP', 'shop'));
+}

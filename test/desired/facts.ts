@@ -1,0 +1,23 @@
+// What the rows say about deletes, for tests that judge them.
+import type { DeletionFacts, Removal } from '../../src/desired/deletions.ts';
+
+/** Facts of a desired state in which every server is recorded, nothing was deleted and nothing is approved; the limit is 2. */
+export function deletionFacts(fields: Partial<DeletionFacts> = {}): DeletionFacts {
+  return {
+    limit: 2,
+    recent: 0,
+    isRecent: () => false,
+    underWay: new Map(),
+    goesOn: () => true,
+    incarnationOf: () => 1,
+    isApproved: () => false,
+    heldBefore: new Map(),
+    approvedCount: 0,
+    ...fields,
+  };
+}
+
+/** Removals of servers in their first incarnation. */
+export function removalsOf(...servers: readonly string[]): Removal[] {
+  return servers.map((server) => ({ server, incarnation: 1 }));
+}

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { loadCatalog } from '../../src/catalog/load-catalog.ts';
+import { nothingLeft } from '../../src/desired/nothing-left.ts';
+import { snapshotOf } from '../catalog/snapshots.ts';
+import { describeProblems } from '../support/entries.ts';
+import { TextRepository } from '../support/text-repository.ts';
+
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'types/role/web.yaml': 'port: 80\n',
+  'types/clientcert/lab.yaml': 'role: web\n',
+  'stacks/templates/t.yaml': 'resources: { a: { type: "Platform::Server", properties: {} } }\n',
+  'stacks/instances/shop.yaml': 'stackTemplate: t\n',
+  'clients/AA.yaml': 'role: administrator\n',
+  'clients/BB.yaml': 'role: proxy\n',
+};
+
+function followed(): TextRepository {
+  const repository = new TextRepository();
+  repository.commit(FILES);
+  return repository;
+}
+
+describe('a commit is held', () => {
+  test('after which no instance is left', () => {
+    expect(describeProblems(followed().refused({ 'stacks/instances/shop.yaml': null }))).toEqual([
+      'instances:1:1 nothing_left: no stack instance would be left after this commit, so it is held and everything stays as it is (revert the commit, bring one back, or let it happen: "treeline held" shows the command) []',
+    ]);
+  });
+
+  test('after which no client is left', () => {
+    expect(describeProblems(followed().refused({ 'clients/AA.yaml': null, 'clients/BB.yaml': null }))).toEqual([
+      'clients:1:1 nothing_left: no client would be left after this commit, so it is held and everything stays as it is (revert the commit, bring one back, or let it happen: "treeline held" shows the command) []',
+    ]);
+  });
+
+  test('after which no file of the layout is left', () => {
+    const nothing = Object.fromEntries(Object.keys(FILES).map((path) => [path, null]));
+    expect(followed().refused(nothing).length).toBeGreaterThan(0);
+    const before = followed().commit({});
+    expect(nothingLeft(loadCatalog(snapshotOf({})), before)).toMatchObject([{ code: 'nothing_left', file: '' }]);
+  });
+
+  test('also where the rest of it is right, and shows the problems of its files too', () => {
+    const problems = followed().refused({ 'stacks/instances/shop.yaml': null, 'types/role/db.yaml': 'port: {}\n' });
+    expect(problems.map(({ code }) => code)).toEqual(['nothing_left', 'wrong_type']);
+  });
+});
+
+describe('a commit that a person accepted', () => {
+  const accepted = { isAccepted: true };
+
+  test('is followed where no instance is left', () => {
+    const desired = followed().commit({ 'stacks/instances/shop.yaml': null }, accepted);
+    expect([desired.owners.size, desired.problems]).toEqual([0, []]);
+  });
+
+  test('is followed where no client is left: the last administrator stays', () => {
+    const desired = followed().commit({ 'clients/AA.yaml': null, 'clients/BB.yaml': null }, accepted);
+    expect([...desired.clients.keys()]).toEqual(['AA']);
+    expect(desired.problems.map(({ code }) => code)).toEqual(['last_administrator']);
+  });
+
+  test('is not followed where no file is left: without a tree there is nothing to go by', () => {
+    const nothing = Object.fromEntries(Object.keys(FILES).map((path) => [path, null]));
+    const derivation = followed().try(nothing, accepted);
+    expect(derivation.isFollowed ? [] : derivation.problems.map(({ code }) => code)).toEqual(['tree_missing']);
+  });
+});
+
+describe('a commit is followed', () => {
+  test('that puts back what was lost', () => {
+    const repository = followed();
+    repository.refused({ 'stacks/instances/shop.yaml': null });
+    expect([...repository.commit({ 'stacks/instances/other.yaml': 'stackTemplate: t\n' }).owners]).toEqual([
+      ['other-a', 'instance/other'],
+    ]);
+  });
+
+  test('that leaves one instance, even a wrong one', () => {
+    const desired = followed().commit({ 'stacks/instances/shop.yaml': 'stackTemplate: none\n' });
+    expect([...desired.owners.keys()]).toEqual(['shop-a']);
+  });
+
+  test('that leaves one client, even a wrong one', () => {
+    const desired = followed().commit({ 'clients/AA.yaml': 'role: none\n', 'clients/BB.yaml': null });
+    expect([...desired.clients.keys()]).toEqual(['AA']);
+  });
+
+  test('that has nothing of what there never was', () => {
+    const desired = new TextRepository().commit({ 'tree.yaml': FILES['tree.yaml'] });
+    expect(desired.problems).toEqual([]);
+    expect(desired.units.size).toBe(0);
+  });
+});

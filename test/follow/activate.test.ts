@@ -1,0 +1,146 @@
+// Taking a desired state into force: one commit of the store, only then seen, and everybody looked at whom it concerns.
+import { describe, expect, it } from 'vitest';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
+import { activate } from '../../src/follow/activate.ts';
+import { CurrentState } from '../../src/follow/current-state.ts';
+import { createLog } from '../../src/log.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import { CommitGate } from '../../src/reconcile/commit-gate.ts';
+import { Ledger } from '../../src/reconcile/ledger.ts';
+import type { Change } from '../../src/store/store.ts';
+import { deletionFacts } from '../desired/facts.ts';
+import { instanceFile, one, stacksRepository, two } from '../desired/stacks.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { MemoryStore } from '../support/memory-store.ts';
+
+/** A store that can be told to fail. */
+class FragileStore extends MemoryStore {
+  isBroken = false;
+
+  override async commit(changes: readonly Change[]): Promise<void> {
+    if (this.isBroken) throw new Error('disk full');
+    await super.commit(changes);
+  }
+}
+
+const SAFETY = { deletions: deletionFacts({ limit: 0 }), unprotected: new Set<string>() };
+
+function open() {
+  const store = new FragileStore();
+  const current = new CurrentState();
+  const gate = new CommitGate();
+  const ledger = new Ledger(store);
+  const lines: JsonMap[] = [];
+  const looked: string[][] = [];
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+  const reconciler = { enqueue: (names: Iterable<string>) => looked.push([...names].sort()) };
+  const clock = new ManualClock();
+  const take = (desired: DesiredState, before?: DesiredState): Promise<void> =>
+    activate({ ledger, gate, current, reconciler, clock }, desired, { operation: 'o1', log, before });
+
+  /** Pretends that these servers were made as they are wanted. */
+  async function made(...names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      const expected = ledger.server(name);
+      if (expected === undefined) throw new Error(`there is no row of ${name}`);
+      const value = { ...expected, state: 'done' as const, checked: true, applied: expected.wanted, provider: 'lab' };
+      await ledger.commit([{ kind: 'server', name, value, expected }]);
+    }
+  }
+
+  return { ...{ store, current, gate, ledger, lines, looked, take, made }, repository: stacksRepository() };
+}
+
+const A = instanceFile('a');
+
+it('records the head and the rows, then shows the desired state', async () => {
+  const { repository, take, current, ledger, looked, lines } = open();
+  const desired = repository.commit({ [A]: two('x', 'y'), [instanceFile('wrong')]: one('z', 'nobody') });
+  await take(desired);
+  expect(current.get()).toBe(desired);
+  expect(ledger.read('head', 'head')?.commit).toBe(desired.commit);
+  expect(looked).toEqual([['x', 'y']]);
+  expect(lines[0]).toMatchObject({ msg: 'commit followed', commit: desired.commit, servers: 2, problems: 1 });
+  expect(lines[0]?.journalBytes).toBeGreaterThan(0);
+  expect(lines.slice(1).map(({ code }) => code)).toEqual(['unknown_dependency']);
+});
+
+it('shows nothing that could not be recorded', async () => {
+  const { repository, take, current, store, looked } = open();
+  const first = repository.commit({ [A]: one('x') });
+  await take(first);
+  store.isBroken = true;
+  const second = repository.commit({ [A]: one('y') });
+  await expect(take(second, first)).rejects.toThrow('disk full');
+  expect(current.get()).toBe(first);
+  expect(looked).toHaveLength(1);
+  store.isBroken = false;
+  await take(second, first);
+  expect(current.get()).toBe(second);
+});
+
+it('waits for passes that are under way', async () => {
+  const { repository, take, gate, current } = open();
+  const pass = Promise.withResolvers<void>();
+  const passing = gate.shared(() => pass.promise);
+  const stamp = take(repository.commit({ [A]: one('x') }));
+  await Promise.resolve();
+  expect(current.get()).toBeUndefined();
+  pass.resolve();
+  await Promise.all([passing, stamp]);
+  expect(current.get()).toBeDefined();
+});
+
+describe('those are looked at', () => {
+  it('whose rows change', async () => {
+    const { repository, take, looked } = open();
+    const first = repository.commit({ [A]: two('x', 'y'), [instanceFile('b')]: one('z') });
+    await take(first);
+    await take(repository.commit({ [A]: two('x', 'w') }), first);
+    expect(looked).toEqual([
+      ['x', 'y', 'z'],
+      ['w', 'y'],
+    ]);
+  });
+
+  it('all, where nobody knows what was in force before', async () => {
+    const { repository, take, looked } = open();
+    const desired = repository.commit({ [A]: two('x', 'y') });
+    await take(desired);
+    await take(desired);
+    expect(looked).toEqual([
+      ['x', 'y'],
+      ['x', 'y'],
+    ]);
+  });
+
+  it('that were held and are not any more, although nothing in their rows tells of it', async () => {
+    const { repository, take, made, looked, ledger, lines } = open();
+    const first = repository.commit({ [A]: two('x', 'y') });
+    await take(first);
+    await made('x', 'y');
+    const held = repository.commit({ [A]: one('x') }, { safety: SAFETY });
+    await take(held, first);
+    expect(ledger.read('held', 'a')?.servers).toEqual(['y']);
+    expect(ledger.server('y')).toMatchObject({ state: 'done', wanted: expect.anything() });
+    expect(lines.at(-1)).toMatchObject({ msg: 'deletes are held', level: 40, instance: 'a' });
+    expect(lines.at(-1)?.digest).toBe(ledger.read('held', 'a')?.digest);
+    await take(repository.commit({ [A]: two('x', 'y') }, { safety: SAFETY }), held);
+    expect(ledger.read('held', 'a')).toBeUndefined();
+    expect(looked).toEqual([['x', 'y'], [], ['x', 'y']]);
+  });
+});
+
+it('a server that goes keeps its last record, with the time of its last update', async () => {
+  const { repository, take, made, ledger } = open();
+  const first = repository.commit({ [A]: two('x', 'y') });
+  await take(first);
+  await made('x', 'y');
+  await take(repository.commit({ [A]: one('x') }), first);
+  expect(ledger.server('y')).toMatchObject({ state: 'marked for delete', wanted: null });
+  expect(ledger.server('y')?.lastRecord).toMatchObject({
+    name: { value: 'y' },
+    stackInstance: { value: ['a'] },
+    last_stack_update: { value: first.time },
+  });
+});

@@ -1,0 +1,67 @@
+// What an administrator's word covers: exactly the servers that a delete of the instance takes away now.
+import { describe, expect, it } from 'vitest';
+import { digestOf } from '../../src/desired/deletions.ts';
+import { approveDeletes } from '../../src/follow/approve-deletes.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
+import { Ledger } from '../../src/reconcile/ledger.ts';
+import { NOW, rowIn, SMALL } from '../reconcile/build.ts';
+import { MemoryStore } from '../support/memory-store.ts';
+
+type Rows = Readonly<Record<string, Partial<ServerRow>>>;
+
+/** Returns a ledger with rows of the instance `shop`, where they do not say otherwise. */
+async function ledgerWith(rows: Rows): Promise<Ledger> {
+  const ledger = new Ledger(new MemoryStore());
+  for (const [name, fields] of Object.entries(rows)) {
+    const value = rowIn('done', { instance: 'shop', wanted: SMALL, applied: SMALL, ...fields });
+    await ledger.commit([{ kind: 'server', name, value, expected: undefined }]);
+  }
+  return ledger;
+}
+
+function approve(ledger: Ledger): Promise<void> {
+  return approveDeletes(ledger, { instance: 'shop', by: 'A1', now: NOW });
+}
+
+function digest(...servers: readonly string[]): string {
+  return digestOf(servers.map((server) => ({ server, incarnation: 7 })));
+}
+
+const CASES: Readonly<Record<string, readonly [Rows, ...string[]]>> = {
+  'all of its servers, and nobody else': [{ a: {}, b: {}, x: { instance: 'office' } }, 'a', 'b'],
+  'also one that is on its way out, which counts already': [{ a: {}, b: { wanted: null } }, 'a', 'b'],
+  'not one whose delete is approved: that does not count': [{ a: {}, b: { wanted: null, approved: true } }, 'a'],
+  'one that is being replaced, once': [{ a: { replacing: true }, b: {} }, 'a', 'b'],
+  'not one that is kept when the instance goes': [
+    { a: {}, b: { policy: { ...rowIn('done').policy, deletion: 'retain' } } },
+    'a',
+  ],
+};
+
+describe('an approval is for', () => {
+  it.each(Object.entries(CASES))('%s', async (_, [rows, ...servers]) => {
+    const ledger = await ledgerWith(rows);
+    await approve(ledger);
+    expect([...ledger.list('approval').keys()]).toEqual([digest(...servers)]);
+    expect([...ledger.list('approval').values()]).toMatchObject([{ what: 'requested delete', by: 'A1' }]);
+  });
+
+  it('another building of a server no more', async () => {
+    const ledger = await ledgerWith({ a: {} });
+    await approve(ledger);
+    expect(ledger.read('approval', digestOf([{ server: 'a', incarnation: 8 }]))).toBeUndefined();
+  });
+});
+
+it('nothing is noted where there is nothing to delete', async () => {
+  const ledger = await ledgerWith({ x: { instance: 'office' } });
+  await approve(ledger);
+  expect(ledger.list('approval').size).toBe(0);
+});
+
+it('the same may be approved again', async () => {
+  const ledger = await ledgerWith({ a: {} });
+  await approve(ledger);
+  await approve(ledger);
+  expect(ledger.list('approval').size).toBe(1);
+});

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import { digestOf, type HeldDeletes } from '../../src/desired/deletions.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
+import { heldRows, keptApprovals, keptRemovals, REMOVAL_MS, rolloutRows } from '../../src/follow/hold-rows.ts';
+import { failuresDigest } from '../../src/machine/failure-limit.ts';
+import type { ApprovalRow, HeldRow, ServerRow } from '../../src/model/rows.ts';
+import { removalsOf } from '../desired/facts.ts';
+import { at, LARGE, NOW, rowIn, running, SMALL } from '../reconcile/build.ts';
+
+function held(...servers: readonly string[]): HeldDeletes {
+  const removals = removalsOf(...servers);
+  return { digest: digestOf(removals), removals, reason: `${servers.length} too many` };
+}
+
+describe('the rows of what is held', () => {
+  const fresh: HeldRow = { digest: held('a', 'b').digest, servers: ['a', 'b'], reason: '2 too many', since: at(NOW) };
+
+  it('name servers, digest, reason and time', () => {
+    const judged = new Map([['shop', held('a', 'b')]]);
+    expect([...heldRows({ held: judged }, new Map(), NOW)]).toEqual([['shop', fresh]]);
+  });
+
+  it('stay the same as long as the same is held, whatever the sums say by now', () => {
+    const recorded = { ...fresh, since: at(NOW - 5_000) };
+    const judged = new Map([['shop', { ...held('a', 'b'), reason: '7 too many' }]]);
+    expect(heldRows({ held: judged }, new Map([['shop', recorded]]), NOW).get('shop')).toBe(recorded);
+  });
+
+  it('begin anew where something else is held', () => {
+    const recorded = { ...fresh, digest: held('a').digest, servers: ['a'], since: at(NOW - 5_000) };
+    const judged = new Map([['shop', held('a', 'b')]]);
+    expect(heldRows({ held: judged }, new Map([['shop', recorded]]), NOW).get('shop')).toEqual(fresh);
+  });
+
+  it('remember what may be meant for a wrong instance', () => {
+    const handOver = { ...held('a', 'b'), isHandOver: true };
+    const row = heldRows({ held: new Map([['shop', handOver]]) }, new Map([['shop', fresh]]), NOW).get('shop');
+    expect(row).toEqual({ ...fresh, isHandOver: true });
+  });
+
+  it('go with what is not held any more', () => {
+    expect(heldRows({ held: new Map() }, new Map([['shop', fresh]]), NOW).size).toBe(0);
+  });
+});
+
+describe('an approval', () => {
+  const approval = (what: ApprovalRow['what']): ApprovalRow => ({ what, by: 'A1', reason: '', time: at(NOW) });
+  const recorded = new Map([
+    [held('a').digest, approval('deletes')],
+    ['history-c1', approval('history')],
+    ['nothing-left-c1', approval('nothing left')],
+    [failuresDigest('c1'), approval('failures')],
+    [failuresDigest('c2'), approval('failures')],
+  ]);
+
+  const taken = (commit: string, held: DesiredState['held'] = new Map(), spent = new Set<string>()) => ({
+    ...{
+      desired: { commit, held, spent, unused: new Set<string>() },
+      newest: commit as string | undefined,
+      rollouts: new Map(),
+      now: NOW,
+    },
+  });
+
+  it('is used up when a commit is taken, but for failing updates that go on', () => {
+    const rollouts = new Map([['c1', { updates: 9 }]]);
+    expect([...keptApprovals(recorded, { ...taken('c1'), rollouts }).keys()]).toEqual([failuresDigest('c1')]);
+    expect(keptApprovals(recorded, taken('c1')).size).toBe(0);
+  });
+
+  it('of the newest commit stays while that is not taken, and while nobody has looked', () => {
+    const both = ['history-c1', 'nothing-left-c1'];
+    const kept = (newest: string | undefined) => [...keptApprovals(recorded, { ...taken('c0'), newest }).keys()];
+    expect([kept('c1'), kept(undefined), kept('c0'), kept('c2')]).toEqual([both, both, [], []]);
+  });
+
+  it('of deletes stays while these are held', () => {
+    const kept = keptApprovals(recorded, taken('c1', new Map([['shop', held('a')]])));
+    expect([...kept.keys()]).toEqual([held('a').digest]);
+  });
+
+  it('of a delete that was asked for waits a quarter of an hour for its commit', () => {
+    const asked = new Map([[held('a').digest, approval('requested delete')]]);
+    const kept = (now: number) => keptApprovals(asked, { ...taken('c1'), now }).size;
+    expect([kept(NOW), kept(NOW + 15 * 60_000 - 1), kept(NOW + 15 * 60_000)]).toEqual([1, 1, 0]);
+    expect(keptApprovals(asked, taken('c1', new Map(), new Set([held('a').digest]))).size).toBe(0);
+  });
+
+  it('of something else does not stay for its name', () => {
+    const odd = new Map([[failuresDigest('c1'), approval('deletes')]]);
+    expect(keptApprovals(odd, { ...taken('c1'), rollouts: new Map([['c1', { updates: 9 }]]) }).size).toBe(0);
+  });
+});
+
+it('a delete is remembered for an hour', () => {
+  const recorded = new Map([
+    ['a/1', { time: at(NOW) }],
+    ['b/1', { time: at(NOW - REMOVAL_MS + 1) }],
+    ['c/1', { time: at(NOW - REMOVAL_MS) }],
+  ]);
+  expect([...keptRemovals(recorded, { rowOf: () => undefined, now: NOW }).keys()]).toEqual(['a/1', 'b/1']);
+});
+
+describe('a delete whose server is there', () => {
+  const action = running('delete', null);
+  it.each<[name: string, row: ServerRow, isKept: boolean]>([
+    ['counts for as long as it runs', rowIn('deleting', { action }), true],
+    [
+      'counts for as long as it runs, also where the server is wanted',
+      rowIn('unknown', { action, wanted: LARGE }),
+      true,
+    ],
+    ['counts no more once a person has approved it', rowIn('deleting', { action, approved: true }), false],
+    [
+      'counts for its hour where another building of it is deleted',
+      rowIn('deleting', { action, incarnation: 8 }),
+      false,
+    ],
+  ])('%s', (_name, row, isKept) => {
+    const recorded = new Map([['web-1/7', { time: at(NOW - REMOVAL_MS) }]]);
+    expect(keptRemovals(recorded, { rowOf: () => row, now: NOW }).size).toBe(isKept ? 1 : 0);
+  });
+});
+
+describe('a roll-out', () => {
+  const open = (commit: string, fields: Partial<ServerRow> = {}): ServerRow =>
+    rowIn('pending', { applied: SMALL, wanted: LARGE, commit, ...fields });
+
+  it('counts the servers of a commit that have to be updated or replaced', () => {
+    const rows = [
+      open('c1'),
+      open('c1', { state: 'failed' }),
+      open('c1', { wanted: SMALL, dirty: true }),
+      open('c1', { wanted: SMALL, replacing: true }),
+      open('c0'),
+    ];
+    expect([...rolloutRows(new Map(), rows, 'c1')]).toEqual([['c1', { updates: 4 }]]);
+  });
+
+  it.each<[name: string, row: ServerRow]>([
+    ['one that is done', open('c1', { state: 'done', applied: LARGE })],
+    ['a newcomer', open('c1', { applied: null })],
+    ['one that is built anew', open('c1', { applied: null, replacing: true })],
+    ['one that is to go', open('c1', { wanted: null })],
+  ])('does not count %s', (_name, row) => {
+    const others = Array.from({ length: 4 }, () => open('c1'));
+    expect([...rolloutRows(new Map(), [...others, row], 'c1')]).toEqual([['c1', { updates: 4 }]]);
+  });
+
+  it('of no more servers than may fail is not remembered: there is no rest that could be held', () => {
+    const rows = [open('c1'), open('c1'), open('c1')];
+    expect(rolloutRows(new Map(), rows, 'c1').size).toBe(0);
+    expect(rolloutRows(new Map(), [...rows, open('c1')], 'c1').size).toBe(1);
+  });
+
+  it('keeps its number while one of them is not through, and ends with the last', () => {
+    const recorded = new Map([
+      ['c0', { updates: 9 }],
+      ['c1', { updates: 7 }],
+    ]);
+    expect([...rolloutRows(recorded, [open('c1')], 'c1')]).toEqual([['c1', { updates: 7 }]]);
+    const fresh = Array.from({ length: 5 }, () => open('c2'));
+    expect([...rolloutRows(recorded, [open('c0'), ...fresh], 'c2')]).toEqual([
+      ['c0', { updates: 9 }],
+      ['c2', { updates: 5 }],
+    ]);
+  });
+});

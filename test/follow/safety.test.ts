@@ -1,0 +1,233 @@
+// What the rows and the commits that are taken say about deletes.
+import { describe, expect, it } from 'vitest';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
+import { approvedCountOf, liftedProtection, safetyOf } from '../../src/follow/safety.ts';
+import type { Spec } from '../../src/model/spec.ts';
+import { Ledger } from '../../src/reconcile/ledger.ts';
+import type { Commit, Source } from '../../src/source/source.ts';
+import type { Change } from '../../src/store/store.ts';
+import { snapshotOf } from '../catalog/snapshots.ts';
+import { one, stacksRepository, TEMPLATES, two, WRONG } from '../desired/stacks.ts';
+import { at, LARGE, NOW, rowIn, SMALL, specOf } from '../reconcile/build.ts';
+import { MemoryStore } from '../support/memory-store.ts';
+
+function commit(message: string, name = 'c'): Commit {
+  return { commit: name, time: '2026-11-20T10:00:00Z', message, parents: [] };
+}
+
+describe('the trailer', () => {
+  it.each<[name: string, message: string, count: number]>([
+    ['after the subject', 'Fewer servers\n\nTreeline-Approve-Deletes: 12\n', 12],
+    ['after the body', 'Fewer servers\n\nThey are idle.\n\nTreeline-Approve-Deletes: 12', 12],
+    ['among others', 'S\n\nReviewed-by: Ann\nTreeline-Approve-Deletes: 12\nSigned-off-by: Bob\n', 12],
+    ['in any case', 'S\n\ntreeline-approve-DELETES: 12\n', 12],
+    ['without a blank before the number', 'S\n\nTreeline-Approve-Deletes:12\n', 12],
+    ['with blanks and tabs around it', 'S\n\nTreeline-Approve-Deletes: \t12 \t\n', 12],
+    ['with blank lines at the end of the message', 'S\n\nTreeline-Approve-Deletes: 12\n\n \n', 12],
+    ['after a line that holds blanks only', 'S\n \t\nTreeline-Approve-Deletes: 12', 12],
+    ['with lines that end as on Windows', 'S\r\n\r\nTreeline-Approve-Deletes: 12\r\n', 12],
+    ['twice: the larger number', 'S\n\nTreeline-Approve-Deletes: 3\nTreeline-Approve-Deletes: 12\n', 12],
+    ['with as large a number as there is', 'S\n\nTreeline-Approve-Deletes: 999999', 999_999],
+    ['with nothing', 'S\n\nTreeline-Approve-Deletes: 0', 0],
+    ['with a number that is too long', 'S\n\nTreeline-Approve-Deletes: 1000000', 0],
+    ['with a sign', 'S\n\nTreeline-Approve-Deletes: -12', 0],
+    ['with a fraction', 'S\n\nTreeline-Approve-Deletes: 1.5', 0],
+    ['with something after the number', 'S\n\nTreeline-Approve-Deletes: 12 servers', 0],
+    ['without a number', 'S\n\nTreeline-Approve-Deletes:', 0],
+    ['with its number on the next line', 'S\n\nTreeline-Approve-Deletes:\n12', 0],
+    ['indented', 'S\n\n  Treeline-Approve-Deletes: 12', 0],
+    ['quoted', 'S\n\n> Treeline-Approve-Deletes: 12', 0],
+    ['in the subject', 'Treeline-Approve-Deletes: 12', 0],
+    ['right after the subject', 'S\nTreeline-Approve-Deletes: 12', 0],
+    ['before the last paragraph', 'S\n\nTreeline-Approve-Deletes: 12\n\nSigned-off-by: Bob', 0],
+    ['of another name', 'S\n\nApprove-Deletes: 12\nX-Treeline-Approve-Deletes: 12', 0],
+    ['in an empty message', '', 0],
+  ])('%s', (_name, message, count) => {
+    expect(approvedCountOf([commit(message)])).toBe(count);
+  });
+
+  it('of several commits that come at once is the largest', () => {
+    const messages = [
+      'S\n\nTreeline-Approve-Deletes: 3',
+      'S',
+      'S\n\nTreeline-Approve-Deletes: 12',
+      'S\n\nSigned-off-by: B',
+    ];
+    expect(approvedCountOf(messages.map((message) => commit(message)))).toBe(12);
+    expect(approvedCountOf([])).toBe(0);
+  });
+
+  it('is found in a huge message, and looked for in no time', () => {
+    const begun = performance.now();
+    const words = 'Treeline-Approve-Deletes: 1 '.repeat(40_000);
+    expect(approvedCountOf([commit(`S\n\n${words}\n\nTreeline-Approve-Deletes: 12`)])).toBe(12);
+    expect(approvedCountOf([commit(`S\n\n${'\t '.repeat(500_000)}`)])).toBe(0);
+    expect(approvedCountOf([commit(`S${'\n\n \t'.repeat(200_000)}x`)])).toBe(0);
+    expect(approvedCountOf([commit(`S\n\nTreeline-Approve-Deletes: 1${' '.repeat(500_000)}x`)])).toBe(0);
+    expect(performance.now() - begun).toBeLessThan(2_000);
+  });
+});
+
+describe('the facts', () => {
+  const budget = { percent: 10, least: 1, most: 20 };
+
+  async function ledgerOf(...changes: readonly Change[]): Promise<Ledger> {
+    const ledger = new Ledger(new MemoryStore());
+    await ledger.commit(changes);
+    return ledger;
+  }
+
+  it('come from the rows', async () => {
+    const terminating = rowIn('marked for delete', { wanted: null, applied: SMALL });
+    const servers = Array.from({ length: 30 }, (_, index): Change => {
+      return {
+        kind: 'server',
+        name: `s-${index}`,
+        value: index === 0 ? terminating : rowIn('done', { applied: SMALL }),
+        expected: undefined,
+      };
+    });
+    const held = { digest: 'd1', servers: ['s-9'], reason: '', since: at(NOW) };
+    const approval = { what: 'deletes', by: 'A1', reason: '', time: at(NOW) } as const;
+    const ledger = await ledgerOf(
+      ...servers,
+      { kind: 'removal', name: 's-31/1', value: { time: at(NOW) }, expected: undefined },
+      { kind: 'removal', name: 's-32/1', value: { time: at(NOW - 3_600_000) }, expected: undefined },
+      { kind: 'held', name: 'shop', value: held, expected: undefined },
+      { kind: 'approval', name: 'd2', value: approval, expected: undefined },
+    );
+    const { deletions, unprotected } = safetyOf(ledger, { budget, now: NOW, approvedCount: 4 });
+    expect(deletions.isRecent({ server: 's-31', incarnation: 1 })).toBe(true);
+    expect(deletions.isRecent({ server: 's-32', incarnation: 1 })).toBe(false);
+    expect(deletions).toMatchObject({ limit: 3, recent: 1, approvedCount: 4, heldBefore: new Map([['shop', held]]) });
+    expect([...deletions.underWay]).toEqual([['shop', [{ server: 's-0', incarnation: 7 }]]]);
+    expect([deletions.incarnationOf('s-1'), deletions.incarnationOf('nobody')]).toEqual([7, undefined]);
+    expect([deletions.isApproved('d2'), deletions.isApproved('d1')]).toEqual([true, false]);
+    expect(unprotected.size).toBe(0);
+  });
+
+  it.each<[name: string, wanted: Spec | null, spec: Spec | undefined, goesOn: boolean]>([
+    ['a delete, where nobody wants the server', null, undefined, true],
+    ['a delete, where the server is wanted again', null, SMALL, false],
+    ['a replacement, where the same is wanted', LARGE, specOf('large'), true],
+    ['a replacement, where something else is wanted', LARGE, SMALL, false],
+    ['a replacement, where nobody wants the server', LARGE, undefined, false],
+  ])('say what goes on: %s', async (_name, wanted, spec, goesOn) => {
+    const value = rowIn('pending', { wanted, applied: SMALL, replacing: wanted !== null });
+    const ledger = await ledgerOf({ kind: 'server', name: 'web-1', value, expected: undefined });
+    expect(safetyOf(ledger, { budget, now: NOW }).deletions.goesOn('web-1', spec)).toBe(goesOn);
+  });
+
+  it('of an empty store allow the least, and no trailer speaks', async () => {
+    const { deletions } = safetyOf(await ledgerOf(), { budget, now: NOW });
+    expect(deletions).toMatchObject({ limit: 1, recent: 0, approvedCount: 0 });
+  });
+});
+
+describe('protection that one of several commits lifts', () => {
+  const protectedShop = `${one('web')}protected: true\n`;
+
+  /** A source that has these commits, newest first, each an instance `shop` or a whole set of files. */
+  function sourceOf(texts: Readonly<Record<string, Readonly<Record<string, string>>>>): Source {
+    const notAsked = (): never => {
+      throw new Error('not asked for here');
+    };
+    return {
+      ...{
+        fetch: notAsked,
+        has: notAsked,
+        describe: notAsked,
+        commitsBetween: notAsked,
+        isAncestor: notAsked,
+        close: notAsked,
+      },
+      async snapshot(name, wants) {
+        return { ...snapshotOf({ ...TEMPLATES, ...texts[name] }, { wants }), commit: name };
+      },
+    };
+  }
+
+  function protectedState(): DesiredState {
+    return stacksRepository().commit({ 'stacks/instances/shop.yaml': protectedShop });
+  }
+
+  /** What is lifted by these commits upon the protected desired state. */
+  function liftedBy(
+    texts: Readonly<Record<string, Readonly<Record<string, string>>>>,
+    commits: readonly Commit[],
+    lifted: ReadonlySet<string> = new Set(),
+  ): Promise<ReadonlySet<string>> {
+    const desired: DesiredState = { ...protectedState(), commit: 'followed' };
+    return liftedProtection(sourceOf(texts), { desired, commits, lifted });
+  }
+
+  const shop = (text: string) => ({ 'stacks/instances/shop.yaml': text });
+
+  it.each<
+    [name: string, commits: Readonly<Record<string, Readonly<Record<string, string>>>>, lifted: readonly string[]]
+  >([
+    ['before the last', { last: {}, first: shop(one('web')) }, ['instance/shop']],
+    ['before others', { last: {}, middle: {}, first: shop(one('web')) }, ['instance/shop']],
+    ['by setting false', { last: {}, first: shop(`${one('web')}protected: false\n`) }, ['instance/shop']],
+    ['with more servers than before', { last: {}, first: shop(two('web', 'db')) }, ['instance/shop']],
+    ['and sets again', { last: {}, middle: shop(protectedShop), first: shop(one('web')) }, []],
+    ['with other servers than before', { last: {}, first: shop(one('db')) }, []],
+    ['as the last one', { last: shop(one('web')), first: shop(protectedShop) }, []],
+    ['as the only one', { last: shop(one('web')) }, []],
+    ['in a version that is wrong', { last: {}, first: shop(WRONG) }, []],
+    ['in a file that cannot be read', { last: {}, first: shop('a: b: c\n') }, []],
+    ['in a commit that is not taken', { last: {}, first: { ...shop(one('web')), 'tree.yaml': 'name: [\n' } }, []],
+    ['by removing the file', { last: {}, first: {} }, []],
+  ])('%s', async (_name, texts, lifted) => {
+    expect([...(await liftedBy(texts, straight(Object.keys(texts))))]).toEqual(lifted);
+  });
+
+  it('is not looked for in a clientcert', async () => {
+    const texts = { last: {}, first: { 'types/clientcert/printer.yaml': 'paper: a4\n' } };
+    expect([...(await liftedBy(texts, straight(['last', 'first'])))]).toEqual([]);
+  });
+
+  it('stays lifted where that is remembered, until a commit of the branch sets it again', async () => {
+    const remembered = new Set(['instance/shop']);
+    expect([...(await liftedBy({ last: {} }, straight(['last']), remembered))]).toEqual(['instance/shop']);
+    const texts = { last: {}, first: shop(protectedShop) };
+    expect([...(await liftedBy(texts, straight(['last', 'first']), remembered))]).toEqual([]);
+  });
+
+  const unprotected = shop(one('web'));
+
+  it.each<[name: string, commits: readonly Commit[], lifted: readonly string[]]>([
+    ['brings', [child('last', 'followed', 'side'), child('side', 'older')], []],
+    [
+      'begins with, where the followed one comes in from the side',
+      [child('last', 'side', 'followed'), child('side', 'older')],
+      [],
+    ],
+    [
+      'is',
+      [child('last', 'side'), child('side', 'followed', 'elsewhere'), child('elsewhere', 'older')],
+      ['instance/shop'],
+    ],
+  ])('counts only where the branch itself has it: what a merge %s', async (_name, commits, lifted) => {
+    const texts = { last: {}, side: unprotected, elsewhere: unprotected, older: unprotected };
+    expect([...(await liftedBy(texts, commits))]).toEqual(lifted);
+  });
+
+  it('is looked for in a hundred commits, and not before these', async () => {
+    const names = Array.from({ length: 150 }, (_, index) => `c${index}`);
+    const none = Object.fromEntries(names.map((name) => [name, {}]));
+    const line = straight(names);
+    expect([...(await liftedBy({ ...none, c99: unprotected }, line))]).toEqual(['instance/shop']);
+    expect([...(await liftedBy({ ...none, c100: unprotected }, line))]).toEqual([]);
+  });
+});
+
+/** A commit with these parents. */
+function child(name: string, ...parents: readonly string[]): Commit {
+  return { ...commit('S', name), parents };
+}
+
+/** Commits one after the other, newest first, the oldest on top of the followed one. */
+function straight(names: readonly string[]): readonly Commit[] {
+  return names.map((name, index) => child(name, names[index + 1] ?? 'followed'));
+}

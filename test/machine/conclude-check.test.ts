@@ -1,0 +1,250 @@
+import { describe, expect, it } from 'vitest';
+import { conclude } from '../../src/machine/conclude.ts';
+import type { RunningAction, ServerRow } from '../../src/model/rows.ts';
+import type { Answer } from '../../src/providers/provider.ts';
+import { answerOf, at, LARGE, NOW, RETRY, rowIn, running, SMALL, specOf } from '../reconcile/build.ts';
+
+const CIRCUMSTANCES = { now: NOW, retry: RETRY, random: () => 0.5 };
+/** The waits after the first, the second and the last failed try. */
+const FIRST_WAIT = { attempt: 1, due: at(NOW + 1_000) };
+const SECOND_WAIT = { attempt: 2, due: at(NOW + 2_000) };
+const LONG_WAIT = { attempt: 0, gaveUp: true, due: at(NOW + 3_600_000) };
+const SINCE_NOW = { since: at(NOW) };
+const GONE = { applied: null, outputs: {}, dirty: false, checked: true, incarnation: 8 };
+const UNWANTED = { wanted: null };
+const CHANGED = { wanted: LARGE };
+const full = answerOf('retryable', { message: 'full' });
+const wrong = answerOf('failed', { message: 'no such image' });
+
+/** The wait for the next try after the first one was lost. */
+function lostWait(operation: string): Partial<ServerRow> {
+  return { reason: `outcome_lost: nobody knows how the last ${operation} ended`, ...FIRST_WAIT };
+}
+
+interface Case {
+  readonly row: ServerRow;
+  readonly answer: Answer;
+  readonly changes: Partial<ServerRow> | null;
+}
+
+function endCheck(row: ServerRow, answer: Answer, provider = 'lab'): ServerRow | null {
+  return conclude(row, { kind: 'check', provider, answer }, CIRCUMSTANCES);
+}
+
+describe('the first check of a server', () => {
+  const unseen = rowIn('pending', { checked: false, provider: null, attempt: 1 });
+  const adopting = { ...unseen, policy: { ...unseen.policy, adopt: true } };
+  const there = answerOf('done', { observed: { size: 'small', extra: 'x' }, outputs: { address: '10.0.0.9' } });
+
+  it('finds nothing: its turn to be created may come', () => {
+    expect(endCheck(unseen, answerOf('absent'))).toEqual({ ...unseen, checked: true, attempt: 0 });
+  });
+
+  it('finds somebody else’s: a person has to decide', () => {
+    expect(endCheck(unseen, there)).toEqual({
+      ...unseen,
+      ...SINCE_NOW,
+      state: 'blocked',
+      reason: 'exists_already: it is already there; adopt it, or remove it by hand',
+    });
+  });
+
+  it('adopts what is as it should be, and remembers who looks after it', () => {
+    expect(endCheck(adopting, there, 'office')).toEqual({
+      ...adopting,
+      ...SINCE_NOW,
+      state: 'done',
+      checked: true,
+      attempt: 0,
+      provider: 'office',
+      applied: SMALL,
+      outputs: { address: '10.0.0.9' },
+    });
+  });
+
+  it('adopts what differs, and shows in what', () => {
+    const wanted = specOf('small', { properties: { name: 'web-1', size: 'small', peers: ['a'], role: 'web' } });
+    const observed = { size: 3, peers: ['a', 'b'], name: 'web-1' };
+    expect(endCheck({ ...adopting, wanted }, answerOf('done', { observed }))).toMatchObject({
+      state: 'drifted',
+      reason: 'differs in peers, size',
+      applied: { properties: { name: 'web-1', size: '3', peers: ['a', 'b'], role: 'web' } },
+    });
+  });
+
+  it('leaves alone what nobody wants by then', () => {
+    const row: ServerRow = { ...adopting, state: 'marked for delete', wanted: null };
+    expect(endCheck(row, there)).toMatchObject({ state: 'marked for delete', applied: null, mayExist: false });
+    expect(endCheck(row, full)).toBe(row);
+  });
+
+  it.each([
+    ['retryable', full, { state: 'retrying', reason: 'check_failed: full', ...SECOND_WAIT }],
+    ['failed', wrong, { state: 'failed', reason: 'check_failed: no such image', ...LONG_WAIT }],
+    [
+      'an answer to another question',
+      answerOf('replace'),
+      { state: 'retrying', reason: 'check_failed: the check answered "replace"', ...SECOND_WAIT },
+    ],
+  ] as const)('does not succeed: %s', (_case, answer, changes) => {
+    expect(endCheck(unseen, answer)).toEqual({ ...unseen, ...SINCE_NOW, ...changes });
+  });
+});
+
+describe('the check before a create', () => {
+  const waiting = rowIn('pending', { attempt: 2 });
+  const there = answerOf('done', { observed: { size: 'small' } });
+
+  it('finds nothing: failed creates count on', () => {
+    expect(endCheck({ ...waiting, mayExist: true }, answerOf('absent'))).toEqual({ ...waiting, mayExist: false });
+  });
+
+  it('finds what somebody else built meanwhile: a person has to decide, and then it is checked anew', () => {
+    expect(endCheck(waiting, there)).toMatchObject({ state: 'blocked', checked: false, applied: null });
+  });
+
+  it('finds what a create of its own may have left: that goes on', () => {
+    const own = { ...waiting, mayExist: true };
+    expect(endCheck(own, there)).toBe(own);
+  });
+
+  it('fails: that is a failed try too', () => {
+    expect(endCheck(waiting, full)).toMatchObject({ state: 'failed', attempt: 0, gaveUp: true });
+  });
+});
+
+describe('the check after a failed create', () => {
+  const failed = rowIn('failed', { mayExist: true, due: at(NOW + 3_600_000), reason: 'action_failed: create: full' });
+
+  it.each([
+    ['finds nothing', answerOf('absent'), { mayExist: false }],
+    ['finds the server', answerOf('done'), {}],
+    ['fails', full, {}],
+  ] as const)('%s: the wait goes on', (_case, answer, changes) => {
+    expect(endCheck(failed, answer)).toEqual({ ...failed, ...changes });
+  });
+});
+
+describe('the check after a lost outcome', () => {
+  function lost(action: RunningAction, fields: Partial<ServerRow>): ServerRow {
+    return rowIn('unknown', { action, attempt: 1, since: at(NOW - 5_000), ...fields });
+  }
+  const lostCreate = lost(running('create', SMALL), {});
+  const lostUpdate = lost(running('update', SMALL), { applied: LARGE, dirty: true });
+  const lostDelete = lost(running('delete', null), { applied: SMALL, wanted: null, dirty: true });
+  const there = answerOf('done', { observed: { name: 'web-1', size: 'small' } });
+
+  const LOST: Readonly<Record<string, Case>> = {
+    'create: it is not there': {
+      row: lostCreate,
+      answer: answerOf('absent'),
+      changes: { state: 'retrying', ...lostWait('create'), action: null },
+    },
+    'create: it is not there, and nobody wants it': {
+      row: { ...lostCreate, ...UNWANTED },
+      answer: answerOf('absent'),
+      changes: null,
+    },
+    'create: it is there': {
+      row: lostCreate,
+      answer: there,
+      changes: { state: 'pending', action: null, applied: SMALL },
+    },
+    'create: it is there, and differs': {
+      row: lostCreate,
+      answer: answerOf('done', { observed: { name: 'web-1', size: 'tiny' } }),
+      changes: { state: 'retrying', ...lostWait('create'), action: null, applied: specOf('tiny') },
+    },
+    'create: it is there, and little is seen of it': {
+      row: lostCreate,
+      answer: answerOf('done', { observed: { size: 'small' } }),
+      changes: { state: 'retrying', ...lostWait('create'), action: null, applied: SMALL, dirty: true },
+    },
+    'create: it is there, and nobody wants it': {
+      row: { ...lostCreate, ...UNWANTED },
+      answer: there,
+      changes: { state: 'marked for delete', action: null, applied: SMALL },
+    },
+    'create of a replacement: it is there': {
+      row: { ...lostCreate, replacing: true },
+      answer: there,
+      changes: { state: 'pending', action: null, applied: SMALL, replacing: false },
+    },
+    'update: the change is seen': {
+      row: lostUpdate,
+      answer: there,
+      changes: { state: 'pending', action: null, applied: SMALL, dirty: false },
+    },
+    'update: the change is not seen': {
+      row: lostUpdate,
+      answer: answerOf('done', { observed: { size: 'large' } }),
+      changes: { state: 'retrying', ...lostWait('update'), action: null },
+    },
+    'update: nothing tells whether it changed': {
+      row: lostUpdate,
+      answer: answerOf('done', { observed: { name: 'web-1' } }),
+      changes: { state: 'retrying', ...lostWait('update'), action: null },
+    },
+    'update: the change is seen, and something else differs': {
+      row: lostUpdate,
+      answer: answerOf('done', { observed: { size: 'small', name: 'web-2' } }),
+      changes: { state: 'retrying', ...lostWait('update'), action: null },
+    },
+    'update: it is not there': {
+      row: lostUpdate,
+      answer: answerOf('absent'),
+      changes: { state: 'retrying', ...lostWait('update'), action: null, ...GONE, replacing: true },
+    },
+    'delete: it is there': {
+      row: lostDelete,
+      answer: there,
+      changes: { state: 'retrying', ...lostWait('delete'), action: null },
+    },
+    'delete: it is not there': { row: lostDelete, answer: answerOf('absent'), changes: null },
+    'delete: it is not there, and wanted again': {
+      row: { ...lostDelete, ...CHANGED },
+      answer: answerOf('absent'),
+      changes: { state: 'pending', action: null, ...GONE, replacing: true },
+    },
+    'delete: it is there, and wanted again': {
+      row: { ...lostDelete, ...CHANGED },
+      answer: there,
+      changes: { state: 'pending', action: null },
+    },
+    'delete of what may never have been made: it is not there, and wanted again': {
+      row: { ...lostDelete, ...CHANGED, applied: null },
+      answer: answerOf('absent'),
+      changes: { state: 'pending', action: null, ...GONE },
+    },
+    'it was lost too often': {
+      row: { ...lostCreate, attempt: 3 },
+      answer: answerOf('absent'),
+      changes: {
+        state: 'failed',
+        action: null,
+        reason: 'outcome_lost: the outcome was lost too often',
+        ...LONG_WAIT,
+      },
+    },
+    'the check fails too': {
+      row: lostCreate,
+      answer: full,
+      changes: { state: 'unknown', since: lostCreate.since, reason: 'check_failed: full', ...SECOND_WAIT },
+    },
+    'the check fails for the last time': {
+      row: { ...lostCreate, attempt: 2 },
+      answer: full,
+      changes: { state: 'unknown', since: lostCreate.since, reason: 'check_failed: full', ...LONG_WAIT },
+    },
+  };
+
+  it.each(Object.entries(LOST))('%s', (_name, { row, answer, changes }) => {
+    const after = endCheck(row, answer);
+    expect(after).toEqual(changes === null ? null : { ...row, ...SINCE_NOW, ...changes });
+  });
+
+  it('also counts where nobody remembers the action', () => {
+    const row = rowIn('unknown', { applied: SMALL });
+    expect(endCheck(row, there)).toMatchObject({ state: 'pending', applied: SMALL });
+  });
+});

@@ -1,0 +1,249 @@
+import { describe, expect, it } from 'vitest';
+import { conclude } from '../../src/machine/conclude.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
+import type { Answer } from '../../src/providers/provider.ts';
+import { answerOf, at, LARGE, NOW, RETRY, rowIn, running, SMALL, specOf } from '../reconcile/build.ts';
+
+const CIRCUMSTANCES = { now: NOW, retry: RETRY, random: () => 0.5 };
+/** The waits after the first, the second and the last failed try. */
+const FIRST_WAIT = { attempt: 1, due: at(NOW + 1_000) };
+const SECOND_WAIT = { attempt: 2, due: at(NOW + 2_000) };
+const LONG_WAIT = { attempt: 0, gaveUp: true, due: at(NOW + 3_600_000) };
+const SINCE_NOW = { since: at(NOW) };
+const GONE = { applied: null, outputs: {}, dirty: false, checked: true, incarnation: 8 };
+
+function endAction(row: ServerRow, answer: Answer): ServerRow | null {
+  return conclude(row, { kind: 'action', provider: 'lab', answer }, CIRCUMSTANCES);
+}
+
+const creating = rowIn('creating', { action: running('create', SMALL), attempt: 1 });
+const updating = rowIn('updating', {
+  applied: LARGE,
+  action: running('update', SMALL),
+  attempt: 1,
+  dirty: true,
+  outputs: { address: '10.0.0.1' },
+});
+const deleting = rowIn('deleting', {
+  applied: SMALL,
+  wanted: null,
+  action: running('delete', null),
+  attempt: 1,
+  dirty: true,
+});
+const replacing = rowIn('deleting', {
+  applied: LARGE,
+  action: running('delete', null),
+  attempt: 1,
+  dirty: true,
+  replacing: true,
+});
+
+const UNWANTED = { wanted: null };
+const CHANGED = { wanted: LARGE };
+
+interface Case {
+  readonly row: ServerRow;
+  readonly answer: Answer;
+  readonly changes: Partial<ServerRow> | null;
+}
+
+const full = answerOf('retryable', { message: 'full' });
+const wrong = answerOf('failed', { message: 'no such image' });
+const made = answerOf('done', { outputs: { address: '10.0.0.2' } });
+const MADE = { applied: SMALL, outputs: { address: '10.0.0.2' }, attempt: 0, dirty: false };
+
+const CASES: Readonly<Record<string, Case>> = {
+  'create: done': { row: creating, answer: made, changes: { state: 'done', ...MADE } },
+  'create: done, unwanted meanwhile': {
+    row: { ...creating, ...UNWANTED },
+    answer: made,
+    changes: { state: 'marked for delete', ...MADE },
+  },
+  'create: done, changed meanwhile': {
+    row: { ...creating, ...CHANGED },
+    answer: made,
+    changes: { state: 'pending', ...MADE },
+  },
+  'create: done, and shows what an earlier try has left': {
+    row: creating,
+    answer: { ...made, observed: { size: 'tiny', extra: 'x' } },
+    changes: { state: 'pending', ...MADE, applied: specOf('tiny'), attempt: 2 },
+  },
+  'create: done, and shows what an earlier try has left, each time': {
+    row: { ...creating, attempt: 3 },
+    answer: { ...made, observed: { size: 'tiny' } },
+    changes: {
+      ...{ state: 'failed', ...MADE, applied: specOf('tiny'), ...LONG_WAIT },
+      reason: 'action_failed: create: it is made otherwise than asked, each time',
+    },
+  },
+  'create: retryable': {
+    row: creating,
+    answer: full,
+    changes: { state: 'retrying', reason: 'action_failed: create: full', ...SECOND_WAIT },
+  },
+  'create: retryable, for the last time': {
+    row: { ...creating, attempt: 2 },
+    answer: full,
+    changes: { state: 'failed', reason: 'action_failed: create: full', ...LONG_WAIT },
+  },
+  'create: retryable, unwanted meanwhile': {
+    row: { ...creating, ...UNWANTED },
+    answer: full,
+    changes: { state: 'marked for delete', attempt: 2 },
+  },
+  'create: retryable, changed meanwhile': {
+    row: { ...creating, ...CHANGED },
+    answer: full,
+    changes: { state: 'pending', attempt: 2 },
+  },
+  'create: failed': {
+    row: creating,
+    answer: wrong,
+    changes: { state: 'failed', reason: 'action_failed: create: no such image', ...LONG_WAIT },
+  },
+  'create: failed, changed meanwhile': {
+    row: { ...creating, ...CHANGED },
+    answer: wrong,
+    changes: { state: 'pending', attempt: 0 },
+  },
+  'create: absent, which answers another question': {
+    row: creating,
+    answer: answerOf('absent'),
+    changes: { state: 'retrying', reason: 'action_failed: create: answered "absent"', ...SECOND_WAIT },
+  },
+  'create: replace, which answers another question': {
+    row: creating,
+    answer: answerOf('replace'),
+    changes: { state: 'retrying', reason: 'action_failed: create: answered "replace"', ...SECOND_WAIT },
+  },
+
+  'update: done': { row: updating, answer: made, changes: { state: 'done', ...MADE } },
+  'update: done, unwanted meanwhile': {
+    row: { ...updating, ...UNWANTED },
+    answer: made,
+    changes: { state: 'marked for delete', ...MADE },
+  },
+  'update: done, changed meanwhile': {
+    row: { ...updating, ...CHANGED },
+    answer: made,
+    changes: { state: 'pending', ...MADE },
+  },
+  'update: absent': {
+    row: updating,
+    answer: answerOf('absent'),
+    changes: { state: 'pending', ...GONE, replacing: true },
+  },
+  'update: absent, unwanted meanwhile': {
+    row: { ...updating, ...UNWANTED },
+    answer: answerOf('absent'),
+    changes: { state: 'marked for delete', ...GONE },
+  },
+  'update: replace': {
+    row: updating,
+    answer: answerOf('replace', { message: 'the disk cannot shrink' }),
+    changes: { state: 'pending', replacing: true, attempt: 0 },
+  },
+  'update: replace, unwanted meanwhile': {
+    row: { ...updating, ...UNWANTED },
+    answer: answerOf('replace'),
+    changes: { state: 'marked for delete', attempt: 0 },
+  },
+  'update: replace, changed meanwhile: the new spec may need none': {
+    row: { ...updating, ...CHANGED },
+    answer: answerOf('replace'),
+    changes: { state: 'pending', replacing: false, attempt: 0 },
+  },
+  'update: retryable': {
+    row: updating,
+    answer: full,
+    changes: { state: 'retrying', reason: 'action_failed: update: full', ...SECOND_WAIT },
+  },
+  'update: failed': {
+    row: updating,
+    answer: wrong,
+    changes: { state: 'failed', reason: 'action_failed: update: no such image', ...LONG_WAIT },
+  },
+  'update: retryable, unwanted meanwhile': {
+    row: { ...updating, ...UNWANTED },
+    answer: full,
+    changes: { state: 'marked for delete', attempt: 2 },
+  },
+
+  'delete: done': { row: deleting, answer: answerOf('done'), changes: null },
+  'delete: absent': { row: deleting, answer: answerOf('absent'), changes: null },
+  'delete: done, wanted again meanwhile': {
+    row: { ...deleting, ...CHANGED },
+    answer: answerOf('done'),
+    changes: { state: 'pending', ...GONE, replacing: true, attempt: 0, checked: false },
+  },
+  'delete: absent, wanted again meanwhile': {
+    row: { ...deleting, ...CHANGED },
+    answer: answerOf('absent'),
+    changes: { state: 'pending', ...GONE, replacing: true, attempt: 0 },
+  },
+  'delete: retryable': {
+    row: deleting,
+    answer: full,
+    changes: { state: 'retrying', reason: 'action_failed: delete: full', ...SECOND_WAIT },
+  },
+  'delete: failed': {
+    row: deleting,
+    answer: wrong,
+    changes: { state: 'failed', reason: 'action_failed: delete: no such image', ...LONG_WAIT },
+  },
+  'delete: retryable, wanted again meanwhile': {
+    row: { ...deleting, ...CHANGED },
+    answer: full,
+    changes: { state: 'pending', attempt: 2, dirty: true },
+  },
+  'delete: replace, which answers another question': {
+    row: deleting,
+    answer: answerOf('replace'),
+    changes: { state: 'retrying', reason: 'action_failed: delete: answered "replace"', ...SECOND_WAIT },
+  },
+  'delete of a replacement: done': {
+    row: replacing,
+    answer: answerOf('absent'),
+    changes: { state: 'pending', ...GONE, replacing: true, attempt: 0 },
+  },
+  'delete of a replacement: done, unwanted meanwhile': {
+    row: { ...replacing, ...UNWANTED },
+    answer: answerOf('absent'),
+    changes: null,
+  },
+  'delete of a replacement: retryable': {
+    row: replacing,
+    answer: full,
+    changes: { state: 'retrying', reason: 'action_failed: delete: full', ...SECOND_WAIT },
+  },
+  'create of a replacement: done': {
+    row: { ...creating, replacing: true },
+    answer: made,
+    changes: { state: 'done', ...MADE, replacing: false },
+  },
+};
+
+describe('an action', () => {
+  it.each(Object.entries(CASES))('%s', (_name, { row, answer, changes }) => {
+    const after = endAction(row, answer);
+    const stamp = changes?.state === row.state ? {} : SINCE_NOW;
+    expect(after).toEqual(changes === null ? null : { ...row, due: null, action: null, ...stamp, ...changes });
+  });
+
+  it('remembers what is wanted by now as applied, where that needs no other action', () => {
+    const wanted = specOf('small', { dependsOn: ['db'], configurationOnly: ['peers'] });
+    const after = endAction({ ...creating, wanted }, made);
+    expect(after).toMatchObject({ state: 'done', applied: wanted });
+  });
+
+  it('that nobody remembers changes nothing', () => {
+    const row = rowIn('done', { applied: SMALL });
+    expect(endAction(row, made)).toBe(row);
+  });
+});
+
+it('begins with a short wait', () => {
+  expect(endAction({ ...creating, attempt: 0 }, full)).toMatchObject(FIRST_WAIT);
+});

@@ -1,0 +1,372 @@
+import { describe, expect, it } from 'vitest';
+import { type DecisionContext, decide, type Next } from '../../src/machine/decide.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
+import { at, LARGE, NOW, openContext, rowIn, running, SMALL, SOON, specOf } from '../reconcile/build.ts';
+
+const NO_PROVIDER: Partial<DecisionContext> = { providerFor: () => ({ name: null, reason: 'no_provider: nobody' }) };
+const NO_ROOM: Partial<DecisionContext> = { hasCapacity: () => false };
+
+interface Case {
+  readonly row: ServerRow;
+  readonly context?: Partial<DecisionContext>;
+  readonly next: Next;
+  /** What changes of the row; nothing where it is left out, null where the server is forgotten. */
+  readonly changes?: Partial<ServerRow> | null;
+}
+
+const REST: Next = { kind: 'rest' };
+const CHECK: Next = { kind: 'check', provider: 'lab' };
+const RUN: Next = { kind: 'run', provider: 'lab' };
+const ROOM: Next = { kind: 'capacity', provider: 'lab' };
+const SINCE_NOW = { since: at(NOW) };
+const NEW_ACTION = { provider: 'lab', started: at(NOW), deadline: at(NOW + 60_000) };
+
+const creating = rowIn('creating', { action: running('create', SMALL) });
+const done = rowIn('done', { applied: SMALL });
+const outdated = rowIn('pending', { applied: SMALL, wanted: LARGE });
+const unwanted = rowIn('marked for delete', { applied: SMALL, wanted: null });
+
+const CASES: Readonly<Record<string, Case>> = {
+  'a call is under way': { row: creating, context: { isInFlight: true }, next: REST },
+
+  'a lost action may still be running': {
+    row: creating,
+    context: { lostActionEnds: () => SOON },
+    next: { kind: 'at', time: SOON },
+  },
+  'a lost action has ended': {
+    row: creating,
+    context: { lostActionEnds: () => NOW },
+    next: CHECK,
+    changes: {
+      state: 'unknown',
+      attempt: 1,
+      reason: 'outcome_lost: nobody knows how the last create ended; it is checked first',
+      ...SINCE_NOW,
+    },
+  },
+
+  'a wait is not over': {
+    row: rowIn('retrying', { due: at(SOON), attempt: 1 }),
+    next: { kind: 'at', time: SOON },
+  },
+  'the wait before the next try is over': {
+    row: rowIn('retrying', { due: at(NOW), attempt: 1, reason: 'action_failed: full' }),
+    next: RUN,
+    changes: {
+      state: 'creating',
+      reason: '',
+      due: null,
+      mayExist: true,
+      action: { id: '7.create', operation: 'create', spec: SMALL, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'the wait before the next delete is over': {
+    row: rowIn('failed', { due: at(NOW), wanted: null, applied: SMALL }),
+    next: RUN,
+    changes: {
+      state: 'deleting',
+      due: null,
+      dirty: true,
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'the wait before the next check is over': {
+    row: rowIn('unknown', { due: at(NOW), attempt: 1, action: running('create', SMALL) }),
+    next: CHECK,
+    changes: { due: null },
+  },
+
+  'it was never made and nobody wants it': {
+    row: rowIn('marked for delete', { wanted: null, provider: null, checked: false }),
+    next: REST,
+    changes: null,
+  },
+
+  'a person has to act': { row: rowIn('blocked', { reason: 'exists_already: it is there' }), next: REST },
+  'no provider matches it, as before': {
+    row: rowIn('blocked', { reason: 'no_provider: nobody', provider: null, checked: false }),
+    context: NO_PROVIDER,
+    next: REST,
+  },
+  'a provider matches it now': {
+    row: rowIn('blocked', { reason: 'no_provider: nobody', provider: null, checked: false }),
+    next: CHECK,
+    changes: { state: 'pending', reason: '', ...SINCE_NOW },
+  },
+  'its provider is back, and it is to go': {
+    row: rowIn('blocked', { reason: 'provider_changed: it is another', wanted: null, applied: SMALL }),
+    next: RUN,
+    changes: {
+      state: 'deleting',
+      reason: '',
+      dirty: true,
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+
+  'it was never seen': { row: rowIn('pending', { checked: false, provider: null }), next: CHECK },
+  'it was never seen, and dependencies are not done': {
+    row: rowIn('pending', { checked: false }),
+    context: { unmetDependency: () => 'db' },
+    next: CHECK,
+  },
+  'it was never seen, and nobody may call now': {
+    row: rowIn('pending', { checked: false }),
+    context: NO_ROOM,
+    next: ROOM,
+  },
+  'it was never seen, and no provider matches': {
+    row: rowIn('pending', { checked: false, provider: null }),
+    context: NO_PROVIDER,
+    next: REST,
+    changes: { state: 'blocked', reason: 'no_provider: nobody', ...SINCE_NOW },
+  },
+  'its outcome is unknown': { row: rowIn('unknown', { action: running('update', LARGE) }), next: CHECK },
+  'its outcome is unknown, and nobody may check it': {
+    row: rowIn('unknown', { action: running('update', LARGE) }),
+    context: NO_PROVIDER,
+    next: REST,
+    changes: { reason: 'no_provider: nobody' },
+  },
+
+  'it is to go, and was not marked yet': {
+    row: rowIn('pending', { wanted: null, applied: SMALL }),
+    next: RUN,
+    changes: {
+      state: 'deleting',
+      dirty: true,
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'it is to be forgotten and left as it is': {
+    row: { ...unwanted, policy: { ...unwanted.policy, deletion: 'retain' } },
+    context: { holdingUp: () => 'web-2' },
+    next: REST,
+    changes: null,
+  },
+  'somebody needs it still': {
+    row: unwanted,
+    context: { holdingUp: () => 'web-2' },
+    next: { kind: 'after', server: 'web-2', need: 'holder' },
+  },
+  'it is to go, and nobody may call now': { row: unwanted, context: NO_ROOM, next: ROOM },
+  'it is to go, and its provider is gone': {
+    row: unwanted,
+    context: NO_PROVIDER,
+    next: REST,
+    changes: { state: 'blocked', reason: 'no_provider: nobody', ...SINCE_NOW },
+  },
+
+  'it drifted': { row: rowIn('drifted', { applied: LARGE }), next: REST },
+  'it is as it should be': { row: done, next: REST },
+  'it turns out to be as it should be': {
+    row: rowIn('pending', { applied: specOf('small', { dependsOn: ['db'] }), attempt: 2 }),
+    context: { unmetDependency: () => 'db', hasSlot: () => false },
+    next: REST,
+    changes: { state: 'done', applied: SMALL, attempt: 0, ...SINCE_NOW },
+  },
+
+  'what it depends on is not done': {
+    row: rowIn('pending'),
+    context: { unmetDependency: () => 'db' },
+    next: { kind: 'after', server: 'db', need: 'dependency' },
+  },
+  'it is to be created': {
+    row: rowIn('pending', { provider: null }),
+    context: { hasSlot: () => false },
+    next: RUN,
+    changes: {
+      state: 'creating',
+      provider: 'lab',
+      mayExist: true,
+      action: { id: '7.create', operation: 'create', spec: SMALL, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'it is to be created after a delete of it began': {
+    row: rowIn('pending', { dirty: true }),
+    next: RUN,
+    changes: {
+      state: 'creating',
+      dirty: false,
+      incarnation: 8,
+      mayExist: true,
+      action: { id: '8.create', operation: 'create', spec: SMALL, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'it is to be created, and its last check is too old': {
+    row: rowIn('pending'),
+    context: { lastCheck: undefined },
+    next: CHECK,
+  },
+  'it is to be created, and its last check has failed': {
+    row: rowIn('pending'),
+    context: { lastCheck: 'failed' },
+    next: CHECK,
+  },
+  'its last check is too old, and what it depends on is not done': {
+    row: rowIn('pending'),
+    context: { lastCheck: undefined, unmetDependency: () => 'db' },
+    next: { kind: 'after', server: 'db', need: 'dependency' },
+  },
+  'its last check is too old, and its instance is suspended': {
+    row: rowIn('pending'),
+    context: { lastCheck: undefined, stoppedUntil: SOON },
+    next: { kind: 'stopped', until: SOON },
+  },
+  'another spelling of its name is still there': {
+    row: rowIn('pending', { checked: false, provider: null }),
+    context: { otherSpelling: () => 'WEB-1' },
+    next: { kind: 'after', server: 'WEB-1', need: 'spelling' },
+  },
+  'its create has failed, and may have made it': {
+    row: rowIn('failed', { due: at(SOON), mayExist: true }),
+    context: { lastCheck: undefined },
+    next: CHECK,
+  },
+  'its create has failed, may have made it, and nobody may call now': {
+    row: rowIn('retrying', { due: at(SOON), mayExist: true }),
+    context: { lastCheck: undefined, ...NO_ROOM },
+    next: ROOM,
+  },
+  'its create has failed, may have made it, and its provider is gone': {
+    row: rowIn('retrying', { due: at(SOON), mayExist: true }),
+    context: { lastCheck: undefined, ...NO_PROVIDER },
+    next: { kind: 'at', time: SOON },
+  },
+  'its create has failed, and that was checked': {
+    row: rowIn('failed', { due: at(SOON), mayExist: true }),
+    context: { lastCheck: 'failed' },
+    next: { kind: 'at', time: SOON },
+  },
+  'its create has failed and left nothing, and nobody wants it any more': {
+    row: rowIn('marked for delete', { wanted: null }),
+    next: REST,
+    changes: null,
+  },
+  'its create has failed, may have made it, and nobody wants it any more': {
+    row: rowIn('marked for delete', { wanted: null, mayExist: true }),
+    next: RUN,
+    changes: {
+      state: 'deleting',
+      dirty: true,
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'it is to be created, and nobody may call now': { row: rowIn('pending'), context: NO_ROOM, next: ROOM },
+  'it is to be updated': {
+    row: outdated,
+    next: RUN,
+    changes: {
+      state: 'updating',
+      dirty: true,
+      action: { id: '7.update.2', operation: 'update', spec: LARGE, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'it is to be updated, and what it depends on is not done': {
+    row: outdated,
+    context: { unmetDependency: () => 'db' },
+    next: { kind: 'after', server: 'db', need: 'dependency' },
+  },
+  'it is to be updated, and others of its group are away': {
+    row: outdated,
+    context: { hasSlot: () => false },
+    next: { kind: 'slot', time: undefined },
+  },
+  'it is to be updated, and its group rests': {
+    row: outdated,
+    context: { hasSlot: () => SOON },
+    next: { kind: 'slot', time: SOON },
+  },
+  'it is to be updated, and too many updates of its commit have failed': {
+    row: outdated,
+    context: { updatesAreHeld: () => true },
+    next: { kind: 'failures' },
+  },
+  'it is to be replaced, and too much is deleted already': {
+    row: rowIn('pending', { applied: SMALL, replacing: true }),
+    context: { mayReplace: () => false },
+    next: { kind: 'review' },
+  },
+  'it is to be replaced, which a person has approved': {
+    row: rowIn('pending', { applied: SMALL, replacing: true, approved: true }),
+    context: { mayReplace: () => false },
+    next: RUN,
+    changes: {
+      state: 'deleting',
+      dirty: true,
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION, isApproved: true },
+      ...SINCE_NOW,
+    },
+  },
+  'its instance is suspended until a time': {
+    row: outdated,
+    context: { stoppedUntil: SOON },
+    next: { kind: 'stopped', until: SOON },
+  },
+  'its instance is held until somebody says so': {
+    row: unwanted,
+    context: { stoppedUntil: Number.POSITIVE_INFINITY },
+    next: { kind: 'stopped', until: Number.POSITIVE_INFINITY },
+  },
+  'it goes first, since it waited in a circle': {
+    row: unwanted,
+    context: { goesFirst: 'circle_broken: web-1 goes first' },
+    next: RUN,
+    changes: {
+      state: 'deleting',
+      reason: 'circle_broken: web-1 goes first',
+      dirty: true,
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'an update of it began and nobody knows how far it came': {
+    row: rowIn('pending', { applied: SMALL, dirty: true }),
+    next: RUN,
+    changes: {
+      state: 'updating',
+      action: { id: '7.update.2', operation: 'update', spec: SMALL, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'it is to be replaced': {
+    row: rowIn('pending', { applied: SMALL, replacing: true }),
+    next: RUN,
+    changes: {
+      state: 'deleting',
+      dirty: true,
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+};
+
+describe('the next step, where', () => {
+  it.each(Object.entries(CASES))('%s', (_name, { row, context, next, changes }) => {
+    const step = decide(row, openContext(context));
+    expect(step.next).toEqual(next);
+    if (changes === undefined) expect(step.row).toBe(row);
+    else expect(step.row).toEqual(changes === null ? null : { ...row, ...changes });
+  });
+});
+
+it('asks with the row as it is by then', () => {
+  const asked: string[] = [];
+  const context = openContext({
+    providerFor: ({ state }) => {
+      asked.push(state);
+      return { name: 'lab', timeoutMs: 1000 };
+    },
+  });
+  decide(rowIn('retrying', { due: at(NOW) }), context);
+  expect(asked).toEqual(['pending']);
+});

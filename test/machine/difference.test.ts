@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { differingProperties, isSameSpec, needsNoAction, provisionedPart } from '../../src/machine/difference.ts';
+import type { Spec } from '../../src/model/spec.ts';
+
+const SPEC: Spec = {
+  kind: 'Platform::Server',
+  properties: { name: 'web-1', zone: 'dmz', peers: ['web-1', 'web-2'], description: 'Front' },
+  layers: { shape: { cpus: 2 } },
+  configurationOnly: ['peers'],
+  dependsOn: ['cache'],
+  lists: ['web-2'],
+};
+
+function spec(changes: Partial<Spec>): Spec {
+  return { ...SPEC, ...changes };
+}
+
+function properties(changes: Spec['properties']): Spec {
+  return spec({ properties: { ...SPEC.properties, ...changes } });
+}
+
+function without(property: string): Spec {
+  return spec({
+    properties: Object.fromEntries(Object.entries(SPEC.properties).filter(([name]) => name !== property)),
+  });
+}
+
+test('what reaches a server is its kind, its loud properties, and its provisioning layers', () => {
+  expect(provisionedPart(SPEC)).toEqual({
+    kind: 'Platform::Server',
+    properties: { name: 'web-1', zone: 'dmz' },
+    layers: { shape: { cpus: 2 } },
+  });
+});
+
+test('a property may have any name', () => {
+  const own = Object.assign(Object.create(null), { name: 'a', ['__proto__']: 'x', constructor: 'y' });
+  const part = provisionedPart(spec({ properties: own }));
+  expect(Object.keys(part.properties as object).sort()).toEqual(['__proto__', 'constructor', 'name']);
+});
+
+describe('a change needs an action', () => {
+  test.each<[string, Spec]>([
+    ['a property with another value', properties({ zone: 'internal' })],
+    [
+      'a list in another order',
+      spec({ configurationOnly: [], properties: { ...SPEC.properties, peers: ['web-2', 'web-1'] } }),
+    ],
+    ['a property more', properties({ port: '80' })],
+    ['a property less', without('zone')],
+    ['a text that was a list', properties({ zone: ['dmz'] })],
+    ['a provisioning layer with another content', spec({ layers: { shape: { cpus: 4 } } })],
+    ['a provisioning layer more', spec({ layers: { shape: { cpus: 2 }, role: { port: 80 } } })],
+    ['no provisioning layer any more', spec({ layers: {} })],
+    ['another kind', spec({ kind: 'Platform::Router' })],
+    ['another server name', properties({ name: 'web-9' })],
+  ])('%s', (_what, wanted) => {
+    expect(needsNoAction(wanted, SPEC)).toBe(false);
+    expect(isSameSpec(wanted, SPEC)).toBe(false);
+  });
+});
+
+describe('a change needs no action, and is still one', () => {
+  test.each<[string, Spec]>([
+    ['a configuration-only property', properties({ peers: ['web-1', 'web-2', 'web-3'] })],
+    ['a configuration-only property less', without('peers')],
+    ['the description', properties({ description: 'Back' })],
+    ['what it depends on', spec({ dependsOn: [] })],
+    ['what it lists', spec({ lists: [] })],
+  ])('%s', (_what, wanted) => {
+    expect(needsNoAction(wanted, SPEC)).toBe(true);
+    expect(isSameSpec(wanted, SPEC)).toBe(false);
+  });
+});
+
+describe('which properties are for configuration only is what the wanted spec says', () => {
+  const changed = { ...SPEC.properties, peers: ['web-7'] };
+
+  test('a property that becomes so needs no action, however it was applied', () => {
+    expect(needsNoAction(SPEC, spec({ configurationOnly: [], properties: changed }))).toBe(true);
+  });
+
+  test('a property that is so no longer needs one, unless it was applied as it is', () => {
+    expect(needsNoAction(spec({ configurationOnly: [] }), spec({ properties: changed }))).toBe(false);
+    expect(needsNoAction(spec({ configurationOnly: [] }), SPEC)).toBe(true);
+  });
+});
+
+test('the order of keys is no difference', () => {
+  const reversed = spec({ properties: Object.fromEntries(Object.entries(SPEC.properties).toReversed()) });
+  expect(isSameSpec(reversed, SPEC)).toBe(true);
+  expect(needsNoAction(reversed, SPEC)).toBe(true);
+});
+
+test('what went through the store is the same', () => {
+  const stored: Spec = JSON.parse(JSON.stringify(SPEC));
+  expect(isSameSpec(stored, SPEC)).toBe(true);
+});
+
+test('what was applied is applied, whatever it is', () => {
+  const names = fc.constantFrom('name', 'zone', 'peers', 'description', 'constructor');
+  const value = fc.oneof(fc.constantFrom('a', 'b', ''), fc.array(fc.constantFrom('a', 'b'), { maxLength: 2 }));
+  const anySpec = fc.record({
+    kind: fc.constantFrom('Platform::Server', 'Other'),
+    properties: fc.dictionary(names, value),
+    layers: fc.dictionary(fc.constantFrom('shape', 'role'), fc.dictionary(names, fc.integer({ min: 0, max: 1 }))),
+    configurationOnly: fc.subarray(['peers', 'zone']),
+    dependsOn: fc.subarray(['cache', 'db']),
+    lists: fc.subarray(['web-1']),
+  });
+  fc.assert(
+    fc.property(anySpec, anySpec, (a, b) => {
+      const copy: Spec = JSON.parse(JSON.stringify(a));
+      expect(needsNoAction(a, copy)).toBe(true);
+      expect(isSameSpec(a, copy)).toBe(true);
+      if (isSameSpec(a, b)) expect(needsNoAction(a, b)).toBe(true);
+    }),
+  );
+});
+
+describe('properties that were observed otherwise', () => {
+  test.each<[string, Record<string, string | readonly string[] | null>, readonly string[]]>([
+    ['the same', { zone: 'dmz', peers: ['web-1', 'web-2'] }, []],
+    ['another text and another list', { zone: 'internal', peers: ['web-1'], name: 'web-1' }, ['peers', 'zone']],
+    ['not looked at', {}, []],
+    ['not wanted', { port: '80', constructor: 'x' }, []],
+    ['missing there', { zone: null }, ['zone']],
+  ])('%s', (_what, observed, differing) => {
+    expect(differingProperties(SPEC, observed)).toEqual(differing);
+  });
+});

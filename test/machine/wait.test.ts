@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest';
+import { toldWait, type Wait, waitReason } from '../../src/machine/wait.ts';
+import { NOW } from '../reconcile/build.ts';
+
+it.each<[wait: Wait, reason: string]>([
+  [{ kind: 'dependency', server: 'db' }, 'waits until db is done, on which it depends'],
+  [{ kind: 'holder', server: 'web-1' }, 'waits until web-1 does not need it any more'],
+  [
+    { kind: 'slot', group: 'shop/web', isAway: false, until: undefined },
+    'waits for a slot of the group shop/web: a member is failed, or as many are away as may be',
+  ],
+  [
+    { kind: 'slot', group: 'shop/web', isAway: true, until: undefined },
+    'waits until no other member of the group shop/web is failed',
+  ],
+  [
+    { kind: 'slot', group: 'shop/web', isAway: false, until: NOW },
+    'waits until 2026-11-20T10:20:00.000Z: the group shop/web rests',
+  ],
+  [{ kind: 'capacity', provider: 'lab', instance: 'shop' }, 'waits until the provider entry "lab" has capacity'],
+  [
+    { kind: 'failures', commit: 'c1' },
+    'waits, for too many updates of the commit c1 have failed; approve it, or push another commit',
+  ],
+  [
+    { kind: 'instance', instance: 'shop', until: Number.POSITIVE_INFINITY },
+    'waits until shop is not suspended or held',
+  ],
+  [
+    { kind: 'instance', instance: 'shop', until: NOW },
+    'waits until shop is not suspended or held, at the latest 2026-11-20T10:20:00.000Z',
+  ],
+  [{ kind: 'budget', until: NOW }, 'waits until 2026-11-20T10:20:00.000Z: its replacement is beyond the delete budget'],
+  [{ kind: 'time', until: NOW }, 'waits until 2026-11-20T10:20:00.000Z'],
+])('a wait is told: %o', (wait, reason) => {
+  expect(waitReason(wait)).toBe(reason);
+});
+
+it.each<[wait: Wait, told: object]>([
+  [
+    { kind: 'dependency', server: 'db' },
+    { server: 'db', until: null, action: null },
+  ],
+  [
+    { kind: 'spelling', server: 'DB' },
+    { server: 'DB', until: null, action: null },
+  ],
+  [
+    { kind: 'time', until: NOW },
+    { server: null, until: '2026-11-20T10:20:00.000Z', action: null },
+  ],
+  [
+    { kind: 'slot', group: 'shop/web', isAway: false, until: undefined },
+    { server: null, until: null, action: null },
+  ],
+  [
+    { kind: 'instance', instance: 'shop', until: Number.POSITIVE_INFINITY },
+    { server: null, until: null, action: null },
+  ],
+  [
+    { kind: 'failures', commit: 'c1' },
+    { server: null, until: null, action: 'treeline approve failures-c1' },
+  ],
+])('and handed on: %o', (wait, told) => {
+  expect(toldWait(wait)).toEqual({ reason: waitReason(wait), ...told });
+  expect(toldWait(undefined)).toBeUndefined();
+});

@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest';
+import type { ServerRow } from '../../src/model/rows.ts';
+import type { Provider } from '../../src/providers/provider.ts';
+import { createRegistry } from '../../src/providers/provider-registry.ts';
+import { decisionContextOf } from '../../src/reconcile/decision-context.ts';
+import { Ledger } from '../../src/reconcile/ledger.ts';
+import type { ProviderSettings } from '../../src/settings.ts';
+import { MemoryStore } from '../support/memory-store.ts';
+import { answerOf, at, LARGE, NOW, RETRY, rowIn, running, SMALL, specOf } from './build.ts';
+
+const ENTRY: Omit<ProviderSettings, 'name' | 'match'> = {
+  implementation: 'simulated',
+  options: { file: '', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 },
+  timeoutSeconds: 600,
+  checkSeconds: 300,
+  drift: 'report',
+  concurrency: 10,
+  retry: RETRY,
+};
+
+/** Large servers are `big`'s, whose calls may outlive the controller; small ones are `lab`'s. */
+const ENTRIES: readonly ProviderSettings[] = [
+  { ...ENTRY, name: 'big', match: { kind: null, properties: { size: 'large' } } },
+  { ...ENTRY, name: 'lab', match: { kind: null, properties: { size: 'small' } }, timeoutSeconds: 60 },
+];
+
+function providerOf({ name }: ProviderSettings): Provider {
+  return {
+    lostActionEnds: name === 'big' ? 'after its deadline' : 'with the controller',
+    perform: async () => answerOf('done'),
+    close: async () => undefined,
+  };
+}
+
+async function contextIn(rows: Readonly<Record<string, ServerRow>>, inFlight: readonly string[] = []) {
+  const ledger = new Ledger(new MemoryStore());
+  const changes = Object.entries(rows).map(([name, value]) => ({
+    ...{ kind: 'server' as const, name, value },
+    expected: undefined,
+  }));
+  await ledger.commit(changes);
+  const registry = createRegistry(ENTRIES, providerOf);
+  const isInFlight = (server: string): boolean => inFlight.includes(server);
+  for (const server of inFlight) ledger.index.setInFlight(server, true);
+  return decisionContextOf('web-1', {
+    ledger,
+    registry,
+    now: NOW,
+    graceMs: 30_000,
+    removalsMax: () => 5,
+    isInFlight,
+    hasCapacity: (name) => name === 'lab',
+    lastCheckOf: () => undefined,
+    lostMsLeft: () => undefined,
+    groupViewOf: (server, row) => ledger.index.groupViewOf(server, row),
+    leaveOf: () => undefined,
+  });
+}
+
+it('passes on the time, the room and whether a call is under way', async () => {
+  const context = await contextIn({}, ['web-1']);
+  expect(context).toMatchObject({ now: NOW, isInFlight: true });
+  expect([context.hasCapacity('lab'), context.hasCapacity('big')]).toEqual([true, false]);
+  expect(await contextIn({}, ['web-2'])).toMatchObject({ isInFlight: false });
+});
+
+describe('the responsible provider', () => {
+  const odd = specOf('odd');
+
+  it.each<[name: string, row: ServerRow, provider: object]>([
+    [
+      'is the entry that matches a new server',
+      rowIn('pending', { provider: null }),
+      { name: 'lab', timeoutMs: 60_000 },
+    ],
+    ['is nobody where none matches', rowIn('pending', { provider: null, wanted: odd }), { name: null }],
+    ['is the entry that made it', rowIn('done'), { name: 'lab', timeoutMs: 60_000 }],
+    ['is nobody where another matches by now', rowIn('done', { wanted: LARGE }), { name: null }],
+    [
+      'is the entry that made it where nobody wants it',
+      rowIn('marked for delete', { wanted: null, applied: LARGE }),
+      { name: 'lab', timeoutMs: 60_000 },
+    ],
+    [
+      'is the one whose action was lost, though another matches now',
+      rowIn('unknown', { wanted: LARGE, action: running('create', SMALL) }),
+      { name: 'lab' },
+    ],
+    [
+      'is nobody where its entry is gone',
+      rowIn('marked for delete', { wanted: null, provider: 'old' }),
+      { name: null },
+    ],
+  ])('%s', async (_name, row, provider) => {
+    const context = await contextIn({});
+    expect(context.providerFor(row)).toMatchObject(provider);
+  });
+
+  it.each<[row: ServerRow, reason: string]>([
+    [
+      rowIn('pending', { provider: null, wanted: odd }),
+      'no_provider: no entry under execution.providers of the settings matches its kind and properties',
+    ],
+    [
+      rowIn('done', { wanted: LARGE }),
+      'provider_changed: the provider entry "lab" of the settings made it, but "big" matches it now',
+    ],
+    [
+      rowIn('done', { wanted: odd }),
+      'provider_changed: the provider entry "lab" of the settings made it, but none matches it now',
+    ],
+  ])('says why there is none: %#', async (row, reason) => {
+    const context = await contextIn({});
+    expect(context.providerFor(row)).toEqual({ name: null, reason });
+  });
+});
+
+describe('a lost action', () => {
+  const action = running('create', SMALL);
+
+  it('of a provider that ends with the controller is over', async () => {
+    const context = await contextIn({});
+    expect(context.lostActionEnds(action)).toBe(0);
+  });
+
+  it.each(['big', 'gone from the settings'])('of "%s" may run until its deadline and the grace', async (provider) => {
+    const context = await contextIn({});
+    expect(context.lostActionEnds({ ...action, provider, deadline: at(NOW) })).toBe(NOW + 30_000);
+  });
+});
+
+describe('what is around a server', () => {
+  it('is an unmet dependency, until it is done, drifted or not', async () => {
+    const needy = rowIn('pending', { wanted: specOf('small', { dependsOn: ['a', 'b', 'c'] }) });
+    const a = rowIn('done');
+    const b = rowIn('drifted');
+    expect((await contextIn({ a, b, c: rowIn('done') })).unmetDependency(needy)).toBeUndefined();
+    expect((await contextIn({ a, b })).unmetDependency(needy)).toBe('c');
+    expect((await contextIn({ a, b: rowIn('updating'), c: rowIn('failed') })).unmetDependency(needy)).toBe('c');
+    expect((await contextIn({ a, b: rowIn('updating'), c: rowIn('done') })).unmetDependency(needy)).toBe('b');
+    expect((await contextIn({})).unmetDependency(rowIn('marked for delete', { wanted: null }))).toBeUndefined();
+  });
+
+  it('is who holds up its delete', async () => {
+    const row = rowIn('marked for delete', { wanted: null, applied: SMALL });
+    const holder = rowIn('done', { applied: specOf('small', { dependsOn: ['web-1'] }) });
+    expect((await contextIn({ 'web-1': row, api: holder })).holdingUp(row)).toBe('api');
+    expect((await contextIn({ 'web-1': row, api: rowIn('done', { applied: SMALL }) })).holdingUp(row)).toBeUndefined();
+  });
+
+  it('is its group: others of it, and calls that are about to be made', async () => {
+    const row = rowIn('pending', { applied: SMALL, wanted: LARGE });
+    const rows = { 'web-1': row, 'web-2': row, other: { ...row, key: 'other', dirty: true } };
+    expect((await contextIn(rows)).hasSlot(row)).toBe(true);
+    expect((await contextIn(rows, ['web-1'])).hasSlot(row)).toBe(true);
+    expect((await contextIn(rows, ['web-2'])).hasSlot(row)).toBe(false);
+  });
+});
