@@ -25,13 +25,3 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
-
-/** Returns a moment as RFC 3339 with milliseconds. */
-export function momentOf(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
-/** Returns a moment as RFC 3339 with seconds, as records show it. */
-export function secondsOf(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
-}

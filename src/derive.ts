@@ -1,4 +1,5 @@
 // The pure way from a commit to the desired state in force. Reconciling, the service and the command line all take it.
+
 import type { Catalog } from './catalog/catalog.ts';
 import { loadCatalog, type ParsedFiles } from './catalog/load-catalog.ts';
 import { withUnreadable } from './catalog/unreadable.ts';
@@ -12,6 +13,7 @@ import { nothingLeft } from './desired/nothing-left.ts';
 import { withoutPlainSecrets } from './desired/plain-secrets.ts';
 import { newlyUndetermined, undeterminedIn } from './desired/undetermined.ts';
 import { isValidUnit, type Unit } from './desired/unit.ts';
+import { nameAt } from './model/address.ts';
 import { type Problem, sortProblems } from './model/problem.ts';
 import type { Snapshot } from './model/snapshot.ts';
 
@@ -93,7 +95,7 @@ function desiredOf(
     hasHierarchy: catalog.hierarchy.oid !== '',
     undetermined: undeterminedIn(stacks.units),
     places: catalog.places,
-    invalid: new Set([...instances.refused].map((key) => key.slice('instance/'.length))),
+    invalid: new Set([...instances.refused].map(nameAt)),
     held: instances.held,
     approved: instances.approved,
     spent: instances.spent,

@@ -96,12 +96,12 @@ describe('a right commit', () => {
 
   test('makes every server, with what is applied to it and how', () => {
     expect([...desired.owners].sort()).toEqual([
-      ['farm-web-1', 'instance/farm'],
-      ['shop-web-1', 'instance/shop'],
-      ['shop-web-2', 'instance/shop'],
-      ['store-db', 'instance/store'],
+      ['farm-web-1', 'stack-instance/farm'],
+      ['shop-web-1', 'stack-instance/shop'],
+      ['shop-web-2', 'stack-instance/shop'],
+      ['store-db', 'stack-instance/store'],
     ]);
-    expect(desired.units.get('instance/farm')?.servers.get('farm-web-1')).toEqual({
+    expect(desired.units.get('stack-instance/farm')?.servers.get('farm-web-1')).toEqual({
       name: 'farm-web-1',
       instance: 'farm',
       key: 'web',
@@ -123,7 +123,7 @@ describe('a right commit', () => {
         adopt: true,
       },
     });
-    expect(desired.units.get('instance/store')?.servers.get('store-db')?.policy).toEqual({
+    expect(desired.units.get('stack-instance/store')?.servers.get('store-db')?.policy).toEqual({
       maxUnavailable: '1',
       pauseSeconds: 0,
       drift: null,
@@ -170,7 +170,7 @@ describe('an instance with a mistake stays whole', () => {
   test.each(MISTAKES)('%s', (_what, changes, problem) => {
     const { repository, before } = followed();
     const after = repository.commit(changes);
-    expect(inForce(after, 'instance/shop')).toEqual(inForce(before, 'instance/shop'));
+    expect(inForce(after, 'stack-instance/shop')).toEqual(inForce(before, 'stack-instance/shop'));
     expect(after.invalid).toEqual(new Set(['shop']));
     expect(describeProblems(after.problems)).toEqual([expect.stringMatching(problem)]);
     expect(after.problems.map(({ instances }) => instances)).toEqual([['shop']]);
@@ -179,7 +179,7 @@ describe('an instance with a mistake stays whole', () => {
   test('while others of the same commit go on', () => {
     const { repository } = followed();
     const after = repository.commit({ [SHOP]: 'stackTemplate: wbe\n', [FARM]: FILES[FARM].replace('81', '82') });
-    expect(after.units.get('instance/farm')?.servers.get('farm-web-1')?.spec.properties.port).toBe('82');
+    expect(after.units.get('stack-instance/farm')?.servers.get('farm-web-1')?.spec.properties.port).toBe('82');
     expect(after.commit).toBe('commit 2');
   });
 
@@ -187,8 +187,10 @@ describe('an instance with a mistake stays whole', () => {
     const { repository, before } = followed();
     repository.commit({ [SHOP]: 'stackTemplate: wbe\n' });
     const after = repository.commit({ [SHAPE]: 'cpus: 4\n', 'types/common/global.yaml': 'ntp: two\n' });
-    expect(inForce(after, 'instance/shop')).toEqual(inForce(before, 'instance/shop'));
-    expect(after.units.get('instance/farm')?.servers.get('farm-web-1')?.spec.layers).toEqual({ shape: { cpus: 4 } });
+    expect(inForce(after, 'stack-instance/shop')).toEqual(inForce(before, 'stack-instance/shop'));
+    expect(after.units.get('stack-instance/farm')?.servers.get('farm-web-1')?.spec.layers).toEqual({
+      shape: { cpus: 4 },
+    });
     expect(after.invalid).toEqual(new Set(['shop']));
   });
 
@@ -196,7 +198,7 @@ describe('an instance with a mistake stays whole', () => {
     const { repository } = followed();
     repository.commit({ [SHOP]: 'stackTemplate: wbe\n', [SHAPE]: 'cpus: 4\n' });
     const after = repository.commit({ [SHOP]: FILES[SHOP].replace('"2"', '"3"') });
-    const unit = after.units.get('instance/shop');
+    const unit = after.units.get('stack-instance/shop');
     expect(unit?.commit).toBe('commit 3');
     expect([...(unit?.servers.values() ?? [])].map(({ name, spec }) => [name, spec.layers])).toEqual([
       ['shop-web-1', { shape: { cpus: 4 } }],
@@ -210,8 +212,8 @@ describe('an instance with a mistake stays whole', () => {
   test('as a newcomer it makes no server', () => {
     const { repository } = followed();
     const after = repository.commit({ 'stacks/instances/new.yaml': 'stackTemplate: wbe\n' });
-    expect(after.units.has('instance/new')).toBe(false);
-    expect(after.candidates.get('instance/new')?.servers.size).toBe(0);
+    expect(after.units.has('stack-instance/new')).toBe(false);
+    expect(after.candidates.get('stack-instance/new')?.servers.size).toBe(0);
     expect(after.invalid).toEqual(new Set(['new']));
   });
 
@@ -219,7 +221,7 @@ describe('an instance with a mistake stays whole', () => {
     const { repository } = followed();
     repository.commit({ [SHOP]: 'a: b: c\n' });
     const after = repository.commit({ [SHOP]: null });
-    expect(after.units.has('instance/shop')).toBe(false);
+    expect(after.units.has('stack-instance/shop')).toBe(false);
     expect(after.invalid).toEqual(new Set());
     expect(after.problems).toEqual([]);
   });
@@ -228,7 +230,7 @@ describe('an instance with a mistake stays whole', () => {
     const { repository } = followed();
     const after = repository.commit({ [SHOP]: `${FILES[SHOP]}resources: {}\n` });
     expect(after.problems.map(({ severity, code }) => [severity, code])).toEqual([['warning', 'ignored_field']]);
-    expect(after.units.get('instance/shop')?.commit).toBe('commit 2');
+    expect(after.units.get('stack-instance/shop')?.commit).toBe('commit 2');
     expect(after.invalid).toEqual(new Set());
   });
 });
@@ -248,9 +250,10 @@ describe('a template with a mistake', () => {
       instances: ['farm', 'shop'],
     });
     expect(errors.every(({ instances }) => instances?.join() === 'farm,shop')).toBe(true);
-    for (const key of ['instance/farm', 'instance/shop']) expect(inForce(after, key)).toEqual(inForce(before, key));
+    for (const key of ['stack-instance/farm', 'stack-instance/shop'])
+      expect(inForce(after, key)).toEqual(inForce(before, key));
     expect(after.invalid).toEqual(new Set(['farm', 'shop']));
-    expect(after.units.get('instance/store')).toBeDefined();
+    expect(after.units.get('stack-instance/store')).toBeDefined();
   });
 
   test('that nobody uses stops nobody, and is reported', () => {
@@ -282,8 +285,8 @@ describe('an object of a layer with a mistake', () => {
     expect(after.problems.map(({ file, code, instances }) => ({ file, code, instances }))).toEqual([
       { file: SHAPE, code: 'wrong_type', instances: ['farm', 'shop'] },
     ]);
-    expect(inForce(after, 'instance/shop')).toEqual(inForce(before, 'instance/shop'));
-    expect(after.units.get('instance/store')?.commit).toBe('commit 1');
+    expect(inForce(after, 'stack-instance/shop')).toEqual(inForce(before, 'stack-instance/shop'));
+    expect(after.units.get('stack-instance/store')?.commit).toBe('commit 1');
   });
 
   test('that is removed holds them too', () => {
@@ -291,7 +294,7 @@ describe('an object of a layer with a mistake', () => {
     const after = repository.commit({ 'types/role/web.yaml': null });
     expect(new Set(after.problems.map(({ code }) => code))).toEqual(new Set(['unknown_object']));
     expect(after.invalid).toEqual(new Set(['farm', 'shop']));
-    expect(inForce(after, 'instance/farm')).toEqual(inForce(before, 'instance/farm'));
+    expect(inForce(after, 'stack-instance/farm')).toEqual(inForce(before, 'stack-instance/farm'));
   });
 
   test('holds a hand-written clientcert too, which names no instance', () => {
@@ -333,7 +336,7 @@ describe('clientcerts', () => {
     const { repository, before } = followed();
     const after = repository.commit({ 'types/clientcert/store-db.yaml': 'role: web\n' });
     expect(after.problems.map(({ code, instances }) => [code, instances])).toEqual([['selector_in_layer', ['store']]]);
-    expect(inForce(after, 'instance/store')).toEqual(inForce(before, 'instance/store'));
+    expect(inForce(after, 'stack-instance/store')).toEqual(inForce(before, 'stack-instance/store'));
   });
 
   test('a hand-written one becomes that of a server when a stack makes its name', () => {
@@ -370,7 +373,7 @@ describe('a commit that is not taken as a whole', () => {
     const { repository, before } = followed();
     repository.refused({ 'tree.yaml': null, [SHOP]: null });
     const after = repository.commit({ 'tree.yaml': FILES['tree.yaml'], [SHOP]: 'a: b: c\n' });
-    expect(inForce(after, 'instance/shop')).toEqual(inForce(before, 'instance/shop'));
+    expect(inForce(after, 'stack-instance/shop')).toEqual(inForce(before, 'stack-instance/shop'));
   });
 });
 
@@ -421,9 +424,9 @@ describe('what a commit costs', () => {
   test('a unit that is taken over is the very same', () => {
     const { repository, before } = followed();
     const after = repository.commit({ [SHOP]: FILES[SHOP].replace('80', '8080') });
-    expect(after.units.get('instance/farm')).toBe(before.units.get('instance/farm'));
+    expect(after.units.get('stack-instance/farm')).toBe(before.units.get('stack-instance/farm'));
     expect(after.units.get('clientcert/lab')).toBe(before.units.get('clientcert/lab'));
-    expect(after.units.get('instance/shop')).not.toBe(before.units.get('instance/shop'));
+    expect(after.units.get('stack-instance/shop')).not.toBe(before.units.get('stack-instance/shop'));
   });
 
   test('a wrong instance is looked at again: its hint may name what is new', () => {

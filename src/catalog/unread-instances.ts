@@ -1,5 +1,6 @@
 // Files that are new, not read as stack instances, and may be meant as such. Where it is known which object in force a
 // file stands for, see unreadable.ts.
+import { instanceAddress } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import type { Catalog } from './catalog.ts';
@@ -54,6 +55,6 @@ function placeMeant(path: string, isLink: boolean, { instances, unreadable }: Ca
   const names = seen.map((step, index) => (index === 0 ? undefined : MEANT_NAME.exec(step)?.[1]));
   const at = names.findIndex((name) => name !== undefined);
   const name = names[at] ?? '';
-  const isRead = instances.has(name) && !unreadable.has(`stack-instance/${name}`);
+  const isRead = instances.has(name) && !unreadable.has(instanceAddress(name));
   return at === -1 || isRead ? undefined : steps.slice(0, at + 1).join('/');
 }

@@ -1,5 +1,6 @@
 // Finds objects that were in force and cannot be read any more, because a link, a submodule, a folder or another
 // spelling stands in their place. Such an object is not removed: the catalog has it without content and with an error.
+import { addressOf } from '../model/address.ts';
 import { type Entry, problemAt } from '../model/entry.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
@@ -35,7 +36,7 @@ function isThere({ templates, instances, clients, objects, hierarchy }: Catalog,
   if (type === 'stack-instance') return instances.has(name);
   if (type === 'client') return clients.has(name);
   if (type === 'hierarchy') return hierarchy.oid !== '';
-  return type === 'tree' || objects.has(`${type}/${name}`);
+  return type === 'tree' || objects.has(addressOf(type, name));
 }
 
 /** The paths that are meant to be an object, by its address. */
@@ -57,7 +58,7 @@ function placeOf(
   { places }: Catalog,
   strays: ReadonlyMap<Address, readonly string[]>,
 ): string | undefined {
-  const meant = (strays.get(`${type}/${name}`) ?? []).filter((place) => !isCopy(place) || isBeside(place, path));
+  const meant = (strays.get(addressOf(type, name)) ?? []).filter((place) => !isCopy(place) || isBeside(place, path));
   if (places.has(path) || meant.includes(path)) return path;
   for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) {
     if (places.has(path.slice(0, at))) return path.slice(0, at);

@@ -1,7 +1,7 @@
 // Builds all parts except the listeners: they follow the repository, drive the servers, read and write.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { type Clock, momentOf } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { ActivationParts } from '../follow/activate.ts';
 import { approveDeletes } from '../follow/approve-deletes.ts';
 import { CurrentState } from '../follow/current-state.ts';
@@ -9,6 +9,7 @@ import { Follower } from '../follow/follower.ts';
 import { safetyOf } from '../follow/safety.ts';
 import type { Logger } from '../log.ts';
 import { toldWait } from '../machine/wait.ts';
+import { momentOf } from '../model/moment.ts';
 import { createRegistry, type Registry } from '../providers/provider-registry.ts';
 import { createSimulatedProvider } from '../providers/simulated.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';

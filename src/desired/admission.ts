@@ -1,4 +1,5 @@
 // One attempt at a set of unit versions that get along: what it cannot hold together it names, and is narrowed by.
+import { instanceAddress, nameAt } from '../model/address.ts';
 import { problemAt } from '../model/entry.ts';
 import { compareNames } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
@@ -11,7 +12,7 @@ import { GivenUpNeeds } from './given-up-needs.ts';
 import { MissingServers } from './missing-servers.ts';
 import { handedToUnprotected } from './protected-losses.ts';
 import { circleText, handOverText, nameTaken, type ProtectedLoss, protectedText } from './refusal-texts.ts';
-import { isProtected, isRetaining, isSameVersion, isValidUnit, type Unit, unitKey } from './unit.ts';
+import { isProtected, isRetaining, isSameVersion, isValidUnit, type Unit, unitAddress } from './unit.ts';
 
 /** A set of versions that get along. */
 export interface AdmittedSet {
@@ -52,7 +53,7 @@ export class Admission {
   constructor(candidates: ReadonlyMap<string, Unit>, baseline: Baseline) {
     this.#baseline = baseline;
     for (const [key, unit] of candidates) {
-      if (unit.kind !== 'instance') continue;
+      if (unit.type !== 'stack-instance') continue;
       if (isValidUnit(unit)) this.#move(key, unit);
       else this.#reject(key, unit);
     }
@@ -71,8 +72,8 @@ export class Admission {
       removed: this.losses(),
       specOf: (server) => this.#unitOf(server)?.servers.get(server)?.spec,
       retains: (instance) =>
-        isRetaining(this.#moving.get(`instance/${instance}`) ?? this.#staying.get(`instance/${instance}`)),
-      isPinned: (instance) => this.#pinned.has(`instance/${instance}`),
+        isRetaining(this.#moving.get(instanceAddress(instance)) ?? this.#staying.get(instanceAddress(instance))),
+      isPinned: (instance) => this.#pinned.has(instanceAddress(instance)),
     };
   }
 
@@ -117,7 +118,7 @@ export class Admission {
       losses.set(instance, { deleted: losses.get(instance)?.deleted ?? [], given });
     }
     return [...losses].flatMap(([instance, loss]) => {
-      const key = `instance/${instance}`;
+      const key = instanceAddress(instance);
       const unit = this.#baseline.units.get(key);
       if (unit === undefined || !isProtected(unit) || unprotected.has(key) || this.#staying.has(key)) return [];
       const file = this.#moving.get(key)?.entry ?? unit.entry;
@@ -332,12 +333,12 @@ export class Admission {
       if (unit === undefined || link === undefined || !this.#isNewVersion(unit)) return [];
       const { entry, pointer } = link.origin;
       const problem = problemAt(entry, pointer, { ...circleText(cycle), instances: [unit.name] });
-      return [{ key: unitKey(unit), problem }];
+      return [{ key: unitAddress(unit), problem }];
     });
   }
 
   #isNewVersion(unit: Unit): boolean {
-    const key = unitKey(unit);
+    const key = unitAddress(unit);
     const before = this.#baseline.units.get(key);
     return this.#moving.has(key) && (before === undefined || !isSameVersion(unit, before));
   }
@@ -365,5 +366,5 @@ function firstOf(...refusals: readonly (() => readonly Refusal[])[]): readonly R
 }
 
 function nameOfUnit(key: string): string {
-  return key.slice('instance/'.length);
+  return nameAt(key);
 }

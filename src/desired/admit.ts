@@ -1,5 +1,6 @@
 // Which version of each unit comes into force: the newest sound one, as long as it gets along with all the others.
 // A unit that does not stays whole at its older version, or out; nothing is ever computed from files of two commits.
+import { instanceAddress } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
 import { Admission, type AdmittedSet, type Refusal } from './admission.ts';
 import { type Consequences, type DeletionFacts, isSameJudgement, type Judgement, judgeDeletions } from './deletions.ts';
@@ -49,14 +50,14 @@ export function admitInstances(
   for (let { admission, problems } = first; ; ) {
     const consequences = consequencesOf({ admission, intended, waiting, removed });
     const judgement = judgeDeletions(consequences, safety.deletions);
-    const more = [...judgement.held.keys()].filter((name) => !admission.isPinned(`instance/${name}`));
+    const more = [...judgement.held.keys()].filter((name) => !admission.isPinned(instanceAddress(name)));
     // Each turn holds one instance more, so there are at most as many turns as instances; almost always there is one.
     if (more.length === 0) {
       const { units } = admission.result();
       const isSameCapacity = sameCapacity({ units, problems, baseline, safety });
       return { ...admission.result(), problems, ...judged(judgement, { consequences, safety, isSameCapacity }) };
     }
-    for (const name of more) waiting.add(`instance/${name}`);
+    for (const name of more) waiting.add(instanceAddress(name));
     ({ admission, problems } = attempt({ candidates, baseline, safety, waiting }));
     // What is held keeps its servers, so somebody who missed one may move now, and lose servers that nobody has judged.
     for (const [instance, servers] of admission.losses()) removed.set(instance, removed.get(instance) ?? servers);
@@ -83,7 +84,7 @@ function consequencesOf({
 }): Consequences {
   const actual = admission.consequences();
   const of = (instance: string): ReturnType<Admission['consequences']> =>
-    waiting.has(`instance/${instance}`) ? intended : actual;
+    waiting.has(instanceAddress(instance)) ? intended : actual;
   return {
     removed,
     specOf: (server, instance) => of(instance).specOf(server, instance),

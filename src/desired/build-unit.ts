@@ -1,9 +1,11 @@
 // One unit out of one catalog: expansion and configuration of everything that an instance, or a clientcert, makes.
+
 import type { Catalog } from '../catalog/catalog.ts';
 import { expandStack } from '../expand/expand-stack.ts';
 import type { HieraNode, ResolvedNode, Scope } from '../hiera/node.ts';
 import { resolveNode } from '../hiera/resolve-node.ts';
 import { nearest } from '../hiera/selectable-names.ts';
+import { addressOf, instanceAddress } from '../model/address.ts';
 import { type Entry, isValidEntry, problemAt } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
 import { invariant } from '../model/invariant.ts';
@@ -23,8 +25,8 @@ export type TemplateCheck = (template: Entry<StackTemplate>) => readonly Problem
 /** Returns the instance as this catalog has it, right or wrong. Never throws for a mistake of the user. */
 export function buildInstance([name, entry]: Named<StackInstance>, catalog: Catalog, check: TemplateCheck): Unit {
   const reads = new TrackedReads(catalog);
-  reads.use(`stack-instance/${name}`, entry);
-  const empty = blankUnit('instance', name, { entry, catalog, reads });
+  reads.use(instanceAddress(name), entry);
+  const empty = blankUnit('stack-instance', name, { entry, catalog, reads });
   const own = affecting(entry.problems, name);
   if (!isValidEntry(entry)) return { ...empty, problems: own };
   const template = reads.template(entry.object.stackTemplate);
@@ -43,7 +45,7 @@ export function buildInstance([name, entry]: Named<StackInstance>, catalog: Cata
 /** Returns a clientcert that no stack makes, as this catalog has it. */
 export function buildClientcert([name, entry]: Named<TypedObject>, catalog: Catalog): Unit {
   const reads = new TrackedReads(catalog);
-  reads.use(`clientcert/${name}`, entry);
+  reads.use(addressOf('clientcert', name), entry);
   const empty = blankUnit('clientcert', name, { entry, catalog, reads });
   if (!isValidEntry(entry)) return { ...empty, problems: entry.problems };
   const { node, problems } = resolveNode({ server: null, clientcert: entry }, scopeOf(reads));
@@ -121,13 +123,13 @@ interface BlankParts {
 
 /** Returns a unit without servers and problems, which has looked at nothing unless `reads` did. */
 export function blankUnit(
-  kind: Unit['kind'],
+  type: Unit['type'],
   name: string,
   { entry, catalog, reads = new TrackedReads(catalog) }: BlankParts,
 ): Unit {
   const { commit, time } = catalog;
   const nothing = { keys: [], servers: new Map(), nodes: new Map(), outside: [], problems: [] };
-  return { kind, name, entry, commit, time, ...nothing, inputs: reads.inputs, namesSeen: reads.namesSeen };
+  return { type, name, entry, commit, time, ...nothing, inputs: reads.inputs, namesSeen: reads.namesSeen };
 }
 
 function unknownTemplate(

@@ -1,6 +1,8 @@
 // All units of one commit, right or wrong. Those that draw on nothing that changed are taken over as they were.
+
 import type { Catalog } from '../catalog/catalog.ts';
 import { checkTemplate } from '../expand/check-template.ts';
+import { addressOf, splitAddress } from '../model/address.ts';
 import { type Entry, isValidEntry } from '../model/entry.ts';
 import type { StackTemplate } from '../model/objects.ts';
 import { affecting, type Problem } from '../model/problem.ts';
@@ -28,7 +30,7 @@ export function buildInstances(
   const check = (template: Entry<StackTemplate>): readonly Problem[] => templateProblems.get(template) ?? [];
   const reuse = new Reuse(catalog, earlier?.candidates);
   for (const named of catalog.instances) {
-    reuse.orBuild({ kind: 'instance', named }, () => buildInstance(named, catalog, check));
+    reuse.orBuild({ type: 'stack-instance', named }, () => buildInstance(named, catalog, check));
   }
   return reuse;
 }
@@ -41,9 +43,9 @@ export function buildClientcerts(
 ): Candidates {
   const reuse = new Reuse(catalog, earlier?.candidates);
   for (const [address, entry] of catalog.objects) {
-    const name = address.slice('clientcert/'.length);
-    if (!address.startsWith('clientcert/') || owners.has(name)) continue;
-    reuse.orBuild({ kind: 'clientcert', named: [name, entry] }, () => buildClientcert([name, entry], catalog));
+    const [type, name] = splitAddress(address);
+    if (type !== 'clientcert' || owners.has(name)) continue;
+    reuse.orBuild({ type, named: [name, entry] }, () => buildClientcert([name, entry], catalog));
   }
   return reuse;
 }
@@ -66,7 +68,7 @@ function checkOne(template: Entry<StackTemplate> & { readonly object: StackTempl
 }
 
 interface Wanted {
-  readonly kind: Unit['kind'];
+  readonly type: Unit['type'];
   readonly named: readonly [name: string, entry: Unit['entry']];
 }
 
@@ -84,7 +86,7 @@ class Reuse implements Candidates {
   }
 
   orBuild(wanted: Wanted, build: () => Unit): void {
-    const key = `${wanted.kind}/${wanted.named[0]}`;
+    const key = addressOf(wanted.type, wanted.named[0]);
     const known = this.#earlier?.get(key);
     if (known !== undefined && !hasDefect(known.problems) && hasSameReads(known, this.#catalog)) {
       this.units.set(key, known);
@@ -97,13 +99,13 @@ class Reuse implements Candidates {
   }
 
   /** A defect of ours that one unit brings out makes that unit wrong, and no other. */
-  #guarded({ kind, named: [name, entry] }: Wanted, build: () => Unit): Unit {
+  #guarded({ type, named: [name, entry] }: Wanted, build: () => Unit): Unit {
     try {
       return build();
     } catch (error) {
       const problem = defectAt(entry, error);
-      const problems = kind === 'instance' ? affecting([problem], name) : [problem];
-      return { ...blankUnit(kind, name, { entry, catalog: this.#catalog }), problems };
+      const problems = type === 'stack-instance' ? affecting([problem], name) : [problem];
+      return { ...blankUnit(type, name, { entry, catalog: this.#catalog }), problems };
     }
   }
 }

@@ -2,14 +2,14 @@
 
 import { HIERARCHY_FILE } from '../catalog/paths.ts';
 import type { Known } from '../catalog/unreadable.ts';
+import { splitAddress } from '../model/address.ts';
 import { isPlainTypeName } from '../model/names.ts';
 import type { Baseline } from './desired-state.ts';
-import { splitAddress } from './tracked-reads.ts';
 
 /** Yields every object in force with the path that it was read from; some of them twice. */
 export function* knownObjects({ units, objects, clients, hasHierarchy }: Baseline): Generator<Known> {
-  for (const { kind, name, entry } of units.values()) {
-    yield { type: kind === 'instance' ? 'stack-instance' : 'clientcert', name, path: entry.path };
+  for (const { type, name, entry } of units.values()) {
+    yield { type, name, path: entry.path };
   }
   for (const [address, { entry }] of objects) {
     const [type, name] = splitAddress(address);

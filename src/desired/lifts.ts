@@ -1,3 +1,4 @@
+import { instanceAddress, nameAt } from '../model/address.ts';
 // Protection that a commit has lifted and that is made use of only later: remembered with what is held until then.
 // docs/concepts.md, protected instances.
 
@@ -15,7 +16,7 @@ export function liftsIn(held: Iterable<readonly [string, Lifts]>): ReadonlySet<s
     ...(isLifted ? [instance] : []),
     ...lifts,
   ]);
-  return new Set(names.map((name) => `instance/${name}`));
+  return new Set(names.map((name) => instanceAddress(name)));
 }
 
 /**
@@ -27,7 +28,7 @@ export function liftsOf(
   unprotected: ReadonlySet<string>,
   waits: (instance: string) => boolean,
 ): Lifts {
-  const names = [...unprotected].map((key) => key.slice('instance/'.length));
+  const names = [...unprotected].map((key) => nameAt(key));
   const lifts = names.filter((name) => name !== instance && waits(name)).sort();
   return { ...(names.includes(instance) ? { isLifted: true } : {}), ...(lifts.length > 0 ? { lifts } : {}) };
 }

@@ -1,6 +1,8 @@
 // The names of all objects of a type in a commit, for suggestions: worked out once, since thousands of servers may share
 // a mistake.
+
 import type { Catalog } from '../catalog/catalog.ts';
+import { splitAddress } from '../model/address.ts';
 import { compareNames, type PlainTypeName } from '../model/names.ts';
 
 /** A type of which names are suggested. */
@@ -20,8 +22,7 @@ const NONE: readonly string[] = [];
 function namesByType({ objects, templates }: Catalog): ReadonlyMap<string, readonly string[]> {
   const byType = new Map<string, string[]>([['stack-template', [...templates.keys()]]]);
   for (const address of objects.keys()) {
-    const at = address.indexOf('/');
-    const [type, name] = [address.slice(0, at), address.slice(at + 1)];
+    const [type, name] = splitAddress(address);
     const names = byType.get(type);
     if (names === undefined) byType.set(type, [name]);
     else names.push(name);

@@ -1,5 +1,7 @@
 // The texts of problems for which a version of an instance cannot come into force.
+
 import { printCycle } from '../expand/dependency-order.ts';
+import { nameAt } from '../model/address.ts';
 import type { Claim } from './claims.ts';
 
 /** Servers, or instances, that a text names. */
@@ -47,7 +49,7 @@ function some(servers: readonly string[]): string {
 
 /** Returns the text for a claim that loses against another one. */
 export function nameTaken(loser: Claim, winner: Claim) {
-  const other = winner.key.slice('instance/'.length);
+  const other = nameAt(winner.key);
   return {
     code: 'server_name_taken',
     message: `the server name "${loser.name}" is also that of a server of the instance "${other}"`,

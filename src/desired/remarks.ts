@@ -1,6 +1,8 @@
 // What is right file by file and most likely not meant: objects that no node selects, nobody who may come in, nothing to
 // make. Warnings only: they stop nobody, and no write is refused for them.
+
 import { isTreeType, treeIndex } from '../hiera/tree-index.ts';
+import { splitAddress } from '../model/address.ts';
 import { isValidEntry, problemAt } from '../model/entry.ts';
 import { kindOf } from '../model/names.ts';
 import type { TypedObject } from '../model/objects.ts';
@@ -8,7 +10,6 @@ import { isError, type Problem, sortProblems } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
 import type { DesiredState } from './desired-state.ts';
-import { splitAddress } from './tracked-reads.ts';
 import type { Unit } from './unit.ts';
 
 /** Objects of these types have an effect, if any, without being selected. */

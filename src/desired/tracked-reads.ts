@@ -1,6 +1,8 @@
 // Looking objects up while noting what was looked at: the reason why a commit costs only what changed.
 // Knows nothing of what the objects mean.
+
 import type { Catalog } from '../catalog/catalog.ts';
+import { addressOf, splitAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import type { PlainTypeName } from '../model/names.ts';
 import type { StackTemplate, TreeNode, TypedObject } from '../model/objects.ts';
@@ -52,7 +54,7 @@ export class TrackedReads {
   }
 
   object(type: PlainTypeName, name: string): Entry<TypedObject> | undefined {
-    return this.#note(`${type}/${name}`, this.#catalog.objects.get(`${type}/${name}`));
+    return this.#note(addressOf(type, name), this.#catalog.objects.get(addressOf(type, name)));
   }
 
   #note<Found extends Entry<unknown> | undefined>(address: string, entry: Found): Found {
@@ -85,10 +87,4 @@ export function entryAt(catalog: Catalog, address: string): Entry<unknown> | und
   if (type === 'stack-instance') return catalog.instances.get(name);
   if (type === 'client') return catalog.clients.get(name);
   return catalog.objects.get(address);
-}
-
-/** Splits `<type>/<name>`; a name holds no slash. */
-export function splitAddress(address: string): [type: string, name: string] {
-  const at = address.indexOf('/');
-  return [address.slice(0, at), address.slice(at + 1)];
 }

@@ -10,7 +10,7 @@ export type Undetermined = ReadonlyMap<string, string>;
 
 /** Returns true where a wrong version of an instance does not even tell which servers it would make. */
 export function isUndetermined(unit: Unit): boolean {
-  return unit.kind === 'instance' && unit.servers.size === 0 && !isValidUnit(unit);
+  return unit.type === 'stack-instance' && unit.servers.size === 0 && !isValidUnit(unit);
 }
 
 /** Returns all such instances: the baseline of the next commit keeps them. */
@@ -41,7 +41,7 @@ export function newlyUndetermined(
   { units, undetermined, places }: Followed,
 ): readonly string[] {
   const wrong = [...candidates].filter(([key, unit]) => isNewlyUndetermined(key, unit, undetermined));
-  const inForce = [...units.values()].filter(({ kind }) => kind === 'instance');
+  const inForce = [...units.values()].filter(({ type }) => type === 'stack-instance');
   const instances = new Map(inForce.map(({ name, entry }) => [name, entry]));
   return [...wrong.map(([, { name }]) => name), ...newUnreadInstances(catalog, { places, instances })];
 }

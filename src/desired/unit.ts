@@ -1,5 +1,7 @@
 // The unit that moves from commit to commit as a whole: an instance with its servers, or a hand-written clientcert.
+
 import type { HieraNode } from '../hiera/node.ts';
+import { addressOf } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import type { OutsideDependency } from '../model/expanded.ts';
 import type { StackInstance, TypedObject } from '../model/objects.ts';
@@ -14,7 +16,7 @@ export type Inputs = ReadonlyMap<string, Entry<unknown> | undefined>;
 export type NamesSeen = ReadonlyMap<NamedObjects, readonly string[]>;
 
 export interface Unit {
-  readonly kind: 'instance' | 'clientcert';
+  readonly type: 'stack-instance' | 'clientcert';
   readonly name: string;
   /** Its own file. */
   readonly entry: Entry<StackInstance> | Entry<TypedObject>;
@@ -33,9 +35,9 @@ export interface Unit {
   readonly namesSeen: NamesSeen;
 }
 
-/** The key of a unit in every map of units: `instance/<name>` or `clientcert/<name>`. */
-export function unitKey(unit: Pick<Unit, 'kind' | 'name'>): string {
-  return `${unit.kind}/${unit.name}`;
+/** Returns the address of a unit: its key in every map of units. */
+export function unitAddress({ type, name }: Pick<Unit, 'type' | 'name'>): string {
+  return addressOf(type, name);
 }
 
 /** Returns true where the unit may come into force. */

@@ -1,9 +1,10 @@
 // Carries out what a pass decided: calls the provider, minds the deadline, and hands the answer back. Decides nothing
 // and writes nothing; an action whose call ends without an answer is simply no longer live, and its row still says so.
-import { type Clock, momentOf } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { plainRecord } from '../hiera/explain.ts';
 import type { Logger } from '../log.ts';
 import { invariant } from '../model/invariant.ts';
+import { momentOf } from '../model/moment.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation } from '../model/state.ts';

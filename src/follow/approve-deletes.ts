@@ -1,8 +1,9 @@
 // An administrator's word that an instance goes: noted before anything is pushed, so that the commit that follows is not
 // held. It is for the servers that are there now, and for no others.
-import { momentOf } from '../clock.ts';
+
 import { digestOf } from '../desired/deletions.ts';
 import { isMade } from '../machine/is-made.ts';
+import { momentOf } from '../model/moment.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 
 /** Notes the approval; it holds for a while, for the commit to come. No pass and no other commit runs meanwhile. */

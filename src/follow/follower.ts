@@ -2,11 +2,11 @@
 // read changes nothing. docs/concepts.md, wrong commits.
 import { randomUUID } from 'node:crypto';
 import { NO_FILES, type ParsedFiles } from '../catalog/load-catalog.ts';
-import { momentOf } from '../clock.ts';
 import type { Safety } from '../desired/admit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import type { RefusedCommit } from '../desired/refused-commit.ts';
 import type { Logger } from '../log.ts';
+import { momentOf } from '../model/moment.ts';
 import type { Problem } from '../model/problem.ts';
 import { KeyedQueue } from '../reconcile/keyed-queue.ts';
 import { RepeatedErrors } from '../reconcile/repeated-errors.ts';

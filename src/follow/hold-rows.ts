@@ -1,11 +1,12 @@
 // The rows that remember what is held and what was approved. Pure; what is held is judged in desired/deletions.ts.
-import { momentOf } from '../clock.ts';
+
 import type { Removal } from '../desired/deletions.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
-import { unitKey } from '../desired/unit.ts';
 import { needsNoAction } from '../machine/difference.ts';
 import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
+import { instanceAddress } from '../model/address.ts';
+import { momentOf } from '../model/moment.ts';
 import type { ApprovalRow, HeldRow, RemovalRow, RolloutRow, ServerRow, SuspensionRow } from '../model/rows.ts';
 
 /** How long a delete that nobody approved counts against the budget. */
@@ -127,7 +128,7 @@ export function keptSuspensions(
 ): ReadonlyMap<string, SuspensionRow> {
   if (recorded.size === 0) return recorded;
   const present = new Set([EVERY_INSTANCE, ...invalid, ...terminating.keys(), ...rows.map(({ instance }) => instance)]);
-  const isPresent = (name: string): boolean => present.has(name) || units.has(unitKey({ kind: 'instance', name }));
+  const isPresent = (name: string): boolean => present.has(name) || units.has(instanceAddress(name));
   return new Map([...recorded].filter(([name]) => isPresent(name)));
 }
 

@@ -2,7 +2,7 @@
 
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { entryAt } from '../desired/tracked-reads.ts';
-import { type Unit, unitKey } from '../desired/unit.ts';
+import { addressOf, instanceAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
 import type { ActiveRow, Document, HeadRow, NodeRow, PinnedRow, ServerRow, TerminatingRow } from '../model/rows.ts';
@@ -22,16 +22,16 @@ export function pinnedRows(desired: DesiredState): ReadonlyMap<string, PinnedRow
     if (entryAt(desired.catalog, address) !== entry) rows.set(address, { commit, ...documentOf(entry) });
   }
   for (const [serial, { entry, commit }] of desired.clients) {
-    if (desired.catalog.clients.get(serial) !== entry) rows.set(`client/${serial}`, { commit, ...documentOf(entry) });
+    if (desired.catalog.clients.get(serial) !== entry)
+      rows.set(addressOf('client', serial), { commit, ...documentOf(entry) });
   }
-  for (const [key, unit] of desired.units) {
+  for (const [address, unit] of desired.units) {
     // Also where its file is gone and it stays all the same: held, protected, or waiting to hand a server over.
-    if (desired.candidates.get(key) !== unit)
-      rows.set(addressOf(unit), { commit: unit.commit, ...documentOf(unit.entry) });
+    if (desired.candidates.get(address) !== unit) rows.set(address, { commit: unit.commit, ...documentOf(unit.entry) });
   }
-  for (const [key, candidate] of desired.candidates) {
-    if (desired.units.has(key) || candidate.kind === 'clientcert') continue;
-    rows.set(addressOf(candidate), { commit: null, ...documentOf(candidate.entry) });
+  for (const [address, candidate] of desired.candidates) {
+    if (desired.units.has(address) || candidate.type === 'clientcert') continue;
+    rows.set(address, { commit: null, ...documentOf(candidate.entry) });
   }
   return rows;
 }
@@ -47,8 +47,8 @@ export function activeRows(
     const isSame = known !== undefined && known.oid === entry.oid && known.path === entry.path;
     rows.set(address, isSame ? known : documentOf(entry));
   };
-  for (const unit of units.values()) if (unit.kind === 'instance') add(addressOf(unit), unit.entry);
-  for (const [serial, { entry }] of clients) add(`client/${serial}`, entry);
+  for (const [address, unit] of units) if (unit.type === 'stack-instance') add(address, unit.entry);
+  for (const [serial, { entry }] of clients) add(addressOf('client', serial), entry);
   return rows;
 }
 
@@ -56,7 +56,7 @@ export function activeRows(
 export function nodeRows(desired: DesiredState, recorded: ReadonlyMap<string, NodeRow>): ReadonlyMap<string, NodeRow> {
   const rows = new Map<string, NodeRow>();
   for (const unit of desired.units.values()) {
-    if (unit.kind !== 'clientcert') continue;
+    if (unit.type !== 'clientcert') continue;
     const known = recorded.get(unit.name);
     const { oid } = unit.entry;
     rows.set(unit.name, known?.oid === oid ? known : { oid, updated: desired.time });
@@ -78,18 +78,13 @@ export function terminatingRows(
   const remaining = new Set([...store.list('server')].map(([name, row]) => (after(name) ?? row).instance));
   const rows = new Map<string, TerminatingRow>();
   for (const name of remaining) {
-    const key = unitKey({ kind: 'instance', name });
+    const key = instanceAddress(name);
     if (desired.units.has(key)) continue;
-    const entry = before?.units.get(key)?.entry ?? store.read('pinned', `stack-instance/${name}`);
+    const entry = before?.units.get(key)?.entry ?? store.read('pinned', key);
     const row = store.read('terminating', name) ?? (entry === undefined ? undefined : documentOf(entry));
     if (row !== undefined) rows.set(name, row);
   }
   return rows;
-}
-
-/** A unit's address as an object: `stack-instance/<name>` or `clientcert/<name>`. */
-function addressOf({ kind, name }: Unit): string {
-  return kind === 'instance' ? `stack-instance/${name}` : `clientcert/${name}`;
 }
 
 function documentOf({ path, oid, object }: Pick<Entry<unknown>, 'path' | 'oid' | 'object'>): Document {

@@ -2,8 +2,8 @@
 // that commit any more. It knows no records, and no objects but those that are behind.
 
 import { type Baseline, EMPTY_BASELINE, type Kept } from '../desired/desired-state.ts';
-import { splitAddress } from '../desired/tracked-reads.ts';
-import { unitKey } from '../desired/unit.ts';
+import { unitAddress } from '../desired/unit.ts';
+import { instanceAddress, splitAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import type { Client, StackInstance } from '../model/objects.ts';
 import type { Document, HeadRow, PinnedRow } from '../model/rows.ts';
@@ -16,7 +16,7 @@ type Recorded = Pick<Ledger, 'list' | 'read' | 'server' | 'index'>;
 export function recordedBaseline(ledger: Recorded, { commit, time }: HeadRow): Baseline {
   const { objects, clients: clientsBehind } = keptObjects(ledger.list('pinned'));
   const units = [...instanceNames(ledger)].map((name) => {
-    const address = `stack-instance/${name}`;
+    const address = instanceAddress(name);
     const pinned = ledger.read('pinned', address);
     const document = ledger.read('active', address) ?? pinned ?? documentOfRows(ledger, name);
     const entry = entryOf(document) as Entry<StackInstance>;
@@ -30,7 +30,7 @@ export function recordedBaseline(ledger: Recorded, { commit, time }: HeadRow): B
   }
   return {
     ...EMPTY_BASELINE,
-    units: new Map(units.map((unit) => [unitKey(unit), unit])),
+    units: new Map(units.map((unit) => [unitAddress(unit), unit])),
     owners: recordedOwners(ledger),
     objects,
     clients,
@@ -42,7 +42,7 @@ export function recordedBaseline(ledger: Recorded, { commit, time }: HeadRow): B
 /** Returns by server the key of the unit that makes it, for all that are wanted. */
 export function recordedOwners(ledger: Pick<Ledger, 'list'>): ReadonlyMap<string, string> {
   const wanted = [...ledger.list('server')].filter(([, row]) => row.wanted !== null);
-  return new Map(wanted.map(([name, { instance }]) => [name, unitKey({ kind: 'instance', name: instance })]));
+  return new Map(wanted.map(([name, { instance }]) => [name, instanceAddress(instance)]));
 }
 
 /** Returns objects and clients that are behind, out of the documents that were recorded with them. */

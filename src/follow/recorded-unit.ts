@@ -26,5 +26,5 @@ export function recordedUnit(ledger: Pick<Ledger, 'server' | 'index'>, { name, e
   );
   const keys = [...new Set([...servers.values()].map(({ key }) => key))].sort(compareNames);
   const nothing = { nodes: new Map(), problems: [], inputs: new Map(), namesSeen: new Map() };
-  return { kind: 'instance', name, entry, commit, time, keys, servers, outside, ...nothing };
+  return { type: 'stack-instance', name, entry, commit, time, keys, servers, outside, ...nothing };
 }

@@ -1,12 +1,13 @@
 // What was in force before this process started, from the rows; where those are lost, see search-history.ts.
 // Reads only; taking a commit is the follower's work.
+
 import { wantsBlob } from '../catalog/load-catalog.ts';
 import { type Before, type Derivation, derive } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import { buildClientcert } from '../desired/build-unit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
-import { splitAddress } from '../desired/tracked-reads.ts';
-import { isValidUnit, type Unit, unitKey } from '../desired/unit.ts';
+import { isValidUnit, type Unit, unitAddress } from '../desired/unit.ts';
+import { splitAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { invariant } from '../model/invariant.ts';
 import type { StackInstance } from '../model/objects.ts';
@@ -43,10 +44,10 @@ export async function restoreDesired(source: Source, ledger: Ledger, safety: Saf
   invariant(alone.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
   const pinned = ledger.list('pinned');
   const units = new Map(
-    [...alone.desired.candidates].filter(([, unit]) => isValidUnit(unit) && !pinned.has(addressOf(unit))),
+    [...alone.desired.candidates].filter(([, unit]) => isValidUnit(unit) && !pinned.has(unitAddress(unit))),
   );
-  for (const unit of recordedUnits(ledger, alone.desired)) units.set(unitKey(unit), unit);
-  for (const unit of await olderUnits(source, pinned, alone.desired)) units.set(unitKey(unit), unit);
+  for (const unit of recordedUnits(ledger, alone.desired)) units.set(unitAddress(unit), unit);
+  for (const unit of await olderUnits(source, pinned, alone.desired)) units.set(unitAddress(unit), unit);
   const { hasHierarchy } = alone.desired;
   const kept = keptObjects(pinned);
   const baseline: Baseline = { ...EMPTY_BASELINE, units, owners: recordedOwners(ledger), ...kept, hasHierarchy };
@@ -66,10 +67,9 @@ async function olderUnits(
   const units: Unit[] = [];
   const keysByCommit = new Map<string, string[]>();
   for (const [address, { commit }] of pinned) {
-    const [type, name] = splitAddress(address);
+    const [type] = splitAddress(address);
     if (commit === null || (type !== 'stack-instance' && type !== 'clientcert')) continue;
-    const key = unitKey({ kind: type === 'clientcert' ? 'clientcert' : 'instance', name });
-    keysByCommit.set(commit, [...(keysByCommit.get(commit) ?? []), key]);
+    keysByCommit.set(commit, [...(keysByCommit.get(commit) ?? []), address]);
   }
   for (const [commit, keys] of keysByCommit) {
     const older = await desiredAt(source, commit, newest);
@@ -106,8 +106,4 @@ async function desiredAt(source: Source, commit: string, newest: DesiredState): 
     if (error instanceof Error && error.name === 'SourceError') return undefined;
     throw error;
   }
-}
-
-function addressOf({ kind, name }: Unit): string {
-  return kind === 'instance' ? `stack-instance/${name}` : `clientcert/${name}`;
 }

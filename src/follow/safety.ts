@@ -119,8 +119,10 @@ export async function liftedProtection(
 }
 
 /** Returns whether a version of an instance makes every server that is in force of it. */
-function isWhole({ kind, servers }: Unit, inForce: Unit | undefined): boolean {
-  return kind === 'instance' && inForce !== undefined && [...inForce.servers.keys()].every((name) => servers.has(name));
+function isWhole({ type, servers }: Unit, inForce: Unit | undefined): boolean {
+  return (
+    type === 'stack-instance' && inForce !== undefined && [...inForce.servers.keys()].every((name) => servers.has(name))
+  );
 }
 
 /**

@@ -1,8 +1,10 @@
 // A new desired state against the rows: which rows have to change so that they say what is wanted now. Pure.
 // Everything it returns is committed together with the new head, so no crash leaves half a commit behind.
+
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
-import { isRetaining, type Unit, unitKey } from '../desired/unit.ts';
+import { isRetaining, type Unit } from '../desired/unit.ts';
 import { type CommitStamp, firstRow, unwantRow, wantRow } from '../machine/want.ts';
+import { instanceAddress } from '../model/address.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Change, Store } from '../store/store.ts';
@@ -78,7 +80,7 @@ function unwantedChanges(store: Read, { desired, before, now, lastRecord }: Sync
     if (row === undefined || isUnreadable(row.instance, desired)) continue;
     const last = row.lastRecord ?? lastRecord(name, row);
     const unwanted = unwantRow(row, { lastRecord: last, commit: desired.commit, now });
-    const value = withRetention(unwanted, desired.units.get(unitKey({ kind: 'instance', name: row.instance })));
+    const value = withRetention(unwanted, desired.units.get(instanceAddress(row.instance)));
     if (value !== row) changes.push({ kind: 'server', name, value, expected: row });
   }
   return changes;
@@ -110,7 +112,7 @@ function* unwantedServers(store: Read): Generator<string> {
 
 /** The file is there, but no right version of it was found: nobody knows that its servers are not wanted. */
 function isUnreadable(instance: string, desired: DesiredState): boolean {
-  return desired.invalid.has(instance) && !desired.units.has(unitKey({ kind: 'instance', name: instance }));
+  return desired.invalid.has(instance) && !desired.units.has(instanceAddress(instance));
 }
 
 function* formerServers(desired: DesiredState, before: Baseline): Generator<string> {

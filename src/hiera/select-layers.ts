@@ -1,4 +1,5 @@
 // Selects the layers that a node shares with others, in the order of the hierarchy. See docs/concepts.md, hierarchy.
+import { addressOf } from '../model/address.ts';
 import { isValidEntry } from '../model/entry.ts';
 import { nameFault, type PlainTypeName } from '../model/names.ts';
 import type { HierarchyLevel } from '../model/objects.ts';
@@ -73,7 +74,7 @@ function unknownObject(selecting: Layer, step: ObjectStep, scope: Scope): Proble
 /** Looked for once a name and unit. Of many wrong names only the first are looked for: each look goes through all names. */
 function hintFor({ type, name }: ObjectStep, scope: Scope): string {
   const { hints, tree } = scope;
-  const address = `${type}/${name}`;
+  const address = addressOf(type, name);
   const known = hints.get(address);
   if (known !== undefined) return known;
   const names = selectableNames(type, scope.namesOf(type), tree);

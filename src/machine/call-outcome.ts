@@ -1,7 +1,8 @@
 // What the ends of actions and of checks have in common: waiting for the next try, catching up with what is wanted by now.
 // Pure; conclude.ts and conclude-check.ts use it.
-import { momentOf } from '../clock.ts';
+
 import type { JsonMap } from '../model/json.ts';
+import { momentOf } from '../model/moment.ts';
 import type { Properties } from '../model/objects.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';

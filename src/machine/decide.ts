@@ -1,5 +1,5 @@
 // What happens to one server next. Pure: a row and what surrounds it go in, the next row and what to wait for come out.
-import { momentOf } from '../clock.ts';
+import { momentOf } from '../model/moment.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import type { CheckEnd } from '../reconcile/fresh-checks.ts';

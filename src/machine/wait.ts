@@ -1,5 +1,5 @@
 // What a server waits for, and how that is told to a person. A waiting server waits for one thing at a time.
-import { momentOf } from '../clock.ts';
+import { momentOf } from '../model/moment.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ToldWait } from '../model/told-wait.ts';
 import { groupOf } from '../reconcile/row-index.ts';

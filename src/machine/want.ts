@@ -1,6 +1,7 @@
 // What a commit means for the row of one server. Pure; decide.ts then does something about it.
-import { momentOf } from '../clock.ts';
+
 import { isSame } from '../model/json.ts';
+import { momentOf } from '../model/moment.ts';
 import { compareNames } from '../model/names.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';

@@ -1,7 +1,8 @@
 // How many servers went, or are to go, without anybody's approval: what the delete budget counts.
-import { momentOf } from '../clock.ts';
+
 import type { Removal } from '../desired/deletions.ts';
 import { isRemovalKept, removalName, serverOf } from '../follow/hold-rows.ts';
+import { momentOf } from '../model/moment.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { DeleteBudget } from '../settings.ts';
 import type { Change } from '../store/store.ts';

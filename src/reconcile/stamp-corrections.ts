@@ -1,6 +1,6 @@
 // Recorded moments after the clock was set back. Rows keep wall-clock time, since people and programs read it; but nobody
 // may wait for a moment only because the clock was ahead when it was written down. Pure.
-import { momentOf } from '../clock.ts';
+import { momentOf } from '../model/moment.ts';
 import type { RowKind, Rows, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Change, Store } from '../store/store.ts';
 

@@ -1,10 +1,11 @@
 // Builds the views of instances: the document in force, and the state of every server that still exists.
+
 import type { DesiredState } from '../desired/desired-state.ts';
-import { unitKey } from '../desired/unit.ts';
 import { rollUp } from '../machine/roll-up.ts';
 import { isWaiting, type Stall } from '../machine/stall.ts';
 import { standingState } from '../machine/stuck.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
+import { instanceAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { emptyMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
@@ -21,7 +22,7 @@ type Known = Pick<ProgressFacts, 'units' | 'invalid'>;
 
 /** Returns the names of all instances, sorted: in force, wrong from the start, or leaving. */
 export function instanceNames({ desired, rows }: View<Known>): string[] {
-  const inForce = [...desired.units.values()].filter(({ kind }) => kind === 'instance').map(({ name }) => name);
+  const inForce = [...desired.units.values()].filter(({ type }) => type === 'stack-instance').map(({ name }) => name);
   return [...new Set([...inForce, ...desired.invalid, ...rows.list('terminating').keys()])].sort(compareNames);
 }
 
@@ -34,7 +35,7 @@ export function viewInstance(view: View<DesiredState>, name: string): Served<Ins
 
 /** Returns the state of every server of an instance by resource key; keys without servers are there, empty. */
 export function resourceStates({ desired, rows }: View<DesiredState>, name: string): ResourceStates {
-  const unit = desired.units.get(unitKey({ kind: 'instance', name }));
+  const unit = desired.units.get(instanceAddress(name));
   const resources = emptyMap<Record<string, { state: State }>>();
   for (const key of unit?.keys ?? []) resources[key] = emptyMap();
   for (const server of new Set([...(unit?.servers.keys() ?? []), ...rows.index.serversOf(name)])) {
@@ -53,7 +54,7 @@ export function instanceStatus(view: View<Known>, name: string, stallsOf: Stalls
     const row = rows.server(server);
     return row === undefined ? [] : [{ server, state: standingState(row) }];
   });
-  const isTerminating = !desired.invalid.has(name) && !desired.units.has(unitKey({ kind: 'instance', name }));
+  const isTerminating = !desired.invalid.has(name) && !desired.units.has(instanceAddress(name));
   const isSuspended = [name, EVERY_INSTANCE].some(
     (key) => suspendedUntil(rows.read('suspension', key), now) !== undefined,
   );
@@ -70,7 +71,7 @@ export function instanceStatus(view: View<Known>, name: string, stallsOf: Stalls
 
 /** The document in force; of a newcomer that is wrong, as much of it as could be read. */
 function documentOf({ desired, rows }: View<DesiredState>, name: string): Served<StackInstance> | undefined {
-  const key = unitKey({ kind: 'instance', name });
+  const key = instanceAddress(name);
   const unit = desired.units.get(key) ?? desired.candidates.get(key);
   const file: Pick<Entry<unknown>, 'oid' | 'object'> | undefined = unit?.entry ?? rows.read('terminating', name);
   if (file === undefined) return undefined;

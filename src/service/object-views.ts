@@ -2,7 +2,7 @@
 
 import type { DesiredState } from '../desired/desired-state.ts';
 import { nodeOf } from '../desired/node-of.ts';
-import { splitAddress } from '../desired/tracked-reads.ts';
+import { addressOf, splitAddress } from '../model/address.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { compareNames, TYPE_NAMES, type TypeName } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
@@ -31,7 +31,7 @@ export function viewObject(view: View<DesiredState>, type: TypeName, name: strin
   }
   const made = type === 'clientcert' ? viewServer(view, name) : undefined;
   if (made !== undefined) return made;
-  const entry = view.desired.objects.get(`${type}/${name}`)?.entry;
+  const entry = view.desired.objects.get(addressOf(type, name))?.entry;
   return entry !== undefined && isMap(entry.object) ? { body: entry.object, oid: entry.oid } : undefined;
 }
 
@@ -48,7 +48,7 @@ function viewServer({ desired, rows }: View<DesiredState>, name: string): Served
   const row = rows.server(name);
   if (row === undefined) return undefined;
   const node = desired.owners.has(name) ? nodeOf(desired, name) : undefined;
-  const oid = desired.objects.get(`clientcert/${name}`)?.entry.oid ?? null;
+  const oid = desired.objects.get(addressOf('clientcert', name))?.entry.oid ?? null;
   if (node === undefined) return { body: { ...describe(name, lastDescription(row)), ...row.applied?.properties }, oid };
   const own = emptyMap<Json>();
   for (const { values } of node.own) Object.assign(own, values);

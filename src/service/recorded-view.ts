@@ -2,15 +2,15 @@
 
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { RefusedCommit } from '../desired/refused-commit.ts';
-import { splitAddress } from '../desired/tracked-reads.ts';
-import { type Unit, unitKey } from '../desired/unit.ts';
+import type { Unit } from '../desired/unit.ts';
+import { instanceAddress, splitAddress } from '../model/address.ts';
 import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
 
 /** What answers about the progress of instances are made of. */
 export interface ProgressFacts extends Pick<DesiredState, 'commit' | 'invalid' | 'problems'> {
-  readonly units: ReadonlyMap<string, Pick<Unit, 'kind' | 'name'>>;
+  readonly units: ReadonlyMap<string, Pick<Unit, 'type' | 'name'>>;
   readonly clients: ReadonlyMap<string, { readonly entry: { readonly object: Pick<Client, 'description'> | null } }>;
 }
 
@@ -28,8 +28,8 @@ export function nothingActive(refused: RefusedCommit | undefined): ServiceError 
 export function recordedView(rows: RecordedRows, now: number): View<ProgressFacts> | undefined {
   const head = rows.read('head', 'head');
   if (head === undefined) return undefined;
-  const units = new Map<string, Pick<Unit, 'kind' | 'name'>>();
-  const add = (name: string): unknown => units.set(unitKey({ kind: 'instance', name }), { kind: 'instance', name });
+  const units = new Map<string, Pick<Unit, 'type' | 'name'>>();
+  const add = (name: string): unknown => units.set(instanceAddress(name), { type: 'stack-instance', name });
   for (const { instance, wanted } of rows.list('server').values()) if (wanted !== null) add(instance);
   const clients = new Map<string, { readonly entry: { readonly object: Client } }>();
   for (const [address, { object }] of rows.list('active')) {

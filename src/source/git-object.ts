@@ -1,6 +1,6 @@
 // Git's objects as bytes and as plain data: what a commit, a tree and a tag refer to. Knows nothing about where they are stored.
 import { createHash } from 'node:crypto';
-import { secondsOf } from '../clock.ts';
+import { secondsOf } from '../model/moment.ts';
 import type { FileMode } from '../model/snapshot.ts';
 import type { Commit } from './source.ts';
 import { rawEntries } from './tree-bytes.ts';

@@ -61,7 +61,7 @@ describe('an instance that would lose too many servers', () => {
     const repository = started({ shop: many(3) });
     const desired = commit(repository, { shop: many(0) });
     expect(summaryOf(desired)).toEqual({ ...QUIET, owners: SHOP_3, held: ['shop'] });
-    expect(desired.units.get('instance/shop')?.commit).toBe('commit 3');
+    expect(desired.units.get('stack-instance/shop')?.commit).toBe('commit 3');
     expect(desired.held.get('shop')?.removals).toEqual(removalsOf('shop-s-1', 'shop-s-2', 'shop-s-3'));
   });
 
@@ -142,10 +142,10 @@ describe('what does not count as deleted', () => {
 
   it('a server of an instance that is wrong and of which no right version is known', () => {
     const desired = commit(started({ a: WRONG, b: one('z') }), {});
-    const owners = new Map([...desired.owners, ['x', 'instance/a']]);
+    const owners = new Map([...desired.owners, ['x', 'stack-instance/a']]);
     const admission = admitInstances({ ...desired, undetermined: [] }, { ...desired, owners }, safety({ limit: 0 }));
     expect(admission.held.size).toBe(0);
-    expect([...admission.refused]).toEqual(['instance/a']);
+    expect([...admission.refused]).toEqual(['stack-instance/a']);
   });
 
   it('nor does one that is retained by the version that comes into force, unless that is not admitted', () => {
@@ -256,7 +256,7 @@ describe('a protected instance', () => {
 
   it('may give its servers to one that is not, once an earlier commit has lifted it', () => {
     const change = { shop: null, store: store() };
-    const lifted = safety({ limit: 100 }, ['instance/shop']);
+    const lifted = safety({ limit: 100 }, ['stack-instance/shop']);
     expect(summaryOf(commit(started({ shop: many(3, PROTECTED) }), change, lifted))).toEqual({
       ...QUIET,
       owners: handedTo('store'),
@@ -298,7 +298,7 @@ describe('a protected instance', () => {
   });
 
   it('may lose its servers where one of several commits that come at once has lifted it', () => {
-    const lifted = safety({ limit: 100 }, ['instance/shop']);
+    const lifted = safety({ limit: 100 }, ['stack-instance/shop']);
     const desired = commit(started({ shop: many(3, PROTECTED) }), { shop: many(1) }, lifted);
     expect(summaryOf(desired)).toEqual({ ...QUIET, owners: SHOP_3.slice(0, 1) });
   });
@@ -338,7 +338,7 @@ describe('what an instance depends on is looked up in what is in force after all
       ...QUIET,
       ...{ owners: [...SHOP_3, 'x: b', 'z: c'], invalid: ['shop'], codes: ['protected_instance'] },
     });
-    expect(desired.units.get('instance/c')?.commit).toBe('commit 4');
+    expect(desired.units.get('stack-instance/c')?.commit).toBe('commit 4');
   });
 
   it('a held instance, and who moves only because of it is judged too', () => {
@@ -350,7 +350,7 @@ describe('what an instance depends on is looked up in what is in force after all
       ...{ owners: [...SHOP_3, 'x: b', 'y: b', 'z: c'], held: ['shop', 'b'] },
     });
     expect(desired.held.get('b')?.removals).toEqual(removalsOf('y'));
-    expect(desired.units.get('instance/c')?.commit).toBe('commit 4');
+    expect(desired.units.get('stack-instance/c')?.commit).toBe('commit 4');
   });
 });
 

@@ -133,7 +133,7 @@ describe('a dependency on a server of another stack', () => {
   test('is met by a server that comes in the same commit', () => {
     const desired = follow({ a: one('web', 'db'), b: one('db') });
     expect(ownersIn(desired)).toEqual(['db: b', 'web: a']);
-    expect(desired.units.get('instance/a')?.servers.get('web')?.spec.dependsOn).toEqual(['db']);
+    expect(desired.units.get('stack-instance/a')?.servers.get('web')?.spec.dependsOn).toEqual(['db']);
   });
 
   test('that nobody makes is an error with a suggestion', () => {
@@ -212,7 +212,7 @@ describe('dependencies that go in a circle across stacks', () => {
     const desired = follow({ a: one('x', 'y'), b: one('y') }, { b: one('y', 'x') });
     expect(ownersIn(desired)).toEqual(['x: a', 'y: b']);
     expect(invalidIn(desired)).toEqual(['b']);
-    expect(desired.units.get('instance/b')?.servers.get('y')?.spec.dependsOn).toEqual([]);
+    expect(desired.units.get('stack-instance/b')?.servers.get('y')?.spec.dependsOn).toEqual([]);
   });
 
   test('is blamed on the same one where every file was read anew', () => {
@@ -288,14 +288,14 @@ describe('versions that are said to be in force and clash', () => {
     const a = follow({ a: one('x'), c: one('z') });
     const b = follow({ b: one('x') });
     const units = new Map([...a.units, ...b.units]);
-    const baseline = { ...EMPTY_BASELINE, units, owners: new Map([['x', 'instance/a']]) };
+    const baseline = { ...EMPTY_BASELINE, units, owners: new Map([['x', 'stack-instance/a']]) };
     const wrong = follow({ a: WRONG, b: WRONG, c: one('z') });
     const { owners, refused, problems } = admitInstances({ ...wrong, undetermined: [] }, baseline);
     expect([...owners].sort()).toEqual([
-      ['x', 'instance/a'],
-      ['z', 'instance/c'],
+      ['x', 'stack-instance/a'],
+      ['z', 'stack-instance/c'],
     ]);
-    expect([...refused]).toEqual(['instance/a', 'instance/b']);
+    expect([...refused]).toEqual(['stack-instance/a', 'stack-instance/b']);
     expect(problems).toMatchObject([{ code: 'server_name_taken', instances: ['b'] }]);
   });
 });
@@ -369,10 +369,10 @@ describe('a defect of ours in one file', () => {
     const broken = { ...entry, object: new Proxy(entry.object ?? raise(), { get: () => raise('out of cheese') }) };
     const catalog = { ...desired.catalog, instances: new Map([...desired.catalog.instances, ['a', broken]]) };
     const { units } = buildInstances(catalog, new Map(), undefined);
-    expect(describeProblems(units.get('instance/a')?.problems ?? [])).toEqual([
+    expect(describeProblems(units.get('stack-instance/a')?.problems ?? [])).toEqual([
       'a.yaml:1:1 internal_error: Treeline failed on this file: out of cheese (this is a defect of Treeline: report it with this text and the file; everything else goes on) [a]',
     ]);
-    expect(units.get('instance/b')?.servers.size).toBe(1);
+    expect(units.get('stack-instance/b')?.servers.size).toBe(1);
     const again = buildInstances(catalog, new Map(), { candidates: units });
     expect(again.built).toBe(1);
   });

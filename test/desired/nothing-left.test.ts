@@ -73,7 +73,7 @@ describe('a commit is followed', () => {
     const repository = followed();
     repository.refused({ 'stacks/instances/shop.yaml': null });
     expect([...repository.commit({ 'stacks/instances/other.yaml': 'stackTemplate: t\n' }).owners]).toEqual([
-      ['other-a', 'instance/other'],
+      ['other-a', 'stack-instance/other'],
     ]);
   });
 

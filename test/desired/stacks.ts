@@ -42,5 +42,5 @@ export function instanceFile(name: string): string {
 
 /** Returns who makes each server that is in force: `web-1: shop`. */
 export function ownersIn({ owners }: DesiredState): string[] {
-  return [...owners].map(([server, key]) => `${server}: ${key.slice('instance/'.length)}`).sort();
+  return [...owners].map(([server, key]) => `${server}: ${key.slice('stack-instance/'.length)}`).sort();
 }

@@ -47,7 +47,7 @@ function repositoryOf(): TextRepository {
 }
 
 function unitIn(desired: DesiredState, name: string): Unit {
-  const unit = desired.units.get(`instance/${name}`);
+  const unit = desired.units.get(`stack-instance/${name}`);
   if (unit === undefined) throw new Error(`${name} is not in force`);
   return unit;
 }
@@ -116,7 +116,7 @@ describe('the room of all instances', () => {
     const both = reservedBytes(a) + reservedBytes(b);
     expect(capacityRefusals(after.units, { baseline: before, bytes: 0 }, both)).toEqual([]);
     expect(capacityRefusals(after.units, { baseline: before, bytes: reservedBytes(a) + 1 }, both)).toMatchObject([
-      { key: 'instance/b' },
+      { key: 'stack-instance/b' },
     ]);
   });
 

@@ -166,10 +166,10 @@ describe('protection that one of several commits lifts', () => {
   it.each<
     [name: string, commits: Readonly<Record<string, Readonly<Record<string, string>>>>, lifted: readonly string[]]
   >([
-    ['before the last', { last: {}, first: shop(one('web')) }, ['instance/shop']],
-    ['before others', { last: {}, middle: {}, first: shop(one('web')) }, ['instance/shop']],
-    ['by setting false', { last: {}, first: shop(`${one('web')}protected: false\n`) }, ['instance/shop']],
-    ['with more servers than before', { last: {}, first: shop(two('web', 'db')) }, ['instance/shop']],
+    ['before the last', { last: {}, first: shop(one('web')) }, ['stack-instance/shop']],
+    ['before others', { last: {}, middle: {}, first: shop(one('web')) }, ['stack-instance/shop']],
+    ['by setting false', { last: {}, first: shop(`${one('web')}protected: false\n`) }, ['stack-instance/shop']],
+    ['with more servers than before', { last: {}, first: shop(two('web', 'db')) }, ['stack-instance/shop']],
     ['and sets again', { last: {}, middle: shop(protectedShop), first: shop(one('web')) }, []],
     ['with other servers than before', { last: {}, first: shop(one('db')) }, []],
     ['as the last one', { last: shop(one('web')), first: shop(protectedShop) }, []],
@@ -188,8 +188,8 @@ describe('protection that one of several commits lifts', () => {
   });
 
   it('stays lifted where that is remembered, until a commit of the branch sets it again', async () => {
-    const remembered = new Set(['instance/shop']);
-    expect([...(await liftedBy({ last: {} }, straight(['last']), remembered))]).toEqual(['instance/shop']);
+    const remembered = new Set(['stack-instance/shop']);
+    expect([...(await liftedBy({ last: {} }, straight(['last']), remembered))]).toEqual(['stack-instance/shop']);
     const texts = { last: {}, first: shop(protectedShop) };
     expect([...(await liftedBy(texts, straight(['last', 'first']), remembered))]).toEqual([]);
   });
@@ -206,7 +206,7 @@ describe('protection that one of several commits lifts', () => {
     [
       'is',
       [child('last', 'side'), child('side', 'followed', 'elsewhere'), child('elsewhere', 'older')],
-      ['instance/shop'],
+      ['stack-instance/shop'],
     ],
   ])('counts only where the branch itself has it: what a merge %s', async (_name, commits, lifted) => {
     const texts = { last: {}, side: unprotected, elsewhere: unprotected, older: unprotected };
@@ -217,7 +217,7 @@ describe('protection that one of several commits lifts', () => {
     const names = Array.from({ length: 150 }, (_, index) => `c${index}`);
     const none = Object.fromEntries(names.map((name) => [name, {}]));
     const line = straight(names);
-    expect([...(await liftedBy({ ...none, c99: unprotected }, line))]).toEqual(['instance/shop']);
+    expect([...(await liftedBy({ ...none, c99: unprotected }, line))]).toEqual(['stack-instance/shop']);
     expect([...(await liftedBy({ ...none, c100: unprotected }, line))]).toEqual([]);
   });
 });

@@ -2,12 +2,12 @@
 // as it is told, and a clock that stands still until it is moved.
 
 import { afterEach, expect } from 'vitest';
-import { momentOf } from '../../src/clock.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { Follower } from '../../src/follow/follower.ts';
 import { createLog } from '../../src/log.ts';
 import { toldWait, waitReason } from '../../src/machine/wait.ts';
 import type { JsonMap } from '../../src/model/json.ts';
+import { momentOf } from '../../src/model/moment.ts';
 import type { Client, Properties } from '../../src/model/objects.ts';
 import type { Operation } from '../../src/model/state.ts';
 import { createRegistry } from '../../src/providers/provider-registry.ts';

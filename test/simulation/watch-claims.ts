@@ -41,12 +41,16 @@ export function watchClaims(facts: Facts, followed: Followed): void {
 
 /** What its own newest version gives up is not there for that version, though it is there. */
 function hasOutsideNeeds(shape: Shape, instance: string, { owners }: Pick<DesiredState, 'owners'>): boolean {
-  return outsideNeeds(shape).every((server) => owners.has(server) && owners.get(server) !== `instance/${instance}`);
+  return outsideNeeds(shape).every(
+    (server) => owners.has(server) && owners.get(server) !== `stack-instance/${instance}`,
+  );
 }
 
 function hasTakenNames(shape: Shape, instance: string, { owners }: Pick<DesiredState, 'owners'>): boolean {
   const names = new Set(serversOf(shape).map((name) => name.toLowerCase()));
-  return [...owners].some(([server, owner]) => names.has(server.toLowerCase()) && owner !== `instance/${instance}`);
+  return [...owners].some(
+    ([server, owner]) => names.has(server.toLowerCase()) && owner !== `stack-instance/${instance}`,
+  );
 }
 
 /** What is held at a commit and approved comes into force: nobody finds only then that it may not. */

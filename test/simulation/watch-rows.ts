@@ -181,7 +181,7 @@ export class RowWatch {
   /** Of a version that is known from the rows alone, nobody knows the records, nor those of the servers that it loses. */
   #isRecordLost({ instance, wanted, lastRecord }: ServerRow): boolean {
     if (this.#facts.hasLostCopy && wanted === null) return lastRecord === null;
-    const unit = this.#facts.core?.current.get()?.units.get(`instance/${instance}`);
+    const unit = this.#facts.core?.current.get()?.units.get(`stack-instance/${instance}`);
     return this.#facts.hasLostCopy && unit !== undefined && unit.servers.size > 0 && unit.nodes.size === 0;
   }
 

@@ -2,7 +2,7 @@
 // It reads no files. See docs/operations.md, certificates.
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { momentOf } from '../../clock.ts';
+import { momentOf } from '../../model/moment.ts';
 import { reasonOf } from '../../model/quote.ts';
 import { readCertificates, readRevocationLists } from './pem.ts';
 import type { RevocationList } from './revocation-list.ts';

@@ -1,6 +1,7 @@
 // Logs once a day which certificates and lists expire soon or have expired. The caller passes the time.
-import { momentOf } from '../../clock.ts';
+
 import type { Logger } from '../../log.ts';
+import { momentOf } from '../../model/moment.ts';
 import type { Expiry, TlsPart } from './check-tls.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

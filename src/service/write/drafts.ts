@@ -1,7 +1,9 @@
 // Turns requests into drafts: the changes of each write to the files. See docs/rest.md, writes.
+
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { nodeOf } from '../../desired/node-of.ts';
 import type { Unit } from '../../desired/unit.ts';
+import { addressOf, instanceAddress, nameAt } from '../../model/address.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
 import { isPlainTypeName, kindOf, nameFault, type PlainTypeName, ROLES } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
@@ -19,7 +21,7 @@ export function putInstanceDraft(name: string, body: JsonMap, { force }: { reado
   requireLengths(body);
   requireName(name, 'a stack instance');
   requireAgreement(body, { name, type: 'stack-instance' });
-  const address = `stack-instance/${name}`;
+  const address = instanceAddress(name);
   const fields = without(body, NOT_IN_FILES);
   return {
     address,
@@ -44,13 +46,13 @@ export function putInstanceDraft(name: string, body: JsonMap, { force }: { reado
  * tells whether that is under way; then there is nothing left to commit.
  */
 export function deleteInstanceDraft(name: string, isTerminating: () => boolean): Draft {
-  const address = `stack-instance/${name}`;
+  const address = instanceAddress(name);
   return {
     address,
     subject: `Delete stack instance ${name}`,
     isRemoval: true,
     edits(desired) {
-      const unit = desired.units.get(`instance/${name}`);
+      const unit = desired.units.get(address);
       if (isProtected(unit)) {
         const message = `The stack instance "${name}" is protected; set protected: false in a commit of its own first`;
         throw new ServiceError('conflict', message);
@@ -68,7 +70,7 @@ export function putObjectDraft(type: PlainTypeName | 'stack-template', body: Jso
   const name = textField(body, 'name') ?? missing('name');
   requireName(name, `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${kindOf(type)}`);
   requireAgreement(body, { name, type });
-  const address = `${type}/${name}`;
+  const address = addressOf(type, name);
   const newPath = type === 'stack-template' ? `stacks/templates/${name}.yaml` : `types/${type}/${name}.yaml`;
   return {
     address,
@@ -85,7 +87,7 @@ export function putObjectDraft(type: PlainTypeName | 'stack-template', body: Jso
 
 /** Returns the draft that removes a template or an object below `types/`. */
 export function deleteObjectDraft(type: PlainTypeName | 'stack-template', name: string): Draft {
-  const address = `${type}/${name}`;
+  const address = addressOf(type, name);
   return {
     address,
     subject: `Delete ${type} ${name}`,
@@ -93,7 +95,7 @@ export function deleteObjectDraft(type: PlainTypeName | 'stack-template', name: 
     edits(desired) {
       const owner = type === 'clientcert' ? desired.owners.get(name) : undefined;
       if (owner !== undefined) {
-        const instance = owner.slice('instance/'.length);
+        const instance = nameAt(owner);
         throw new ServiceError('conflict', `The clientcert "${name}" is made by the stack instance "${instance}"`);
       }
       return removal(desired, address, `There is no ${kindOf(type)} "${name}"`);
@@ -111,7 +113,7 @@ export function putClientDraft(body: JsonMap, by?: Client): Draft {
     throw invalid('name', `"${name}" is not the serial; leave it out, or write "${serial}"`);
   }
   requireAgreement(body, { type: 'client' });
-  const address = `client/${serial}`;
+  const address = addressOf('client', serial);
   return {
     address,
     subject: `Register client ${serial}`,
@@ -132,7 +134,7 @@ export function putClientDraft(body: JsonMap, by?: Client): Draft {
 /** Returns the draft that removes a client, at the word of another one. */
 export function deleteClientDraft(given: string, by?: Client): Draft {
   const serial = serialOf(given);
-  const address = `client/${serial}`;
+  const address = addressOf('client', serial);
   return {
     address,
     subject: `Remove client ${serial}`,
@@ -205,7 +207,7 @@ function withoutProperties(desired: DesiredState, name: string, body: JsonMap): 
   const node = desired.owners.has(name) ? nodeOf(desired, name) : undefined;
   const [properties] = node?.own ?? [];
   if (node === undefined || properties === undefined) return body;
-  const file = fileOf(desired.catalog, `clientcert/${name}`);
+  const file = fileOf(desired.catalog, addressOf('clientcert', name));
   const written = (file && writtenIn(file)) ?? {};
   const own: JsonMap = { ...properties.values, description: node.description };
   const said = Object.keys(body).filter((key) => !Object.hasOwn(written, key) && isSame(own[key], body[key]));

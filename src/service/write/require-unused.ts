@@ -2,8 +2,8 @@
 // object, so the removal causes no other mistake, but the servers that select it would change.
 
 import type { DesiredState } from '../../desired/desired-state.ts';
-import { splitAddress } from '../../desired/tracked-reads.ts';
 import type { Unit } from '../../desired/unit.ts';
+import { splitAddress } from '../../model/address.ts';
 import { isMap } from '../../model/json.ts';
 import { type ErrorDetail, ServiceError } from '../../model/service-error.ts';
 import { usersText } from './refusal.ts';
@@ -14,15 +14,15 @@ export function requireUnused({ units, catalog }: DesiredState, address: string)
   const users = [...units.values()].filter((unit) => selects(unit, type, name));
   const isRoot = type === 'common' && catalog.tree.object?.name === name;
   if (users.length === 0 && !isRoot) return;
-  const instances = users.filter(({ kind }) => kind === 'instance').map((unit) => unit.name);
-  const files = users.filter(({ kind }) => kind === 'clientcert').map(({ entry }) => entry.path);
+  const instances = users.filter(({ type }) => type === 'stack-instance').map((unit) => unit.name);
+  const files = users.filter(({ type }) => type === 'clientcert').map(({ entry }) => entry.path);
   const message = `${address} is still in use by ${usersText(instances, isRoot ? [...files, catalog.tree.path] : files)}`;
   throw new ServiceError('conflict', message, users.map(detailOf));
 }
 
 /** By the properties of a server, or by the keys of a clientcert that no stack makes. */
-function selects({ kind, entry, servers }: Unit, type: string, name: string): boolean {
-  if (kind === 'clientcert')
+function selects({ type: own, entry, servers }: Unit, type: string, name: string): boolean {
+  if (own === 'clientcert')
     return isMap(entry.object) && Object.hasOwn(entry.object, type) && entry.object[type] === name;
   return servers
     .values()

@@ -1,9 +1,11 @@
 // Compares the desired states before and after a write, and lists the effects on servers. Pure.
+
 import type { DesiredState } from '../../desired/desired-state.ts';
-import { isRetaining, type Unit, unitKey } from '../../desired/unit.ts';
+import { isRetaining, type Unit } from '../../desired/unit.ts';
 import type { HieraNode, Layer } from '../../hiera/node.ts';
 import { buildRecord, recordOf } from '../../hiera/record.ts';
 import { needsNoAction } from '../../machine/difference.ts';
+import { instanceAddress } from '../../model/address.ts';
 import { isSame } from '../../model/json.ts';
 import { compareNames } from '../../model/names.ts';
 import type { WantedServer } from '../../model/spec.ts';
@@ -78,7 +80,7 @@ function effectOf(name: string, { old, now, after }: Owners): Effect | undefined
 
 /** As the version in force says, and the one that comes where there is one. */
 function isRetained({ policy, instance }: WantedServer, after: DesiredState): boolean {
-  return policy.deletion === 'retain' || isRetaining(after.units.get(unitKey({ kind: 'instance', name: instance })));
+  return policy.deletion === 'retain' || isRetaining(after.units.get(instanceAddress(instance)));
 }
 
 /** Outputs of providers do not change, so they are left out. */

@@ -327,7 +327,7 @@ describe('an instance that is going', () => {
   it('and was protected until a commit lifted that, stops nobody else either', () => {
     const text = 'stackTemplate: web\nparameters: { zone: dmz }\nprotected: true\n';
     const repository = open({ 'stacks/instances/orders.yaml': text });
-    const safety = { unprotected: new Set(['instance/orders']), deletions: deletionFacts({ limit: 0 }) };
+    const safety = { unprotected: new Set(['stack-instance/orders']), deletions: deletionFacts({ limit: 0 }) };
     const held = repository.commit({ 'stacks/instances/orders.yaml': null }, { safety });
     expect(held.held.get('orders')).toMatchObject({ isLifted: true });
     const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });

@@ -30,7 +30,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/safety.ts',
-        find: "return kind === 'instance' && inForce !== undefined && [...inForce.servers.keys()].every((name) => servers.has(name));",
+        find: "return type === 'stack-instance' && inForce !== undefined && [...inForce.servers.keys()].every((name) => servers.has(name));",
         replace: "return kind === 'instance' && (inForce === undefined || servers.size >= 0);",
       },
     ],

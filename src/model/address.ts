@@ -1,0 +1,23 @@
+// Addresses of objects. The same address names an instance in a commit, among the units and in the rows.
+// docs/rest.md has the types.
+
+/** Returns the address of an object: `<type>/<name>`. No name holds a slash. */
+export function addressOf<Type extends string>(type: Type, name: string): `${Type}/${string}` {
+  return `${type}/${name}`;
+}
+
+/** Returns the address of a stack instance. */
+export function instanceAddress(name: string): string {
+  return addressOf('stack-instance', name);
+}
+
+/** Returns the type and the name of an address. */
+export function splitAddress(address: string): [type: string, name: string] {
+  const at = address.indexOf('/');
+  return [address.slice(0, at), address.slice(at + 1)];
+}
+
+/** Returns the name at an address. */
+export function nameAt(address: string): string {
+  return splitAddress(address)[1];
+}
