@@ -9,20 +9,14 @@ import { problemFrom } from './catalog/fault.ts';
 import { compileSchema } from './catalog/schemas.ts';
 import { parseYaml, type YamlDocument } from './catalog/yaml.ts';
 import type { LogLevel } from './log.ts';
+import type { RetryPolicy } from './machine/backoff.ts';
+import type { DeleteBudget } from './machine/removals.ts';
 import { below } from './model/entry.ts';
 import type { DriftPolicy, PropertyValue } from './model/objects.ts';
 import { hasNoErrors, type Problem, sortProblems } from './model/problem.ts';
 import { reasonOf } from './model/quote.ts';
 import { type PlacedFault, refusalsOf } from './refuse-settings.ts';
-import type {
-  DeleteBudget,
-  ProviderSettings,
-  RepositorySettings,
-  RetrySettings,
-  SecretPlace,
-  Settings,
-  SimulatedSettings,
-} from './settings.ts';
+import type { ProviderSettings, RepositorySettings, SecretPlace, Settings, SimulatedSettings } from './settings.ts';
 
 /** The settings cannot be used. Its message holds every problem, one a line. */
 export class SettingsError extends Error {
@@ -51,7 +45,7 @@ interface Written {
     readonly concurrency?: number;
     readonly deleteBudget?: Partial<DeleteBudget>;
     readonly graceSeconds?: number;
-    readonly retry?: Partial<RetrySettings>;
+    readonly retry?: Partial<RetryPolicy>;
     readonly providers?: readonly WrittenProvider[];
   };
   readonly shutdownSeconds?: number;
@@ -77,10 +71,10 @@ interface WrittenProvider {
   readonly checkSeconds?: number;
   readonly drift?: DriftPolicy;
   readonly concurrency?: number;
-  readonly retry?: Partial<RetrySettings>;
+  readonly retry?: Partial<RetryPolicy>;
 }
 
-const RETRY: RetrySettings = { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 };
+const RETRY: RetryPolicy = { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 };
 const DELETE_BUDGET: DeleteBudget = { percent: 10, least: null, most: 20 };
 const SIMULATED = { createMs: 200, updateMs: 100, deleteMs: 100, checkMs: 0, failRate: 0, seed: 1 };
 
@@ -200,7 +194,7 @@ interface Inherited {
   readonly directory: string;
   /** Of all entries together. */
   readonly concurrency: number;
-  readonly retry: RetrySettings;
+  readonly retry: RetryPolicy;
 }
 
 function fillInProvider(

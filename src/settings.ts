@@ -1,5 +1,8 @@
 // The operator's settings as the rest of the program sees them: complete, checked, every path absolute.
+
 import type { LogLevel } from './log.ts';
+import type { RetryPolicy } from './machine/backoff.ts';
+import type { DeleteBudget } from './machine/removals.ts';
 import type { DriftPolicy, PropertyValue } from './model/objects.ts';
 
 export interface Settings {
@@ -56,28 +59,12 @@ export type SecretPlace =
 export interface ExecutionSettings {
   /** How many actions and checks run at once, whoever carries them out. */
   readonly concurrency: number;
-  readonly retry: RetrySettings;
+  readonly retry: RetryPolicy;
   readonly deleteBudget: DeleteBudget;
   /** Added to a deadline before a lost action counts as ended. */
   readonly graceSeconds: number;
   /** In order: the first match wins. Their names differ. */
   readonly providers: readonly ProviderSettings[];
-}
-
-/** How many servers may be deleted or replaced without approval: a share of all recorded ones, within two bounds. */
-export interface DeleteBudget {
-  readonly percent: number;
-  /** Null: 5, but no more than a third of the servers, and at least 1. docs/decisions/0047. */
-  readonly least: number | null;
-  readonly most: number;
-}
-
-export interface RetrySettings {
-  /** Tries before giving up for `failedSeconds`. */
-  readonly attempts: number;
-  readonly firstSeconds: number;
-  readonly maxSeconds: number;
-  readonly failedSeconds: number;
 }
 
 export interface ProviderSettings {
@@ -91,7 +78,7 @@ export interface ProviderSettings {
   readonly drift: DriftPolicy;
   /** How many of its actions and checks run at once. */
   readonly concurrency: number;
-  readonly retry: RetrySettings;
+  readonly retry: RetryPolicy;
 }
 
 export interface SimulatedSettings {

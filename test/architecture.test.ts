@@ -68,14 +68,14 @@ const TRIALS: readonly Trial[] = [
     files: {
       'src/hiera/a.ts': "import { createHash, randomUUID } from 'node:crypto';",
       'src/catalog/b.ts': "import { load } from 'js-yaml';\nimport { readFile } from 'node:fs/promises';",
-      'src/plan/c.ts': "import { load } from 'js-yaml';",
+      'src/machine/c.ts': "import { load } from 'js-yaml';",
       'src/store/d.ts': "import { randomUUID } from 'node:crypto';",
       'src/desired/e.ts': "import { createHash } from 'node:crypto';",
     },
     finds: [
       'src/hiera/a.ts:1 imports node:crypto',
       'src/catalog/b.ts:2 imports node:fs/promises',
-      'src/plan/c.ts:1 imports js-yaml',
+      'src/machine/c.ts:1 imports js-yaml',
     ],
   },
   {
@@ -96,14 +96,14 @@ const TRIALS: readonly Trial[] = [
   {
     rule: 'pure stages touch no clock',
     files: {
-      'src/plan/a.ts': 'const a = Date.now();\nconst b = new Date();\nconst c = Math.random();\nprocess.exit();',
+      'src/expand/a.ts': 'const a = Date.now();\nconst b = new Date();\nconst c = Math.random();\nprocess.exit();',
       'src/machine/b.ts': 'console.log(1);\nfetch("x");\nsetTimeout(f, 1);\nglobalThis.x = Date();',
     },
     finds: [
-      'src/plan/a.ts:1 uses Date.now',
-      'src/plan/a.ts:2 uses new Date()',
-      'src/plan/a.ts:3 uses Math.random',
-      'src/plan/a.ts:4 uses process.exit',
+      'src/expand/a.ts:1 uses Date.now',
+      'src/expand/a.ts:2 uses new Date()',
+      'src/expand/a.ts:3 uses Math.random',
+      'src/expand/a.ts:4 uses process.exit',
       'src/machine/b.ts:1 uses console.log',
       'src/machine/b.ts:2 uses fetch("x")',
       'src/machine/b.ts:3 uses setTimeout(f, 1)',
@@ -114,7 +114,7 @@ const TRIALS: readonly Trial[] = [
   {
     rule: 'pure stages touch no clock',
     files: {
-      'src/plan/a.ts': 'new Date(ms);\nDate.parse(text);\nMath.max(1, 2);\nrow.process.x;',
+      'src/expand/a.ts': 'new Date(ms);\nDate.parse(text);\nMath.max(1, 2);\nrow.process.x;',
       'src/cli.ts': 'process.exit();',
     },
     finds: [],

@@ -1,17 +1,12 @@
 // How much a commit may take away before a person has said yes. docs/concepts.md, wrong commits. Pure: what is recorded and
 // allowed is handed in.
 import { createHash } from 'node:crypto';
+import type { Removal } from '../machine/removals.ts';
 import { compareNames } from '../model/names.ts';
 import type { HeldRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import type { Lifts } from './lifts.ts';
 import { undeterminedText } from './undetermined.ts';
-
-/** A server that would go, and which incarnation of it: an approval is for these and no others. */
-export interface Removal {
-  readonly server: string;
-  readonly incarnation: number;
-}
 
 /** What rows and settings say about deletes and replacements. */
 export interface DeletionFacts {

@@ -1,22 +1,17 @@
 // Carries out what a pass decided: calls the provider, minds the deadline, and hands the answer back. Decides nothing
 // and writes nothing; an action whose call ends without an answer is simply no longer live, and its row still says so.
+
 import type { Clock } from '../clock.ts';
 import { plainRecord } from '../hiera/explain.ts';
 import type { Logger } from '../log.ts';
+import type { Answer, CallResult } from '../model/call-result.ts';
 import { invariant } from '../model/invariant.ts';
 import { momentOf } from '../model/moment.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation } from '../model/state.ts';
-import type { Answer, Call, Provider } from '../providers/provider.ts';
+import type { Call, Provider } from '../providers/provider.ts';
 import { CallQueue } from './call-queue.ts';
-
-/** How a call ended that answered. */
-export interface CallResult {
-  readonly kind: 'check' | 'action';
-  readonly provider: string;
-  readonly answer: Answer;
-}
 
 /** A provider entry of the settings, as far as calls go. */
 export interface CallableEntry {

@@ -1,16 +1,17 @@
 // Follows the branch: looks when told to, derives what a new head means, and takes it, or says why not. What cannot be
 // read changes nothing. docs/concepts.md, wrong commits.
+
 import { randomUUID } from 'node:crypto';
 import { NO_FILES, type ParsedFiles } from '../catalog/load-catalog.ts';
 import type { Safety } from '../desired/admit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import type { RefusedCommit } from '../desired/refused-commit.ts';
 import type { Logger } from '../log.ts';
+import type { DeleteBudget } from '../machine/removals.ts';
 import { momentOf } from '../model/moment.ts';
 import type { Problem } from '../model/problem.ts';
 import { KeyedQueue } from '../reconcile/keyed-queue.ts';
 import { RepeatedErrors } from '../reconcile/repeated-errors.ts';
-import type { DeleteBudget } from '../settings.ts';
 import type { Commit, Source, Trigger } from '../source/source.ts';
 import { type ActivationParts, activate, type Poll } from './activate.ts';
 import { Arrivals } from './arrivals.ts';

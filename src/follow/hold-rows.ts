@@ -1,16 +1,12 @@
 // The rows that remember what is held and what was approved. Pure; what is held is judged in desired/deletions.ts.
 
-import type { Removal } from '../desired/deletions.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import { needsNoAction } from '../machine/difference.ts';
 import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { instanceAddress } from '../model/address.ts';
 import { momentOf } from '../model/moment.ts';
-import type { ApprovalRow, HeldRow, RemovalRow, RolloutRow, ServerRow, SuspensionRow } from '../model/rows.ts';
-
-/** How long a delete that nobody approved counts against the budget. */
-export const REMOVAL_MS = 60 * 60 * 1000;
+import type { ApprovalRow, HeldRow, RolloutRow, ServerRow, SuspensionRow } from '../model/rows.ts';
 
 /** Returns the held instances by name; one that was held for the same before keeps its time. */
 export function heldRows(
@@ -84,40 +80,6 @@ export function nothingLeftDigest(commit: string): string {
 
 function commitDigests(commit: string): readonly string[] {
   return [historyDigest(commit), nothingLeftDigest(commit)];
-}
-
-interface Deletes {
-  readonly rowOf: (server: string) => ServerRow | undefined;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-}
-
-/** Returns the deletes that count against the budget; one that a person has approved meanwhile does not. */
-export function keptRemovals(
-  recorded: ReadonlyMap<string, RemovalRow>,
-  deletes: Deletes,
-): ReadonlyMap<string, RemovalRow> {
-  return new Map([...recorded].filter((removal) => isRemovalKept(removal, deletes)));
-}
-
-/** Returns true where a delete is of the last hour, or still runs, and nobody has approved it since it began. */
-export function isRemovalKept([name, { time }]: readonly [string, RemovalRow], { rowOf, now }: Deletes): boolean {
-  const server = serverOf(name);
-  const row = rowOf(server);
-  const isReplacing = row !== undefined && name === removalName({ server, incarnation: row.incarnation });
-  if (isReplacing && row.approved) return false;
-  if (isReplacing && row.action?.operation === 'delete') return true;
-  return Date.parse(time) > now - REMOVAL_MS;
-}
-
-/** Returns the server of the row of a delete. */
-export function serverOf(removal: string): string {
-  return removal.slice(0, removal.lastIndexOf('/'));
-}
-
-/** Returns the name of the row of a delete. */
-export function removalName({ server, incarnation }: Removal): string {
-  return `${server}/${incarnation}`;
 }
 
 /** Returns the suspensions that go on: one ends with its instance. `rows` and `terminating` are as they will be. */

@@ -3,10 +3,11 @@
 // After the backup was taken, servers may have been built anew of which it knows nothing, under the numbers that come
 // next in it. So every incarnation gets a number that none of them can have: no action is taken for one that its provider
 // has seen before. What is held or approved is so by these numbers, and stays so.
+
 import { digestOf } from '../desired/deletions.ts';
-import type { HeldRow, ServerRow } from '../model/rows.ts';
-import type { Change, Store } from '../store/store.ts';
-import { removalName } from './hold-rows.ts';
+import { removalName } from '../machine/removals.ts';
+import type { Change, HeldRow, ServerRow } from '../model/rows.ts';
+import type { Store } from '../store/store.ts';
 
 type Read = Pick<Store, 'list'>;
 

@@ -5,13 +5,19 @@ import { liftsIn } from '../desired/lifts.ts';
 import { isProtected, isValidUnit, type Unit } from '../desired/unit.ts';
 import { needsNoAction } from '../machine/difference.ts';
 import { isMade } from '../machine/is-made.ts';
+import {
+  type DeleteBudget,
+  recentRemovals,
+  removalName,
+  removalsMax,
+  removalsUnderWay,
+  serverCount,
+} from '../machine/removals.ts';
 import type { ApprovalRow, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
-import { recentRemovals, removalsMax, removalsUnderWay, serverCount } from '../reconcile/removals.ts';
-import type { DeleteBudget } from '../settings.ts';
 import type { Commit, Source } from '../source/source.ts';
-import { isApprovalOpen, removalName } from './hold-rows.ts';
+import { isApprovalOpen } from './hold-rows.ts';
 import { deriveAt } from './restore.ts';
 
 /** How many of the commits that come at once are looked at. */

@@ -3,12 +3,13 @@
 
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { isRetaining, type Unit } from '../desired/unit.ts';
+import { keptRemovals } from '../machine/removals.ts';
 import { type CommitStamp, firstRow, unwantRow, wantRow } from '../machine/want.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { ExplainedRecord } from '../model/record.ts';
-import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
-import type { Change, Store } from '../store/store.ts';
-import { heldRows, keptApprovals, keptRemovals, keptSuspensions, rolloutRows } from './hold-rows.ts';
+import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
+import type { Store } from '../store/store.ts';
+import { heldRows, keptApprovals, keptSuspensions, rolloutRows } from './hold-rows.ts';
 import { activeRows, headRow, nodeRows, pinnedRows, terminatingRows } from './object-rows.ts';
 
 export interface Sync {

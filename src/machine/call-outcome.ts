@@ -1,21 +1,20 @@
 // What the ends of actions and of checks have in common: waiting for the next try, catching up with what is wanted by now.
 // Pure; conclude.ts and conclude-check.ts use it.
 
+import type { Answer } from '../model/call-result.ts';
 import type { JsonMap } from '../model/json.ts';
 import { momentOf } from '../model/moment.ts';
 import type { Properties } from '../model/objects.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
-import type { Answer } from '../providers/provider.ts';
-import type { RetrySettings } from '../settings.ts';
 import { advance } from './advance.ts';
-import { backoffMs } from './backoff.ts';
+import { backoffMs, type RetryPolicy } from './backoff.ts';
 import { differingProperties, needsNoAction } from './difference.ts';
 
 export interface ConcludeContext {
   /** Milliseconds since 1970. */
   readonly now: number;
-  readonly retry: RetrySettings;
+  readonly retry: RetryPolicy;
   /** In [0, 1). */
   readonly random: () => number;
 }

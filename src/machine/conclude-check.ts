@@ -1,10 +1,9 @@
 // Concludes a check for a server's row: the first one, the one before a create, the one after a failed create, and the one
 // after a lost outcome. Pure; conclude.ts does the same for actions.
-import type { CallResult } from '../execute/executor.ts';
+import type { Answer, CallResult } from '../model/call-result.ts';
 import { isSame, type JsonMap } from '../model/json.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
-import type { Answer } from '../providers/provider.ts';
 import { advance } from './advance.ts';
 import {
   type ConcludeContext,

@@ -1,9 +1,8 @@
 // What the end of an action or a check means for a server's row. Pure; the counterpart of decide.ts.
-import type { CallResult } from '../execute/executor.ts';
+import type { Answer, CallResult } from '../model/call-result.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
-import type { Answer } from '../providers/provider.ts';
 import { advance } from './advance.ts';
 import {
   type ConcludeContext,

@@ -2,11 +2,13 @@
 import { momentOf } from '../model/moment.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
-import type { CheckEnd } from '../reconcile/fresh-checks.ts';
 import { advance } from './advance.ts';
 import { needsNoAction } from './difference.ts';
 import { mayBeThere } from './existence.ts';
 import { isBlockedFor, reasonOf } from './reasons.ts';
+
+/** `answered`: it told whether the server is there. `failed`: it did not. */
+export type CheckEnd = 'answered' | 'failed';
 
 /** What a pass leads to, after the row is written. */
 export type Next =

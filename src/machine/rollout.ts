@@ -2,6 +2,11 @@
 // docs/concepts.md, updates. group-counts.ts says who counts as failed, away or back.
 import type { ServerRow } from '../model/rows.ts';
 
+/** Returns the name of the group that a row belongs to; a single server is a group of one. */
+export function groupOf(row: ServerRow): string {
+  return `${row.instance}/${row.key}`;
+}
+
 /** A group as one of its members sees it. Newcomers and members that are to go count for the size only. */
 export interface GroupView {
   /** All members, the one that asks included. */

@@ -1,10 +1,11 @@
 // What a server waits for, and how that is told to a person. A waiting server waits for one thing at a time.
+
 import { momentOf } from '../model/moment.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ToldWait } from '../model/told-wait.ts';
-import { groupOf } from '../reconcile/row-index.ts';
 import type { Next } from './decide.ts';
 import { failuresDigest } from './failure-limit.ts';
+import { groupOf } from './rollout.ts';
 
 export type Wait =
   /** It depends on that server, which is not done. */

@@ -186,3 +186,14 @@ export interface Rows {
   readonly server: ServerRow;
 }
 export type RowKind = keyof Rows;
+
+/** One row to write, or to remove where `value` is null. */
+export type Change = {
+  readonly [Kind in RowKind]: {
+    readonly kind: Kind;
+    readonly name: string;
+    readonly value: Rows[Kind] | null;
+    /** What was read before deciding: the very value that `read` gave, or undefined where there was none. */
+    readonly expected: Rows[Kind] | undefined;
+  };
+}[RowKind];

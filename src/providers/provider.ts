@@ -1,4 +1,5 @@
 // What makes, changes, removes and looks at servers. Implementations: simulated.ts; others join the registry.
+import type { Answer } from '../model/call-result.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { Properties } from '../model/objects.ts';
 import type { NodeRecord } from '../model/record.ts';
@@ -20,18 +21,6 @@ export interface Call {
   readonly outputs: JsonMap | null;
   /** RFC 3339, with milliseconds. */
   readonly deadline: string;
-}
-
-/** `absent` answers `check` and `delete`; `replace` answers `update` and asks for delete and create instead. */
-export type AnswerOutcome = 'done' | 'absent' | 'replace' | 'retryable' | 'failed';
-
-export interface Answer {
-  readonly outcome: AnswerOutcome;
-  readonly message: string;
-  /** What the server reports of itself (addresses, ids): becomes part of its record. */
-  readonly outputs: JsonMap;
-  /** What a look at the server showed, by property name. A property that is missing was not looked at. */
-  readonly observed: JsonMap;
 }
 
 /**

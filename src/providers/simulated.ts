@@ -1,10 +1,12 @@
 // A provider without servers: it waits, keeps a file of what would exist, and fails as often as it is told to. The same
 // seed gives the same failures. For demos, rehearsals and tests; what exists outlives the controller, as servers would.
+
 import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
+import type { Answer, AnswerOutcome } from '../model/call-result.ts';
 import type { Properties } from '../model/objects.ts';
 import type { Operation } from '../model/state.ts';
-import type { Answer, AnswerOutcome, Call, Provider } from './provider.ts';
+import type { Call, Provider } from './provider.ts';
 import { SimulatedServers } from './simulated-servers.ts';
 
 const CALLS_KEPT_MAX = 10_000;

@@ -1,18 +1,17 @@
 // What surrounds one server at the moment of a decision: rows of others, providers, room. Reads, and changes nothing.
 
-import type { DecisionContext, ResponsibleProvider } from '../machine/decide.ts';
+import type { CheckEnd, DecisionContext, ResponsibleProvider } from '../machine/decide.ts';
 import { mayBeThere } from '../machine/existence.ts';
 import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
 import { firstHolder } from '../machine/holders.ts';
 import { reasonOf } from '../machine/reasons.ts';
+import { openRemovals } from '../machine/removals.ts';
 import { type GroupView, hasSlot } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Registry } from '../providers/provider-registry.ts';
 import type { Leave } from './circle-watch.ts';
-import type { CheckEnd } from './fresh-checks.ts';
 import type { Ledger } from './ledger.ts';
-import { openRemovals } from './removals.ts';
 
 export interface ContextSources {
   readonly ledger: Pick<Ledger, 'server' | 'index' | 'read' | 'list'>;

@@ -1,13 +1,12 @@
 // When each server was last checked. A create follows a check that is at most 30 s old: what somebody else builds while a
 // server waits must not be taken over. In memory: after a restart no check counts. The monotonic clock stands still while
 // the machine sleeps, and the other one may be set back; so the one counts by which more time has passed.
+
 import type { Clock } from '../clock.ts';
+import type { CheckEnd } from '../machine/decide.ts';
 
 /** How long a check counts. */
 const FRESH_MS = 30_000;
-
-/** `answered`: it told whether the server is there. `failed`: it did not. */
-export type CheckEnd = 'answered' | 'failed';
 
 interface NotedCheck {
   /** By the monotonic clock, and by that on the wall. */

@@ -1,6 +1,6 @@
 // The recorded rows as reconciling uses them: the store, and an index that is never behind it.
-import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
-import type { Change, Store } from '../store/store.ts';
+import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
+import type { Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
 
 export class Ledger {

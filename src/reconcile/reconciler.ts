@@ -1,24 +1,24 @@
 // The loop that drives every server to what is wanted of it. One pass looks at one server: read its row, take in how its
 // last call ended, decide, write the row, carry the decision out. What a pass may decide is decide.ts, not here.
+
 import type { Clock } from '../clock.ts';
-import { type CallResult, Executor } from '../execute/executor.ts';
+import { Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
 import { conclude } from '../machine/conclude.ts';
 import { type DecisionContext, decide, type Next, type Step } from '../machine/decide.ts';
+import type { DeleteBudget } from '../machine/removals.ts';
+import { removalChanges, removalsMax, serverCount } from '../machine/removals.ts';
 import { type Wait, waitOf } from '../machine/wait.ts';
+import type { Answer, CallResult } from '../model/call-result.ts';
 import type { NodeRecord } from '../model/record.ts';
-import type { ServerRow } from '../model/rows.ts';
+import type { Change, ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
-import type { Answer } from '../providers/provider.ts';
 import type { Registry } from '../providers/provider-registry.ts';
-import type { DeleteBudget } from '../settings.ts';
-import type { Change } from '../store/store.ts';
 import type { CommitGate } from './commit-gate.ts';
 import { decisionContextOf } from './decision-context.ts';
 import { FreshChecks } from './fresh-checks.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
-import { removalChanges, removalsMax, serverCount } from './removals.ts';
 import { RepeatedErrors } from './repeated-errors.ts';
 import { Sweep } from './sweep.ts';
 import { WakeUps } from './wake-ups.ts';

@@ -3,7 +3,7 @@
 
 import { specsInUse } from '../machine/holders.ts';
 import { isMade } from '../machine/is-made.ts';
-import type { GroupView } from '../machine/rollout.ts';
+import { type GroupView, groupOf } from '../machine/rollout.ts';
 import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { GroupCounts } from './group-counts.ts';
@@ -87,11 +87,6 @@ export class RowIndex {
   serversOf(instance: string): readonly string[] {
     return [...this.#instances.of(instance)].sort(compareNames);
   }
-}
-
-/** Returns the name of the group that a row belongs to; a single server is a group of one. */
-export function groupOf(row: ServerRow): string {
-  return `${row.instance}/${row.key}`;
 }
 
 const NOBODY: ReadonlySet<string> = new Set();

@@ -1,15 +1,15 @@
 // Who waits for whom, as the rows tell it: the same order as decide.ts keeps, but of all that a server waits for and not only
 // of the first. Reads, and changes nothing.
+
 import type { Clock } from '../clock.ts';
 import { firstHolder, includesSorted } from '../machine/holders.ts';
-import { awayMax } from '../machine/rollout.ts';
+import { awayMax, groupOf } from '../machine/rollout.ts';
 import { type Stall, type StallGraph, stallsOf } from '../machine/stall.ts';
 import { standingState } from '../machine/stuck.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { holders, isUp, otherSpelling, updatesAreHeld } from './decision-context.ts';
 import type { Ledger } from './ledger.ts';
-import { groupOf } from './row-index.ts';
 
 type Recorded = Pick<Ledger, 'server' | 'index' | 'read'>;
 

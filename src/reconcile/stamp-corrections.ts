@@ -1,8 +1,9 @@
 // Recorded moments after the clock was set back. Rows keep wall-clock time, since people and programs read it; but nobody
 // may wait for a moment only because the clock was ahead when it was written down. Pure.
+
 import { momentOf } from '../model/moment.ts';
-import type { RowKind, Rows, RunningAction, ServerRow } from '../model/rows.ts';
-import type { Change, Store } from '../store/store.ts';
+import type { Change, RowKind, Rows, RunningAction, ServerRow } from '../model/rows.ts';
+import type { Store } from '../store/store.ts';
 
 export interface Correction {
   /** Milliseconds since 1970. */

@@ -1,17 +1,16 @@
 // Everything that ends a wait: it watches the rows that are written and the calls that end, and wakes exactly those who
 // may go on. Also what has to be shared among those who wait: slots of groups and capacity of providers.
+
 import type { Clock } from '../clock.ts';
 import type { Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
 import { type GroupSlots, isOrderWait } from '../machine/circles.ts';
-import { awayMax, type GroupView, hasSlot } from '../machine/rollout.ts';
+import { awayMax, type GroupView, groupOf, hasSlot } from '../machine/rollout.ts';
 import { type Wait, waitReason } from '../machine/wait.ts';
-import type { ServerRow } from '../model/rows.ts';
-import type { Change } from '../store/store.ts';
+import type { Change, ServerRow } from '../model/rows.ts';
 import { CircleWatch, type Leave } from './circle-watch.ts';
 import { isUp, updatesAreHeld } from './decision-context.ts';
 import type { Ledger } from './ledger.ts';
-import { groupOf } from './row-index.ts';
 import { SlotLines } from './slot-lines.ts';
 import { Waiting } from './waiting.ts';
 

@@ -1,8 +1,7 @@
 // Queues commits for the disk. All commits that arrive during a write go into the next write together. It decides which
 // commits conflict; the owner of the queue does the writing.
-import type { RowKind, Rows } from '../model/rows.ts';
+import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
-import type { Change } from './store.ts';
 import { encodeRow, type Tables } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 

@@ -5,14 +5,14 @@ import { Low } from 'lowdb';
 import type { Logger } from '../log.ts';
 import { invariant } from '../model/invariant.ts';
 import { reasonOf } from '../model/quote.ts';
-import type { RowKind, Rows } from '../model/rows.ts';
+import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { CommitQueue, decide, keyOf, type WaitingCommit } from './commit-queue.ts';
 import { diskFiles, type Files, makeDirectory } from './files.ts';
 import { JOURNAL_BYTES_MAX } from './journal.ts';
 import { JournalAdapter } from './journal-adapter.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
 import { RowBytes } from './row-bytes.ts';
-import type { Change, Store } from './store.ts';
+import type { Store } from './store.ts';
 import { emptyStoreDocument, type StoreDocument, setRow } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 

@@ -1,15 +1,17 @@
 // Replaces a store's two files by a backup. If it is interrupted, the next start finds the old store, or the restored
 // one, or refuses to start: never a mixture.
+
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { reasonOf } from '../model/quote.ts';
+import type { Change } from '../model/rows.ts';
 import { readBackup } from './back-up-store.ts';
 import { diskFiles, type Files, makeDirectory } from './files.ts';
 import { JOURNAL_BYTES_MAX, Journal } from './journal.ts';
 import { lockDirectory } from './lock.ts';
 import { journalPath, readStoreFiles, snapshotPath } from './read-store-files.ts';
 import { placeSnapshot, prepareSnapshot, readSnapshot, SNAPSHOT_BYTES_MAX } from './snapshot-file.ts';
-import type { Change, Store } from './store.ts';
+import type { Store } from './store.ts';
 import { countRows, type StoreDocument, setRow } from './store-document.ts';
 import { codeOf, StoreError } from './store-error.ts';
 

@@ -1,16 +1,5 @@
 // Defines the contract of stores, which keep recorded rows. test/contract/store.ts tests every implementation of it.
-import type { RowKind, Rows } from '../model/rows.ts';
-
-/** One row to write, or to remove where `value` is null. */
-export type Change = {
-  readonly [Kind in RowKind]: {
-    readonly kind: Kind;
-    readonly name: string;
-    readonly value: Rows[Kind] | null;
-    /** The value that `read` returned before the decision, the same object, or undefined where there was none. */
-    readonly expected: Rows[Kind] | undefined;
-  };
-}[RowKind];
+import type { Change, RowKind, Rows } from '../model/rows.ts';
 
 /** Keeps recorded rows. Every promise below also holds between processes. */
 export interface Store {

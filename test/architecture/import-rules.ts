@@ -17,8 +17,8 @@ export const PURE: readonly string[] = [
   'pattern.ts',
 ];
 
-/** Whoever is not pure may use these. */
-const SURROUNDINGS = ['clock.ts', 'log.ts', 'settings.ts'];
+/** The folders that are not pure may use these. */
+const SETTINGS = ['clock.ts', 'log.ts', 'settings.ts'];
 
 const ANYTHING = 'anything';
 
@@ -30,28 +30,27 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   expand: ['model'],
   hiera: ['model', 'pattern.ts'],
   machine: ['model'],
-  plan: ['model'],
-  desired: ['model', 'catalog', 'expand', 'hiera'],
+  desired: ['model', 'catalog', 'expand', 'hiera', 'machine'],
   'pattern.ts': [],
-  'derive.ts': ['model', 'catalog', 'expand', 'hiera', 'desired'],
+  'derive.ts': ['model', 'catalog', 'expand', 'hiera', 'machine', 'desired'],
   'clock.ts': [],
   'log.ts': [],
   'file-watch.ts': [],
   'connection-limit.ts': [],
   'listen.ts': ['connection-limit.ts'],
   'log-throttle.ts': ['clock.ts'],
-  'settings.ts': ['model', 'log.ts'],
+  'settings.ts': ['model', 'machine', 'log.ts'],
   'refuse-settings.ts': ['model', 'catalog', 'source'],
-  'load-settings.ts': ['model', 'catalog', 'schemas', 'refuse-settings.ts', ...SURROUNDINGS],
+  'load-settings.ts': ['model', 'machine', 'catalog', 'schemas', 'refuse-settings.ts', ...SETTINGS],
   'development-pki.ts': ['model'],
-  source: ['model', 'file-watch.ts', ...SURROUNDINGS],
-  store: ['model', ...SURROUNDINGS],
-  providers: ['model', ...SURROUNDINGS],
-  execute: [...PURE, ...SURROUNDINGS],
-  reconcile: [...PURE, 'execute', ...SURROUNDINGS],
+  source: ['model', 'file-watch.ts', ...SETTINGS],
+  store: ['model', ...SETTINGS],
+  providers: ['model', ...SETTINGS],
+  execute: [...PURE, ...SETTINGS],
+  reconcile: [...PURE, 'execute', ...SETTINGS],
   service: [...PURE, 'clock.ts'],
-  api: ['model', 'service', 'file-watch.ts', 'listen.ts', 'connection-limit.ts', 'log-throttle.ts', ...SURROUNDINGS],
-  management: ['model', 'service', 'listen.ts', ...SURROUNDINGS],
+  api: ['model', 'service', 'file-watch.ts', 'listen.ts', 'connection-limit.ts', 'log-throttle.ts', ...SETTINGS],
+  management: ['model', 'service', 'listen.ts', ...SETTINGS],
   'compose.ts': ANYTHING,
   compose: ANYTHING,
   cli: ANYTHING,

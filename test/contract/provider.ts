@@ -1,8 +1,10 @@
 // What every provider has to keep. Each implementation runs all of it, on servers of its own for every test.
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Answer } from '../../src/model/call-result.ts';
 import type { Properties } from '../../src/model/objects.ts';
 import type { Operation } from '../../src/model/state.ts';
-import type { Answer, Provider } from '../../src/providers/provider.ts';
+import type { Provider } from '../../src/providers/provider.ts';
 import { callOf } from '../support/calls.ts';
 
 /** Where a provider keeps its servers. */

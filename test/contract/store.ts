@@ -1,7 +1,8 @@
 // What every store has to keep. Each implementation runs all of it, in a place of its own for every test.
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RowKind, Rows } from '../../src/model/rows.ts';
-import type { Change, Store } from '../../src/store/store.ts';
+import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
+import type { Store } from '../../src/store/store.ts';
 import { headRow, serverRow, textRow, writeText } from '../support/rows.ts';
 
 /** Where a store keeps its rows. */

@@ -1,5 +1,7 @@
 // What the rows say about deletes, for tests that judge them.
-import type { DeletionFacts, Removal } from '../../src/desired/deletions.ts';
+
+import type { DeletionFacts } from '../../src/desired/deletions.ts';
+import type { Removal } from '../../src/machine/removals.ts';
 
 /** Facts of a desired state in which every server is recorded, nothing was deleted and nothing is approved; the limit is 2. */
 export function deletionFacts(fields: Partial<DeletionFacts> = {}): DeletionFacts {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type CallResult, Executor } from '../../src/execute/executor.ts';
+import { Executor } from '../../src/execute/executor.ts';
 import { createLog } from '../../src/log.ts';
+import type { Answer, CallResult } from '../../src/model/call-result.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
-import type { Answer } from '../../src/providers/provider.ts';
 import { answerOf, at, LARGE, rowIn, running, SMALL } from '../reconcile/build.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { ScriptedProvider, untilAborted } from '../support/scripted-provider.ts';

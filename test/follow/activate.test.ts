@@ -1,13 +1,14 @@
 // Taking a desired state into force: one commit of the store, only then seen, and everybody looked at whom it concerns.
+
 import { describe, expect, it } from 'vitest';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { activate } from '../../src/follow/activate.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
+import type { Change } from '../../src/model/rows.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
-import type { Change } from '../../src/store/store.ts';
 import { deletionFacts } from '../desired/facts.ts';
 import { instanceFile, one, stacksRepository, two } from '../desired/stacks.ts';
 import { ManualClock } from '../support/manual-clock.ts';

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { digestOf, type HeldDeletes } from '../../src/desired/deletions.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
-import { heldRows, keptApprovals, keptRemovals, REMOVAL_MS, rolloutRows } from '../../src/follow/hold-rows.ts';
+import { heldRows, keptApprovals, rolloutRows } from '../../src/follow/hold-rows.ts';
 import { failuresDigest } from '../../src/machine/failure-limit.ts';
+import { keptRemovals, REMOVAL_MS } from '../../src/machine/removals.ts';
 import type { ApprovalRow, HeldRow, ServerRow } from '../../src/model/rows.ts';
 import { removalsOf } from '../desired/facts.ts';
 import { at, LARGE, NOW, rowIn, running, SMALL } from '../reconcile/build.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '../../src/desired/deletions.ts';
 import { renewIncarnations } from '../../src/follow/renew-incarnations.ts';
-import type { ApprovalRow, HeldRow, ServerRow } from '../../src/model/rows.ts';
-import type { Change } from '../../src/store/store.ts';
+import type { ApprovalRow, Change, HeldRow, ServerRow } from '../../src/model/rows.ts';
 import { rowIn } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 

@@ -1,11 +1,12 @@
 // What the rows and the commits that are taken say about deletes.
+
 import { describe, expect, it } from 'vitest';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { approvedCountOf, liftedProtection, safetyOf } from '../../src/follow/safety.ts';
+import type { Change } from '../../src/model/rows.ts';
 import type { Spec } from '../../src/model/spec.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import type { Commit, Source } from '../../src/source/source.ts';
-import type { Change } from '../../src/store/store.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
 import { one, stacksRepository, TEMPLATES, two, WRONG } from '../desired/stacks.ts';
 import { at, LARGE, NOW, rowIn, SMALL, specOf } from '../reconcile/build.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { conclude } from '../../src/machine/conclude.ts';
+import type { Answer } from '../../src/model/call-result.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
-import type { Answer } from '../../src/providers/provider.ts';
 import { answerOf, at, LARGE, NOW, RETRY, rowIn, running, SMALL, specOf } from '../reconcile/build.ts';
 
 const CIRCUMSTANCES = { now: NOW, retry: RETRY, random: () => 0.5 };

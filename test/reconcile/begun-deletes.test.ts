@@ -1,7 +1,8 @@
 // What counts against the delete budget, and since when: deletes that have begun, that are wanted again, that begin while a
 // commit is read, and servers that were never made.
+
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../src/providers/provider.ts';
+import type { Answer } from '../../src/model/call-result.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
 

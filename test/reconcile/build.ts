@@ -1,10 +1,10 @@
 // What the tests of reconciling are made of: rows in a state, specs, and a world in which nothing stands in the way.
 
 import type { DecisionContext } from '../../src/machine/decide.ts';
+import type { Answer } from '../../src/model/call-result.ts';
 import type { RunningAction, ServerRow } from '../../src/model/rows.ts';
 import type { Spec } from '../../src/model/spec.ts';
 import type { State } from '../../src/model/state.ts';
-import type { Answer } from '../../src/providers/provider.ts';
 import { serverRow } from '../support/rows.ts';
 
 export const NOW = Date.parse('2026-11-20T10:20:00.000Z');

@@ -5,10 +5,13 @@ import { afterEach, expect } from 'vitest';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { Follower } from '../../src/follow/follower.ts';
 import { createLog } from '../../src/log.ts';
+import type { RetryPolicy } from '../../src/machine/backoff.ts';
+import type { DeleteBudget } from '../../src/machine/removals.ts';
 import { toldWait, waitReason } from '../../src/machine/wait.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { momentOf } from '../../src/model/moment.ts';
 import type { Client, Properties } from '../../src/model/objects.ts';
+import type { Change } from '../../src/model/rows.ts';
 import type { Operation } from '../../src/model/state.ts';
 import { createRegistry } from '../../src/providers/provider-registry.ts';
 import type { ClockWatch } from '../../src/reconcile/clock-watch.ts';
@@ -22,8 +25,7 @@ import { createOperator } from '../../src/service/create-operator.ts';
 import { createReader } from '../../src/service/create-reader.ts';
 import type { HeldItem, Operator, Order } from '../../src/service/operator.ts';
 import type { Reader } from '../../src/service/reader.ts';
-import type { DeleteBudget, ProviderSettings, RetrySettings } from '../../src/settings.ts';
-import type { Change } from '../../src/store/store.ts';
+import type { ProviderSettings } from '../../src/settings.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { type MemoryRows, MemoryStore } from '../support/memory-store.ts';
 import { ScriptedProvider } from '../support/scripted-provider.ts';
@@ -47,7 +49,7 @@ const ADMINISTRATOR: Client = {
 
 export interface CoreOptions {
   readonly budget?: DeleteBudget;
-  readonly retry?: Partial<RetrySettings>;
+  readonly retry?: Partial<RetryPolicy>;
   /** Calls at once. */
   readonly concurrency?: number;
   /** The provider entries; all of them are the one scripted provider. */

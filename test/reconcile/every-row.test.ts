@@ -1,13 +1,14 @@
 // Whatever a row says, there is a next step, and every answer can be taken in: a pass that throws is tried again for ever.
+
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { conclude } from '../../src/machine/conclude.ts';
 import { type DecisionContext, decide } from '../../src/machine/decide.ts';
 import { adoptedRow, retriedRow } from '../../src/machine/requests.ts';
 import { unwantRow, wantRow } from '../../src/machine/want.ts';
+import type { AnswerOutcome } from '../../src/model/call-result.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { STATES, type State } from '../../src/model/state.ts';
-import type { AnswerOutcome } from '../../src/providers/provider.ts';
 import { answerOf, at, LARGE, NOW, openContext, RETRY, rowIn, running, SMALL, SOON } from './build.ts';
 
 const RUNNING: Readonly<Partial<Record<State, 'create' | 'update' | 'delete'>>> = {

@@ -1,9 +1,10 @@
 // The counts of a group against a walk over all its members, as the rules of a roll-out were first written.
+
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { awayMax, hasSlot } from '../../src/machine/rollout.ts';
+import { awayMax, groupOf, hasSlot } from '../../src/machine/rollout.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
-import { groupOf, RowIndex } from '../../src/reconcile/row-index.ts';
+import { RowIndex } from '../../src/reconcile/row-index.ts';
 import { at, NOW, rowIn, SMALL } from './build.ts';
 
 interface Member {

@@ -4,18 +4,18 @@
 import { conclude } from '../../src/machine/conclude.ts';
 import { decide, type Step } from '../../src/machine/decide.ts';
 import { adoptedRow, retriedRow } from '../../src/machine/requests.ts';
-import { awayMax } from '../../src/machine/rollout.ts';
+import { awayMax, groupOf } from '../../src/machine/rollout.ts';
 import { firstRow, unwantRow, wantRow } from '../../src/machine/want.ts';
+import type { Answer } from '../../src/model/call-result.ts';
 import { invariant } from '../../src/model/invariant.ts';
 import { isSame } from '../../src/model/json.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import type { Spec, WantedServer } from '../../src/model/spec.ts';
 import type { Operation } from '../../src/model/state.ts';
-import type { Answer } from '../../src/providers/provider.ts';
 import { createRegistry } from '../../src/providers/provider-registry.ts';
 import { decisionContextOf } from '../../src/reconcile/decision-context.ts';
 import { FreshChecks } from '../../src/reconcile/fresh-checks.ts';
-import { groupOf, RowIndex } from '../../src/reconcile/row-index.ts';
+import { RowIndex } from '../../src/reconcile/row-index.ts';
 import { answerOf, NOW } from './build.ts';
 
 /**

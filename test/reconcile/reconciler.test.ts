@@ -1,15 +1,15 @@
 // The loop itself, over rows in memory and a provider that does as it is told: intent before action, nobody forgotten.
+
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import type { ServerRow } from '../../src/model/rows.ts';
+import type { Answer } from '../../src/model/call-result.ts';
+import type { Change, ServerRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { Answer } from '../../src/providers/provider.ts';
 import { createRegistry } from '../../src/providers/provider-registry.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
 import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
-import type { Change } from '../../src/store/store.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { ScriptedProvider, untilAborted } from '../support/scripted-provider.ts';

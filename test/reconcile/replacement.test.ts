@@ -1,7 +1,8 @@
 // Servers that their provider can only change by building them anew: each is a delete, and counts as one.
+
 import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../src/model/call-result.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import type { Answer } from '../../src/providers/provider.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
 

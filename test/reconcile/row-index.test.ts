@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { firstHolder } from '../../src/machine/holders.ts';
+import { groupOf } from '../../src/machine/rollout.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
-import { groupOf, RowIndex } from '../../src/reconcile/row-index.ts';
+import { RowIndex } from '../../src/reconcile/row-index.ts';
 import { rowIn, running, SMALL, specOf } from './build.ts';
 
 const NEEDS_DB = specOf('small', { dependsOn: ['db'] });

@@ -1,6 +1,7 @@
 // Files of one instance, `shop`, for tests of what happens to its servers.
+import type { Answer } from '../../src/model/call-result.ts';
 import type { Properties } from '../../src/model/objects.ts';
-import type { Answer, Call } from '../../src/providers/provider.ts';
+import type { Call } from '../../src/providers/provider.ts';
 import type { Core } from './core.ts';
 
 export const SHOP = 'stacks/instances/shop.yaml';

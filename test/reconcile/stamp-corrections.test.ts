@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import type { ServerRow } from '../../src/model/rows.ts';
+import type { Change, ServerRow } from '../../src/model/rows.ts';
 import { stampCorrections } from '../../src/reconcile/stamp-corrections.ts';
-import type { Change } from '../../src/store/store.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { at, NOW, rowIn, running, SMALL } from './build.ts';
 

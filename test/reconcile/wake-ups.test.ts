@@ -1,8 +1,9 @@
 // Random commits, answers and orders of people over groups that depend on one another, with little capacity: whatever
 // happened, everybody is woken who can go on, nobody waits in a circle, and all becomes as wanted.
+
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Answer } from '../../src/providers/provider.ts';
+import type { Answer } from '../../src/model/call-result.ts';
 import { untilAborted } from '../support/scripted-provider.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';

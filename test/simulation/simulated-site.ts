@@ -1,7 +1,8 @@
 // A site with servers: makes, changes and deletes them when a controller says so, later and not always; and what others do
 // there. It remembers who made what, which nobody tells the controller.
+import type { Answer } from '../../src/model/call-result.ts';
 import type { Properties } from '../../src/model/objects.ts';
-import type { Answer, Call, Provider } from '../../src/providers/provider.ts';
+import type { Call, Provider } from '../../src/providers/provider.ts';
 import { drawn } from './chance.ts';
 import type { Life, Scheduler } from './scheduler.ts';
 

@@ -1,5 +1,6 @@
 // Watches every call to a site: never two for one server, no delete that nobody meant, and not too many.
-import type { Answer, Call } from '../../src/providers/provider.ts';
+import type { Answer } from '../../src/model/call-result.ts';
+import type { Call } from '../../src/providers/provider.ts';
 import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
 import { whyNotDeleted } from './judge-delete.ts';

@@ -1,5 +1,6 @@
 // Watches that nothing is created on a guess: a check comes before each create, at most half a minute old.
-import type { Answer, Call } from '../../src/providers/provider.ts';
+import type { Answer } from '../../src/model/call-result.ts';
+import type { Call } from '../../src/providers/provider.ts';
 import type { Facts } from './facts.ts';
 import type { SiteServer } from './simulated-site.ts';
 

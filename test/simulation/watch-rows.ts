@@ -1,8 +1,8 @@
 // Watches the recorded rows: what the interface answers agrees with them, writes change something, what counts against the
 // budget is what nobody approved, and a crash loses nothing.
-import type { ServerRow } from '../../src/model/rows.ts';
+import type { Change, ServerRow } from '../../src/model/rows.ts';
 import type { Reader } from '../../src/service/reader.ts';
-import type { Change, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { Facts } from './facts.ts';
 import { GLOBAL, LAB, SMALL } from './stacks.ts';
 

@@ -1,12 +1,13 @@
 // Backups put back: over nothing, over something, beside a controller, and while the power goes.
+
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Change } from '../../src/model/rows.ts';
 import { backUpStore } from '../../src/store/back-up-store.ts';
 import { diskFiles, type Files } from '../../src/store/files.ts';
 import { createLowdbStore } from '../../src/store/lowdb-store.ts';
 import { type Restored, type RestoreOptions, restoreStore } from '../../src/store/restore-store.ts';
-import type { Change } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { MemoryFiles } from '../support/memory-files.ts';
 import { writeText } from '../support/rows.ts';

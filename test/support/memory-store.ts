@@ -1,7 +1,7 @@
 // A store without a disk, for tests of what stands on one. test/contract/memory-store.test.ts holds it to the contract.
-import type { RowKind, Rows } from '../../src/model/rows.ts';
+import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { Change, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 
 /** The rows that outlive a store: a store that is opened on the same ones finds what the one before has left. */
 export type MemoryRows = Map<RowKind, Map<string, Rows[RowKind]>>;

@@ -1,6 +1,5 @@
 // Rows for tests of what keeps or reads them.
-import type { HeadRow, NodeRow, ServerRow } from '../../src/model/rows.ts';
-import type { Change } from '../../src/store/store.ts';
+import type { Change, HeadRow, NodeRow, ServerRow } from '../../src/model/rows.ts';
 
 export function headRow(commit: string): HeadRow {
   return { commit, time: '2026-11-20T10:13:56Z' };

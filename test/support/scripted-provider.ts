@@ -1,7 +1,8 @@
 // A provider in memory that does as it is told: a script may answer a call, hold it, or let it fail. Without one it is an
 // ordinary provider; test/contract/scripted-provider.test.ts holds it to the contract.
+import type { Answer } from '../../src/model/call-result.ts';
 import type { Properties } from '../../src/model/objects.ts';
-import type { Answer, Call, Provider } from '../../src/providers/provider.ts';
+import type { Call, Provider } from '../../src/providers/provider.ts';
 
 /** Answers a call in the provider's place; undefined leaves it to the provider. */
 export type Script = (call: Call, signal: AbortSignal) => Promise<Answer> | undefined;

@@ -74,7 +74,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a delete that has begun stops to count when its server is wanted again',
     edits: [
       {
-        file: 'src/reconcile/removals.ts',
+        file: 'src/machine/removals.ts',
         find: 'if (!isBegun && !isOver) return [];',
         replace: 'if (!isOver) return [];',
       },
@@ -96,7 +96,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'an approved delete whose server is wanted again while it runs counts as unapproved',
     edits: [
       {
-        file: 'src/reconcile/removals.ts',
+        file: 'src/machine/removals.ts',
         find: 'if (!isBegun && expected === undefined) return [];',
         replace: 'if (row.approved) return [];',
       },

@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { REMOVAL_MS } from '../../src/follow/hold-rows.ts';
-import type { ServerRow } from '../../src/model/rows.ts';
-import { Ledger } from '../../src/reconcile/ledger.ts';
 import {
   openRemovals,
+  REMOVAL_MS,
   recentRemovals,
   removalsMax,
   removalsUnderWay,
   serverCount,
-} from '../../src/reconcile/removals.ts';
-import type { Change } from '../../src/store/store.ts';
+} from '../../src/machine/removals.ts';
+import type { Change, ServerRow } from '../../src/model/rows.ts';
+import { Ledger } from '../../src/reconcile/ledger.ts';
+import { at, NOW, rowIn, SMALL } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
-import { at, NOW, rowIn, SMALL } from './build.ts';
 
 const BUDGET = { percent: 10, least: 5, most: 20 };
 

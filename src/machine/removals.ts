@@ -1,0 +1,144 @@
+// Counts the deletes and replacements that no person approved, for the delete budget. Pure.
+// docs/concepts.md, the delete budget; docs/decisions/0028.
+import { momentOf } from '../model/moment.ts';
+import type { Change, RemovalRow, ServerRow } from '../model/rows.ts';
+
+/** A server that would go, and which incarnation of it: an approval is for these and no others. */
+export interface Removal {
+  readonly server: string;
+  readonly incarnation: number;
+}
+
+/** How many servers may be deleted or replaced without approval: a share of all recorded ones, within two bounds. */
+export interface DeleteBudget {
+  readonly percent: number;
+  /** Null: 5, but no more than a third of the servers, and at least 1. docs/decisions/0047. */
+  readonly least: number | null;
+  readonly most: number;
+}
+
+/** How long a delete that nobody approved counts against the budget. */
+export const REMOVAL_MS = 60 * 60 * 1000;
+
+/** The recorded rows, as far as counting reads them. */
+export interface RemovalRows {
+  server(name: string): ServerRow | undefined;
+  read(kind: 'removal', name: string): RemovalRow | undefined;
+  list(kind: 'server'): ReadonlyMap<string, ServerRow>;
+  list(kind: 'removal'): ReadonlyMap<string, RemovalRow>;
+  readonly index: {
+    /** Names of the servers that are to be deleted or replaced without approval, by instance. */
+    openRemovals(): ReadonlyMap<string, ReadonlySet<string>>;
+  };
+}
+
+/** How many may go from any but a small desired state where the operator names no lower bound. */
+const LEAST_MAX = 5;
+
+/** Returns how many deletes and replacements need no approval in a desired state of so many servers. */
+export function removalsMax({ percent, least, most }: DeleteBudget, servers: number): number {
+  return Math.min(most, Math.max(least ?? leastOf(servers), Math.floor((servers * percent) / 100)));
+}
+
+/** The lower bound where the operator names none: a small desired state must not lose most of its servers unasked. */
+function leastOf(servers: number): number {
+  return Math.min(LEAST_MAX, Math.max(1, Math.floor(servers / 3)));
+}
+
+/**
+ * Returns how many servers the share is taken of: those recorded, and those that went within the hour. So the limit stays
+ * what it was while the deletes that it has let pass are carried out.
+ */
+export function serverCount(rows: RemovalRows, now: number): number {
+  const gone = [...recentRemovals(rows, now)].map(serverOf).filter((server) => rows.server(server) === undefined);
+  return rows.list('server').size + new Set(gone).size;
+}
+
+/** Returns the names of the removal rows that count: of the last hour, or of deletes that still run. */
+export function recentRemovals(rows: RemovalRows, now: number): ReadonlySet<string> {
+  const rowOf = (server: string): ServerRow | undefined => rows.server(server);
+  const kept = [...rows.list('removal')].filter((removal) => isRemovalKept(removal, { rowOf, now }));
+  return new Set(kept.map(([name]) => name));
+}
+
+/** Returns those that are wanted and not done, by instance. */
+export function removalsUnderWay(rows: RemovalRows): ReadonlyMap<string, readonly Removal[]> {
+  const underWay = new Map<string, Removal[]>();
+  for (const [instance, servers] of rows.index.openRemovals()) {
+    const removals = [...servers].map((server) => ({ server, incarnation: rows.server(server)?.incarnation ?? 0 }));
+    underWay.set(instance, removals);
+  }
+  return underWay;
+}
+
+/** Returns how many count now; one that has begun and is not over counts once. */
+export function openRemovals(rows: RemovalRows, now: number): number {
+  const underWay = rows.index.openRemovals();
+  const isUnderWay = (name: string): boolean => {
+    const server = serverOf(name);
+    const row = rows.server(server);
+    if (row === undefined || underWay.get(row.instance)?.has(server) !== true) return false;
+    return name === removalName({ server, incarnation: row.incarnation });
+  };
+  const others = [...recentRemovals(rows, now)].filter((name) => !isUnderWay(name));
+  return [...underWay.values()].reduce((sum, { size }) => sum + size, others.length);
+}
+
+interface Passed {
+  readonly server: string;
+  /** Null: it is forgotten. */
+  readonly after: ServerRow | null;
+  readonly row: ServerRow;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * Returns what a pass that leads from `row` to `after` changes about what counts: a delete that nobody approved counts from
+ * when it begins, whatever is wanted later, and for an hour from when it ends.
+ */
+export function removalChanges(rows: RemovalRows, { server, row, after, now }: Passed): Change[] {
+  const isBegun =
+    after?.action?.operation === 'delete' && after.action !== row.action && after.applied !== null && !after.approved;
+  const isOver = row.action?.operation === 'delete' && after?.incarnation !== row.incarnation;
+  if (!isBegun && !isOver) return [];
+  const name = removalName({ server, incarnation: row.incarnation });
+  const expected = rows.read('removal', name);
+  // Without a row it was approved when it began, or there was nothing to delete.
+  if (!isBegun && expected === undefined) return [];
+  return [{ kind: 'removal', name, value: { time: momentOf(now) }, expected }];
+}
+
+interface Deletes {
+  readonly rowOf: (server: string) => ServerRow | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Returns the deletes that count against the budget; one that a person has approved meanwhile does not. */
+export function keptRemovals(
+  recorded: ReadonlyMap<string, RemovalRow>,
+  deletes: Deletes,
+): ReadonlyMap<string, RemovalRow> {
+  return new Map([...recorded].filter((removal) => isRemovalKept(removal, deletes)));
+}
+
+/** Returns true where a delete is of the last hour, or still runs, and nobody has approved it since it began. */
+export function isRemovalKept([name, { time }]: readonly [string, RemovalRow], { rowOf, now }: Deletes): boolean {
+  const server = serverOf(name);
+  const row = rowOf(server);
+  const isReplacing = row !== undefined && name === removalName({ server, incarnation: row.incarnation });
+  if (isReplacing && row.approved) return false;
+  if (isReplacing && row.action?.operation === 'delete') return true;
+  return Date.parse(time) > now - REMOVAL_MS;
+}
+
+/** Returns the server of the row of a delete. */
+export function serverOf(removal: string): string {
+  return removal.slice(0, removal.lastIndexOf('/'));
+}
+
+/** Returns the name of the row of a delete. */
+export function removalName({ server, incarnation }: Removal): string {
+  return `${server}/${incarnation}`;
+}
