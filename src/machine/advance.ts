@@ -1,19 +1,19 @@
 // Moves one server's row along the table. Pure: the moment is handed in.
-import type { ServerRow } from '../model/rows.ts';
+import type { Reason, ServerRow } from '../model/rows.ts';
 import { type Event, transition } from './transitions.ts';
 
 export interface Moment {
   /** RFC 3339, with milliseconds. */
   readonly now: string;
   /** Why, for a person; empty where the state says all. */
-  readonly reason?: string;
+  readonly reason?: Reason | null;
 }
 
 /** What an event may change besides the state. */
 export type Facts = Partial<Omit<ServerRow, 'state' | 'since' | 'reason'>>;
 
 /** Returns the row after an event, with `facts` laid over it. `since` stays where the state does. */
-export function advance(row: ServerRow, event: Event, { now, reason = '', ...facts }: Moment & Facts): ServerRow {
+export function advance(row: ServerRow, event: Event, { now, reason = null, ...facts }: Moment & Facts): ServerRow {
   const state = transition(row.state, event);
   return { ...row, ...facts, state, since: state === row.state ? row.since : now, reason };
 }

@@ -5,7 +5,7 @@ import type { Answer } from '../model/call-result.ts';
 import type { JsonMap } from '../model/json.ts';
 import { momentOf } from '../model/moment.ts';
 import type { Properties } from '../model/objects.ts';
-import type { RunningAction, ServerRow } from '../model/rows.ts';
+import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { advance } from './advance.ts';
 import { backoffMs, type RetryPolicy } from './backoff.ts';
@@ -26,7 +26,7 @@ export interface Ending {
 
 interface Failure {
   readonly isFinal: boolean;
-  readonly reason: string;
+  readonly reason: Reason;
   readonly at: ConcludeContext;
 }
 
@@ -87,6 +87,9 @@ function asProperty(value: unknown): string | readonly string[] {
 }
 
 /** Returns when and why, as transitions take it. */
-export function moment(at: ConcludeContext, reason = ''): { readonly now: string; readonly reason: string } {
+export function moment(
+  at: ConcludeContext,
+  reason: Reason | null = null,
+): { readonly now: string; readonly reason: Reason | null } {
   return { now: momentOf(at.now), reason };
 }

@@ -2,7 +2,7 @@
 // after a lost outcome. Pure; conclude.ts does the same for actions.
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { isSame, type JsonMap } from '../model/json.ts';
-import type { RunningAction, ServerRow } from '../model/rows.ts';
+import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { advance } from './advance.ts';
 import {
@@ -18,9 +18,8 @@ import {
   withObserved,
 } from './call-outcome.ts';
 import { differingProperties } from './difference.ts';
-import { reasonOf } from './reasons.ts';
 
-const EXISTS = reasonOf('exists_already', 'it is already there; adopt it, or remove it by hand');
+const EXISTS: Reason = { code: 'exists_already', text: 'it is already there; adopt it, or remove it by hand' };
 
 /** Returns the row after a check has ended, or null where nothing is left to remember. */
 export function concludeCheck(row: ServerRow, ended: CallResult, at: ConcludeContext): ServerRow | null {
@@ -30,7 +29,7 @@ export function concludeCheck(row: ServerRow, ended: CallResult, at: ConcludeCon
   }
   // Where nothing depends on it, a check that fails is no failed try.
   if (row.state !== 'unknown' && (row.state !== 'pending' || row.wanted === null)) return row;
-  const reason = reasonOf('check_failed', ended.answer.message || `the check answered "${outcome}"`);
+  const reason: Reason = { code: 'check_failed', text: ended.answer.message || `the check answered "${outcome}"` };
   return fail(row, { isFinal: outcome === 'failed', reason, at });
 }
 
@@ -76,7 +75,7 @@ function waitAfterLoss(row: ServerRow, action: RunningAction | null, at: Conclud
   if (!needsAction(row) || action === null || isOutdated(row, action)) return row;
   const isFinal = row.attempt >= at.retry.attempts;
   const words = isFinal ? 'the outcome was lost too often' : `nobody knows how the last ${action.operation} ended`;
-  return waitForTry(row, { isFinal, reason: reasonOf('outcome_lost', words), at });
+  return waitForTry(row, { isFinal, reason: { code: 'outcome_lost', text: words }, at });
 }
 
 /**
@@ -105,5 +104,8 @@ function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow 
     ...{ adopting: false, gaveUp: false, replacing: false, dirty: false },
   };
   if (differing.length === 0) return advance(row, 'settle', { ...moment(at), ...facts });
-  return advance(row, 'drift', { ...moment(at, `differs in ${differing.join(', ')}`), ...facts });
+  return advance(row, 'drift', {
+    ...moment(at, { code: 'drifted', text: `differs in ${differing.join(', ')}` }),
+    ...facts,
+  });
 }

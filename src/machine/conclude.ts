@@ -1,6 +1,6 @@
 // What the end of an action or a check means for a server's row. Pure; the counterpart of decide.ts.
 import type { Answer, CallResult } from '../model/call-result.ts';
-import type { RunningAction, ServerRow } from '../model/rows.ts';
+import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
 import { advance } from './advance.ts';
@@ -18,7 +18,6 @@ import {
   withObserved,
 } from './call-outcome.ts';
 import { concludeCheck } from './conclude-check.ts';
-import { reasonOf } from './reasons.ts';
 
 const RUNNING: ReadonlySet<State> = new Set(['creating', 'updating', 'deleting']);
 
@@ -41,10 +40,13 @@ function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: E
   } else if (outcome === 'replace' && action.operation === 'update') {
     // What is wanted by now may be reached without; then the provider is asked again.
     const facts = { action: null, attempt: 0, replacing: !isOutdated(row, action) };
-    return catchUp(advance(row, 'learn', { ...moment(at, answer.message), ...facts }), at);
+    return catchUp(
+      advance(row, 'learn', { ...moment(at, { code: 'must_replace', text: answer.message }), ...facts }),
+      at,
+    );
   }
   const words = outcome === 'retryable' || outcome === 'failed' ? answer.message : `answered "${outcome}"`;
-  const reason = reasonOf('action_failed', `${action.operation}: ${words}`);
+  const reason: Reason = { code: 'action_failed', text: `${action.operation}: ${words}` };
   const failed = fail({ ...row, action: null }, { isFinal: outcome === 'failed', reason, at });
   // What is wanted by now has not failed yet.
   return isOutdated(failed, action) ? requeue({ ...failed, gaveUp: row.gaveUp }, at) : failed;
@@ -61,7 +63,10 @@ function concludeDone(row: ServerRow, action: RunningAction, { answer, at }: End
   const whole = { dirty: false, replacing: false, gaveUp: false };
   const after = catchUp(advance(row, 'succeed', { ...moment(at), ...facts, ...whole }), at);
   if (attempt <= at.retry.attempts || !needsAction(after) || isOutdated(row, action)) return after;
-  const reason = reasonOf('action_failed', `${action.operation}: it is made otherwise than asked, each time`);
+  const reason: Reason = {
+    code: 'action_failed',
+    text: `${action.operation}: it is made otherwise than asked, each time`,
+  };
   return waitForTry(after, { isFinal: true, reason, at });
 }
 

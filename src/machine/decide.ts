@@ -1,11 +1,11 @@
 // What happens to one server next. Pure: a row and what surrounds it go in, the next row and what to wait for come out.
 import { momentOf } from '../model/moment.ts';
-import type { RunningAction, ServerRow } from '../model/rows.ts';
+import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import { advance } from './advance.ts';
 import { needsNoAction } from './difference.ts';
 import { mayBeThere } from './existence.ts';
-import { isBlockedFor, reasonOf } from './reasons.ts';
+import { isBlockedFor, isSameReason } from './reasons.ts';
 
 /** `answered`: it told whether the server is there. `failed`: it did not. */
 export type CheckEnd = 'answered' | 'failed';
@@ -61,7 +61,7 @@ export interface DecisionContext {
   /** Whether too many updates of its commit have failed, so that no further one starts. */
   readonly updatesAreHeld: (row: ServerRow) => boolean;
   /** Why it need not wait for others, where its wait was a part of a circle. */
-  readonly goesFirst: string | undefined;
+  readonly goesFirst: Reason | undefined;
   /**
    * Whether its replacement, which nobody approved, fits the budget. Undefined where its recorded row does not say yet
    * that it is replaced, so that others do not count it.
@@ -81,10 +81,13 @@ export interface DecisionContext {
 
 export type ResponsibleProvider =
   | { readonly name: string; readonly timeoutMs: number }
-  | { readonly name: null; readonly reason: string };
+  | { readonly name: null; readonly reason: Reason };
 
 const REST: Next = { kind: 'rest' };
-const PROTECTED = reasonOf('protected', 'it can only be changed by building it anew, and its instance is protected');
+const PROTECTED: Reason = {
+  code: 'protected',
+  text: 'it can only be changed by building it anew, and its instance is protected',
+};
 
 /**
  * Returns the next step of a server. An action is only started out of a row that says so: intent comes first. Every row
@@ -118,7 +121,10 @@ function decideQueued(row: ServerRow, context: DecisionContext): Step {
 function decideLost(row: ServerRow, action: RunningAction, context: DecisionContext): Step {
   const ends = context.lostActionEnds(action);
   if (ends > context.now) return { row, next: { kind: 'at', time: ends } };
-  const reason = reasonOf('outcome_lost', `nobody knows how the last ${action.operation} ended; it is checked first`);
+  const reason: Reason = {
+    code: 'outcome_lost',
+    text: `nobody knows how the last ${action.operation} ended; it is checked first`,
+  };
   return decide(advance(row, 'lose', { now: momentOf(context.now), reason, attempt: row.attempt + 1 }), context);
 }
 
@@ -217,15 +223,15 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
   const begun = operation === 'create' ? { mayExist: true, dirty: false } : { dirty: true };
   const facts = { action, incarnation, provider: provider.name, ...begun };
   return {
-    row: advance(row, `start ${operation}`, { now: action.started, reason: context.goesFirst ?? '', ...facts }),
+    row: advance(row, `start ${operation}`, { now: action.started, reason: context.goesFirst ?? null, ...facts }),
     next: { kind: 'run', provider: provider.name },
   };
 }
 
-function hold(row: ServerRow, reason: string, context: DecisionContext): Step {
+function hold(row: ServerRow, reason: Reason, context: DecisionContext): Step {
   if (row.state === 'blocked') return { row, next: REST };
   // It stays unknown, and tells why nobody looks.
-  if (row.state === 'unknown') return { row: row.reason === reason ? row : { ...row, reason }, next: REST };
+  if (row.state === 'unknown') return { row: isSameReason(row.reason, reason) ? row : { ...row, reason }, next: REST };
   return { row: advance(row, 'hold', { now: momentOf(context.now), reason }), next: REST };
 }
 

@@ -1,22 +1,17 @@
-// Why a server is not further. A reason begins with a stable code, so that people can search for it and programs can tell.
-import type { ServerRow } from '../model/rows.ts';
+// Reads and compares the reasons of server rows.
+import type { Reason, ReasonCode, ServerRow } from '../model/rows.ts';
 
-export type ReasonCode =
-  | 'exists_already'
-  | 'no_provider'
-  | 'provider_changed'
-  | 'protected'
-  | 'outcome_lost'
-  | 'action_failed'
-  | 'check_failed'
-  | 'circle_broken';
+/** Returns a reason as people read it: `<code>: <text>`; empty where there is none. */
+export function reasonText(reason: Reason | null): string {
+  return reason === null ? '' : `${reason.code}: ${reason.text}`;
+}
 
-/** Returns a reason as it is recorded: `<code>: <words for a person>`. */
-export function reasonOf(code: ReasonCode, words: string): string {
-  return `${code}: ${words}`;
+/** Returns true where both say the same. */
+export function isSameReason(a: Reason | null, b: Reason | null): boolean {
+  return a?.code === b?.code && a?.text === b?.text;
 }
 
 /** Returns true where the row is blocked for one of these reasons. */
-export function isBlockedFor(row: ServerRow, ...codes: readonly ReasonCode[]): boolean {
-  return row.state === 'blocked' && codes.some((code) => row.reason.startsWith(`${code}:`));
+export function isBlockedFor({ state, reason }: ServerRow, ...codes: readonly ReasonCode[]): boolean {
+  return state === 'blocked' && reason !== null && codes.includes(reason.code);
 }

@@ -1,6 +1,8 @@
 // Applies a person's request to the row of one server: retry, adopt. Pure; src/service/create-operator.ts writes the rows.
+
 import type { ServerRow } from '../model/rows.ts';
 import { advance } from './advance.ts';
+import { isBlockedFor } from './reasons.ts';
 import { isStuck } from './stuck.ts';
 
 /**
@@ -17,8 +19,8 @@ export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
  * a provider entry could tell that is gone; then the entry that matches now is asked. Undefined for any other.
  */
 export function adoptedRow(row: ServerRow, now: string): ServerRow | undefined {
-  if (isStuck(row) && row.wanted !== null) return { ...row, provider: null, due: null, attempt: 0, reason: '' };
-  const isThere = row.state === 'blocked' && row.reason.startsWith('exists_already:');
+  if (isStuck(row) && row.wanted !== null) return { ...row, provider: null, due: null, attempt: 0, reason: null };
+  const isThere = isBlockedFor(row, 'exists_already');
   return isThere && row.wanted !== null ? { ...requeued(row, now), adopting: true } : undefined;
 }
 

@@ -35,7 +35,7 @@ export function firstRow(server: WantedServer, { commit, time, now }: CommitStam
   return {
     ...placeOf(server),
     state: FIRST_STATE,
-    reason: '',
+    reason: null,
     since: momentOf(now),
     commit,
     generation: 1,

@@ -98,6 +98,25 @@ export interface NodeRow {
   readonly updated: string;
 }
 
+/** Why a server is not further. Programs go by the code; docs/rest.md lists the codes. */
+export interface Reason {
+  readonly code: ReasonCode;
+  /** For a person. */
+  readonly text: string;
+}
+
+export type ReasonCode =
+  | 'exists_already'
+  | 'no_provider'
+  | 'provider_changed'
+  | 'protected'
+  | 'outcome_lost'
+  | 'action_failed'
+  | 'check_failed'
+  | 'circle_broken'
+  | 'must_replace'
+  | 'drifted';
+
 /** An action that was decided and has not been concluded. Written before the provider is called. */
 export interface RunningAction {
   /** The same for the same step of the same building of the server, so that a repeated call can be recognised. */
@@ -120,8 +139,8 @@ export interface ServerRow {
   readonly index: string | null;
   readonly policy: ServerPolicy;
   readonly state: State;
-  /** Why it is not further, for a person; empty where the state says all. */
-  readonly reason: string;
+  /** Why it is not further; null where the state says all. */
+  readonly reason: Reason | null;
   /** Since when it is in this state; RFC 3339, with milliseconds. */
   readonly since: string;
   /** The followed commit that changed last what is wanted of it. */

@@ -3,8 +3,7 @@
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { type Circle, circleWords, findCircles, type OrderWait, type WaitGraph } from '../machine/circles.ts';
-import { reasonOf } from '../machine/reasons.ts';
-import type { ServerRow } from '../model/rows.ts';
+import type { Reason, ServerRow } from '../model/rows.ts';
 
 /** How long waits are collected before they are looked at. */
 const LOOK_MS = 1_000;
@@ -27,7 +26,7 @@ export interface Leave {
   readonly generation: number;
   /** Which of its waits is not waited for. */
   readonly wait: OrderWait['kind'];
-  readonly reason: string;
+  readonly reason: Reason;
 }
 
 export class CircleWatch {
@@ -95,7 +94,7 @@ export class CircleWatch {
     const row = rowOf(server);
     if (row === undefined || this.leaveOf(server, row) !== undefined) return false;
     const how = wait.kind === 'slot' ? 'takes a slot beyond max_unavailable' : 'goes first';
-    const reason = reasonOf('circle_broken', `${circleWords(circle)}: ${server} ${how}`);
+    const reason: Reason = { code: 'circle_broken', text: `${circleWords(circle)}: ${server} ${how}` };
     this.#leaves.set(server, { generation: row.generation, wait: wait.kind, reason });
     log.warn({ server, servers: circle.links.length, reason }, 'servers waited in a circle');
     wake(server);

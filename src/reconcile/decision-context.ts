@@ -4,7 +4,6 @@ import type { CheckEnd, DecisionContext, ResponsibleProvider } from '../machine/
 import { mayBeThere } from '../machine/existence.ts';
 import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
 import { firstHolder } from '../machine/holders.ts';
-import { reasonOf } from '../machine/reasons.ts';
 import { openRemovals } from '../machine/removals.ts';
 import { type GroupView, hasSlot } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
@@ -147,11 +146,11 @@ function responsibleProvider(registry: Registry, row: ServerRow): ResponsiblePro
   if (row.provider !== null && (entry === undefined || isOther)) {
     const now = match === undefined ? 'none matches it now' : `"${match.name}" matches it now`;
     const words = `the provider entry "${row.provider}" of the settings made it, but ${now}`;
-    return { name: null, reason: reasonOf('provider_changed', words) };
+    return { name: null, reason: { code: 'provider_changed', text: words } };
   }
   if (entry === undefined) {
     const words = 'no entry under execution.providers of the settings matches its kind and properties';
-    return { name: null, reason: reasonOf('no_provider', words) };
+    return { name: null, reason: { code: 'no_provider', text: words } };
   }
   return { name: entry.name, timeoutMs: entry.timeoutSeconds * 1000 };
 }

@@ -6,6 +6,7 @@ import { Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
 import { conclude } from '../machine/conclude.ts';
 import { type DecisionContext, decide, type Next, type Step } from '../machine/decide.ts';
+import { reasonText } from '../machine/reasons.ts';
 import type { DeleteBudget } from '../machine/removals.ts';
 import { removalChanges, removalsMax, serverCount } from '../machine/removals.ts';
 import { type Wait, waitOf } from '../machine/wait.ts';
@@ -274,8 +275,9 @@ export class Reconciler {
     if (after?.state === from) return;
     const operation = this.#operations.get(server);
     const to = after?.state ?? 'gone';
-    const { instance, reason, attempt } = after ?? { instance: undefined, reason: undefined, attempt: undefined };
-    this.#options.log.info({ operation, server, instance, from, to, reason: reason || undefined, attempt }, 'state');
+    const { instance, attempt } = after ?? {};
+    const reason = reasonText(after?.reason ?? null) || undefined;
+    this.#options.log.info({ operation, server, instance, from, to, reason, attempt }, 'state');
     if (after === null) this.#operations.delete(server);
   }
 }

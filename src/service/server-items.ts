@@ -1,5 +1,6 @@
 // Explains why servers of an instance are not done, with one item for each server. See docs/rest.md, stack instances.
 
+import { reasonText } from '../machine/reasons.ts';
 import { isStuck } from '../machine/stuck.ts';
 import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
@@ -69,19 +70,26 @@ function itemOf(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem
     case 'retrying':
       return { ...waitingItem(resource, row, facts), action: `treeline retry --resource ${resource}` };
     case 'blocked':
-      return { resource, state, reason: row.reason, since, until: null, action: unblocking(resource, row) };
+      return { resource, state, reason: reasonText(row.reason), since, until: null, action: unblocking(resource, row) };
     case 'drifted':
-      return { resource, state, reason: row.reason, since, until: null, action: 'push a commit that changes it' };
+      return {
+        resource,
+        state,
+        reason: reasonText(row.reason),
+        since,
+        until: null,
+        action: 'push a commit that changes it',
+      };
     default:
       if (!isStuck(row)) return waitingItem(resource, row, facts);
-      return { resource, state, reason: row.reason, since, until: null, action: unblocking(resource, row) };
+      return { resource, state, reason: reasonText(row.reason), since, until: null, action: unblocking(resource, row) };
   }
 }
 
 function runningReason({ action, attempt, reason }: ServerRow): string {
   const tries = attempt === 0 ? '' : `, try ${attempt + 1}`;
   const words = `the provider entry "${action?.provider}" carries out the ${action?.operation}${tries}`;
-  return reason === '' ? words : `${words}; ${reason}`;
+  return reason === null ? words : `${words}; ${reasonText(reason)}`;
 }
 
 function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem {
@@ -89,12 +97,12 @@ function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): Waitin
   const wait = facts.waitOf(resource);
   const root = wait?.server == null ? undefined : rootOf(wait.server, facts);
   const waits = wait === undefined ? 'is looked at in a moment' : `${wait.reason}${rootWords(wait, root, facts)}`;
-  const isTold = row.reason !== '' && (due !== null || wait === undefined);
+  const isTold = row.reason !== null && (due !== null || wait === undefined);
   const owner = root === undefined ? undefined : facts.rows.server(root)?.instance;
   const elsewhere = owner === undefined || owner === row.instance ? null : `treeline why ${owner}`;
   return {
     ...{ resource, state, since },
-    reason: isTold ? row.reason : [row.reason, waits].filter((text) => text !== '').join('; '),
+    reason: isTold ? reasonText(row.reason) : [reasonText(row.reason), waits].filter((text) => text !== '').join('; '),
     until: due ?? wait?.until ?? null,
     action: wait?.action ?? elsewhere,
   };
@@ -120,19 +128,23 @@ function rootWords({ server }: ToldWait, root: string | undefined, { rows }: Wai
 }
 
 function stateWords({ state, reason }: ServerRow): string {
-  return (state === 'failed' || state === 'blocked') && reason !== '' ? `${state} (${reason})` : state;
+  return (state === 'failed' || state === 'blocked') && reason !== null ? `${state} (${reasonText(reason)})` : state;
 }
 
-/** Returns the advice for a blocked server, by the code with which its reason begins. */
+/** Returns what a person does about a server that is blocked; null where nothing is known. */
 function unblocking(resource: string, row: ServerRow): string | null {
-  const { reason, instance } = row;
-  const code = reason.slice(0, Math.max(0, reason.indexOf(':')));
-  if (code === 'exists_already') return `treeline adopt --resource ${resource}`;
-  if (code === 'protected') return `take the change back, or push "protected: false" for ${instance} first`;
-  if (code === 'no_provider' || code === 'provider_changed') {
-    const settings = 'correct execution.providers in the settings, and start the controller again';
-    const adopt = `; or, where the entry that matches now has the server: treeline adopt --resource ${resource}`;
-    return isStuck(row) && row.wanted !== null ? `${settings}${adopt}` : settings;
+  switch (row.reason?.code) {
+    case 'exists_already':
+      return `treeline adopt --resource ${resource}`;
+    case 'protected':
+      return `take the change back, or push "protected: false" for ${row.instance} first`;
+    case 'no_provider':
+    case 'provider_changed': {
+      const settings = 'correct execution.providers in the settings, and start the controller again';
+      const adopt = `; or, where the entry that matches now has the server: treeline adopt --resource ${resource}`;
+      return isStuck(row) && row.wanted !== null ? `${settings}${adopt}` : settings;
+    }
+    default:
+      return null;
   }
-  return null;
 }

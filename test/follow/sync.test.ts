@@ -158,23 +158,23 @@ describe('the rows after a commit', () => {
   });
 });
 
-describe('what is behind', () => {
+describe('what is pinned', () => {
   const WRONG = 'stackTemplate: web\nparameters: { cuont: "3" }\n';
 
   it('is recorded with the commit it stays at, until it is mended', async () => {
     const { repository, books } = await open();
-    expect(await books.take(repository.commit({ [SHOP]: WRONG }))).toEqual(['behind stack-instance/shop', 'head head']);
+    expect(await books.take(repository.commit({ [SHOP]: WRONG }))).toEqual(['head head', 'pinned stack-instance/shop']);
     const pinned = books.store.read('pinned', 'stack-instance/shop');
     expect(pinned).toMatchObject({ commit: 'commit 1', path: SHOP, object: { stackTemplate: 'web', parameters: {} } });
     expect(await books.take(repository.commit({ 'README.md': 'hello' }))).toEqual(['head head']);
     const mended = repository.commit({ [SHOP]: 'stackTemplate: web\n' });
-    expect(await books.take(mended)).toEqual(['-behind stack-instance/shop', 'head head']);
+    expect(await books.take(mended)).toEqual(['-pinned stack-instance/shop', 'head head']);
   });
 
   it('of a newcomer has no commit, and of a wrong hand-written newcomer no row at all', async () => {
     const { repository, books } = await open();
     const files = { 'stacks/instances/new.yaml': WRONG, 'types/clientcert/new.yaml': 'role: nobody\n' };
-    expect(await books.take(repository.commit(files))).toEqual(['behind stack-instance/new', 'head head']);
+    expect(await books.take(repository.commit(files))).toEqual(['head head', 'pinned stack-instance/new']);
     expect(books.store.read('pinned', 'stack-instance/new')).toMatchObject({ commit: null });
   });
 
@@ -183,11 +183,11 @@ describe('what is behind', () => {
     await books.take(repository.commit({ 'types/role/web.yaml': 'port: 80\n' }));
     const wrong = { 'stacks/templates/web.yaml': 'a: b: c\n', 'types/role/web.yaml': '', [PRINTER]: 'role: nobody\n' };
     expect(await books.take(repository.commit(wrong))).toEqual([
-      'behind clientcert/printer',
-      'behind role/web',
-      'behind stack-instance/shop',
-      'behind stack-template/web',
       'head head',
+      'pinned clientcert/printer',
+      'pinned role/web',
+      'pinned stack-instance/shop',
+      'pinned stack-template/web',
     ]);
     expect(books.store.read('pinned', 'role/web')).toMatchObject({ commit: 'commit 2', object: { port: 80 } });
     expect(books.store.read('pinned', 'clientcert/printer')).toMatchObject({ commit: 'commit 1' });
@@ -205,7 +205,7 @@ describe('what is behind', () => {
   });
 });
 
-describe('what is leaving', () => {
+describe('what is terminating', () => {
   const OTHER = {
     'stacks/instances/other.yaml': 'stackTemplate: web\nstackTemplateSubstractions: { resources: { web: {} } }\n',
   };
@@ -217,16 +217,16 @@ describe('what is leaving', () => {
     expect(await books.take(repository.commit({ [SHOP]: null }))).toEqual([
       '-active stack-instance/shop',
       'head head',
-      'leaving shop',
       'server web-1',
       'server web-2',
+      'terminating shop',
     ]);
     expect(books.store.read('terminating', 'shop')).toMatchObject({ path: SHOP, object: { stackTemplate: 'web' } });
     expect(await books.take(repository.commit({ 'README.md': 'hello' }))).toEqual(['head head']);
     expect(await books.take(repository.commit({ 'README.md': 'again' }), { isRestart: true })).toEqual(['head head']);
     const back = repository.commit({ [SHOP]: 'stackTemplate: web\n' });
     expect(await books.take(back)).toEqual([
-      '-leaving shop',
+      '-terminating shop',
       'active stack-instance/shop',
       'head head',
       'server web-1',
@@ -251,6 +251,6 @@ describe('what is leaving', () => {
     for (const name of ['web-1', 'web-2']) {
       await books.store.commit([{ kind: 'server', name, value: null, expected: books.server(name) }]);
     }
-    expect(await books.take(desired, { isRestart: true })).toEqual(['-leaving shop']);
+    expect(await books.take(desired, { isRestart: true })).toEqual(['-terminating shop']);
   });
 });

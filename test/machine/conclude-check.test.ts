@@ -18,7 +18,7 @@ const wrong = answerOf('failed', { message: 'no such image' });
 
 /** The wait for the next try after the first one was lost. */
 function lostWait(operation: string): Partial<ServerRow> {
-  return { reason: `outcome_lost: nobody knows how the last ${operation} ended`, ...FIRST_WAIT };
+  return { reason: { code: 'outcome_lost', text: `nobody knows how the last ${operation} ended` }, ...FIRST_WAIT };
 }
 
 interface Case {
@@ -45,7 +45,7 @@ describe('the first check of a server', () => {
       ...unseen,
       ...SINCE_NOW,
       state: 'blocked',
-      reason: 'exists_already: it is already there; adopt it, or remove it by hand',
+      reason: { code: 'exists_already', text: 'it is already there; adopt it, or remove it by hand' },
     });
   });
 
@@ -67,7 +67,7 @@ describe('the first check of a server', () => {
     const observed = { size: 3, peers: ['a', 'b'], name: 'web-1' };
     expect(endCheck({ ...adopting, wanted }, answerOf('done', { observed }))).toMatchObject({
       state: 'drifted',
-      reason: 'differs in peers, size',
+      reason: { code: 'drifted', text: 'differs in peers, size' },
       applied: { properties: { name: 'web-1', size: '3', peers: ['a', 'b'], role: 'web' } },
     });
   });
@@ -79,12 +79,12 @@ describe('the first check of a server', () => {
   });
 
   it.each([
-    ['retryable', full, { state: 'retrying', reason: 'check_failed: full', ...SECOND_WAIT }],
-    ['failed', wrong, { state: 'failed', reason: 'check_failed: no such image', ...LONG_WAIT }],
+    ['retryable', full, { state: 'retrying', reason: { code: 'check_failed', text: 'full' }, ...SECOND_WAIT }],
+    ['failed', wrong, { state: 'failed', reason: { code: 'check_failed', text: 'no such image' }, ...LONG_WAIT }],
     [
       'an answer to another question',
       answerOf('replace'),
-      { state: 'retrying', reason: 'check_failed: the check answered "replace"', ...SECOND_WAIT },
+      { state: 'retrying', reason: { code: 'check_failed', text: 'the check answered "replace"' }, ...SECOND_WAIT },
     ],
   ] as const)('does not succeed: %s', (_case, answer, changes) => {
     expect(endCheck(unseen, answer)).toEqual({ ...unseen, ...SINCE_NOW, ...changes });
@@ -114,7 +114,11 @@ describe('the check before a create', () => {
 });
 
 describe('the check after a failed create', () => {
-  const failed = rowIn('failed', { mayExist: true, due: at(NOW + 3_600_000), reason: 'action_failed: create: full' });
+  const failed = rowIn('failed', {
+    mayExist: true,
+    due: at(NOW + 3_600_000),
+    reason: { code: 'action_failed', text: 'create: full' },
+  });
 
   it.each([
     ['finds nothing', answerOf('absent'), { mayExist: false }],
@@ -222,19 +226,29 @@ describe('the check after a lost outcome', () => {
       changes: {
         state: 'failed',
         action: null,
-        reason: 'outcome_lost: the outcome was lost too often',
+        reason: { code: 'outcome_lost', text: 'the outcome was lost too often' },
         ...LONG_WAIT,
       },
     },
     'the check fails too': {
       row: lostCreate,
       answer: full,
-      changes: { state: 'unknown', since: lostCreate.since, reason: 'check_failed: full', ...SECOND_WAIT },
+      changes: {
+        state: 'unknown',
+        since: lostCreate.since,
+        reason: { code: 'check_failed', text: 'full' },
+        ...SECOND_WAIT,
+      },
     },
     'the check fails for the last time': {
       row: { ...lostCreate, attempt: 2 },
       answer: full,
-      changes: { state: 'unknown', since: lostCreate.since, reason: 'check_failed: full', ...LONG_WAIT },
+      changes: {
+        state: 'unknown',
+        since: lostCreate.since,
+        reason: { code: 'check_failed', text: 'full' },
+        ...LONG_WAIT,
+      },
     },
   };
 

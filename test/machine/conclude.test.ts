@@ -75,18 +75,18 @@ const CASES: Readonly<Record<string, Case>> = {
     answer: { ...made, observed: { size: 'tiny' } },
     changes: {
       ...{ state: 'failed', ...MADE, applied: specOf('tiny'), ...LONG_WAIT },
-      reason: 'action_failed: create: it is made otherwise than asked, each time',
+      reason: { code: 'action_failed', text: 'create: it is made otherwise than asked, each time' },
     },
   },
   'create: retryable': {
     row: creating,
     answer: full,
-    changes: { state: 'retrying', reason: 'action_failed: create: full', ...SECOND_WAIT },
+    changes: { state: 'retrying', reason: { code: 'action_failed', text: 'create: full' }, ...SECOND_WAIT },
   },
   'create: retryable, for the last time': {
     row: { ...creating, attempt: 2 },
     answer: full,
-    changes: { state: 'failed', reason: 'action_failed: create: full', ...LONG_WAIT },
+    changes: { state: 'failed', reason: { code: 'action_failed', text: 'create: full' }, ...LONG_WAIT },
   },
   'create: retryable, unwanted meanwhile': {
     row: { ...creating, ...UNWANTED },
@@ -101,7 +101,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'create: failed': {
     row: creating,
     answer: wrong,
-    changes: { state: 'failed', reason: 'action_failed: create: no such image', ...LONG_WAIT },
+    changes: { state: 'failed', reason: { code: 'action_failed', text: 'create: no such image' }, ...LONG_WAIT },
   },
   'create: failed, changed meanwhile': {
     row: { ...creating, ...CHANGED },
@@ -111,12 +111,20 @@ const CASES: Readonly<Record<string, Case>> = {
   'create: absent, which answers another question': {
     row: creating,
     answer: answerOf('absent'),
-    changes: { state: 'retrying', reason: 'action_failed: create: answered "absent"', ...SECOND_WAIT },
+    changes: {
+      state: 'retrying',
+      reason: { code: 'action_failed', text: 'create: answered "absent"' },
+      ...SECOND_WAIT,
+    },
   },
   'create: replace, which answers another question': {
     row: creating,
     answer: answerOf('replace'),
-    changes: { state: 'retrying', reason: 'action_failed: create: answered "replace"', ...SECOND_WAIT },
+    changes: {
+      state: 'retrying',
+      reason: { code: 'action_failed', text: 'create: answered "replace"' },
+      ...SECOND_WAIT,
+    },
   },
 
   'update: done': { row: updating, answer: made, changes: { state: 'done', ...MADE } },
@@ -158,12 +166,12 @@ const CASES: Readonly<Record<string, Case>> = {
   'update: retryable': {
     row: updating,
     answer: full,
-    changes: { state: 'retrying', reason: 'action_failed: update: full', ...SECOND_WAIT },
+    changes: { state: 'retrying', reason: { code: 'action_failed', text: 'update: full' }, ...SECOND_WAIT },
   },
   'update: failed': {
     row: updating,
     answer: wrong,
-    changes: { state: 'failed', reason: 'action_failed: update: no such image', ...LONG_WAIT },
+    changes: { state: 'failed', reason: { code: 'action_failed', text: 'update: no such image' }, ...LONG_WAIT },
   },
   'update: retryable, unwanted meanwhile': {
     row: { ...updating, ...UNWANTED },
@@ -186,12 +194,12 @@ const CASES: Readonly<Record<string, Case>> = {
   'delete: retryable': {
     row: deleting,
     answer: full,
-    changes: { state: 'retrying', reason: 'action_failed: delete: full', ...SECOND_WAIT },
+    changes: { state: 'retrying', reason: { code: 'action_failed', text: 'delete: full' }, ...SECOND_WAIT },
   },
   'delete: failed': {
     row: deleting,
     answer: wrong,
-    changes: { state: 'failed', reason: 'action_failed: delete: no such image', ...LONG_WAIT },
+    changes: { state: 'failed', reason: { code: 'action_failed', text: 'delete: no such image' }, ...LONG_WAIT },
   },
   'delete: retryable, wanted again meanwhile': {
     row: { ...deleting, ...CHANGED },
@@ -201,7 +209,11 @@ const CASES: Readonly<Record<string, Case>> = {
   'delete: replace, which answers another question': {
     row: deleting,
     answer: answerOf('replace'),
-    changes: { state: 'retrying', reason: 'action_failed: delete: answered "replace"', ...SECOND_WAIT },
+    changes: {
+      state: 'retrying',
+      reason: { code: 'action_failed', text: 'delete: answered "replace"' },
+      ...SECOND_WAIT,
+    },
   },
   'delete of a replacement: done': {
     row: replacing,
@@ -216,7 +228,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'delete of a replacement: retryable': {
     row: replacing,
     answer: full,
-    changes: { state: 'retrying', reason: 'action_failed: delete: full', ...SECOND_WAIT },
+    changes: { state: 'retrying', reason: { code: 'action_failed', text: 'delete: full' }, ...SECOND_WAIT },
   },
   'create of a replacement: done': {
     row: { ...creating, replacing: true },

@@ -3,7 +3,9 @@ import { type DecisionContext, decide, type Next } from '../../src/machine/decid
 import type { ServerRow } from '../../src/model/rows.ts';
 import { at, LARGE, NOW, openContext, rowIn, running, SMALL, SOON, specOf } from '../reconcile/build.ts';
 
-const NO_PROVIDER: Partial<DecisionContext> = { providerFor: () => ({ name: null, reason: 'no_provider: nobody' }) };
+const NO_PROVIDER: Partial<DecisionContext> = {
+  providerFor: () => ({ name: null, reason: { code: 'no_provider', text: 'nobody' } }),
+};
 const NO_ROOM: Partial<DecisionContext> = { hasCapacity: () => false };
 
 interface Case {
@@ -41,7 +43,7 @@ const CASES: Readonly<Record<string, Case>> = {
     changes: {
       state: 'unknown',
       attempt: 1,
-      reason: 'outcome_lost: nobody knows how the last create ended; it is checked first',
+      reason: { code: 'outcome_lost', text: 'nobody knows how the last create ended; it is checked first' },
       ...SINCE_NOW,
     },
   },
@@ -51,11 +53,11 @@ const CASES: Readonly<Record<string, Case>> = {
     next: { kind: 'at', time: SOON },
   },
   'the wait before the next try is over': {
-    row: rowIn('retrying', { due: at(NOW), attempt: 1, reason: 'action_failed: full' }),
+    row: rowIn('retrying', { due: at(NOW), attempt: 1, reason: { code: 'action_failed', text: 'full' } }),
     next: RUN,
     changes: {
       state: 'creating',
-      reason: '',
+      reason: null,
       due: null,
       mayExist: true,
       action: { id: '7.create', operation: 'create', spec: SMALL, ...NEW_ACTION },
@@ -85,23 +87,30 @@ const CASES: Readonly<Record<string, Case>> = {
     changes: null,
   },
 
-  'a person has to act': { row: rowIn('blocked', { reason: 'exists_already: it is there' }), next: REST },
+  'a person has to act': {
+    row: rowIn('blocked', { reason: { code: 'exists_already', text: 'it is there' } }),
+    next: REST,
+  },
   'no provider matches it, as before': {
-    row: rowIn('blocked', { reason: 'no_provider: nobody', provider: null, checked: false }),
+    row: rowIn('blocked', { reason: { code: 'no_provider', text: 'nobody' }, provider: null, checked: false }),
     context: NO_PROVIDER,
     next: REST,
   },
   'a provider matches it now': {
-    row: rowIn('blocked', { reason: 'no_provider: nobody', provider: null, checked: false }),
+    row: rowIn('blocked', { reason: { code: 'no_provider', text: 'nobody' }, provider: null, checked: false }),
     next: CHECK,
-    changes: { state: 'pending', reason: '', ...SINCE_NOW },
+    changes: { state: 'pending', reason: null, ...SINCE_NOW },
   },
   'its provider is back, and it is to go': {
-    row: rowIn('blocked', { reason: 'provider_changed: it is another', wanted: null, applied: SMALL }),
+    row: rowIn('blocked', {
+      reason: { code: 'provider_changed', text: 'it is another' },
+      wanted: null,
+      applied: SMALL,
+    }),
     next: RUN,
     changes: {
       state: 'deleting',
-      reason: '',
+      reason: null,
       dirty: true,
       action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
       ...SINCE_NOW,
@@ -123,14 +132,14 @@ const CASES: Readonly<Record<string, Case>> = {
     row: rowIn('pending', { checked: false, provider: null }),
     context: NO_PROVIDER,
     next: REST,
-    changes: { state: 'blocked', reason: 'no_provider: nobody', ...SINCE_NOW },
+    changes: { state: 'blocked', reason: { code: 'no_provider', text: 'nobody' }, ...SINCE_NOW },
   },
   'its outcome is unknown': { row: rowIn('unknown', { action: running('update', LARGE) }), next: CHECK },
   'its outcome is unknown, and nobody may check it': {
     row: rowIn('unknown', { action: running('update', LARGE) }),
     context: NO_PROVIDER,
     next: REST,
-    changes: { reason: 'no_provider: nobody' },
+    changes: { reason: { code: 'no_provider', text: 'nobody' } },
   },
 
   'it is to go, and was not marked yet': {
@@ -159,7 +168,7 @@ const CASES: Readonly<Record<string, Case>> = {
     row: unwanted,
     context: NO_PROVIDER,
     next: REST,
-    changes: { state: 'blocked', reason: 'no_provider: nobody', ...SINCE_NOW },
+    changes: { state: 'blocked', reason: { code: 'no_provider', text: 'nobody' }, ...SINCE_NOW },
   },
 
   'it drifted': { row: rowIn('drifted', { applied: LARGE }), next: REST },
@@ -319,11 +328,11 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'it goes first, since it waited in a circle': {
     row: unwanted,
-    context: { goesFirst: 'circle_broken: web-1 goes first' },
+    context: { goesFirst: { code: 'circle_broken', text: 'web-1 goes first' } },
     next: RUN,
     changes: {
       state: 'deleting',
-      reason: 'circle_broken: web-1 goes first',
+      reason: { code: 'circle_broken', text: 'web-1 goes first' },
       dirty: true,
       action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
       ...SINCE_NOW,

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { adoptedRow, retriedRow } from '../../src/machine/requests.ts';
+import type { Reason, ServerRow } from '../../src/model/rows.ts';
 import { STATES } from '../../src/model/state.ts';
 import { at, NOW, rowIn, SMALL, SOON } from '../reconcile/build.ts';
 
-const EXISTS = 'exists_already: it is there';
+const EXISTS: Reason = { code: 'exists_already', text: 'it is there' };
 
 describe('trying again', () => {
   it.each(STATES)('in the state %s ends a wait for the next try, and nothing else', (state) => {
@@ -26,12 +27,12 @@ describe('trying again', () => {
 describe('adopting', () => {
   it.each(STATES)('in the state %s is for what is blocked because it exists already', (state) => {
     const after = adoptedRow(rowIn(state, { reason: EXISTS, replacing: true, checked: false }), at(NOW));
-    if (state === 'blocked') expect(after).toMatchObject({ state: 'pending', adopting: true, reason: '' });
+    if (state === 'blocked') expect(after).toMatchObject({ state: 'pending', adopting: true, reason: null });
     else expect(after).toBeUndefined();
   });
 
-  it.each([
-    ['blocked for another reason', { reason: 'no_provider: nobody' }],
+  it.each<[string, Partial<ServerRow>]>([
+    ['blocked for another reason', { reason: { code: 'no_provider', text: 'nobody' } }],
     ['not wanted any more', { reason: EXISTS, wanted: null }],
   ])('is not for what is %s', (_case, fields) => {
     expect(adoptedRow(rowIn('blocked', fields), at(NOW))).toBeUndefined();

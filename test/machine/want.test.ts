@@ -42,9 +42,14 @@ it('begins unseen, with an incarnation that no earlier server of that name had',
 
 describe('a commit that wants a server', () => {
   it.each(STATES)('in the state %s, as it is: touches it only where it waits', (state) => {
-    const row = rowIn(state, { applied: SMALL, due: at(SOON), attempt: 2, reason: 'why' });
+    const row = rowIn(state, {
+      applied: SMALL,
+      due: at(SOON),
+      attempt: 2,
+      reason: { code: 'action_failed', text: 'why' },
+    });
     const after = wantRow(row, wantedAs(row), TAKING);
-    const queued = { ...row, reason: '', due: null, attempt: 0 };
+    const queued = { ...row, reason: null, due: null, attempt: 0 };
     if (['failed', 'retrying', 'blocked'].includes(state)) {
       expect(after).toEqual({ ...queued, state: 'pending', since: at(NOW) });
     } else if (state === 'unknown') {

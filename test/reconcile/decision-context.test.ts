@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ServerRow } from '../../src/model/rows.ts';
+import type { Reason, ServerRow } from '../../src/model/rows.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createRegistry } from '../../src/providers/provider-registry.ts';
 import { decisionContextOf } from '../../src/reconcile/decision-context.ts';
@@ -96,18 +96,21 @@ describe('the responsible provider', () => {
     expect(context.providerFor(row)).toMatchObject(provider);
   });
 
-  it.each<[row: ServerRow, reason: string]>([
+  it.each<[row: ServerRow, reason: Reason]>([
     [
       rowIn('pending', { provider: null, wanted: odd }),
-      'no_provider: no entry under execution.providers of the settings matches its kind and properties',
+      {
+        code: 'no_provider',
+        text: 'no entry under execution.providers of the settings matches its kind and properties',
+      },
     ],
     [
       rowIn('done', { wanted: LARGE }),
-      'provider_changed: the provider entry "lab" of the settings made it, but "big" matches it now',
+      { code: 'provider_changed', text: 'the provider entry "lab" of the settings made it, but "big" matches it now' },
     ],
     [
       rowIn('done', { wanted: odd }),
-      'provider_changed: the provider entry "lab" of the settings made it, but none matches it now',
+      { code: 'provider_changed', text: 'the provider entry "lab" of the settings made it, but none matches it now' },
     ],
   ])('says why there is none: %#', async (row, reason) => {
     const context = await contextIn({});

@@ -3,11 +3,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { conclude } from '../../src/machine/conclude.ts';
-import { type DecisionContext, decide } from '../../src/machine/decide.ts';
+import { type DecisionContext, decide, type ResponsibleProvider } from '../../src/machine/decide.ts';
 import { adoptedRow, retriedRow } from '../../src/machine/requests.ts';
 import { unwantRow, wantRow } from '../../src/machine/want.ts';
 import type { AnswerOutcome } from '../../src/model/call-result.ts';
-import type { ServerRow } from '../../src/model/rows.ts';
+import type { Reason, ServerRow } from '../../src/model/rows.ts';
 import { STATES, type State } from '../../src/model/state.ts';
 import { answerOf, at, LARGE, NOW, openContext, RETRY, rowIn, running, SMALL, SOON } from './build.ts';
 
@@ -18,6 +18,12 @@ const OUTCOMES: readonly AnswerOutcome[] = ['done', 'absent', 'replace', 'retrya
 const PAST = NOW - 60_000;
 const anySpec = fc.constantFrom(null, SMALL, LARGE);
 
+const anyReason = fc.constantFrom<Reason | null>(
+  null,
+  { code: 'exists_already', text: 'x' },
+  { code: 'no_provider', text: 'x' },
+);
+
 /** Rows of every state with any facts. Those in the middle of an action hold it, as no others do. */
 const anyRow: fc.Arbitrary<ServerRow> = fc
   .record({
@@ -27,7 +33,7 @@ const anyRow: fc.Arbitrary<ServerRow> = fc
     deletion: fc.constantFrom('delete' as const, 'retain' as const),
     ...{ protected: fc.boolean(), adopt: fc.boolean() },
     facts: fc.record({
-      ...{ wanted: anySpec, applied: anySpec, reason: fc.constantFrom('', 'exists_already: x', 'no_provider: x') },
+      ...{ wanted: anySpec, applied: anySpec, reason: anyReason },
       ...{ approved: fc.boolean(), adopting: fc.boolean(), checked: fc.boolean(), mayExist: fc.boolean() },
       ...{ dirty: fc.boolean(), replacing: fc.boolean(), gaveUp: fc.boolean(), attempt: fc.nat({ max: 5 }) },
       ...{ due: fc.constantFrom(null, at(PAST), at(SOON)), provider: fc.constantFrom(null, 'lab') },
@@ -52,9 +58,9 @@ const anyContext: fc.Arbitrary<DecisionContext> = fc
     stoppedUntil: fc.constantFrom(undefined, SOON, Number.POSITIVE_INFINITY),
     lostActionEnds: fc.constantFrom(0, SOON).map((time) => () => time),
     mayReplace: fc.constantFrom(undefined, true, false).map((may) => () => may),
-    hasSlot: fc.constantFrom(true, false, SOON).map((turn) => () => turn),
-    providerFor: fc.boolean().map((has) => () => {
-      return has ? { name: 'lab', timeoutMs: 60_000 } : { name: null, reason: 'no_provider: nobody' };
+    hasSlot: fc.constantFrom(true, false, SOON).map((slot) => () => slot),
+    providerFor: fc.boolean().map((has) => (): ResponsibleProvider => {
+      return has ? { name: 'lab', timeoutMs: 60_000 } : { name: null, reason: { code: 'no_provider', text: 'nobody' } };
     }),
   })
   .map((fields) => openContext(fields));

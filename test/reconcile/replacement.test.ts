@@ -128,7 +128,10 @@ describe('a server of a protected instance', () => {
     await enlarge(core);
     expect(core.calls('delete')).toEqual([]);
     expect(core.ledger.server('shop-s-1')).toMatchObject({
-      ...{ state: 'blocked', reason: expect.stringMatching(/^protected: it can only be changed by building it anew/) },
+      ...{
+        state: 'blocked',
+        reason: { code: 'protected', text: expect.stringMatching(/^it can only be changed by building it anew/) },
+      },
     });
     expect(core.reader.status('shop')).toBe('Blocked');
     expect(core.operator.held()).toEqual([]);

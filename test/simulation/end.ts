@@ -1,6 +1,7 @@
 // The end of a run: faults are over, people answer what they are asked, time passes; then everything has to be as the
 // newest commit wants it, or to wait for somebody who is named.
 import { failuresDigest } from '../../src/machine/failure-limit.ts';
+import { isBlockedFor, reasonText } from '../../src/machine/reasons.ts';
 import { isWaiting } from '../../src/machine/stall.ts';
 import { waitReason } from '../../src/machine/wait.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
@@ -126,15 +127,15 @@ function judgeSuspension(world: World, name: string): void {
   if (!isKnown) world.fail('a suspension ends with its instance', `${name} is suspended, and does not exist`);
 }
 
-const WAITS_FOR_PEOPLE = ['exists_already', 'no_provider', 'provider_changed', 'protected'];
+const WAITS_FOR_PEOPLE = ['exists_already', 'no_provider', 'provider_changed', 'protected'] as const;
 
 /** A row is at rest, or says whom it waits for. */
 function judgeRow(world: World, name: string): void {
   const row = world.core?.ledger.server(name);
   if (row === undefined || world.core === undefined) return;
   const isHeld = world.core.ledger.read('held', row.instance) !== undefined;
-  const isBlocked = row.state === 'blocked' && WAITS_FOR_PEOPLE.some((code) => row.reason.startsWith(`${code}:`));
-  if (isWaiting(row.state) && row.reason === '' && world.core.reconciler.waitsOf(name) === undefined) {
+  const isBlocked = isBlockedFor(row, ...WAITS_FOR_PEOPLE);
+  if (isWaiting(row.state) && row.reason === null && world.core.reconciler.waitsOf(name) === undefined) {
     world.fail('whoever waits says for what', `${name} is ${row.state}, and nobody knows why`);
   }
   if (isHeld || isBlocked) return;
@@ -142,7 +143,9 @@ function judgeRow(world: World, name: string): void {
   if (waitsForBlocked(world, name)) return;
   const wanted = row.wanted === null ? 'unwanted' : 'wanted';
   const wait = world.core.reconciler.waitsOf(name);
-  const words = [row.reason, wait === undefined ? '' : waitReason(wait)].filter((text) => text !== '').join('; ');
+  const words = [reasonText(row.reason), wait === undefined ? '' : waitReason(wait)]
+    .filter((text) => text !== '')
+    .join('; ');
   world.fail(
     'everything is at rest or waits for a stated time or person',
     `${name} is ${row.state}, ${wanted}: ${words}`,

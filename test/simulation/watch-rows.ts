@@ -1,5 +1,6 @@
 // Watches the recorded rows: what the interface answers agrees with them, writes change something, what counts against the
 // budget is what nobody approved, and a crash loses nothing.
+import { reasonText } from '../../src/machine/reasons.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
 import type { Reader } from '../../src/service/reader.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -115,7 +116,8 @@ export class RowWatch {
 
   #tellStep(name: string, before: ServerRow | undefined, after: ServerRow | null): void {
     const from = before?.state ?? 'nothing';
-    const to = after === null ? 'forgotten' : `${after.state}${after.reason === '' ? '' : ` (${after.reason})`}`;
+    const to =
+      after === null ? 'forgotten' : `${after.state}${after.reason === null ? '' : ` (${reasonText(after.reason)})`}`;
     if (from !== to) this.#facts.tell('row', () => `${name}: ${from} -> ${to}`);
   }
 

@@ -18,7 +18,7 @@ export function serverRow(fields: Partial<ServerRow> = {}): ServerRow {
     index: '1',
     policy: { maxUnavailable: '1', pauseSeconds: 0, drift: null, deletion: 'delete', protected: false, adopt: false },
     state: 'pending',
-    reason: '',
+    reason: null,
     since: '2026-11-20T10:13:56.000Z',
     commit: 'a'.repeat(40),
     generation: 1,
