@@ -1,6 +1,6 @@
 // How much a commit may take away before a person has said yes. docs/concepts.md, wrong commits. Pure: what is recorded and
 // allowed is handed in.
-import { createHash } from 'node:crypto';
+import { deletesDigest } from '../machine/hold-digests.ts';
 import type { Removal } from '../machine/removals.ts';
 import { compareNames } from '../model/names.ts';
 import type { HeldRow } from '../model/rows.ts';
@@ -70,7 +70,7 @@ export interface Consequences {
 /** Returns what is held of what would go. */
 export function judgeDeletions(consequences: Consequences, facts: DeletionFacts): Judgement {
   const all = removalsByInstance(consequences, facts);
-  const open = new Map([...all].filter(([, removals]) => !facts.isApproved(digestOf(removals))));
+  const open = new Map([...all].filter(([, removals]) => !facts.isApproved(deletesDigest(removals))));
   const isApproved = (instance: string): boolean => all.has(instance) && !open.has(instance);
   const count = sum(open);
   if (count > 0 && count <= facts.approvedCount) return approvalOf(all, consequences);
@@ -81,7 +81,7 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
   const reason = `over all instances, ${count} servers would be deleted or replaced without approval, and ${recent} were within the last hour; the limit is ${facts.limit}`;
   const held = new Map<string, HeldDeletes>();
   for (const [instance, removals] of open) {
-    const digest = digestOf(removals);
+    const digest = deletesDigest(removals);
     const before = facts.heldBefore.get(instance);
     const handOver = handOverReason({ removals, lost: consequences.removed.get(instance), before }, consequences);
     if (handOver !== undefined) held.set(instance, { digest, removals, reason: handOver, isHandOver: true });
@@ -134,15 +134,9 @@ function approvalOf(removals: ReadonlyMap<string, readonly Removal[]>, { removed
   return {
     held: new Map(),
     approved: new Set(used.map(([instance]) => instance)),
-    spent: new Set(used.map(([, servers]) => digestOf(servers))),
-    unused: new Set(unused.map(([, servers]) => digestOf(servers))),
+    spent: new Set(used.map(([, servers]) => deletesDigest(servers))),
+    unused: new Set(unused.map(([, servers]) => deletesDigest(servers))),
   };
-}
-
-/** Returns SHA-256 over the sorted servers and their incarnations, in hexadecimal. */
-export function digestOf(removals: readonly Removal[]): string {
-  const lines = removals.map(({ server, incarnation }) => `${server} ${incarnation}\n`).sort(compareNames);
-  return createHash('sha256').update(lines.join('')).digest('hex');
 }
 
 function removalsByInstance(

@@ -1,8 +1,8 @@
 // An administrator's word that an instance goes: noted before anything is pushed, so that the commit that follows is not
 // held. It is for the servers that are there now, and for no others.
 
-import { digestOf } from '../desired/deletions.ts';
-import { isMade } from '../machine/is-made.ts';
+import { isMade } from '../machine/existence.ts';
+import { deletesDigest } from '../machine/hold-digests.ts';
 import { momentOf } from '../model/moment.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 
@@ -18,7 +18,7 @@ export async function approveDeletes(
     return row !== undefined && (goes || underWay?.has(server)) ? [{ server, incarnation: row.incarnation }] : [];
   });
   if (removals.length === 0) return;
-  const name = digestOf(removals);
+  const name = deletesDigest(removals);
   const value = { what: 'requested delete', by, reason: `delete of ${instance}`, time: momentOf(now) } as const;
   await ledger.commit([{ kind: 'approval', name, value, expected: ledger.read('approval', name) }]);
 }

@@ -1,8 +1,9 @@
 // The rows that remember what is held and what was approved. Pure; what is held is judged in desired/deletions.ts.
 
 import type { DesiredState } from '../desired/desired-state.ts';
-import { needsNoAction } from '../machine/difference.ts';
-import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
+import { isConverged } from '../machine/existence.ts';
+import { failuresMax } from '../machine/failure-limit.ts';
+import { failuresDigest, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { instanceAddress } from '../model/address.ts';
 import { momentOf } from '../model/moment.ts';
@@ -68,16 +69,6 @@ export function isApprovalOpen({ what, time }: Pick<ApprovalRow, 'what' | 'time'
   return what !== 'requested delete' || Date.parse(time) > now - REQUEST_MS;
 }
 
-/** Returns the digest under which a commit is held that does not come after the followed one. */
-export function historyDigest(commit: string): string {
-  return `history-${commit}`;
-}
-
-/** Returns the digest under which a commit is held after which nothing is left. */
-export function nothingLeftDigest(commit: string): string {
-  return `nothing-left-${commit}`;
-}
-
 function commitDigests(commit: string): readonly string[] {
   return [historyDigest(commit), nothingLeftDigest(commit)];
 }
@@ -112,7 +103,6 @@ export function rolloutRows(
   return rollouts;
 }
 
-function isUpdateOpen({ wanted, applied, dirty, replacing }: ServerRow): boolean {
-  if (wanted === null || applied === null) return false;
-  return dirty || replacing || !needsNoAction(wanted, applied);
+function isUpdateOpen(row: ServerRow): boolean {
+  return row.wanted !== null && row.applied !== null && !isConverged(row);
 }

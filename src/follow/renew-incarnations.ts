@@ -4,7 +4,7 @@
 // next in it. So every incarnation gets a number that none of them can have: no action is taken for one that its provider
 // has seen before. What is held or approved is so by these numbers, and stays so.
 
-import { digestOf } from '../desired/deletions.ts';
+import { deletesDigest } from '../machine/hold-digests.ts';
 import { removalName } from '../machine/removals.ts';
 import type { Change, HeldRow, ServerRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
@@ -48,5 +48,5 @@ function renewedRemovals(store: Read, servers: ReadonlyMap<string, ServerRow>): 
 }
 
 function digestOver(held: HeldRow, rows: ReadonlyMap<string, ServerRow>): string {
-  return digestOf(held.servers.map((server) => ({ server, incarnation: rows.get(server)?.incarnation ?? 0 })));
+  return deletesDigest(held.servers.map((server) => ({ server, incarnation: rows.get(server)?.incarnation ?? 0 })));
 }

@@ -4,7 +4,7 @@ import type { DesiredState } from '../desired/desired-state.ts';
 import { liftsIn } from '../desired/lifts.ts';
 import { isProtected, isValidUnit, type Unit } from '../desired/unit.ts';
 import { needsNoAction } from '../machine/difference.ts';
-import { isMade } from '../machine/is-made.ts';
+import { isMade } from '../machine/existence.ts';
 import {
   type DeleteBudget,
   recentRemovals,

@@ -3,6 +3,7 @@
 
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { isRetaining, type Unit } from '../desired/unit.ts';
+import { isBeingRemoved } from '../machine/existence.ts';
 import { keptRemovals } from '../machine/removals.ts';
 import { type CommitStamp, firstRow, unwantRow, wantRow } from '../machine/want.ts';
 import { instanceAddress } from '../model/address.ts';
@@ -93,8 +94,7 @@ function withApprovals(changes: readonly ServerChange[], store: Read, { approved
   const byName = new Map(changes.map((change) => [change.name, change]));
   for (const [name, row] of store.list('server')) {
     const value = byName.get(name)?.value ?? row;
-    const isGoing = value.wanted === null || value.replacing;
-    if (!isGoing || value.approved || !approved.has(value.instance)) continue;
+    if (!isBeingRemoved(value) || value.approved || !approved.has(value.instance)) continue;
     const action = value.action === null ? null : { ...value.action, isApproved: true };
     byName.set(name, { kind: 'server', name, value: { ...value, action, approved: true }, expected: row });
   }

@@ -7,9 +7,10 @@ import { momentOf } from '../model/moment.ts';
 import type { Properties } from '../model/objects.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
-import { advance } from './advance.ts';
+import { advance, requeue } from './advance.ts';
 import { backoffMs, type RetryPolicy } from './backoff.ts';
 import { differingProperties, needsNoAction } from './difference.ts';
+import { isConverged } from './existence.ts';
 
 export interface ConcludeContext {
   /** Milliseconds since 1970. */
@@ -48,17 +49,7 @@ export function waitForTry(row: ServerRow, { isFinal, reason, at }: Failure): Se
  * still has to be remembered as applied: deletes follow what is applied.
  */
 export function catchUp(row: ServerRow, at: ConcludeContext): ServerRow {
-  return needsAction(row) ? requeue(row, at) : { ...row, applied: row.wanted };
-}
-
-/** Returns the row that is queued for what is wanted of it now, its tries counted on. */
-export function requeue(row: ServerRow, at: ConcludeContext): ServerRow {
-  return advance(row, row.wanted === null ? 'unwant' : 'want', { ...moment(at), due: null, attempt: row.attempt });
-}
-
-/** Returns true where what is there is not known to be what is wanted, so that an action has to follow. */
-export function needsAction({ wanted, applied, replacing, dirty }: ServerRow): boolean {
-  return wanted === null || applied === null || replacing || dirty || !needsNoAction(wanted, applied);
+  return isConverged(row) ? { ...row, applied: row.wanted } : requeue(row, moment(at));
 }
 
 /** Returns true where the action was not for what is wanted by now. */

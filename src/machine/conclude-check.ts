@@ -1,5 +1,6 @@
 // Concludes a check for a server's row: the first one, the one before a create, the one after a failed create, and the one
 // after a lost outcome. Pure; conclude.ts does the same for actions.
+
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { isSame, type JsonMap } from '../model/json.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
@@ -13,11 +14,11 @@ import {
   gone,
   isOutdated,
   moment,
-  needsAction,
   waitForTry,
   withObserved,
 } from './call-outcome.ts';
 import { differingProperties } from './difference.ts';
+import { isConverged } from './existence.ts';
 
 const EXISTS: Reason = { code: 'exists_already', text: 'it is already there; adopt it, or remove it by hand' };
 
@@ -72,7 +73,7 @@ function concludeLost(row: ServerRow, answer: Answer, at: ConcludeContext): Serv
 /** A lost try that did not succeed is followed by a wait, and given up in the end, like a failed one. */
 function waitAfterLoss(row: ServerRow, action: RunningAction | null, at: ConcludeContext): ServerRow {
   // What is wanted by now has not been tried yet.
-  if (!needsAction(row) || action === null || isOutdated(row, action)) return row;
+  if (isConverged(row) || action === null || isOutdated(row, action)) return row;
   const isFinal = row.attempt >= at.retry.attempts;
   const words = isFinal ? 'the outcome was lost too often' : `nobody knows how the last ${action.operation} ended`;
   return waitForTry(row, { isFinal, reason: { code: 'outcome_lost', text: words }, at });

@@ -1,9 +1,10 @@
 // What the end of an action or a check means for a server's row. Pure; the counterpart of decide.ts.
+
 import type { Answer, CallResult } from '../model/call-result.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
-import { advance } from './advance.ts';
+import { advance, requeue } from './advance.ts';
 import {
   type ConcludeContext,
   catchUp,
@@ -12,12 +13,11 @@ import {
   gone,
   isOutdated,
   moment,
-  needsAction,
-  requeue,
   waitForTry,
   withObserved,
 } from './call-outcome.ts';
 import { concludeCheck } from './conclude-check.ts';
+import { isConverged } from './existence.ts';
 
 const RUNNING: ReadonlySet<State> = new Set(['creating', 'updating', 'deleting']);
 
@@ -49,7 +49,7 @@ function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: E
   const reason: Reason = { code: 'action_failed', text: `${action.operation}: ${words}` };
   const failed = fail({ ...row, action: null }, { isFinal: outcome === 'failed', reason, at });
   // What is wanted by now has not failed yet.
-  return isOutdated(failed, action) ? requeue({ ...failed, gaveUp: row.gaveUp }, at) : failed;
+  return isOutdated(failed, action) ? requeue({ ...failed, gaveUp: row.gaveUp }, moment(at)) : failed;
 }
 
 /**
@@ -62,7 +62,7 @@ function concludeDone(row: ServerRow, action: RunningAction, { answer, at }: End
   const facts = { applied, outputs: answer.outputs, action: null, attempt };
   const whole = { dirty: false, replacing: false, gaveUp: false };
   const after = catchUp(advance(row, 'succeed', { ...moment(at), ...facts, ...whole }), at);
-  if (attempt <= at.retry.attempts || !needsAction(after) || isOutdated(row, action)) return after;
+  if (attempt <= at.retry.attempts || isConverged(after) || isOutdated(row, action)) return after;
   const reason: Reason = {
     code: 'action_failed',
     text: `${action.operation}: it is made otherwise than asked, each time`,

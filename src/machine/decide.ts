@@ -2,9 +2,8 @@
 import { momentOf } from '../model/moment.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
-import { advance } from './advance.ts';
-import { needsNoAction } from './difference.ts';
-import { mayBeThere } from './existence.ts';
+import { advance, requeue } from './advance.ts';
+import { isConverged, mayBeThere } from './existence.ts';
 import { isBlockedFor, isSameReason } from './reasons.ts';
 
 /** `answered`: it told whether the server is there. `failed`: it did not. */
@@ -114,7 +113,7 @@ function isSettled(state: State): boolean {
 
 /** Puts a row whose wait is over back into the queue, and decides again. */
 function decideQueued(row: ServerRow, context: DecisionContext): Step {
-  return decide(advance(row, wish(row), { now: momentOf(context.now), due: null }), context);
+  return decide(requeue(row, { now: momentOf(context.now) }), context);
 }
 
 /** Nobody here carries the action out, so its outcome is lost; but it may still be running somewhere. */
@@ -167,13 +166,11 @@ function decideUnwanted(row: ServerRow, context: DecisionContext): Step {
 
 function decideWanted(row: ServerRow, context: DecisionContext): Step {
   if (row.state === 'drifted') return { row, next: REST };
-  const { wanted, applied } = row;
-  const isCertain = !row.dirty && !row.replacing;
-  if (wanted !== null && applied !== null && isCertain && needsNoAction(wanted, applied)) return settle(row, context);
+  if (isConverged(row)) return settle(row, context);
   if (row.state !== 'pending') return decideQueued(row, context);
   const unmet = context.unmetDependency(row);
   if (unmet !== undefined) return { row, next: { kind: 'after', server: unmet, need: 'dependency' } };
-  if (applied === null) return start(row, 'create', context);
+  if (row.applied === null) return start(row, 'create', context);
   if (row.replacing && row.policy.protected) return hold(row, PROTECTED, context);
   const next = waitsForBudget(row, context);
   if (next !== undefined) return { row, next };
@@ -233,9 +230,4 @@ function hold(row: ServerRow, reason: Reason, context: DecisionContext): Step {
   // It stays unknown, and tells why nobody looks.
   if (row.state === 'unknown') return { row: isSameReason(row.reason, reason) ? row : { ...row, reason }, next: REST };
   return { row: advance(row, 'hold', { now: momentOf(context.now), reason }), next: REST };
-}
-
-/** The event that queues a row again for what is wanted of it now. */
-function wish(row: ServerRow): 'want' | 'unwant' {
-  return row.wanted === null ? 'unwant' : 'want';
 }

@@ -1,7 +1,7 @@
 // Applies a person's request to the row of one server: retry, adopt. Pure; src/service/create-operator.ts writes the rows.
 
 import type { ServerRow } from '../model/rows.ts';
-import { advance } from './advance.ts';
+import { requeue } from './advance.ts';
 import { isBlockedFor } from './reasons.ts';
 import { isStuck } from './stuck.ts';
 
@@ -11,7 +11,7 @@ import { isStuck } from './stuck.ts';
  */
 export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
   const waits = row.state === 'failed' || row.state === 'retrying' || (row.state === 'unknown' && row.due !== null);
-  return waits ? requeued(row, now) : undefined;
+  return waits ? requeue(row, { now, attempt: 0 }) : undefined;
 }
 
 /**
@@ -21,9 +21,5 @@ export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
 export function adoptedRow(row: ServerRow, now: string): ServerRow | undefined {
   if (isStuck(row) && row.wanted !== null) return { ...row, provider: null, due: null, attempt: 0, reason: null };
   const isThere = isBlockedFor(row, 'exists_already');
-  return isThere && row.wanted !== null ? { ...requeued(row, now), adopting: true } : undefined;
-}
-
-function requeued(row: ServerRow, now: string): ServerRow {
-  return advance(row, row.wanted === null ? 'unwant' : 'want', { now, due: null, attempt: 0 });
+  return isThere && row.wanted !== null ? { ...requeue(row, { now, attempt: 0 }), adopting: true } : undefined;
 }

@@ -4,7 +4,7 @@ import { momentOf } from '../model/moment.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ToldWait } from '../model/told-wait.ts';
 import type { Next } from './decide.ts';
-import { failuresDigest } from './failure-limit.ts';
+import { failuresDigest } from './hold-digests.ts';
 import { groupOf } from './rollout.ts';
 
 export type Wait =

@@ -9,6 +9,7 @@ import type { ServerPolicy, Spec, WantedServer } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
 import { advance } from './advance.ts';
 import { isSameSpec, needsNoAction } from './difference.ts';
+import { isConverged } from './existence.ts';
 import { FIRST_STATE } from './transitions.ts';
 
 /** When a commit is taken. */
@@ -82,7 +83,8 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
   if (changesServer || isWaiting(row)) {
     return advance(known, 'want', { now: momentOf(now), due: null, attempt: 0 });
   }
-  return isSettledAs(known) ? { ...known, applied: known.wanted } : known;
+  // What needs no action still has to be remembered as applied: deletes follow what is applied, not what is wanted.
+  return known.state === 'done' && isConverged(known) ? { ...known, applied: known.wanted } : known;
 }
 
 export interface Parting extends Pick<CommitStamp, 'commit' | 'now'> {
@@ -103,11 +105,6 @@ export function unwantRow(row: ServerRow, { lastRecord, commit, now }: Parting):
 /** No delete of it runs, so what is wanted by now may be reached without one: the provider is asked again. */
 function isStillWhole({ applied, action }: ServerRow): boolean {
   return applied !== null && action === null;
-}
-
-/** What needs no action still has to be remembered as applied: deletes follow what is applied, not what is wanted. */
-function isSettledAs(row: ServerRow): boolean {
-  return row.state === 'done' && row.wanted !== null && row.applied !== null && needsNoAction(row.wanted, row.applied);
 }
 
 /**

@@ -2,7 +2,8 @@
 
 import type { CheckEnd, DecisionContext, ResponsibleProvider } from '../machine/decide.ts';
 import { mayBeThere } from '../machine/existence.ts';
-import { failuresDigest, failuresMax } from '../machine/failure-limit.ts';
+import { failuresMax } from '../machine/failure-limit.ts';
+import { failuresDigest } from '../machine/hold-digests.ts';
 import { firstHolder } from '../machine/holders.ts';
 import { openRemovals } from '../machine/removals.ts';
 import { type GroupView, hasSlot } from '../machine/rollout.ts';

@@ -1,8 +1,8 @@
 // What the rows say together: who needs whom, which rows form a group, which belong to an instance. Kept up to date row
 // by row, so that no question about one server walks over all of them.
 
+import { isBeingRemoved } from '../machine/existence.ts';
 import { specsInUse } from '../machine/holders.ts';
-import { isMade } from '../machine/is-made.ts';
 import { type GroupView, groupOf } from '../machine/rollout.ts';
 import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
@@ -122,16 +122,9 @@ function failedUpdateOf({ gaveUp, wanted, applied, commit }: ServerRow): string 
   return gaveUp && wanted !== null && applied !== null ? commit : undefined;
 }
 
-/** Only what was made can be deleted, and what is retained is not. */
 function removalOf(row: ServerRow): string | undefined {
-  const isGoing = row.wanted === null ? row.policy.deletion === 'delete' : isReplaced(row);
   const isApproved = row.approved || row.action?.isApproved === true;
-  return isGoing && !isApproved && isMade(row) ? row.instance : undefined;
-}
-
-/** A protected server is blocked instead. */
-function isReplaced({ replacing, applied, policy }: ServerRow): boolean {
-  return replacing && applied !== null && !policy.protected;
+  return isBeingRemoved(row) && !isApproved ? row.instance : undefined;
 }
 
 function neededBy(row: Row): ReadonlySet<string> {

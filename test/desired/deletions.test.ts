@@ -1,13 +1,9 @@
 // The delete budget by itself: what would go and what is known go in, what is held and what is approved come out.
+
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import {
-  type DeletionFacts,
-  digestOf,
-  type HeldBefore,
-  type Judgement,
-  judgeDeletions,
-} from '../../src/desired/deletions.ts';
+import { type DeletionFacts, type HeldBefore, type Judgement, judgeDeletions } from '../../src/desired/deletions.ts';
+import { deletesDigest } from '../../src/machine/hold-digests.ts';
 import { deletionFacts, removalsOf } from './facts.ts';
 
 type Removed = Readonly<Record<string, readonly string[]>>;
@@ -29,7 +25,7 @@ function underWay(removals: Removed): DeletionFacts['underWay'] {
 
 /** An approval, or an earlier hold, of these servers. */
 function digest(...servers: readonly string[]): string {
-  return digestOf(removalsOf(...servers));
+  return deletesDigest(removalsOf(...servers));
 }
 
 function heldBefore(instance: string, ...servers: readonly string[]): ReadonlyMap<string, HeldBefore> {
@@ -304,7 +300,7 @@ describe('a digest', () => {
   it('does not depend on the order', () => {
     fc.assert(
       fc.property(removals, (some) => {
-        expect(digestOf(some.toReversed())).toBe(digestOf(some));
+        expect(deletesDigest(some.toReversed())).toBe(deletesDigest(some));
       }),
     );
   });
@@ -313,7 +309,7 @@ describe('a digest', () => {
     fc.assert(
       fc.property(removals, (some) => {
         const rebuilt = some.map(({ server, incarnation }) => ({ server, incarnation: incarnation + 2 }));
-        const all = [some, some.slice(1), [...some, { server: 'z', incarnation: 1 }], rebuilt].map(digestOf);
+        const all = [some, some.slice(1), [...some, { server: 'z', incarnation: 1 }], rebuilt].map(deletesDigest);
         expect(new Set(all).size).toBe(4);
       }),
     );

@@ -1,7 +1,8 @@
 // What an administrator's word covers: exactly the servers that a delete of the instance takes away now.
+
 import { describe, expect, it } from 'vitest';
-import { digestOf } from '../../src/desired/deletions.ts';
 import { approveDeletes } from '../../src/follow/approve-deletes.ts';
+import { deletesDigest } from '../../src/machine/hold-digests.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { NOW, rowIn, SMALL } from '../reconcile/build.ts';
@@ -24,7 +25,7 @@ function approve(ledger: Ledger): Promise<void> {
 }
 
 function digest(...servers: readonly string[]): string {
-  return digestOf(servers.map((server) => ({ server, incarnation: 7 })));
+  return deletesDigest(servers.map((server) => ({ server, incarnation: 7 })));
 }
 
 const CASES: Readonly<Record<string, readonly [Rows, ...string[]]>> = {
@@ -49,7 +50,7 @@ describe('an approval is for', () => {
   it('another building of a server no more', async () => {
     const ledger = await ledgerWith({ a: {} });
     await approve(ledger);
-    expect(ledger.read('approval', digestOf([{ server: 'a', incarnation: 8 }]))).toBeUndefined();
+    expect(ledger.read('approval', deletesDigest([{ server: 'a', incarnation: 8 }]))).toBeUndefined();
   });
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { digestOf, type HeldDeletes } from '../../src/desired/deletions.ts';
+import type { HeldDeletes } from '../../src/desired/deletions.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { heldRows, keptApprovals, rolloutRows } from '../../src/follow/hold-rows.ts';
-import { failuresDigest } from '../../src/machine/failure-limit.ts';
+import { deletesDigest, failuresDigest } from '../../src/machine/hold-digests.ts';
 import { keptRemovals, REMOVAL_MS } from '../../src/machine/removals.ts';
 import type { ApprovalRow, HeldRow, ServerRow } from '../../src/model/rows.ts';
 import { removalsOf } from '../desired/facts.ts';
@@ -10,7 +10,7 @@ import { at, LARGE, NOW, rowIn, running, SMALL } from '../reconcile/build.ts';
 
 function held(...servers: readonly string[]): HeldDeletes {
   const removals = removalsOf(...servers);
-  return { digest: digestOf(removals), removals, reason: `${servers.length} too many` };
+  return { digest: deletesDigest(removals), removals, reason: `${servers.length} too many` };
 }
 
 describe('the rows of what is held', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { digestOf } from '../../src/desired/deletions.ts';
 import { renewIncarnations } from '../../src/follow/renew-incarnations.ts';
+import { deletesDigest } from '../../src/machine/hold-digests.ts';
 import type { ApprovalRow, Change, HeldRow, ServerRow } from '../../src/model/rows.ts';
 import { rowIn } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
@@ -14,7 +14,7 @@ function building(incarnation: number): ServerRow {
 }
 
 function heldOver(servers: Readonly<Record<string, number>>): HeldRow {
-  const digest = digestOf(Object.entries(servers).map(([server, incarnation]) => ({ server, incarnation })));
+  const digest = deletesDigest(Object.entries(servers).map(([server, incarnation]) => ({ server, incarnation })));
   return { digest, servers: Object.keys(servers), reason: 'too many', since: '2026-11-20T10:13:56.000Z' };
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { failuresDigest, failuresMax } from '../../src/machine/failure-limit.ts';
+import { failuresMax } from '../../src/machine/failure-limit.ts';
+import { failuresDigest } from '../../src/machine/hold-digests.ts';
 
 it.each([
   [1, 3],

@@ -1,7 +1,8 @@
 // Approvals and what may come between them and their use: a restart, another commit, another approval.
+
 import { describe, expect, it } from 'vitest';
-import { digestOf } from '../../src/desired/deletions.ts';
 import { approveDeletes } from '../../src/follow/approve-deletes.ts';
+import { deletesDigest } from '../../src/machine/hold-digests.ts';
 import { Core } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1" }
@@ -202,7 +203,7 @@ describe('an approval of a delete that was asked for', () => {
     core.source.commit({ [SHOP]: null });
     await core.poll();
     expect(core.held('shop')?.digest).toBe(
-      digestOf(
+      deletesDigest(
         core.ledger.index
           .serversOf('shop')
           .map((server) => ({ server, incarnation: core.ledger.server(server)?.incarnation ?? 0 })),
