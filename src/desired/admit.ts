@@ -2,12 +2,12 @@
 // A unit that does not stays whole at its older version, or out; nothing is ever computed from files of two commits.
 import { instanceAddress } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
-import { Admission, type AdmittedSet, type Refusal } from './admission.ts';
+import { Admission, type AdmittedSet } from './admission.ts';
 import { type Consequences, type DeletionFacts, isSameJudgement, type Judgement, judgeDeletions } from './deletions.ts';
 import type { Baseline } from './desired-state.ts';
 import { liftsOf } from './lifts.ts';
 import { capacityRefusals, hasCapacityFor } from './store-capacity.ts';
-import type { Unit } from './unit.ts';
+import type { Refusal, Unit } from './unit.ts';
 
 export interface AdmittedInstances extends AdmittedSet {
   readonly problems: readonly Problem[];

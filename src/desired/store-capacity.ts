@@ -4,9 +4,8 @@ import { problemAt } from '../model/entry.ts';
 import { compareNames } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
 import type { Spec, WantedServer } from '../model/spec.ts';
-import type { Refusal } from './admission.ts';
 import type { Baseline } from './desired-state.ts';
-import type { Unit } from './unit.ts';
+import type { Refusal, Unit } from './unit.ts';
 
 const MIB = 2 ** 20;
 

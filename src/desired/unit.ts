@@ -35,6 +35,13 @@ export interface Unit {
   readonly namesSeen: NamesSeen;
 }
 
+/** A version that cannot come into force, and why. */
+export interface Refusal {
+  /** The address of its unit. */
+  readonly key: string;
+  readonly problem: Problem;
+}
+
 /** Returns the address of a unit: its key in every map of units. */
 export function unitAddress({ type, name }: Pick<Unit, 'type' | 'name'>): string {
   return addressOf(type, name);

@@ -1,6 +1,6 @@
 // The end of a run: faults are over, people answer what they are asked, time passes; then everything has to be as the
 // newest commit wants it, or to wait for somebody who is named.
-import { failuresDigest } from '../../src/machine/failure-limit.ts';
+import { failuresDigest } from '../../src/machine/hold-digests.ts';
 import { isBlockedFor, reasonText } from '../../src/machine/reasons.ts';
 import { isWaiting } from '../../src/machine/stall.ts';
 import { waitReason } from '../../src/machine/wait.ts';

@@ -1,0 +1,70 @@
+// Refuses versions that would take servers away which have to stay: those of protected instances, and those that are handed
+// over to an instance that cannot come into force. docs/decisions/0050.
+import { instanceAddress } from '../model/address.ts';
+import { problemAt } from '../model/entry.ts';
+import type { MissingServers } from './missing-servers.ts';
+import { handOverText, type ProtectedLoss, protectedText } from './refusal-texts.ts';
+import { isProtected, type Refusal } from './unit.ts';
+import type { Versions } from './versions.ts';
+
+/**
+ * Returns refusals of instances that would lose servers although they are protected until now: retained servers too, and
+ * servers that go to an instance that is not protected. `unprotected`: addresses of those whose protection was lifted.
+ */
+export function protectedRefusals(versions: Versions, unprotected: ReadonlySet<string>): readonly Refusal[] {
+  return [...protectedLosses(versions)].flatMap(([instance, loss]) => {
+    const key = instanceAddress(instance);
+    const unit = versions.baseline.units.get(key);
+    if (unit === undefined || !isProtected(unit) || unprotected.has(key) || versions.isStaying(key)) return [];
+    const file = versions.newest.get(key)?.entry ?? unit.entry;
+    return [{ key, problem: problemAt(file, '/protected', protectedText(instance, loss)) }];
+  });
+}
+
+function protectedLosses(versions: Versions): ReadonlyMap<string, ProtectedLoss> {
+  const losses = new Map<string, ProtectedLoss>();
+  for (const [instance, deleted] of versions.losses({ withRetained: true }))
+    losses.set(instance, { deleted, given: [] });
+  for (const [instance, given] of handedToUnprotected(versions)) {
+    losses.set(instance, { deleted: losses.get(instance)?.deleted ?? [], given });
+  }
+  return losses;
+}
+
+/** Returns the servers that leave protected instances for ones that are not, where they may be replaced or deleted. */
+function handedToUnprotected(versions: Versions): ReadonlyMap<string, ProtectedLoss['given']> {
+  const handed = new Map<string, ProtectedLoss['given']>();
+  for (const unit of versions.baseline.units.values()) {
+    if (unit.type !== 'stack-instance' || !isProtected(unit)) continue;
+    const given = [...unit.servers.keys()].flatMap((server) => {
+      const receiver = versions.makerOf(server);
+      const isGiven = receiver !== undefined && receiver.name !== unit.name && !isProtected(receiver);
+      return isGiven ? [{ server, receiver: receiver.name }] : [];
+    });
+    if (given.length > 0) handed.set(unit.name, given);
+  }
+  return handed;
+}
+
+/**
+ * Returns refusals of instances that would give one of these servers to an instance that cannot come into force. They stay
+ * too, or no instance would want the server any more and it would be deleted.
+ */
+export function handOverRefusals(
+  servers: Iterable<string>,
+  versions: Versions,
+  missing: MissingServers,
+): readonly Refusal[] {
+  const refused = new Map<string, Refusal>();
+  for (const server of servers) {
+    const key = versions.baseline.owners.get(server);
+    if (key === undefined || versions.claims.ownerOf(server) !== undefined) continue;
+    const unit = versions.baseline.units.get(key);
+    if (unit === undefined || versions.isRetained(key, server) || versions.pinned.has(key) || refused.has(key))
+      continue;
+    const file = versions.newest.get(key)?.entry ?? unit.entry;
+    const text = handOverText(server, missing.makerOf(server)?.name ?? '');
+    refused.set(key, { key, problem: problemAt(file, '/stackTemplate', { ...text, instances: [unit.name] }) });
+  }
+  return [...refused.values()];
+}

@@ -1,0 +1,80 @@
+// Checks that the servers on which instances depend outside of themselves are made. Each instance is checked again only
+// where something that it needs may have gone.
+import { problemAt } from '../model/entry.ts';
+import { dependentsIn } from './dependents.ts';
+import { GivenUpNeeds } from './given-up-needs.ts';
+import type { MissingServers } from './missing-servers.ts';
+import type { Refusal, Unit } from './unit.ts';
+import type { Versions } from './versions.ts';
+
+export class OutsideNeeds {
+  readonly #versions: Versions;
+  readonly #missing: MissingServers;
+  readonly #unchecked = new Set<string>();
+  readonly #givenUp = new GivenUpNeeds();
+  #dependents: ReadonlyMap<string, readonly string[]> | undefined;
+
+  constructor(versions: Versions, missing: MissingServers) {
+    this.#versions = versions;
+    this.#missing = missing;
+  }
+
+  /** Returns true where an instance needs a server that its owner gives up, and it is not decided what becomes of the owner. */
+  get hasUndecided(): boolean {
+    return this.#givenUp.size > 0;
+  }
+
+  /** Notes that an instance has to be checked. */
+  check(key: string): void {
+    this.#unchecked.add(key);
+  }
+
+  /** Notes that a version has gone, and with it the servers that it made. */
+  onGone(unit: Unit | undefined): void {
+    for (const server of unit?.servers.keys() ?? []) {
+      if (this.#versions.claims.ownerOf(server) !== undefined) continue;
+      this.#dependents ??= dependentsIn(this.#versions.newest);
+      for (const key of this.#dependents.get(server) ?? []) if (this.#versions.newest.has(key)) this.check(key);
+    }
+  }
+
+  /** Notes that an instance is pinned, so that it keeps the servers that it would have given up. */
+  onPinned(key: string): void {
+    this.#givenUp.remove(key);
+    for (const waiter of this.#givenUp.waitersOf(key)) this.check(waiter);
+  }
+
+  /** Returns refusals for what is missing now. An instance whose need another one gives up is left undecided. */
+  refusals(): readonly Refusal[] {
+    const unchecked = [...this.#unchecked];
+    this.#unchecked.clear();
+    return unchecked.flatMap((key) => {
+      this.#givenUp.remove(key);
+      const missing = this.#missingOf(key);
+      const owner = this.#versions.baseline.owners.get(missing?.server ?? '');
+      if (missing === undefined || owner === undefined || this.#versions.pinned.has(owner)) return this.#refuse(key);
+      this.#givenUp.add(key, owner);
+      return [];
+    });
+  }
+
+  /** Returns refusals for what owners give up for good. */
+  givenUpRefusals(): readonly Refusal[] {
+    return this.#givenUp.takeDecided().flatMap((key) => this.#refuse(key));
+  }
+
+  #missingOf(key: string): Unit['outside'][number] | undefined {
+    const { newest, claims } = this.#versions;
+    return newest.get(key)?.outside.find(({ server }) => claims.ownerOf(server) === undefined);
+  }
+
+  #refuse(key: string): readonly Refusal[] {
+    const unit = this.#versions.newest.get(key);
+    const missing = this.#missingOf(key);
+    if (unit === undefined || missing === undefined) return [];
+    const { entry, pointer } = missing.origin;
+    const names = (): Iterable<string> => this.#versions.claims.all().map(({ name }) => name);
+    const text = this.#missing.textFor(missing, unit, names);
+    return [{ key, problem: problemAt(entry, pointer, { ...text, instances: [unit.name] }) }];
+  }
+}

@@ -1,0 +1,118 @@
+// The version at which each instance is while an admission pins those that are not compatible. Knows no reasons.
+import { instanceAddress, nameAt } from '../model/address.ts';
+import { Claims } from './claims.ts';
+import type { Baseline } from './desired-state.ts';
+import { isRetaining, isSameVersion, type Unit, unitAddress } from './unit.ts';
+
+export class Versions {
+  readonly baseline: Baseline;
+  readonly #newest = new Map<string, Unit>();
+  /** Instances that stay at the version in force; these were compatible before, and still are. */
+  readonly #staying = new Map<string, Unit>();
+  /** Instances that are not at their newest version; some have no other. */
+  readonly #pinned = new Set<string>();
+  readonly #claims = new Claims();
+
+  constructor(baseline: Baseline) {
+    this.baseline = baseline;
+  }
+
+  /** Instances at their newest version, by address. */
+  get newest(): ReadonlyMap<string, Unit> {
+    return this.#newest;
+  }
+
+  get pinned(): ReadonlySet<string> {
+    return this.#pinned;
+  }
+
+  get claims(): Pick<Claims, 'all' | 'ownerOf' | 'takeContested'> {
+    return this.#claims;
+  }
+
+  isStaying(key: string): boolean {
+    return this.#staying.has(key);
+  }
+
+  /** Returns every instance at its version; those without one are missing. */
+  all(): ReadonlyMap<string, Unit> {
+    return new Map([...this.#staying, ...this.#newest]);
+  }
+
+  of(key: string): Unit | undefined {
+    return this.#newest.get(key) ?? this.#staying.get(key);
+  }
+
+  /** Returns the instance that makes a server. */
+  makerOf(server: string): Unit | undefined {
+    return this.of(this.#claims.ownerOf(server) ?? '');
+  }
+
+  /** Returns true where the instance is at a version that is not the one in force. */
+  isNew(unit: Unit): boolean {
+    const key = unitAddress(unit);
+    const before = this.baseline.units.get(key);
+    return this.#newest.has(key) && (before === undefined || !isSameVersion(unit, before));
+  }
+
+  /** Puts an instance to its newest version. */
+  move(key: string, unit: Unit): void {
+    this.#newest.set(key, unit);
+    this.#claims.add(key, unit);
+  }
+
+  /** Leaves an instance at the version in force, or out where there is none. Returns the version that it leaves, if any. */
+  pin(key: string): Unit | undefined {
+    const newest = this.#newest.get(key);
+    if (newest !== undefined) {
+      this.#newest.delete(key);
+      this.#claims.remove(key, newest);
+    }
+    const older = this.baseline.units.get(key);
+    if (older !== undefined && !this.#pinned.has(key)) {
+      this.#staying.set(key, older);
+      this.#claims.add(key, older);
+    }
+    this.#pinned.add(key);
+    return newest;
+  }
+
+  /** Puts an instance out of force that stays and is not compatible with another one. Returns the version that goes. */
+  evict(key: string): Unit | undefined {
+    const unit = this.#staying.get(key);
+    if (unit === undefined) return undefined;
+    this.#staying.delete(key);
+    this.#claims.remove(key, unit);
+    return unit;
+  }
+
+  /** Returns the servers that are in force until now and that no version makes, by instance. */
+  losses({ withRetained = false } = {}): ReadonlyMap<string, readonly string[]> {
+    const losses = new Map<string, string[]>();
+    for (const [server, key] of this.baseline.owners) {
+      if (this.#claims.ownerOf(server) !== undefined || this.#isUnreadable(key)) continue;
+      if (!withRetained && this.isRetained(key, server)) continue;
+      const instance = nameAt(key);
+      const known = losses.get(instance);
+      if (known === undefined) losses.set(instance, [server]);
+      else known.push(server);
+    }
+    return losses;
+  }
+
+  /** Returns whether an instance retains what it does not want any more. */
+  retains(instance: string): boolean {
+    return isRetaining(this.of(instanceAddress(instance)));
+  }
+
+  /** By the version that is in force until now, or by the one that comes into force. */
+  isRetained(key: string, server: string): boolean {
+    if (this.baseline.units.get(key)?.servers.get(server)?.policy.deletion === 'retain') return true;
+    return isRetaining(this.of(key));
+  }
+
+  /** Its file is there, but no valid version of it was found: nothing says that its servers are not wanted. */
+  #isUnreadable(key: string): boolean {
+    return this.#pinned.has(key) && !this.#staying.has(key);
+  }
+}
