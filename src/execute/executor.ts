@@ -12,6 +12,7 @@ import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation } from '../model/state.ts';
 import type { Call, Provider } from '../providers/provider.ts';
 import { CallQueue } from './call-queue.ts';
+import { Capacity } from './capacity.ts';
 
 /** A provider entry of the settings, as far as calls go. */
 export interface CallableEntry {
@@ -35,38 +36,18 @@ export interface ExecutorOptions {
 }
 
 export class Executor {
+  readonly capacity: Capacity;
   readonly #options: ExecutorOptions;
   readonly #calls: CallQueue;
-  /** The provider of every call that was claimed and has not ended, by server. */
-  readonly #inFlight = new Map<string, string>();
-  /** When each of them was claimed, by both clocks. */
-  readonly #claimed = new Map<string, { readonly now: number; readonly monotonic: number }>();
-  /** The provider of every server for which capacity is kept and no call was claimed yet. */
-  readonly #reserved = new Map<string, string>();
-  /** How many of both there are by provider. */
-  readonly #busy = new Map<string, number>();
   /** The last action that was begun for a server and has not answered, and until when it may run, by the monotonic clock. */
   readonly #unanswered = new Map<string, { readonly action: string; readonly ends: number }>();
   readonly #stopping = new AbortController();
-  #isStopped = false;
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
     this.#calls = new CallQueue(options.concurrency);
-  }
-
-  /** Whether a call for this server was claimed and has not ended. */
-  isInFlight(server: string): boolean {
-    return this.#inFlight.has(server);
-  }
-
-  /** Whether one more call of this provider may be claimed now; by `server`, for which capacity may be reserved. */
-  hasCapacity(provider: string, server?: string): boolean {
-    if (this.#isStopped) return false;
-    if (server !== undefined && this.#reserved.get(server) === provider) return true;
-    if (this.#inFlight.size + this.#reserved.size >= this.#options.concurrency) return false;
-    const { concurrency = 0 } = this.#options.entryOf(provider) ?? {};
-    return (this.#busy.get(provider) ?? 0) < concurrency;
+    const { concurrency, clock, entryOf } = options;
+    this.capacity = new Capacity({ concurrency, clock, concurrencyOf: (name) => entryOf(name)?.concurrency ?? 0 });
   }
 
   /**
@@ -77,44 +58,6 @@ export class Executor {
     const unanswered = this.#unanswered.get(server);
     if (unanswered?.action !== id) return undefined;
     return Math.max(0, unanswered.ends - this.#options.clock.monotonic());
-  }
-
-  /** Keeps capacity of a provider that has some for a server that may claim it. */
-  reserve(server: string, provider: string): void {
-    this.release(server);
-    this.#reserved.set(server, provider);
-    this.#count(provider, 1);
-  }
-
-  /** Gives back what was reserved for a server, if anything was. */
-  release(server: string): void {
-    const provider = this.#reserved.get(server);
-    if (provider === undefined) return;
-    this.#reserved.delete(server);
-    this.#count(provider, -1);
-  }
-
-  /** Takes capacity for a call that follows once its intent is durable. Nobody else may call for this server meanwhile. */
-  claim(server: string, provider: string): void {
-    invariant(!this.#inFlight.has(server), `two calls at once for ${server}`);
-    this.release(server);
-    this.#inFlight.set(server, provider);
-    const { clock } = this.#options;
-    this.#claimed.set(server, { now: clock.now(), monotonic: clock.monotonic() });
-    this.#count(provider, 1);
-  }
-
-  /** Gives a claim back whose call does not follow. */
-  unclaim(server: string): void {
-    const provider = this.#inFlight.get(server);
-    if (provider === undefined) return;
-    this.#inFlight.delete(server);
-    this.#claimed.delete(server);
-    this.#count(provider, -1);
-  }
-
-  #count(provider: string, by: number): void {
-    this.#busy.set(provider, (this.#busy.get(provider) ?? 0) + by);
   }
 
   /** Asks the provider whether a claimed server is there. */
@@ -132,7 +75,7 @@ export class Executor {
 
   /** Starts no more calls, waits up to `ms` for those that run, then ends them without an answer. */
   async stop(ms: number): Promise<void> {
-    this.#isStopped = true;
+    this.capacity.close();
     const timeUp = Promise.withResolvers<void>();
     const cancel = this.#options.clock.after(ms, timeUp.resolve);
     await Promise.race([this.#calls.idle(), timeUp.promise]);
@@ -141,11 +84,11 @@ export class Executor {
   }
 
   #start(server: string, job: Job): void {
-    invariant(this.#inFlight.has(server), `a call for ${server} was not claimed`);
+    invariant(this.capacity.isInFlight(server), `a call for ${server} was not claimed`);
     this.#calls.run(async () => {
       const answer = await this.#call(server, job);
       if (answer !== undefined) this.#unanswered.delete(server);
-      this.unclaim(server);
+      this.capacity.unclaim(server);
       const { kind, provider } = job;
       this.#options.onResult(server, answer === undefined ? undefined : { kind, provider, answer });
     });
@@ -189,7 +132,7 @@ export class Executor {
    */
   #msLeft(server: string, { deadline }: RunningAction, { timeoutSeconds }: CallableEntry): number {
     const { clock } = this.#options;
-    const claimed = this.#claimed.get(server) ?? { now: clock.now(), monotonic: clock.monotonic() };
+    const claimed = this.capacity.claimedAt(server) ?? { now: clock.now(), monotonic: clock.monotonic() };
     const wholeMs = Math.min(Date.parse(deadline) - claimed.now, timeoutSeconds * 1000);
     return Math.max(0, wholeMs - (clock.monotonic() - claimed.monotonic));
   }

@@ -79,7 +79,7 @@ export class Reconciler {
       onResult: (server, ended) => this.#onResult(server, ended),
     });
     const wake = (server: string): void => this.#queue.add(server);
-    this.#wakeUps = new WakeUps({ ledger, clock, log, wake, executor: this.#executor });
+    this.#wakeUps = new WakeUps({ ledger, clock, log, wake, capacity: this.#executor.capacity });
     this.#sweep = new Sweep({
       // Before something is in force no server is looked at: nobody could say what its record holds.
       ...{ clock, log, wake, servers: () => (this.#isBegun ? ledger.list('server').keys() : []) },
@@ -187,11 +187,11 @@ export class Reconciler {
     return decisionContextOf(name, {
       ...{ ledger, registry, graceMs, now: clock.now() },
       removalsMax: () => removalsMax(deleteBudget, serverCount(ledger, clock.now())),
-      isInFlight: (server) => this.#executor.isInFlight(server),
-      hasCapacity: (provider) => this.#executor.hasCapacity(provider, name),
+      isInFlight: (server) => this.#executor.capacity.isInFlight(server),
+      hasCapacity: (provider) => this.#executor.capacity.hasCapacity(provider, name),
       lastCheckOf: (server) => this.#checks.of(server),
       lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
-      groupViewOf: (server, row) => this.#wakeUps.groupViewOf(server, row),
+      groupViewOf: (server, row) => this.#wakeUps.groups.of(server, row),
       leaveOf: (server, row) => this.#wakeUps.leaveOf(server, row),
     });
   }
@@ -199,7 +199,7 @@ export class Reconciler {
   /** What has to be noted before the first wait, so that no change of another server slips through. */
   #prepare(name: string, after: ServerRow | null, next: Next): void {
     if (next.kind === 'check' || next.kind === 'run') {
-      this.#executor.claim(name, next.provider);
+      this.#executor.capacity.claim(name, next.provider);
       this.#options.ledger.index.setInFlight(name, true);
     }
     const reviewAt = this.#options.clock.now() + REVIEW_MS;
@@ -207,8 +207,8 @@ export class Reconciler {
   }
 
   #unclaim(name: string): void {
-    this.#executor.unclaim(name);
-    this.#options.ledger.index.setInFlight(name, this.#executor.isInFlight(name));
+    this.#executor.capacity.unclaim(name);
+    this.#options.ledger.index.setInFlight(name, this.#executor.capacity.isInFlight(name));
     this.#wakeUps.called(name);
   }
 

@@ -2,14 +2,15 @@
 // may go on. Also what has to be shared among those who wait: slots of groups and capacity of providers.
 
 import type { Clock } from '../clock.ts';
-import type { Executor } from '../execute/executor.ts';
+import type { Capacity } from '../execute/capacity.ts';
 import type { Logger } from '../log.ts';
-import { type GroupSlots, isOrderWait } from '../machine/circles.ts';
-import { awayMax, type GroupView, groupOf, hasSlot } from '../machine/rollout.ts';
+import { isOrderWait } from '../machine/circles.ts';
+import { groupOf } from '../machine/rollout.ts';
 import { type Wait, waitReason } from '../machine/wait.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import { CircleWatch, type Leave } from './circle-watch.ts';
 import { isUp, updatesAreHeld } from './decision-context.ts';
+import { GroupViews } from './group-views.ts';
 import type { Ledger } from './ledger.ts';
 import { SlotLines } from './slot-lines.ts';
 import { Waiting } from './waiting.ts';
@@ -18,12 +19,13 @@ export interface WakeUpsOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly executor: Pick<Executor, 'hasCapacity' | 'reserve' | 'release'>;
+  readonly capacity: Pick<Capacity, 'hasCapacity' | 'reserve' | 'release'>;
   /** Asks for a look at a server. */
   readonly wake: (server: string) => void;
 }
 
 export class WakeUps {
+  readonly groups: GroupViews;
   readonly #options: WakeUpsOptions;
   readonly #slots: SlotLines;
   readonly #waiting: Waiting;
@@ -38,11 +40,15 @@ export class WakeUps {
     const { clock, log, ledger } = options;
     const wake = (server: string): void => this.#wake(server);
     this.#options = options;
-    this.#slots = new SlotLines({ clock, wake, slotOf: (name) => this.#slotOf(name) });
+    this.#slots = new SlotLines({ clock, wake, slotOf: (name) => this.groups.slotOf(name) });
+    this.groups = new GroupViews({ ledger, clock, reserved: this.#slots });
     this.#waiting = new Waiting(this.#slots);
     this.#circles = new CircleWatch({
       ...{ clock, log, wake, rowOf: (server) => ledger.server(server) },
-      graph: { waitOf: (server) => this.#waiting.of(server), slotsOf: (group, server) => this.#slotsOf(group, server) },
+      graph: {
+        waitOf: (server) => this.#waiting.of(server),
+        slotsOf: (group, server) => this.groups.slotsOf(group, server),
+      },
       // Dependencies alone form none: no commit is followed whose dependencies do.
       mayBeCircles: () => this.#waiting.count('holder') + this.#waiting.count('slot') > 0,
     });
@@ -58,12 +64,6 @@ export class WakeUps {
   isDue(server: string): boolean {
     const wait = this.#waiting.of(server);
     return wait?.kind === 'slot' && this.#slots.isDue(wait.group);
-  }
-
-  /** Returns the group of a server as it sees it, with the slots that are reserved for others. */
-  groupViewOf(server: string, row: ServerRow): GroupView {
-    const group = this.#options.ledger.index.groupViewOf(server, row);
-    return { ...group, away: group.away + this.#slots.reservedBesides(server, groupOf(row)) };
   }
 
   /** Returns why a server goes first although its wait is not over; undefined where it does not. */
@@ -117,7 +117,7 @@ export class WakeUps {
   }
 
   #release(server: string, wait: Wait | undefined): void {
-    this.#options.executor.release(server);
+    this.#options.capacity.release(server);
     const group = wait?.kind === 'capacity' ? undefined : this.#slots.release(server);
     if (group !== undefined) this.#wakeGroup(group);
   }
@@ -149,33 +149,17 @@ export class WakeUps {
   }
 
   #giveCapacity(): void {
-    const { executor } = this.#options;
-    const hasCapacity = (provider: string): boolean => executor.hasCapacity(provider);
+    const { capacity } = this.#options;
+    const hasCapacity = (provider: string): boolean => capacity.hasCapacity(provider);
     for (
       let next = this.#waiting.onCapacity(hasCapacity);
       next !== undefined;
       next = this.#waiting.onCapacity(hasCapacity)
     ) {
-      executor.reserve(next.server, next.provider);
+      capacity.reserve(next.server, next.provider);
       this.#given.add(next.server);
       this.#options.wake(next.server);
     }
-  }
-
-  #slotOf(name: string): boolean | number | undefined {
-    const row = this.#options.ledger.server(name);
-    if (row === undefined) return undefined;
-    return hasSlot(row, this.groupViewOf(name, row), { now: this.#options.clock.now(), isBeyond: false });
-  }
-
-  /** A group of which a member has failed waits for the time at which that one is tried again. */
-  #slotsOf(group: string, server: string): GroupSlots {
-    const { index } = this.#options.ledger;
-    const row = this.#options.ledger.server(server);
-    const occupants = index.awayOf(group);
-    if (row === undefined || index.groupViewOf(server, row).hasFailed) return { occupants, missing: 0 };
-    const { size } = index.groupViewOf(server, row);
-    return { occupants, missing: occupants.size - awayMax(row.policy.maxUnavailable, size) + 1 };
   }
 
   #wakeAll(servers: readonly string[]): void {

@@ -40,13 +40,13 @@ function open() {
   }
 
   async function run(server: string, row: ServerRow = acting()): Promise<void> {
-    executor.claim(server, row.action?.provider ?? 'lab');
+    executor.capacity.claim(server, row.action?.provider ?? 'lab');
     executor.run(server, row);
     await settle();
   }
 
   async function check(server: string, row: ServerRow = rowIn('pending')): Promise<void> {
-    executor.claim(server, 'lab');
+    executor.capacity.claim(server, 'lab');
     executor.check(server, row, 'lab');
     await settle();
   }
@@ -126,7 +126,7 @@ describe('a call', () => {
       ['web-1', { kind: 'action', provider: 'lab', answer: answerOf('done', { observed: SMALL.properties }) }],
       ['web-2', { kind: 'check', provider: 'lab', answer: answerOf('absent') }],
     ]);
-    expect(executor.isInFlight('web-1')).toBe(false);
+    expect(executor.capacity.isInFlight('web-1')).toBe(false);
     expect(clock.pending).toBe(0);
   });
 });
@@ -144,10 +144,10 @@ describe('a deadline', () => {
     provider.script = (_call, signal) => untilAborted(signal);
     await run('web-1');
     await pass(29_999);
-    expect([ended, executor.isInFlight('web-1')]).toEqual([[], true]);
+    expect([ended, executor.capacity.isInFlight('web-1')]).toEqual([[], true]);
     await pass(1);
     expect(ended).toEqual([['web-1', undefined]]);
-    expect(executor.isInFlight('web-1')).toBe(false);
+    expect(executor.capacity.isInFlight('web-1')).toBe(false);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ server: 'web-1', operation: 'create', provider: 'lab' });
     expect(clock.pending).toBe(0);
   });
@@ -158,13 +158,13 @@ describe('a deadline', () => {
     provider.script = () => late.promise;
     await run('web-1');
     await pass(30_000 + GRACE_MS - 1);
-    expect([ended, executor.isInFlight('web-1')]).toEqual([[], true]);
+    expect([ended, executor.capacity.isInFlight('web-1')]).toEqual([[], true]);
     await pass(1);
     expect(ended).toEqual([['web-1', undefined]]);
     late.resolve(answerOf('done'));
     await settle();
     expect(ended).toHaveLength(1);
-    expect(executor.isInFlight('web-1')).toBe(false);
+    expect(executor.capacity.isInFlight('web-1')).toBe(false);
   });
 
   it('that has passed before the call begins lets the provider do nothing', async () => {
@@ -224,7 +224,7 @@ it('has no answer where the settings have no such provider any more', async () =
   const { run, acting, ended, executor } = open();
   await run('web-1', acting({ action: { ...running('create', SMALL), provider: 'gone' } }));
   expect(ended).toEqual([['web-1', undefined]]);
-  expect(executor.isInFlight('web-1')).toBe(false);
+  expect(executor.capacity.isInFlight('web-1')).toBe(false);
 });
 
 describe('capacity', () => {
@@ -232,72 +232,74 @@ describe('capacity', () => {
     const { executor, provider, run } = open();
     const answers: (() => void)[] = [];
     provider.script = () => new Promise((resolve) => answers.push(() => resolve(answerOf('done'))));
-    executor.claim('web-1', 'lab');
-    executor.claim('web-2', 'lab');
-    expect(executor.hasCapacity('lab')).toBe(true);
+    executor.capacity.claim('web-1', 'lab');
+    executor.capacity.claim('web-2', 'lab');
+    expect(executor.capacity.hasCapacity('lab')).toBe(true);
     await run('web-3');
-    expect([executor.hasCapacity('lab'), executor.hasCapacity('other')]).toEqual([false, true]);
-    executor.unclaim('web-1');
-    expect(executor.hasCapacity('lab')).toBe(true);
-    executor.claim('web-1', 'lab');
+    expect([executor.capacity.hasCapacity('lab'), executor.capacity.hasCapacity('other')]).toEqual([false, true]);
+    executor.capacity.unclaim('web-1');
+    expect(executor.capacity.hasCapacity('lab')).toBe(true);
+    executor.capacity.claim('web-1', 'lab');
     answers[0]?.();
     await settle();
-    expect(executor.hasCapacity('lab')).toBe(true);
+    expect(executor.capacity.hasCapacity('lab')).toBe(true);
   });
 
   it('is what all together have left', () => {
     const { executor } = open();
-    for (const server of ['a', 'b', 'c']) executor.claim(server, 'lab');
-    executor.claim('d', 'other');
-    executor.unclaim('a');
-    expect([executor.hasCapacity('lab'), executor.hasCapacity('other')]).toEqual([true, false]);
-    executor.claim('a', 'lab');
-    executor.unclaim('d');
-    expect([executor.hasCapacity('lab'), executor.hasCapacity('other')]).toEqual([false, true]);
+    for (const server of ['a', 'b', 'c']) executor.capacity.claim(server, 'lab');
+    executor.capacity.claim('d', 'other');
+    executor.capacity.unclaim('a');
+    expect([executor.capacity.hasCapacity('lab'), executor.capacity.hasCapacity('other')]).toEqual([true, false]);
+    executor.capacity.claim('a', 'lab');
+    executor.capacity.unclaim('d');
+    expect([executor.capacity.hasCapacity('lab'), executor.capacity.hasCapacity('other')]).toEqual([false, true]);
   });
 
   it('may be reserved for a server until that claims it or does not need it', () => {
     const { executor } = open();
-    executor.reserve('a', 'other');
+    executor.capacity.reserve('a', 'other');
     expect([
-      executor.hasCapacity('other'),
-      executor.hasCapacity('other', 'b'),
-      executor.hasCapacity('other', 'a'),
+      executor.capacity.hasCapacity('other'),
+      executor.capacity.hasCapacity('other', 'b'),
+      executor.capacity.hasCapacity('other', 'a'),
     ]).toEqual([...[false, false, true]]);
-    executor.claim('a', 'other');
-    executor.release('a');
-    expect(executor.hasCapacity('other')).toBe(false);
-    executor.unclaim('a');
-    executor.reserve('b', 'other');
-    executor.release('b');
-    expect(executor.hasCapacity('other')).toBe(true);
-    for (const server of ['a', 'b', 'c']) executor.reserve(server, 'lab');
-    executor.reserve('d', 'other');
-    expect([executor.hasCapacity('lab'), executor.hasCapacity('lab', 'a'), executor.hasCapacity('other')]).toEqual([
-      ...[false, true, false],
-    ]);
+    executor.capacity.claim('a', 'other');
+    executor.capacity.release('a');
+    expect(executor.capacity.hasCapacity('other')).toBe(false);
+    executor.capacity.unclaim('a');
+    executor.capacity.reserve('b', 'other');
+    executor.capacity.release('b');
+    expect(executor.capacity.hasCapacity('other')).toBe(true);
+    for (const server of ['a', 'b', 'c']) executor.capacity.reserve(server, 'lab');
+    executor.capacity.reserve('d', 'other');
+    expect([
+      executor.capacity.hasCapacity('lab'),
+      executor.capacity.hasCapacity('lab', 'a'),
+      executor.capacity.hasCapacity('other'),
+    ]).toEqual([...[false, true, false]]);
   });
 
   it('is none at a provider that the settings do not have', () => {
-    expect(open().executor.hasCapacity('gone')).toBe(false);
+    expect(open().executor.capacity.hasCapacity('gone')).toBe(false);
   });
 
   it('is not given back twice', () => {
     const { executor } = open();
-    for (const server of ['a', 'b', 'c']) executor.claim(server, 'lab');
-    executor.unclaim('a');
-    executor.unclaim('a');
-    executor.unclaim('nobody');
-    executor.claim('d', 'lab');
-    expect(executor.hasCapacity('lab')).toBe(false);
+    for (const server of ['a', 'b', 'c']) executor.capacity.claim(server, 'lab');
+    executor.capacity.unclaim('a');
+    executor.capacity.unclaim('a');
+    executor.capacity.unclaim('nobody');
+    executor.capacity.claim('d', 'lab');
+    expect(executor.capacity.hasCapacity('lab')).toBe(false);
   });
 });
 
 describe('what must never happen is refused:', () => {
   it('two calls for one server at once', () => {
     const { executor } = open();
-    executor.claim('web-1', 'lab');
-    expect(() => executor.claim('web-1', 'other')).toThrow('two calls at once for web-1');
+    executor.capacity.claim('web-1', 'lab');
+    expect(() => executor.capacity.claim('web-1', 'other')).toThrow('two calls at once for web-1');
   });
 
   it('a call without a claim', () => {
@@ -308,7 +310,7 @@ describe('what must never happen is refused:', () => {
 
   it('an action that no row holds', () => {
     const { executor } = open();
-    executor.claim('web-1', 'lab');
+    executor.capacity.claim('web-1', 'lab');
     expect(() => executor.run('web-1', rowIn('pending'))).toThrow('web-1 has no action to carry out');
   });
 });
@@ -324,7 +326,11 @@ describe('stop', () => {
       isStopped = true;
     });
     await settle();
-    expect([executor.hasCapacity('lab'), executor.hasCapacity('other'), isStopped]).toEqual([false, false, false]);
+    expect([executor.capacity.hasCapacity('lab'), executor.capacity.hasCapacity('other'), isStopped]).toEqual([
+      false,
+      false,
+      false,
+    ]);
     answer.resolve(answerOf('done'));
     await stopping;
     expect(ended).toMatchObject([['web-1', { answer: { outcome: 'done' } }]]);
@@ -391,7 +397,7 @@ it.each([3_600_000, -3_600_000])(
     const { executor, clock, provider, ended, acting, pass } = open();
     const row = acting();
     provider.script = (_call, signal) => untilAborted(signal);
-    executor.claim('a', 'lab');
+    executor.capacity.claim('a', 'lab');
     clock.setWall(clock.now() + ms);
     executor.run('a', row);
     await settle();

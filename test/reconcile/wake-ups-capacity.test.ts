@@ -33,7 +33,13 @@ async function open(rows: Readonly<Record<string, ServerRow>>) {
     },
   });
   const woken: string[] = [];
-  const wakeUps = new WakeUps({ ledger, clock, log, executor, wake: (server) => woken.push(server) });
+  const wakeUps = new WakeUps({
+    ledger,
+    clock,
+    log,
+    capacity: executor.capacity,
+    wake: (server) => woken.push(server),
+  });
   return { ledger, executor, wakeUps, woken };
 }
 
@@ -41,16 +47,16 @@ it('is kept for the pass that follows: two that pass together do not take it fro
   const row = rowIn('pending');
   const { executor, wakeUps, woken } = await open({ x: row, y: row, z: row });
   const wait: Wait = { kind: 'capacity', provider: 'lab', instance: row.instance };
-  executor.claim('z', 'lab');
+  executor.capacity.claim('z', 'lab');
   for (const server of ['x', 'y']) {
     wakeUps.passing(server);
     wakeUps.begin(server, row, wait);
   }
-  executor.unclaim('z');
+  executor.capacity.unclaim('z');
   wakeUps.called('z');
   for (const server of ['x', 'y']) wakeUps.passed(server);
   expect(woken).toEqual(['x']);
-  expect([executor.hasCapacity('lab', 'x'), executor.hasCapacity('lab', 'y')]).toEqual([true, false]);
+  expect([executor.capacity.hasCapacity('lab', 'x'), executor.capacity.hasCapacity('lab', 'y')]).toEqual([true, false]);
   // The next pass does not need it after all.
   wakeUps.passing('x');
   wakeUps.begin('x', row, undefined);
@@ -70,5 +76,5 @@ it('of a slot likewise', async () => {
   await ledger.commit([{ kind: 'server', name: 'z', value: { ...away, dirty: false }, expected: away }]);
   for (const server of ['x', 'y']) wakeUps.passed(server);
   expect(woken).toEqual(['x']);
-  expect([wakeUps.groupViewOf('x', waiting).away, wakeUps.groupViewOf('y', waiting).away]).toEqual([0, 1]);
+  expect([wakeUps.groups.of('x', waiting).away, wakeUps.groups.of('y', waiting).away]).toEqual([0, 1]);
 });
