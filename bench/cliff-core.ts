@@ -6,7 +6,7 @@ import { Follower } from '../src/follow/follower.ts';
 import { createLog } from '../src/log.ts';
 import type { Operation } from '../src/model/state.ts';
 import type { Provider } from '../src/providers/provider.ts';
-import { createRegistry, type Registry } from '../src/providers/provider-registry.ts';
+import { createProviderRegistry, type ProviderRegistry } from '../src/providers/provider-registry.ts';
 import { CommitGate } from '../src/reconcile/commit-gate.ts';
 import { Ledger } from '../src/reconcile/ledger.ts';
 import { Reconciler } from '../src/reconcile/reconciler.ts';
@@ -97,11 +97,11 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-function registryOf(provider: Provider): Registry {
+function registryOf(provider: Provider): ProviderRegistry {
   const options = { file: '', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 };
   const entry = {
     ...{ name: 'lab', match: { kind: null, properties: {} }, implementation: 'simulated' as const, options },
     ...{ timeoutSeconds: 60, checkSeconds: 300, drift: 'report' as const, concurrency: CONCURRENCY, retry: RETRY },
   };
-  return createRegistry([entry], () => provider);
+  return createProviderRegistry([entry], () => provider);
 }

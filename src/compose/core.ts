@@ -10,7 +10,7 @@ import { safetyOf } from '../follow/safety.ts';
 import type { Logger } from '../log.ts';
 import { toldWait } from '../machine/wait.ts';
 import { momentOf } from '../model/moment.ts';
-import { createRegistry, type Registry } from '../providers/provider-registry.ts';
+import { createProviderRegistry, type ProviderRegistry } from '../providers/provider-registry.ts';
 import { createSimulatedProvider } from '../providers/simulated.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
 import { Ledger } from '../reconcile/ledger.ts';
@@ -62,7 +62,7 @@ export interface Core {
 /** What {@link wireCore} wires: every part that reaches outside, and every number that the settings give. */
 export interface OutsideParts extends Omit<Parts, 'files'> {
   readonly store: Store;
-  readonly registry: Registry;
+  readonly registry: ProviderRegistry;
   readonly source: Source;
   readonly publisher: Publisher;
   readonly triggers: readonly Trigger[];
@@ -89,7 +89,7 @@ export async function composeCore(settings: Settings, { log, clock, files, opene
   const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, files }), (it: Store) =>
     it.close(),
   );
-  const registry = opened.adopt(registryOf(settings, clock), (it: Registry) => it.close());
+  const registry = opened.adopt(registryOf(settings, clock), (it: ProviderRegistry) => it.close());
   const source = opened.adopt(await sourceOf(settings, { log, clock }), (it: GitSource) => it.close());
   const triggers = triggersOf(settings, { log, clock });
   const publisher = publisherOf(settings, { source, clock });
@@ -223,8 +223,8 @@ function operatorOf({
   });
 }
 
-function registryOf({ execution }: Settings, clock: Clock): Registry {
-  return createRegistry(execution.providers, ({ options }) => createSimulatedProvider(options, clock));
+function registryOf({ execution }: Settings, clock: Clock): ProviderRegistry {
+  return createProviderRegistry(execution.providers, ({ options }) => createSimulatedProvider(options, clock));
 }
 
 async function sourceOf(

@@ -10,7 +10,7 @@ export interface ProviderEntry extends ProviderSettings {
   readonly provider: Provider;
 }
 
-export interface Registry {
+export interface ProviderRegistry {
   /** Returns the first entry whose kind and properties the server has, or undefined. */
   match(server: MatchedServer): ProviderEntry | undefined;
   /** Returns the entry of a name, which a server's row may hold though the entry is gone by now: then undefined. */
@@ -25,10 +25,10 @@ export interface MatchedServer {
 }
 
 /** Returns the registry of some entries, whose names differ. `make` builds the provider of each. */
-export function createRegistry(
+export function createProviderRegistry(
   settings: readonly ProviderSettings[],
   make: (entry: ProviderSettings) => Provider,
-): Registry {
+): ProviderRegistry {
   const entries: readonly ProviderEntry[] = settings.map((entry) => ({ ...entry, provider: make(entry) }));
   const named = new Map(entries.map((entry) => [entry.name, entry]));
   return {

@@ -1,5 +1,6 @@
 // What surrounds one server at the moment of a decision: rows of others, providers, room. Reads, and changes nothing.
 
+import type { Capacity } from '../execute/capacity.ts';
 import type { CheckEnd, DecisionContext, ResponsibleProvider } from '../machine/decide.ts';
 import { mayBeThere } from '../machine/existence.ts';
 import { failuresMax } from '../machine/failure-limit.ts';
@@ -9,21 +10,20 @@ import { openRemovals } from '../machine/removals.ts';
 import { type GroupView, hasSlot } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
-import type { Registry } from '../providers/provider-registry.ts';
+import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { Leave } from './circle-watch.ts';
 import type { Ledger } from './ledger.ts';
 
 export interface ContextSources {
   readonly ledger: Pick<Ledger, 'server' | 'index' | 'read' | 'list'>;
-  readonly registry: Registry;
+  readonly registry: ProviderRegistry;
   /** Milliseconds since 1970. */
   readonly now: number;
   /** Added to a deadline before a lost action counts as ended. */
   readonly graceMs: number;
   /** How many deletes and replacements that nobody approved may be under way or have happened within the last hour. */
   readonly removalsMax: () => number;
-  readonly isInFlight: (server: string) => boolean;
-  readonly hasCapacity: (provider: string) => boolean;
+  readonly capacity: Pick<Capacity, 'isInFlight' | 'hasCapacity'>;
   /** How a server's last check ended; see FreshChecks. */
   readonly lastCheckOf: (server: string) => CheckEnd | undefined;
   /** For how many more milliseconds a lost action may be running; undefined where this process did not begin it. */
@@ -43,8 +43,8 @@ export function decisionContextOf(name: string, around: ContextSources): Decisio
   const leave = recorded === undefined ? undefined : around.leaveOf(name, recorded);
   return {
     now,
-    isInFlight: around.isInFlight(name),
-    hasCapacity: around.hasCapacity,
+    isInFlight: around.capacity.isInFlight(name),
+    hasCapacity: (provider) => around.capacity.hasCapacity(provider, name),
     lastCheck: around.lastCheckOf(name),
     otherSpelling: (row) => otherSpelling(name, row, ledger),
     providerFor: (row) => responsibleProvider(registry, row),
@@ -139,7 +139,7 @@ function lostActionEnds(name: string, action: RunningAction, around: ContextSour
 }
 
 /** The entry that made a server looks after it; one that nobody made yet goes to the first entry that matches. */
-function responsibleProvider(registry: Registry, row: ServerRow): ResponsibleProvider {
+function responsibleProvider(registry: ProviderRegistry, row: ServerRow): ResponsibleProvider {
   const match = row.wanted === null ? undefined : registry.match(row.wanted);
   const entry = row.provider === null ? match : registry.byName(row.provider);
   // Only the entry whose action was lost can tell how that ended, whatever the settings choose by now.

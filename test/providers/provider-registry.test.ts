@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Properties } from '../../src/model/objects.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { createRegistry } from '../../src/providers/provider-registry.ts';
+import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import type { ProviderSettings } from '../../src/settings.ts';
 
 type Match = ProviderSettings['match'];
@@ -28,7 +28,7 @@ function providerOf(close: () => Promise<void> = async () => undefined): Provide
 }
 
 function matched(match: Partial<Match>, properties: Properties, kind = 'Platform::Server'): boolean {
-  const registry = createRegistry([entryOf('lab', match)], () => providerOf());
+  const registry = createProviderRegistry([entryOf('lab', match)], () => providerOf());
   return registry.match({ kind, properties }) !== undefined;
 }
 
@@ -51,7 +51,7 @@ it.each<[string, Partial<Match>, Properties, boolean]>([
 it('takes the first match, and carries its settings and provider', () => {
   const providers = new Map<string, Provider>();
   const settings = [entryOf('lab', { properties: { location: 'lab' } }), entryOf('rest'), entryOf('never')];
-  const registry = createRegistry(settings, ({ name }) => {
+  const registry = createProviderRegistry(settings, ({ name }) => {
     const provider = providerOf();
     providers.set(name, provider);
     return provider;
@@ -63,20 +63,20 @@ it('takes the first match, and carries its settings and provider', () => {
 });
 
 it('finds entries by name', () => {
-  const registry = createRegistry([entryOf('lab'), entryOf('__proto__')], () => providerOf());
+  const registry = createProviderRegistry([entryOf('lab'), entryOf('__proto__')], () => providerOf());
   expect(registry.byName('lab')?.name).toBe('lab');
   expect(registry.byName('__proto__')?.name).toBe('__proto__');
   expect(registry.byName('constructor')).toBeUndefined();
 });
 
 it('matches nothing without entries', () => {
-  const registry = createRegistry([], () => providerOf());
+  const registry = createProviderRegistry([], () => providerOf());
   expect(registry.match({ kind: 'Platform::Server', properties: {} })).toBeUndefined();
 });
 
 it('closes every provider, and tells of the first that failed', async () => {
   const closed: string[] = [];
-  const registry = createRegistry([entryOf('a'), entryOf('b'), entryOf('c')], ({ name }) =>
+  const registry = createProviderRegistry([entryOf('a'), entryOf('b'), entryOf('c')], ({ name }) =>
     providerOf(async () => {
       closed.push(name);
       if (name !== 'c') throw new Error(`${name} does not close`);

@@ -13,7 +13,7 @@ import { momentOf } from '../../src/model/moment.ts';
 import type { Client, Properties } from '../../src/model/objects.ts';
 import type { Change } from '../../src/model/rows.ts';
 import type { Operation } from '../../src/model/state.ts';
-import { createRegistry } from '../../src/providers/provider-registry.ts';
+import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import type { ClockWatch } from '../../src/reconcile/clock-watch.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
@@ -228,7 +228,7 @@ export class Core {
       ...{ implementation: 'simulated' as const, options, timeoutSeconds: 60, checkSeconds: 300 },
       ...{ drift: 'report' as const, concurrency, retry: { ...RETRY, ...retry } },
     };
-    return createRegistry(
+    return createProviderRegistry(
       entries.map((entry) => ({ ...entry, ...shared })),
       () => this.provider,
     );

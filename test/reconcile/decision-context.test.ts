@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Reason, ServerRow } from '../../src/model/rows.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { createRegistry } from '../../src/providers/provider-registry.ts';
+import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import { decisionContextOf } from '../../src/reconcile/decision-context.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import type { ProviderSettings } from '../../src/settings.ts';
@@ -39,7 +39,7 @@ async function contextIn(rows: Readonly<Record<string, ServerRow>>, inFlight: re
     expected: undefined,
   }));
   await ledger.commit(changes);
-  const registry = createRegistry(ENTRIES, providerOf);
+  const registry = createProviderRegistry(ENTRIES, providerOf);
   const isInFlight = (server: string): boolean => inFlight.includes(server);
   for (const server of inFlight) ledger.index.setInFlight(server, true);
   return decisionContextOf('web-1', {
@@ -48,8 +48,7 @@ async function contextIn(rows: Readonly<Record<string, ServerRow>>, inFlight: re
     now: NOW,
     graceMs: 30_000,
     removalsMax: () => 5,
-    isInFlight,
-    hasCapacity: (name) => name === 'lab',
+    capacity: { isInFlight, hasCapacity: (name) => name === 'lab' },
     lastCheckOf: () => undefined,
     lostMsLeft: () => undefined,
     groupViewOf: (server, row) => ledger.index.groupViewOf(server, row),

@@ -12,7 +12,7 @@ import { isSame } from '../../src/model/json.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import type { Spec, WantedServer } from '../../src/model/spec.ts';
 import type { Operation } from '../../src/model/state.ts';
-import { createRegistry } from '../../src/providers/provider-registry.ts';
+import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import { decisionContextOf } from '../../src/reconcile/decision-context.ts';
 import { FreshChecks } from '../../src/reconcile/fresh-checks.ts';
 import { RowIndex } from '../../src/reconcile/row-index.ts';
@@ -31,7 +31,7 @@ interface LiveCall {
 }
 
 const RETRY = { attempts: 3, firstSeconds: 2, maxSeconds: 8, failedSeconds: 60 };
-const REGISTRY = createRegistry(
+const REGISTRY = createProviderRegistry(
   [
     {
       ...{ name: 'lab', match: { kind: null, properties: {} }, implementation: 'simulated', retry: RETRY },
@@ -173,8 +173,10 @@ export class Model {
       row,
       decisionContextOf(name, {
         ...{ ledger, registry: REGISTRY, now: this.#now, graceMs: 0, removalsMax: () => Number.POSITIVE_INFINITY },
-        isInFlight: (server) => this.inFlight.has(server),
-        hasCapacity: () => this.inFlight.size < CALLS_MAX,
+        capacity: {
+          isInFlight: (server) => this.inFlight.has(server),
+          hasCapacity: () => this.inFlight.size < CALLS_MAX,
+        },
         lastCheckOf: (server) => this.#checks.of(server),
         lostMsLeft: () => undefined,
         groupViewOf: (server, itsRow) => this.#index.groupViewOf(server, itsRow),

@@ -5,7 +5,7 @@ import { createLog } from '../../src/log.ts';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import { createRegistry } from '../../src/providers/provider-registry.ts';
+import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
@@ -42,7 +42,7 @@ async function open(rows: Readonly<Record<string, ServerRow>>, random: () => num
   );
   await ledger.commit(changes);
   const provider = new ScriptedProvider();
-  const registry = createRegistry([{ ...SETTINGS, concurrency: CALLS_MAX }], () => provider);
+  const registry = createProviderRegistry([{ ...SETTINGS, concurrency: CALLS_MAX }], () => provider);
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line) });
   let passes = 0;

@@ -1,7 +1,7 @@
 // One run's world: everything that is simulated, and the controllers that live and die in it.
 import { type WiredCore, wireCore } from '../../src/compose/core.ts';
 import type { Logger } from '../../src/log.ts';
-import { createRegistry } from '../../src/providers/provider-registry.ts';
+import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import type { ExecutionSettings, ProviderSettings } from '../../src/settings.ts';
 import { createPollTimer } from '../../src/source/poll-timer.ts';
 import type { Trigger } from '../../src/source/source.ts';
@@ -243,7 +243,7 @@ export class World implements Facts {
     const opened = await openStore('/store', lock, { files: this.disk.files(life), compactionBytes: 30_000 });
     const store = this.rows.watched(opened);
     this.#compareImages();
-    const registry = createRegistry(EXECUTION.providers, ({ name }) => this.site(name).provider(life));
+    const registry = createProviderRegistry(EXECUTION.providers, ({ name }) => this.site(name).provider(life));
     const source = this.git.source(life, this.#here);
     const publisher = this.git.publisher(life, (message, _path, _text) => this.#meaningOf(message));
     const random = (): number => drawn(this.#seed, `random ${this.calls.count}`);

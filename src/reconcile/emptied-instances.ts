@@ -1,0 +1,35 @@
+// Forgets the instances that no commit wants once their last server is gone.
+import type { Change } from '../model/rows.ts';
+import type { Ledger } from './ledger.ts';
+
+export class EmptiedInstances {
+  readonly #ledger: Ledger;
+  /** Instances of which a server was forgotten. */
+  readonly #thinned = new Set<string>();
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  /** Notes that a server of an instance was forgotten. */
+  note(instance: string): void {
+    this.#thinned.add(instance);
+  }
+
+  /** Forgets those that have no server any more, each with its suspension. Throws where that cannot be written; try again. */
+  async forget(): Promise<void> {
+    for (const name of this.#thinned) if (this.#ledger.index.hasServers(name)) this.#thinned.delete(name);
+    const emptied = [...this.#thinned];
+    await this.#ledger.commit(emptied.flatMap((name) => this.#changesOf(name)));
+    for (const name of emptied) this.#thinned.delete(name);
+  }
+
+  #changesOf(name: string): readonly Change[] {
+    const expected = this.#ledger.read('terminating', name);
+    if (expected === undefined) return [];
+    const terminating: Change = { kind: 'terminating', name, value: null, expected };
+    const suspension = this.#ledger.read('suspension', name);
+    if (suspension === undefined) return [terminating];
+    return [terminating, { kind: 'suspension', name, value: null, expected: suspension }];
+  }
+}

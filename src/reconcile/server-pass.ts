@@ -1,0 +1,162 @@
+// One pass over one server: reads its row, concludes how its last call ended, decides, writes the row, and carries the
+// decision out. What a pass may decide is machine/decide.ts, not here.
+import type { Clock } from '../clock.ts';
+import type { Executor } from '../execute/executor.ts';
+import type { Logger } from '../log.ts';
+import { conclude } from '../machine/conclude.ts';
+import { type DecisionContext, decide, type Next, type Step } from '../machine/decide.ts';
+import { reasonText } from '../machine/reasons.ts';
+import { removalChanges } from '../machine/removals.ts';
+import { waitOf } from '../machine/wait.ts';
+import type { CallResult } from '../model/call-result.ts';
+import type { Change, ServerRow } from '../model/rows.ts';
+import type { ProviderRegistry } from '../providers/provider-registry.ts';
+import { EmptiedInstances } from './emptied-instances.ts';
+import type { KeyedQueue } from './keyed-queue.ts';
+import type { Ledger } from './ledger.ts';
+import type { WakeUps } from './wake-ups.ts';
+
+/** How long a replacement beyond the budget waits before its next pass; most often it is held by then. */
+const REVIEW_MS = 30_000;
+
+export interface ServerPassOptions {
+  readonly ledger: Ledger;
+  readonly registry: ProviderRegistry;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly executor: Executor;
+  readonly wakeUps: WakeUps;
+  readonly queue: Pick<KeyedQueue, 'add' | 'addAfter'>;
+  readonly contextOf: (server: string) => DecisionContext;
+  /** An action of the server begins. */
+  readonly onStart: (server: string) => void;
+  /** Asks for what is held to be judged anew. */
+  readonly review: () => void;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+export class ServerPass {
+  readonly #options: ServerPassOptions;
+  readonly #emptied: EmptiedInstances;
+  /** Results that no row has taken in yet. */
+  readonly #results = new Map<string, CallResult>();
+  /** The operation that changed the row of each server last, for the log. */
+  readonly #operations = new Map<string, string>();
+
+  constructor(options: ServerPassOptions) {
+    this.#options = options;
+    this.#emptied = new EmptiedInstances(options.ledger);
+  }
+
+  /** Notes how a call ended; the next pass concludes it. */
+  noteResult(name: string, result: CallResult): void {
+    this.#results.set(name, result);
+  }
+
+  hasResult(name: string): boolean {
+    return this.#results.has(name);
+  }
+
+  noteOperation(name: string, operation: string): void {
+    this.#operations.set(name, operation);
+  }
+
+  /** Throws where the row cannot be written; then nothing has happened. */
+  async run(name: string): Promise<void> {
+    const { ledger, wakeUps } = this.#options;
+    wakeUps.passing(name);
+    const row = ledger.server(name);
+    if (row === undefined) {
+      this.#results.delete(name);
+      wakeUps.begin(name, null, undefined);
+      await this.#emptied.forget();
+      return;
+    }
+    const { row: after, next } = this.#step(name, row);
+    this.#prepare(name, after, next);
+    if (after !== row) await this.#write(name, row, after);
+    this.#results.delete(name);
+    if (after !== null) this.#carryOut(name, after, next);
+    if (after?.state !== row.state) this.#logStep(name, row, after);
+    if (after !== null) return;
+    this.#emptied.note(row.instance);
+    // Where this fails, the next pass finds no row and tries it again.
+    await this.#emptied.forget();
+  }
+
+  #step(name: string, row: ServerRow): Step {
+    const { registry, clock, random, contextOf } = this.#options;
+    const result = this.#results.get(name);
+    const retry = registry.byName(result?.provider ?? '')?.retry;
+    const isConcluded = result !== undefined && retry !== undefined;
+    const concluded = isConcluded ? conclude(row, result, { now: clock.now(), retry, random }) : row;
+    return concluded === null ? { row: null, next: { kind: 'rest' } } : decide(concluded, contextOf(name));
+  }
+
+  /** Notes what has to be known before the first wait, so that no change of another server slips through. */
+  #prepare(name: string, after: ServerRow | null, next: Next): void {
+    const { executor, ledger, clock, wakeUps } = this.#options;
+    if (next.kind === 'check' || next.kind === 'run') {
+      executor.capacity.claim(name, next.provider);
+      ledger.index.setInFlight(name, true);
+    }
+    const reviewAt = clock.now() + REVIEW_MS;
+    wakeUps.begin(name, after, after === null ? undefined : waitOf(next, after, reviewAt));
+  }
+
+  /** A delete that begins without approval counts against the budget; that is recorded with the intent. */
+  async #write(name: string, row: ServerRow, after: ServerRow | null): Promise<void> {
+    const { ledger, clock, executor, wakeUps } = this.#options;
+    const change: Change = { kind: 'server', name, value: after, expected: row };
+    try {
+      await ledger.commit([change, ...removalChanges(ledger, { server: name, row, after, now: clock.now() })]);
+    } catch (error) {
+      executor.capacity.unclaim(name);
+      ledger.index.setInFlight(name, executor.capacity.isInFlight(name));
+      wakeUps.called(name);
+      throw error;
+    }
+  }
+
+  #carryOut(name: string, row: ServerRow, next: Next): void {
+    const { executor, queue, onStart, review, clock } = this.#options;
+    switch (next.kind) {
+      case 'check':
+        executor.check(name, row, next.provider);
+        break;
+      case 'run':
+        onStart(name);
+        executor.run(name, row);
+        break;
+      case 'again':
+        queue.add(name);
+        break;
+      case 'review':
+        review();
+        queue.addAfter(name, REVIEW_MS);
+        break;
+      case 'at':
+        queue.addAfter(name, next.time - clock.now());
+        break;
+      case 'stopped':
+        if (Number.isFinite(next.until)) queue.addAfter(name, next.until - clock.now());
+        break;
+      case 'rest':
+      case 'after':
+      case 'failures':
+      case 'slot':
+      case 'capacity':
+        break;
+    }
+  }
+
+  #logStep(server: string, { state: from }: ServerRow, after: ServerRow | null): void {
+    const operation = this.#operations.get(server);
+    const to = after?.state ?? 'gone';
+    const { instance, attempt } = after ?? {};
+    const reason = reasonText(after?.reason ?? null) || undefined;
+    this.#options.log.info({ operation, server, instance, from, to, reason, attempt }, 'state');
+    if (after === null) this.#operations.delete(server);
+  }
+}
