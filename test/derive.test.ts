@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DesiredState } from '../src/desired/desired-state.ts';
-import { nodeNames, nodeOf } from '../src/desired/node-of.ts';
+import { nodeNames, nodeOf } from '../src/desired/node-records.ts';
 import { describeProblems } from './support/entries.ts';
 import { explainedRecordOf } from './support/explained-records.ts';
 import { type TextChanges, TextRepository } from './support/text-repository.ts';

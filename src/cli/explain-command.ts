@@ -1,7 +1,7 @@
 // `treeline explain`: prints where each value of a node's record comes from.
 import type { Command } from 'commander';
 import type { DesiredState } from '../desired/desired-state.ts';
-import { nodeNames, nodeOf } from '../desired/node-of.ts';
+import { nodeNames, nodeOf } from '../desired/node-records.ts';
 import { explainRecord } from '../hiera/explain.ts';
 import { buildRecord } from '../hiera/record.ts';
 import { fieldOf } from '../model/json.ts';

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { ActivationParts } from '../follow/activate.ts';
+import { activeRecords } from '../follow/active-records.ts';
 import { approveDeletes } from '../follow/approve-deletes.ts';
 import { CurrentState } from '../follow/current-state.ts';
 import { Follower } from '../follow/follower.ts';
@@ -123,7 +124,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     concurrency,
     graceMs: graceSeconds * 1000,
     random,
-    recordOf: (server) => reader.record(server),
+    recordOf: activeRecords(current, ledger),
     review: () => follower.review(),
   });
   const { watch, corrected } = watchClock({

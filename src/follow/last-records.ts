@@ -1,7 +1,7 @@
 // The last records of servers that no commit wants any more, as they are kept until the servers are gone. A record may be as
 // large as the files that it is merged from, so those of one commit are limited together.
 import type { Baseline } from '../desired/desired-state.ts';
-import { nodeOf } from '../desired/node-of.ts';
+import { nodeOf } from '../desired/node-records.ts';
 import { explainRecord } from '../hiera/explain.ts';
 import { buildRecord } from '../hiera/record.ts';
 import type { ExplainedRecord } from '../model/record.ts';

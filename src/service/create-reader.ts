@@ -1,5 +1,6 @@
 // Implements reader.ts: it answers the API's reads from the desired state in force and the recorded rows.
 import type { DesiredState } from '../desired/desired-state.ts';
+import { explainedRecordOfNode, explainedValueOfNode, recordedNodes, recordOfNode } from '../desired/node-records.ts';
 import type { RefusedCommit } from '../desired/refused-commit.ts';
 import { emptyMap } from '../model/json.ts';
 import { isTypeName, kindOf, type Role, TYPE_NAMES, type TypeName } from '../model/names.ts';
@@ -9,7 +10,6 @@ import { canonicalSerial } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { didYouMean } from '../model/suggest.ts';
 import { instanceNames, instanceStatus, resourceStates, type StallsOf, viewInstance } from './instance-views.ts';
-import { explainedRecordOfNode, explainedValueOfNode, recordedNodes, recordOfNode } from './node-records.ts';
 import { viewObject, viewObjects } from './object-views.ts';
 import type { InstanceView, Reader, Served } from './reader.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';

@@ -1,13 +1,12 @@
 // Builds the views of typed objects from files, templates, instances and the servers of stacks.
 
 import type { DesiredState } from '../desired/desired-state.ts';
-import { nodeOf } from '../desired/node-of.ts';
+import { nodeOf, recordedNodes } from '../desired/node-records.ts';
 import { addressOf, splitAddress } from '../model/address.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { compareNames, TYPE_NAMES, type TypeName } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { instanceNames, viewInstance } from './instance-views.ts';
-import { recordedNodes } from './node-records.ts';
 import type { Served } from './reader.ts';
 import type { View } from './recorded-rows.ts';
 

@@ -14,8 +14,8 @@ export interface RecordedRows {
 }
 
 /** One moment, as the service answers it. */
-export interface View<DesiredState> {
-  readonly desired: DesiredState;
+export interface View<Desired> {
+  readonly desired: Desired;
   readonly rows: RecordedRows;
   /** Milliseconds since 1970. */
   readonly now: number;

@@ -1,7 +1,7 @@
 // Turns requests into drafts: the changes of each write to the files. See docs/rest.md, writes.
 
 import type { DesiredState } from '../../desired/desired-state.ts';
-import { nodeOf } from '../../desired/node-of.ts';
+import { nodeOf } from '../../desired/node-records.ts';
 import type { Unit } from '../../desired/unit.ts';
 import { addressOf, instanceAddress, nameAt } from '../../model/address.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';

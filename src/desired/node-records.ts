@@ -1,22 +1,44 @@
 // Returns the records of nodes: computed from the desired state in force, or, for a server that no commit wants any more, as
 // recorded last.
-import type { DesiredState } from '../desired/desired-state.ts';
-import { nodeNames, nodeOf } from '../desired/node-of.ts';
 import { explainRecord, explainValue, plainRecord } from '../hiera/explain.ts';
+import type { HieraNode } from '../hiera/node.ts';
 import { buildRecord, lookUp, type NodeFacts, recordOf } from '../hiera/record.ts';
+import { addressOf } from '../model/address.ts';
 import { fieldOf } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { ExplainedRecord, ExplainedValue, NodeRecord } from '../model/record.ts';
-import type { RecordedRows, View } from './recorded-rows.ts';
+import type { NodeRow, ServerRow } from '../model/rows.ts';
+import type { Baseline } from './desired-state.ts';
+
+/** A desired state, and the recorded rows that tell outputs and times. */
+export interface NodeView {
+  readonly desired: Baseline;
+  readonly rows: {
+    server(name: string): ServerRow | undefined;
+    read(kind: 'node', name: string): NodeRow | undefined;
+    list(kind: 'server'): ReadonlyMap<string, ServerRow>;
+  };
+}
+
+/** Returns a node of the desired state: a server of a stack, or a hand-written clientcert; undefined where neither has the name. */
+export function nodeOf(desired: Baseline, name: string): HieraNode | undefined {
+  const key = desired.owners.get(name) ?? addressOf('clientcert', name);
+  return desired.units.get(key)?.nodes.get(name);
+}
+
+/** Returns the names of all nodes of the desired state, in no order. */
+export function* nodeNames(desired: Baseline): Generator<string> {
+  for (const unit of desired.units.values()) yield* unit.nodes.keys();
+}
 
 /** Returns the names of all nodes that have a record, sorted. */
-export function recordedNodes({ desired, rows }: View<DesiredState>): string[] {
+export function recordedNodes({ desired, rows }: NodeView): string[] {
   const terminating = [...rows.list('server')].filter(([, row]) => row.lastRecord !== null).map(([name]) => name);
   return [...new Set([...nodeNames(desired), ...terminating])].sort(compareNames);
 }
 
 /** Returns a node's record, or undefined where there is no such node. */
-export function recordOfNode({ desired, rows }: View<DesiredState>, name: string): NodeRecord | undefined {
+export function recordOfNode({ desired, rows }: NodeView, name: string): NodeRecord | undefined {
   const node = nodeOf(desired, name);
   if (node !== undefined) return recordOf(buildRecord(node, factsOf(name, rows)));
   const lastRecord = rows.server(name)?.lastRecord;
@@ -24,17 +46,14 @@ export function recordOfNode({ desired, rows }: View<DesiredState>, name: string
 }
 
 /** Returns a node's record with the source of each value, or undefined where there is no such node. */
-export function explainedRecordOfNode(
-  { desired, rows }: View<DesiredState>,
-  name: string,
-): ExplainedRecord | undefined {
+export function explainedRecordOfNode({ desired, rows }: NodeView, name: string): ExplainedRecord | undefined {
   const node = nodeOf(desired, name);
   if (node !== undefined) return explainRecord(buildRecord(node, factsOf(name, rows)));
   return rows.server(name)?.lastRecord ?? undefined;
 }
 
 /** Returns one value of a node's record with its source, without building the rest; undefined where it has no such key. */
-export function explainedValueOfNode(view: View<DesiredState>, name: string, key: string): ExplainedValue | undefined {
+export function explainedValueOfNode(view: NodeView, name: string, key: string): ExplainedValue | undefined {
   const node = nodeOf(view.desired, name);
   if (node !== undefined) {
     const sourced = lookUp(node, factsOf(name, view.rows), key);
@@ -44,7 +63,7 @@ export function explainedValueOfNode(view: View<DesiredState>, name: string, key
   return fieldOf(lastRecord, key);
 }
 
-function factsOf(name: string, rows: RecordedRows): NodeFacts {
+function factsOf(name: string, rows: NodeView['rows']): NodeFacts {
   const server = rows.server(name);
   return { outputs: server?.outputs ?? {}, updated: server?.updated ?? rows.read('node', name)?.updated ?? '' };
 }

@@ -1,0 +1,15 @@
+// Hands out the records of servers to those who call providers.
+import { recordOfNode } from '../desired/node-records.ts';
+import type { NodeRecord } from '../model/record.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
+import type { CurrentState } from './current-state.ts';
+
+/** Returns a function from a server to its record. That throws where nothing is in force, or the server has none. */
+export function activeRecords(current: CurrentState, rows: Ledger): (server: string) => NodeRecord {
+  return (server) => {
+    const desired = current.get();
+    const record = desired && recordOfNode({ desired, rows }, server);
+    if (record === undefined) throw new Error(`no commit in force has the server "${server}"`);
+    return record;
+  };
+}
