@@ -99,11 +99,7 @@ function clientcertAt({ catalog }: DesiredState, key: string): Unit | undefined 
 
 /** An older commit by itself; undefined where it is gone, as after a rewritten history and a lost local copy. */
 async function desiredAt(source: Source, commit: string, newest: DesiredState): Promise<DesiredState | undefined> {
-  try {
-    const derivation = await deriveAt(source, commit, { baseline: EMPTY_BASELINE, earlier: newest });
-    return derivation.isFollowed ? derivation.desired : undefined;
-  } catch (error) {
-    if (error instanceof Error && error.name === 'SourceError') return undefined;
-    throw error;
-  }
+  if (!(await source.has(commit))) return undefined;
+  const derivation = await deriveAt(source, commit, { baseline: EMPTY_BASELINE, earlier: newest });
+  return derivation.isFollowed ? derivation.desired : undefined;
 }

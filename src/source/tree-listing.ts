@@ -1,9 +1,9 @@
 // Lists the files of a commit below one directory. Reads only trees that the listing before did not have: a commit that
 // changes one file costs the trees above it.
 import { setImmediate } from 'node:timers/promises';
+import { DIRECTORY_MODE, type TreeEntry } from '../git/git-object.ts';
+import type { ObjectReader } from '../git/object-reader.ts';
 import type { FileMode, SnapshotFile } from '../model/snapshot.ts';
-import { DIRECTORY_MODE, type TreeEntry } from './git-object.ts';
-import type { ObjectStore } from './object-store.ts';
 import { SourceError } from './source.ts';
 
 /** The entries of trees by the tree's id. The same id always has the same entries. */
@@ -41,7 +41,10 @@ const ENTRIES_A_TURN = 5000;
  * is not there or is malformed, SourceError where there are more than `entriesMax` files and directories, or where their
  * paths are too long. Other work gets its turn meanwhile.
  */
-export async function listFiles(objects: ObjectStore, options: ListingOptions): Promise<TreeListing> {
+export async function listFiles(
+  objects: Pick<ObjectReader, 'readTree'>,
+  options: ListingOptions,
+): Promise<TreeListing> {
   const files = new Map<string, SnapshotFile>();
   const trees = new Map<string, readonly TreeEntry[]>();
   let treesRead = 0;

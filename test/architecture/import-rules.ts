@@ -13,7 +13,6 @@ export const PURE: readonly string[] = [
   'desired',
   'derive.ts',
   'machine',
-  'plan',
   'pattern.ts',
 ];
 
@@ -22,7 +21,7 @@ const SETTINGS = ['clock.ts', 'log.ts', 'settings.ts'];
 
 const ANYTHING = 'anything';
 
-/** Folders and top-level files of src/: whom each may import beside itself. */
+/** Folders and top-level files of src/: which folders and files each may import beside itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> = {
   model: [],
   catalog: ['model', 'schemas', 'pattern.ts'],
@@ -43,11 +42,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   'refuse-settings.ts': ['model', 'catalog', 'source'],
   'load-settings.ts': ['model', 'machine', 'catalog', 'schemas', 'refuse-settings.ts', ...SETTINGS],
   'development-pki.ts': ['model'],
-  source: ['model', 'file-watch.ts', ...SETTINGS],
+  git: ['model/invariant.ts'],
+  source: ['model', 'git', 'file-watch.ts', ...SETTINGS],
   store: ['model', ...SETTINGS],
   providers: ['model', ...SETTINGS],
   execute: [...PURE, ...SETTINGS],
   reconcile: [...PURE, 'execute', ...SETTINGS],
+  follow: [...PURE, 'reconcile', ...SETTINGS],
   service: [...PURE, 'clock.ts'],
   api: ['model', 'service', 'file-watch.ts', 'listen.ts', 'connection-limit.ts', 'log-throttle.ts', ...SETTINGS],
   management: ['model', 'service', 'listen.ts', ...SETTINGS],
@@ -65,7 +66,7 @@ const INTERFACES = [
   'src/providers/provider.ts',
   'src/providers/provider-registry.ts',
 ];
-const USES_INTERFACES = ['execute', 'reconcile', 'service'];
+const USES_INTERFACES = ['execute', 'reconcile', 'follow', 'service'];
 
 /** One package, one importing file; these two shape what a whole folder looks like. */
 export const PACKAGE_FOLDERS: Readonly<Record<string, readonly string[]>> = {
@@ -80,7 +81,9 @@ function mayImport(file: SourceFile, { target, isFile, isTypeOnly }: Import): bo
   if (allowed === ANYTHING || allowed === undefined) return true;
   if (USES_INTERFACES.includes(folder) && INTERFACES.includes(target)) return isTypeOnly;
   if (/^schemas\/[\w-]+\.schema\.json$/.test(target)) return allowed.includes('schemas');
-  return target.startsWith('src/') && [folder, ...allowed].includes(folderOf(target));
+  return (
+    target.startsWith('src/') && [folder, ...allowed].some((each) => [folderOf(target), target.slice(4)].includes(each))
+  );
 }
 
 const knownFolder = ruleOfFile({

@@ -1,0 +1,40 @@
+// A remote that speaks Git's smart HTTP protocol: fetching. Pushing is smart-pusher.ts.
+import { initRepository } from '../../git/bare-repository.ts';
+import { indexPack, type PackLimits } from '../../git/index-pack.ts';
+import { SourceError } from '../source.ts';
+import { askForBranches } from './advertisement.ts';
+import type { Remote, Transport } from './remote.ts';
+import { fetchRequest, packIn } from './upload-pack.ts';
+
+const SERVICE = 'git-upload-pack';
+
+/** Returns the remote behind a transport. */
+export function createSmartRemote(transport: Transport, limits: PackLimits): Remote {
+  const { name, url, secrets } = transport;
+  return {
+    name,
+    secrets,
+    async branches(asked) {
+      const { heads, capabilities } = await askForBranches(transport, { forPush: false, signal: asked });
+      return {
+        heads,
+        async fetchInto(order) {
+          const head = heads.get(order.branch);
+          if (head === undefined) throw new SourceError(`"${name}" named no commit`);
+          await initRepository(order.quarantine, order.lender);
+          const body = fetchRequest({ name, head, have: order.lender?.oid ?? null }, capabilities);
+          const headers = {
+            'content-type': `application/x-${SERVICE}-request`,
+            accept: `application/x-${SERVICE}-result`,
+          };
+          const { signal, quarantine: gitDirectory } = order;
+          const request = { url: `${url}/${SERVICE}`, method: 'POST', headers, body, signal };
+          await transport.stream(request, (answer) =>
+            indexPack(packIn(name, answer), { ...limits, gitDirectory, name, signal }),
+          );
+          return head;
+        },
+      };
+    },
+  };
+}
