@@ -1,6 +1,6 @@
-import { instanceAddress, nameAt } from '../model/address.ts';
 // Protection that a commit has lifted and that is made use of only later: remembered with what is held until then.
 // docs/concepts.md, protected instances.
+import { instanceAddress, nameAt } from '../model/address.ts';
 
 /** What is remembered with deletes that are held. */
 export interface Lifts {

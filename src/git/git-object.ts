@@ -1,8 +1,5 @@
 // Git's objects as bytes and as plain data: what a commit, a tree and a tag refer to. Knows nothing about where they are stored.
 import { createHash } from 'node:crypto';
-import { secondsOf } from '../model/moment.ts';
-import type { FileMode } from '../model/snapshot.ts';
-import type { Commit } from './source.ts';
 import { rawEntries } from './tree-bytes.ts';
 
 export const OBJECT_TYPES = ['commit', 'tree', 'blob', 'tag'] as const;
