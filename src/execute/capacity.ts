@@ -30,6 +30,11 @@ export class Capacity {
     this.#options = options;
   }
 
+  /** How many calls are in flight. */
+  get inFlight(): number {
+    return this.#inFlight.size;
+  }
+
   /** Returns whether a call for this server was claimed and has not ended. */
   isInFlight(server: string): boolean {
     return this.#inFlight.has(server);

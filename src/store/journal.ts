@@ -7,7 +7,7 @@ import { encodeFrame } from './frame.ts';
 import { StoreError } from './store-error.ts';
 
 export const JOURNAL_FORMAT = 'treeline-journal';
-export const JOURNAL_VERSION = 1;
+export const JOURNAL_VERSION = 2;
 /** The limit of Node for one read. Only reached where compaction keeps failing. */
 export const JOURNAL_BYTES_MAX = 2 ** 31 - 1;
 

@@ -16,7 +16,7 @@ import {
 import { newerVersion, StoreError } from './store-error.ts';
 
 const FORMAT = 'treeline-snapshot';
-const VERSION = 1;
+const VERSION = 2;
 const SLICE_BYTES = 256 * 1024;
 /** The limit of Node for one read: twice the size to which src/desired/store-capacity.ts limits a desired state. */
 export const SNAPSHOT_BYTES_MAX = 2 ** 31 - 1;

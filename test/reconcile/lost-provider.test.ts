@@ -18,14 +18,17 @@ async function renamed(): Promise<Core> {
   return again;
 }
 
-const REASON = 'provider_changed: the provider entry "lab" of the settings made it, but "field" matches it now';
+const TEXT = 'the provider entry "lab" of the settings made it, but "field" matches it now';
 
 it('it waits for a person, and so does who depends on it', async () => {
   const core = await renamed();
-  expect(core.ledger.server('shop-db')).toMatchObject({ state: 'unknown', reason: REASON });
+  expect(core.ledger.server('shop-db')).toMatchObject({
+    state: 'unknown',
+    reason: { code: 'provider_changed', text: TEXT },
+  });
   expect(core.reader.status('shop')).toBe('Blocked');
   const { waiting } = core.operator.why(core.order.by, 'shop');
-  expect(waiting[0]).toMatchObject({ resource: 'shop-db', state: 'unknown', reason: REASON });
+  expect(waiting[0]).toMatchObject({ resource: 'shop-db', state: 'unknown', reason: `provider_changed: ${TEXT}` });
   expect(waiting[0]?.action).toMatch(/^correct execution\.providers .*treeline adopt --resource shop-db$/);
   expect(core.provider.calls).toEqual([]);
 });

@@ -81,9 +81,9 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
           'const sound = [...(desired?.candidates ?? [])].filter(([, unit]) => isValidUnit(unit)); const baseline = desired === undefined ? EMPTY_BASELINE : { ...desired, units: new Map([...desired.units, ...sound]) };',
       },
       {
-        file: 'src/desired/admission.ts',
-        find: 'return first === undefined ? [] : this.#refuse(first.key, first.text);',
-        replace: 'return [];',
+        file: 'src/desired/name-conflicts.ts',
+        find: 'return moving.length > 0 ? moving : lost.slice(0, 1);',
+        replace: 'return moving;',
       },
     ],
   },
@@ -161,8 +161,8 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
         replace: 'if (recorded.size >= 0) return recorded;',
       },
       {
-        file: 'src/reconcile/reconciler.ts',
-        find: "const suspension = ledger.read('suspension', name);",
+        file: 'src/reconcile/emptied-instances.ts',
+        find: "const suspension = this.#ledger.read('suspension', name);",
         replace: 'const suspension = undefined;',
       },
     ],
@@ -172,9 +172,9 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     title: 'admission looks at all units again each time one is pinned',
     edits: [
       {
-        file: 'src/desired/admission.ts',
+        file: 'src/desired/outside-needs.ts',
         find: 'const unchecked = [...this.#unchecked];',
-        replace: 'const unchecked = [...this.#moving.keys()];',
+        replace: 'const unchecked = [...this.#versions.newest.keys()];',
       },
     ],
   },

@@ -63,8 +63,8 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/machine/conclude-check.ts',
-        find: '  if (!needsAction(row) || action === null',
-        replace: '  if (needsAction(row) || action === null',
+        find: '  if (isConverged(row) || action === null',
+        replace: '  if (!isConverged(row) || action === null',
       },
     ],
   },

@@ -30,8 +30,8 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/safety.ts',
-        find: "return type === 'stack-instance' && inForce !== undefined && [...inForce.servers.keys()].every((name) => servers.has(name));",
-        replace: "return kind === 'instance' && (inForce === undefined || servers.size >= 0);",
+        find: '[...inForce.servers.keys()].every((name) => servers.has(name))',
+        replace: 'servers.size >= 0',
       },
     ],
   },
@@ -40,9 +40,9 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'deletion: retain beside protected: true cancels the protection',
     edits: [
       {
-        file: 'src/desired/admission.ts',
-        find: 'of this.losses({ withRetained: true })) losses.set(',
-        replace: 'of this.losses()) losses.set(',
+        file: 'src/desired/lost-servers.ts',
+        find: 'versions.losses({ withRetained: true })',
+        replace: 'versions.losses()',
       },
     ],
   },
@@ -123,8 +123,8 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
         replace: 'if (unit !== undefined || !isRetaining(unit)) return row;',
       },
       {
-        file: 'src/desired/admission.ts',
-        find: 'return isRetaining(this.#moving.get(key) ?? this.#staying.get(key));',
+        file: 'src/desired/versions.ts',
+        find: 'return isRetaining(this.of(key));',
         replace: 'return false;',
       },
     ],
@@ -255,7 +255,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a server of a protected instance is handed to one that is not, and replaced or deleted there',
     edits: [
       {
-        file: 'src/desired/protected-losses.ts',
+        file: 'src/desired/lost-servers.ts',
         find: 'const isGiven = receiver !== undefined && receiver.name !== unit.name && !isProtected(receiver);',
         replace: 'const isGiven = receiver !== undefined && receiver.name === unit.name;',
       },

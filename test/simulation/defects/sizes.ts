@@ -7,9 +7,9 @@ export const SIZES_DEFECTS: readonly PlantedDefect[] = [
     title: 'Every server that goes lists all servers of every terminating instance',
     edits: [
       {
-        file: 'src/reconcile/reconciler.ts',
-        find: 'if (ledger.index.hasServers(name)) this.#thinned',
-        replace: 'if (ledger.index.serversOf(name).length > 0) this.#thinned',
+        file: 'src/reconcile/emptied-instances.ts',
+        find: 'if (this.#ledger.index.hasServers(name)) this.#thinned',
+        replace: 'if (this.#ledger.index.serversOf(name).length > 0) this.#thinned',
       },
     ],
   },
