@@ -83,7 +83,7 @@ describe('files', () => {
     await store.commit([writeText('a', 'one')]);
     await store.close();
     const [head, record] = readFileSync(join(directory, 'journal'), 'utf8').split('\n');
-    expect(head).toMatch(/^[0-9a-f]{8} [0-9a-f]{8} \{"format":"treeline-journal","version":1,"after":0\}$/);
+    expect(head).toMatch(/^[0-9a-f]{8} [0-9a-f]{8} \{"format":"treeline-journal","version":2,"after":0\}$/);
     expect(record?.slice(18)).toBe(`{"sequence":1,"rows":[${JSON.stringify(['node', 'a', textRow('one')])}]}`);
   });
 
