@@ -3,7 +3,7 @@
 import type { Fault } from './catalog/fault.ts';
 import { below } from './model/entry.ts';
 import { isMap } from './model/json.ts';
-import { checkEncryption } from './source/http-access.ts';
+import { checkEncryption } from './source/remotes/http-access.ts';
 import { parseRepositoryUrl, type RepositoryUrl } from './source/repository-url.ts';
 import { SourceError } from './source/source.ts';
 

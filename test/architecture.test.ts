@@ -53,6 +53,22 @@ const TRIALS: readonly Trial[] = [
     finds: ['src/hiera/a.ts:1 imports schemas/zone.schema.json'],
   },
   {
+    rule: 'only what the table allows',
+    files: {
+      'src/git/a.ts':
+        "import { invariant } from '../model/invariant.ts';\nimport type { Snapshot } from '../model/snapshot.ts';",
+      'src/git/b.ts': "import { SourceError } from '../source/source.ts';\nimport type { Clock } from '../clock.ts';",
+      'src/source/remotes/c.ts': "import { runGit } from '../../git/git-process.ts';",
+      'src/store/d.ts': "import { runGit } from '../git/git-process.ts';",
+    },
+    finds: [
+      'src/git/a.ts:2 imports src/model/snapshot.ts',
+      'src/git/b.ts:1 imports src/source/source.ts',
+      'src/git/b.ts:2 imports src/clock.ts',
+      'src/store/d.ts:1 imports src/git/git-process.ts',
+    ],
+  },
+  {
     rule: 'one npm package',
     files: {
       'src/catalog/yaml.ts': "import { load } from 'js-yaml';",

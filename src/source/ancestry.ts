@@ -1,10 +1,11 @@
 // Who came before whom in the history of the local copy.
+
+import type { ParsedCommit } from '../git/git-object.ts';
+import type { ObjectStore } from '../git/object-store.ts';
+import { Turns } from '../git/turns.ts';
 import { invariant } from '../model/invariant.ts';
-import type { ParsedCommit } from './git-object.ts';
 import { NewestFirst, type WalkedCommit } from './newest-first.ts';
-import type { ObjectStore } from './object-store.ts';
 import { SourceError } from './source.ts';
-import { Turns } from './turns.ts';
 
 /**
  * Tells whether `ancestor` is `descendant` or comes before it. Goes back level by level, so that the usual case, a few

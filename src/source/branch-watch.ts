@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { type FileWatch, watchFiles } from '../file-watch.ts';
 import type { Logger } from '../log.ts';
-import { findGitDirectory } from './git-directory.ts';
+import { findGitDirectory } from './remotes/git-directory.ts';
 import type { Trigger } from './source.ts';
 
 export interface BranchWatchOptions {

@@ -1,6 +1,7 @@
 // An end to waiting for a remote: isomorphic-git has answers on which it waits for ever, and what follows a branch must
 // not; nor must a controller that stops.
 import type { Clock } from '../clock.ts';
+import { untilAborted } from '../git/until-aborted.ts';
 import { SourceError } from './source.ts';
 
 export interface Deadline {
@@ -29,21 +30,5 @@ export async function withDeadline<Value>(
     return await untilAborted(AbortSignal.any([signal, late.signal]), work);
   } finally {
     cancel();
-  }
-}
-
-/** Returns what `work` resolves to, or throws the signal's reason as soon as that comes, whatever the work does. */
-export async function untilAborted<Value>(
-  signal: AbortSignal,
-  work: (signal: AbortSignal) => Promise<Value>,
-): Promise<Value> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void => reject(signal.reason);
-  signal.addEventListener('abort', giveUp, { once: true });
-  try {
-    return await Promise.race([work(signal), promise]);
-  } finally {
-    signal.removeEventListener('abort', giveUp);
   }
 }

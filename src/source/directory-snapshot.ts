@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto';
 import { createReadStream, type Dirent } from 'node:fs';
 import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { oidOf } from '../git/git-object.ts';
 import { compareNames } from '../model/names.ts';
 import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
-import { oidOf } from './git-object.ts';
 import { type BlobFilter, SourceError } from './source.ts';
 
 export interface DirectoryOptions {

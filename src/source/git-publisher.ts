@@ -1,21 +1,19 @@
 // Puts commits on a branch of the followed repository: the implementation of Publisher. Makes them in memory, and leaves
 // it to git, there, to lock, to run hooks and to decide. See docs/decisions/0023-pushing.md.
 import { type Clock, systemClock } from '../clock.ts';
+import { checkPerson, type Person } from '../git/encode-commit.ts';
 import type { RepositoryAccess } from '../settings.ts';
-import { checkBranch } from './check-branch.ts';
-import { directorySteps } from './directory-steps.ts';
-import { checkPerson, type Person } from './encode-commit.ts';
 import type { GitSource } from './git-source.ts';
-import { NO_ACCESS } from './http-access.ts';
-import { createHttpTransport } from './http-transport.ts';
-import { createLocalTransport } from './local-transport.ts';
 import { prepareCommits } from './prepare-commits.ts';
 import type { Publisher } from './publisher.ts';
-import type { Pusher } from './pusher.ts';
-import { parseRepositoryUrl } from './repository-url.ts';
-import { createSmartPusher } from './smart-pusher.ts';
+import { NO_ACCESS } from './remotes/http-access.ts';
+import { createHttpTransport } from './remotes/http-transport.ts';
+import { createLocalTransport } from './remotes/local-transport.ts';
+import type { Pusher } from './remotes/pusher.ts';
+import { createSmartPusher } from './remotes/smart-pusher.ts';
+import { createSshPusher } from './remotes/ssh-pusher.ts';
+import { checkBranch, directorySteps, parseRepositoryUrl } from './repository-url.ts';
 import { SourceError } from './source.ts';
-import { createSshPusher } from './ssh-pusher.ts';
 
 export interface PublisherLimits {
   /** The largest answer of a remote, in bytes: all its refs have to fit. */

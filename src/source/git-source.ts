@@ -1,29 +1,27 @@
 // Follows one branch of a Git repository: the implementation of Source. It reads from the repository, never writes to it,
 // and never checks anything out.
 import { type Clock, systemClock } from '../clock.ts';
+import { isOid, type ParsedCommit } from '../git/git-object.ts';
+import { DamagedCopyError, type ObjectStore, withObjects } from '../git/object-store.ts';
+import { verifyChecksums } from '../git/verify-checksums.ts';
 import type { Logger } from '../log.ts';
 import { compareNames } from '../model/names.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { didYouMean } from '../model/suggest.ts';
 import type { RepositoryAccess } from '../settings.ts';
 import { isReachable, newCommits } from './ancestry.ts';
-import { checkBranch } from './check-branch.ts';
 import { withDeadline } from './deadline.ts';
-import { directorySteps } from './directory-steps.ts';
-import { isOid, type ParsedCommit } from './git-object.ts';
-import { NO_ACCESS } from './http-access.ts';
-import { createHttpTransport } from './http-transport.ts';
 import { copyIn, readFollowed, writeFollowed } from './local-copy.ts';
-import { createLocalTransport } from './local-transport.ts';
-import { DamagedCopyError, type ObjectStore, withObjects } from './object-store.ts';
 import { fetchVerified } from './quarantine.ts';
-import type { Remote } from './remote.ts';
-import { parseRepositoryUrl } from './repository-url.ts';
-import { createSmartRemote } from './smart-remote.ts';
+import { NO_ACCESS } from './remotes/http-access.ts';
+import { createHttpTransport } from './remotes/http-transport.ts';
+import { createLocalTransport } from './remotes/local-transport.ts';
+import type { Remote } from './remotes/remote.ts';
+import { createSmartRemote } from './remotes/smart-remote.ts';
+import { createSshRemote } from './remotes/ssh-remote.ts';
+import { checkBranch, directorySteps, parseRepositoryUrl } from './repository-url.ts';
 import { type SnapshotCounts, SnapshotReader } from './snapshot-reader.ts';
 import { type BlobFilter, type Commit, type Source, SourceError } from './source.ts';
-import { createSshRemote } from './ssh-remote.ts';
-import { verifyChecksums } from './verify-checksums.ts';
 
 export interface SourceLimits {
   /** The largest answer of a remote, in bytes: a clone of the whole branch has to fit. */

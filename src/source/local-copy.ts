@@ -3,10 +3,9 @@
 import { existsSync, renameSync } from 'node:fs';
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { FOLLOWED_REF, initRepository } from './bare-repository.ts';
-import { isOid } from './git-object.ts';
-import { packBases } from './object-store.ts';
-import { PRIVATE_DIRECTORY, PRIVATE_FILE } from './private-modes.ts';
+import { FOLLOWED_REF, initRepository, PRIVATE_DIRECTORY, PRIVATE_FILE } from '../git/bare-repository.ts';
+import { isOid } from '../git/git-object.ts';
+import { packBases } from '../git/object-store.ts';
 
 /** Returns where in the cache folder the local copy is. */
 export function copyIn(folder: string): string {

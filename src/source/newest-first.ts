@@ -1,6 +1,6 @@
 // Commits that wait to be walked, the newest first: a binary heap. A commit may have any number of parents, so finding the
 // newest of many must not mean a look at each.
-import type { ParsedCommit } from './git-object.ts';
+import type { ParsedCommit } from '../git/git-object.ts';
 
 /** A commit without its message: a push may have a million of them. */
 export type WalkedCommit = Pick<ParsedCommit, 'commit' | 'time' | 'parents'>;

@@ -3,13 +3,13 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Lender } from './bare-repository.ts';
+import type { Lender } from '../git/bare-repository.ts';
+import { makePrivateDirectory } from '../git/bare-repository.ts';
+import { notWhole, type PackLimits } from '../git/index-pack.ts';
+import { DamagedCopyError, packBases, withObjects } from '../git/object-store.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
-import { notWhole, type PackLimits } from './index-pack.ts';
 import { copyIn, extendCopy, readFollowed, replaceCopy } from './local-copy.ts';
-import { DamagedCopyError, packBases, withObjects } from './object-store.ts';
-import { makePrivateDirectory } from './private-modes.ts';
-import type { Remote } from './remote.ts';
+import type { Remote } from './remotes/remote.ts';
 
 export interface QuarantinedFetch extends Deadline, PackLimits {
   /** The folder of the local copy. */

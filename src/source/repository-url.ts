@@ -1,7 +1,9 @@
-// Which way leads to a repository, told by how its URL is written. Opens nothing.
+// Checks how the URL of a repository, its branch and the followed directory are written. Opens nothing.
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SourceError } from './source.ts';
+
+const NO_BRANCH = /^$|^[-/]|\/$|\/\/|\.\.|@\{|(^|\/)\.|\.(lock)?(\/|$)|[\0-\x20\x7f~^:?*[\\]/;
 
 export type RepositoryUrl =
   | { readonly kind: 'local'; readonly path: string }
@@ -94,4 +96,21 @@ function pathOfFileUrl(text: string): string {
       cause: error,
     });
   }
+}
+
+/** Throws SourceError for a name that git would refuse; see git-check-ref-format. */
+export function checkBranch(branch: string): void {
+  if (NO_BRANCH.test(branch))
+    throw new SourceError(`"${branch}" is no name of a branch: write it as "git branch" lists it`);
+}
+
+/** Returns the steps from the root to a directory; none for the root. Throws SourceError where they lead out of it. */
+export function directorySteps(directory: string): readonly string[] {
+  const steps = directory.split('/').filter((step) => step !== '' && step !== '.');
+  if (directory.startsWith('/') || steps.includes('..')) {
+    throw new SourceError(
+      `"${directory}" is no directory of the repository: write a path from its root, such as "stacks"`,
+    );
+  }
+  return steps;
 }

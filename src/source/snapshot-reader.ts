@@ -1,8 +1,8 @@
 // Turns a commit of the local copy into a snapshot. Keeps the trees of the last one, so that the next costs what changed.
 import { setImmediate } from 'node:timers/promises';
+import type { ParsedCommit } from '../git/git-object.ts';
+import { LargeObjectError, type ObjectStore } from '../git/object-store.ts';
 import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
-import type { ParsedCommit } from './git-object.ts';
-import { LargeObjectError, type ObjectStore } from './object-store.ts';
 import { type BlobFilter, SourceError } from './source.ts';
 import { type KnownTrees, listFiles } from './tree-listing.ts';
 

@@ -46,10 +46,8 @@ export interface Source {
   close(): Promise<void>;
 }
 
-/** The remote, the network or the local cache failed. Its message says what to do; `cause` holds the rest. */
-export class SourceError extends Error {
-  override readonly name: string = 'SourceError';
-}
+/** The remote, the network or the local copy failed. Its message says what to do; `cause` holds the rest. */
+export { GitError as SourceError } from '../git/git-error.ts';
 
 /** Says "look now", as often as it likes. It never says what there is to see. */
 export interface Trigger {

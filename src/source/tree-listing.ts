@@ -1,9 +1,9 @@
 // Lists the files of a commit below one directory. Reads only trees that the listing before did not have: a commit that
 // changes one file costs the trees above it.
 import { setImmediate } from 'node:timers/promises';
+import { DIRECTORY_MODE, type TreeEntry } from '../git/git-object.ts';
+import type { ObjectStore } from '../git/object-store.ts';
 import type { FileMode, SnapshotFile } from '../model/snapshot.ts';
-import { DIRECTORY_MODE, type TreeEntry } from './git-object.ts';
-import type { ObjectStore } from './object-store.ts';
 import { SourceError } from './source.ts';
 
 /** The entries of trees by the tree's id. The same id always has the same entries. */

@@ -22,7 +22,7 @@ const SURROUNDINGS = ['clock.ts', 'log.ts', 'settings.ts'];
 
 const ANYTHING = 'anything';
 
-/** Folders and top-level files of src/: whom each may import beside itself. */
+/** Folders and top-level files of src/: which folders and files each may import beside itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> = {
   model: [],
   catalog: ['model', 'schemas', 'pattern.ts'],
@@ -44,7 +44,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   'refuse-settings.ts': ['model', 'catalog', 'source'],
   'load-settings.ts': ['model', 'catalog', 'schemas', 'refuse-settings.ts', ...SURROUNDINGS],
   'development-pki.ts': ['model'],
-  source: ['model', 'file-watch.ts', ...SURROUNDINGS],
+  git: ['model/invariant.ts'],
+  source: ['model', 'git', 'file-watch.ts', ...SURROUNDINGS],
   store: ['model', ...SURROUNDINGS],
   providers: ['model', ...SURROUNDINGS],
   execute: [...PURE, ...SURROUNDINGS],
@@ -81,7 +82,9 @@ function mayImport(file: SourceFile, { target, isFile, isTypeOnly }: Import): bo
   if (allowed === ANYTHING || allowed === undefined) return true;
   if (USES_INTERFACES.includes(folder) && INTERFACES.includes(target)) return isTypeOnly;
   if (/^schemas\/[\w-]+\.schema\.json$/.test(target)) return allowed.includes('schemas');
-  return target.startsWith('src/') && [folder, ...allowed].includes(folderOf(target));
+  return (
+    target.startsWith('src/') && [folder, ...allowed].some((each) => [folderOf(target), target.slice(4)].includes(each))
+  );
 }
 
 const knownFolder = ruleOfFile({

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, it } from 'vitest';
+import { withObjects } from '../../src/git/object-store.ts';
 import { isReachable, newCommits } from '../../src/source/ancestry.ts';
-import { withObjects } from '../../src/source/object-store.ts';
 import { createGitRepository, runGit } from '../support/git-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

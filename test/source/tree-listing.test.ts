@@ -1,7 +1,7 @@
 // Trees that git would never write: what a few objects can pretend to be.
 import { describe, expect, it } from 'vitest';
-import type { TreeEntry } from '../../src/source/git-object.ts';
-import { ObjectStore } from '../../src/source/object-store.ts';
+import type { TreeEntry } from '../../src/git/git-object.ts';
+import { ObjectStore } from '../../src/git/object-store.ts';
 import { listFiles } from '../../src/source/tree-listing.ts';
 
 const NOTHING = new ObjectStore([]);

@@ -1,0 +1,141 @@
+// Changes files of a tree: makes the blobs and the directories above them anew, and leaves everything beside them as it
+// is. Knows nothing about what is in the files.
+import { invariant } from '../model/invariant.ts';
+import { GitError } from './git-error.ts';
+import type { NewObjects } from './new-objects.ts';
+import { isDirectory, joinTree, type RawEntry } from './tree-bytes.ts';
+
+/** The repository has something else at the place of an edit, or on the way to it. */
+export class EditConflictError extends GitError {}
+
+export interface FileEdit {
+  /** From the root of the repository; never empty. */
+  readonly steps: readonly string[];
+  /** Null removes the file. */
+  readonly text: string | null;
+}
+
+/** What is to be done at one place and below it. */
+interface Change {
+  /** What becomes of the file here; undefined: nothing. */
+  text: string | null | undefined;
+  readonly below: Map<string, Change>;
+}
+
+/** One directory while it is changed. */
+interface Directory {
+  readonly objects: NewObjects;
+  /** Where it is, for messages. */
+  readonly path: string;
+  /** By name, byte for byte; see {@link keyOf}. */
+  readonly entries: Map<string, RawEntry>;
+}
+
+const DIRECTORY_MODE = '40000';
+const FILE_MODE = '100644';
+const EXECUTABLE_MODE = '100755';
+const STEPS_MAX = 64;
+const STEP_BYTES_MAX = 255;
+/** Control characters, and what is a separator somewhere. */
+const UNSAFE = /[\p{Cc}/\\]/u;
+/** Names that some file system takes for `.git`, as `git fsck` knows them: other case, NTFS's short and odd names. */
+const GIT_DIRECTORY = /^(\.git|git~\d+)[. ]*(:.*)?$/i;
+/** What HFS+ leaves out when it compares names. */
+const IGNORED_BY_HFS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+
+/**
+ * Returns the tree that comes of the edits. A file keeps its executable bit; a directory without files vanishes; removing
+ * what is not there changes nothing. Throws EditConflictError.
+ */
+export function editTree(objects: NewObjects, tree: string, edits: readonly FileEdit[]): string {
+  const root: Change = { text: undefined, below: new Map() };
+  for (const edit of edits) addEdit(root, edit);
+  return changeDirectory(objects, { oid: tree, change: root, path: '' }) ?? objects.make('tree', Buffer.alloc(0));
+}
+
+function addEdit(root: Change, { steps, text }: FileEdit): void {
+  invariant(steps.length > 0 && steps.length <= STEPS_MAX, `"${steps.join('/')}" has a sensible number of steps`);
+  invariant(text === null || text.isWellFormed(), 'a text can be written as UTF-8');
+  let change = root;
+  for (const step of steps) {
+    checkStep(step);
+    const next = change.below.get(step) ?? { text: undefined, below: new Map() };
+    change.below.set(step, next);
+    change = next;
+  }
+  change.text = text;
+}
+
+/** Git itself takes any bytes, and a checkout of such a tree would then write wherever they lead. */
+function checkStep(step: string): void {
+  const isSafe = step !== '' && step !== '.' && step !== '..' && step.isWellFormed() && !UNSAFE.test(step);
+  invariant(isSafe && Buffer.byteLength(step) <= STEP_BYTES_MAX, `${JSON.stringify(step)} can be a name in a tree`);
+  invariant(!GIT_DIRECTORY.test(step.replace(IGNORED_BY_HFS, '')), `${JSON.stringify(step)} is not Git's directory`);
+}
+
+/** Returns the changed directory, undefined where nothing is left of it. Without an oid, it is not there yet. */
+function changeDirectory(
+  objects: NewObjects,
+  { oid, change, path }: { readonly oid: string | undefined; readonly change: Change; readonly path: string },
+): string | undefined {
+  const before = oid === undefined ? [] : objects.entriesOf(oid);
+  const entries = new Map(before.map((entry) => [keyOf(entry.name), entry]));
+  for (const [step, next] of change.below) changeEntry({ objects, path, entries }, step, next);
+  if (entries.size === 0) return undefined;
+  // Not made anew: what an old tool wrote in another way would get another id.
+  const isSame = entries.size === before.length && before.every((entry) => entries.get(keyOf(entry.name)) === entry);
+  return oid !== undefined && isSame ? oid : objects.make('tree', joinTree(entries.values()));
+}
+
+function changeEntry(directory: Directory, step: string, { text, below }: Change): void {
+  const { objects, entries } = directory;
+  const path = `${directory.path}${step}`;
+  const name = Buffer.from(step);
+  if (text === null) removeFile(directory, { name, path });
+  else if (text !== undefined) writeFile(directory, { name, path, text });
+  if (below.size === 0) return;
+  const found = entries.get(keyOf(name));
+  if (found !== undefined && !isDirectory(found)) throw inTheWay(path, found, 'a directory');
+  const oid = changeDirectory(objects, { oid: found?.oid, change: { text: undefined, below }, path: `${path}/` });
+  if (oid === undefined) entries.delete(keyOf(name));
+  else if (oid !== found?.oid) entries.set(keyOf(name), { mode: DIRECTORY_MODE, name, oid });
+}
+
+interface Place {
+  readonly name: Buffer;
+  readonly path: string;
+}
+
+function removeFile({ entries }: Directory, { name, path }: Place): void {
+  const found = entries.get(keyOf(name));
+  if (found !== undefined && isDirectory(found)) throw inTheWay(path, found, 'a file');
+  entries.delete(keyOf(name));
+}
+
+function writeFile({ objects, entries }: Directory, { name, path, text }: Place & { readonly text: string }): void {
+  const found = entries.get(keyOf(name));
+  const mode = found === undefined ? FILE_MODE : modeOfFile(found);
+  if (found !== undefined && mode === undefined) throw inTheWay(path, found, 'a file');
+  const oid = objects.make('blob', Buffer.from(text));
+  if (oid !== found?.oid) entries.set(keyOf(name), { mode: mode ?? FILE_MODE, name, oid });
+}
+
+/** Undefined for what is no file. */
+function modeOfFile({ mode }: RawEntry): string | undefined {
+  const bits = Number.parseInt(mode, 8);
+  if ((bits & 0o170000) !== 0o100000) return undefined;
+  return (bits & 0o100) === 0 ? FILE_MODE : EXECUTABLE_MODE;
+}
+
+function inTheWay(path: string, { mode }: RawEntry, wanted: string): EditConflictError {
+  const kinds: Readonly<Record<string, string>> = { '120000': 'a symbolic link', '160000': 'a submodule' };
+  const found = isDirectory({ mode }) ? 'a directory' : (kinds[mode] ?? 'a file');
+  return new EditConflictError(
+    `the repository has ${found} at "${path}", where ${wanted} would have to be: remove it there by a commit of your own`,
+  );
+}
+
+/** Names are bytes: one letter a byte. */
+function keyOf(name: Buffer): string {
+  return name.toString('latin1');
+}

@@ -1,0 +1,174 @@
+// Runs the system's git without a shell, in a process group of its own that can be ended as a whole. What goes in and
+// what comes out may be streams, so that neither has to fit into memory.
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
+import type { Writable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { gitEnvironment } from './git-environment.ts';
+import { GitError } from './git-error.ts';
+import { untilAborted } from './until-aborted.ts';
+
+export interface GitOrder {
+  readonly args: readonly string[];
+  /** Added to {@link gitEnvironment}. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** A stream is read no faster than git takes it. */
+  readonly input?: Uint8Array | AsyncIterable<Uint8Array>;
+  /** The repository that it works on, for messages. */
+  readonly name: string;
+  /** The largest output that is taken, in bytes. */
+  readonly answerBytesMax: number;
+  /** Ends git and everything that it started. */
+  readonly signal: AbortSignal;
+  /** How: default SIGKILL. With SIGTERM, git removes its locks and what it has not finished. */
+  readonly ending?: 'SIGKILL' | 'SIGTERM';
+  /** Gives way to other processes, such as this one, where processors are scarce. */
+  readonly givesWay?: boolean;
+}
+
+/** Git ended with another code than 0. */
+export class GitFailure extends GitError {
+  /** What it, or a program that it started, wrote to standard error. */
+  readonly complaint: string;
+  /** What it printed until then, or the beginning of it. */
+  readonly output: string;
+
+  constructor(name: string, ending: number | string | null, complaint: string, output = '') {
+    super(`git could not read "${name}" (ended with ${ending}): ${complaint}`);
+    this.complaint = complaint;
+    this.output = output;
+  }
+}
+
+const COMPLAINT_BYTES_MAX = 4096;
+/** Of the output, for a failure. */
+const KEPT_BYTES_MAX = 64 * 1024;
+
+/**
+ * Returns what git prints. Throws GitFailure where it fails, GitError where it cannot be started or prints too much,
+ * and the signal's reason as soon as that comes.
+ */
+export async function runGit(order: GitOrder): Promise<readonly Uint8Array[]> {
+  return await streamGit(order, async (output) => [await buffer(output)]);
+}
+
+/**
+ * Returns what `work` makes of git's output. The output ends only where git has succeeded: a failure is thrown to whoever
+ * reads it, as {@link runGit} throws it. An error of the input stream ends git and is thrown as it is.
+ */
+export async function streamGit<Value>(
+  order: GitOrder,
+  work: (output: AsyncIterable<Buffer>) => Promise<Value>,
+): Promise<Value> {
+  order.signal.throwIfAborted();
+  const environment = { ...gitEnvironment(), ...order.environment };
+  const child = spawn('git', order.args, { env: environment, detached: true });
+  let isOver = false;
+  child.on('close', () => {
+    isOver = true;
+  });
+  const output = outputOf(child, order);
+  if (order.givesWay === true) giveWay(child);
+  try {
+    return await untilAborted(order.signal, async () => {
+      const [value] = await Promise.all([work(output), feed(child.stdin, order.input)]);
+      return value;
+    });
+  } finally {
+    if (!isOver) endGroup(child, order.ending ?? 'SIGKILL');
+  }
+}
+
+/**
+ * That git closes its input early is no error here: its exit code and its words tell what happened. The rest of the input
+ * is read all the same, for it may tell that it is not whole.
+ */
+async function feed(stdin: Writable, input: GitOrder['input'] = new Uint8Array()): Promise<void> {
+  stdin.on('error', () => stdin.destroy());
+  if (input instanceof Uint8Array) {
+    stdin.end(input);
+    return;
+  }
+  for await (const chunk of input) {
+    if (!stdin.destroyed && !stdin.write(chunk)) await room(stdin);
+  }
+  stdin.end();
+}
+
+/** Resolves once more can be written, or nothing any more. */
+function room(stdin: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      stdin.off('drain', done);
+      stdin.off('close', done);
+      resolve();
+    };
+    stdin.on('drain', done);
+    stdin.on('close', done);
+    if (stdin.destroyed) done();
+  });
+}
+
+function outputOf(child: ChildProcessWithoutNullStreams, { name, answerBytesMax }: GitOrder): AsyncIterable<Buffer> {
+  const kept: Buffer[] = [];
+  let bytes = 0;
+  const success = exitOf(child, name, () => Buffer.concat(kept).toString('utf8'));
+  // Whoever reads the output is told; where nobody reads it any more, nobody has to be.
+  success.catch(() => undefined);
+  async function* read(): AsyncGenerator<Buffer> {
+    for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > answerBytesMax) {
+        throw new GitError(`"${name}" sends more than the ${answerBytesMax} bytes that are taken at once`);
+      }
+      if (bytes <= KEPT_BYTES_MAX) kept.push(chunk);
+      yield chunk;
+    }
+    await success;
+  }
+  return read();
+}
+
+/** Resolves once git has ended well and everything that it printed was read. */
+function exitOf(child: ChildProcessWithoutNullStreams, name: string, output: () => string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let complaint = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      complaint = `${complaint}${chunk}`.slice(0, COMPLAINT_BYTES_MAX);
+    });
+    child.on('error', (error) => reject(startFailure(name, error)));
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve();
+      else reject(new GitFailure(name, code ?? signal, complaint.trim(), output()));
+    });
+  });
+}
+
+function giveWay({ pid }: ChildProcessWithoutNullStreams): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch (error) {
+    // It has ended already, or may not be asked to: it does its work all the same.
+    if (!(error instanceof Error && 'code' in error)) throw error;
+  }
+}
+
+function startFailure(name: string, error: Error): GitError {
+  const missing = 'code' in error && error.code === 'ENOENT';
+  const message = missing
+    ? `git is not installed, or not on the PATH: "${name}" is read through it`
+    : `git could not be started: ${error.message}`;
+  return new GitError(message, { cause: error });
+}
+
+/** A process group has the id of the process that began it. */
+function endGroup({ pid }: ChildProcessWithoutNullStreams, ending: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, ending);
+  } catch (error) {
+    const isGone = error instanceof Error && 'code' in error && error.code === 'ESRCH';
+    if (!isGone) throw error;
+  }
+}

@@ -1,0 +1,76 @@
+// A limit to what another program writes: git itself has none for packs that it fetches.
+import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { GitError } from './git-error.ts';
+import { PACK_HEADER_BYTES, type PackLimits, refuseTooMany } from './index-pack.ts';
+
+export interface SizeWatch {
+  /** Aborts, with a GitError as its reason, when the packs have become too large. */
+  readonly signal: AbortSignal;
+  /** Looks once more, and then no longer: what was written quickly was never looked at. */
+  stop(): Promise<void>;
+}
+
+export interface SizeLimit extends PackLimits {
+  /** The remote's, for messages. */
+  readonly name: string;
+}
+
+const LOOK_MS = 500;
+
+/** Watches the packs of a bare repository, finished or not, until it is stopped. */
+export function watchPackSize(gitDirectory: string, limit: SizeLimit): SizeWatch {
+  const large = new AbortController();
+  const look = async (): Promise<void> => {
+    try {
+      await refuseLargePacks(gitDirectory, limit);
+    } catch (error) {
+      large.abort(error);
+    }
+  };
+  const timer = setInterval(look, LOOK_MS);
+  timer.unref();
+  return {
+    signal: large.signal,
+    async stop() {
+      clearInterval(timer);
+      await look();
+    },
+  };
+}
+
+async function refuseLargePacks(gitDirectory: string, { packBytesMax, objectsMax, name }: SizeLimit): Promise<void> {
+  const folder = join(gitDirectory, 'objects', 'pack');
+  let bytes = 0;
+  for (const file of await readdir(folder)) {
+    const pack = await lookAt(join(folder, file));
+    bytes += pack.bytes;
+    if (pack.header.length === PACK_HEADER_BYTES) refuseTooMany(pack.header, { name, objectsMax });
+  }
+  if (bytes <= packBytesMax) return;
+  throw new GitError(`"${name}" sends more than the ${packBytesMax} bytes that are taken at once`);
+}
+
+interface WrittenFile {
+  readonly bytes: number;
+  /** Shorter where the file is. */
+  readonly header: Buffer;
+}
+
+/** Files that come and go while they are looked at count as nothing. */
+async function lookAt(path: string): Promise<WrittenFile> {
+  try {
+    const file = await open(path);
+    try {
+      const { size } = await file.stat();
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(PACK_HEADER_BYTES), 0, PACK_HEADER_BYTES, 0);
+      return { bytes: size, header: buffer.subarray(0, bytesRead) };
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+      return { bytes: 0, header: Buffer.alloc(0) };
+    throw error;
+  }
+}

@@ -1,0 +1,100 @@
+// Whether an HTTP answer is Git's, and what the operator can do where it is not.
+import type { RepositoryAccess } from '../../settings.ts';
+import { SourceError } from '../source.ts';
+import { placesOf } from './http-access.ts';
+import type { HttpHead } from './http-exchange.ts';
+
+export interface HttpAnswer extends HttpHead {
+  /** All of it, or the beginning where it is no advertisement. */
+  readonly body: readonly Buffer[];
+}
+
+export interface ExpectedAnswer {
+  /** The repository's URL as messages show it. */
+  readonly name: string;
+  readonly access: RepositoryAccess;
+  readonly contentType: string;
+}
+
+const PACKET_LINE = /^[0-9a-f]{4}/;
+const FLUSH = '0000';
+const DUMB_LINE = /^[0-9a-f]{40}\t/;
+/** Git's own way to refuse in an answer that succeeds as far as HTTP goes. */
+const REFUSAL = /^(?:00[0-9a-f]{2}# service=git-[a-z]+-pack\n0000)?[0-9a-f]{4}ERR ([^\n]*)/;
+/** So much of a body tells whether it is Git's. */
+export const BEGINNING_BYTES = 1024;
+const ADVERTISEMENT = /-advertisement$/;
+const PUSHING = /-receive-pack-/;
+
+/** An answer whose status says no. */
+export class HttpStatusError extends SourceError {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Throws SourceError where the answer is not a whole one of Git's smart protocol. What is in it may still be wrong. */
+export function checkAnswer(answer: HttpAnswer, expected: ExpectedAnswer): void {
+  const { name } = expected;
+  if (answer.status !== 200) throw new HttpStatusError(`"${name}" ${statusAdvice(answer, expected)}`, answer.status);
+  const contentType = (answer.headers['content-type'] ?? '').replace(/;.*/, '').trim().toLowerCase();
+  const bytes = answer.body.reduce((sum, chunk) => sum + chunk.length, 0);
+  const beginning = Buffer.concat(answer.body, Math.min(bytes, BEGINNING_BYTES)).toString('latin1');
+  if (contentType !== expected.contentType) {
+    throw new SourceError(`"${name}" ${foreignAdvice(contentType, beginning)}`);
+  }
+  const refusal = REFUSAL.exec(beginning)?.[1];
+  if (refusal !== undefined) throw new SourceError(`"${name}" refuses: ${refusal}`);
+  if (!PACKET_LINE.test(beginning)) {
+    const found = bytes === 0 ? 'nothing' : 'something that is not Git';
+    throw new SourceError(`"${name}" sends ${found} where Git's answer belongs: see the log of the server`);
+  }
+  if (ADVERTISEMENT.test(contentType) && !Buffer.concat(answer.body).toString('latin1').endsWith(FLUSH)) {
+    throw new SourceError(`the list of branches that "${name}" sent is cut off: it is asked again later`);
+  }
+}
+
+function statusAdvice({ status, statusMessage }: HttpAnswer, { access, contentType }: ExpectedAnswer): string {
+  const places = placesOf(access);
+  const named = `(${status}${statusMessage === '' ? '' : ` ${statusMessage}`})`;
+  const done = PUSHING.test(contentType) ? 'pushed to' : 'read';
+  switch (status) {
+    case 401:
+      return places === undefined
+        ? `asks for a user name and a password ${named}: write them into files, and name these as repository.usernameFile and repository.passwordFile`
+        : `does not accept the user name and password ${named}: check ${places}`;
+    case 403:
+      return places === undefined
+        ? `may not be ${done} without a password ${named}: set repository.passwordFile`
+        : `may not be ${done} by this user ${named}: allow it there, or check ${places}`;
+    case 404:
+    case 410:
+      return places === undefined
+        ? `is not there, or not to be seen without a password ${named}: check repository.url, or set repository.passwordFile`
+        : `is not there, or not to be seen by this user ${named}: check repository.url, and what the user in ${places} may read`;
+    case 407:
+      return `is behind a proxy that asks for a password ${named}: write it into HTTP_PROXY, as http://user:password@proxy:port`;
+    case 413:
+      return `takes no push of this size ${named}: raise the limit of the server or proxy`;
+    case 429:
+      return `has had enough requests for now ${named}: raise repository.pollSeconds`;
+    default:
+      return status >= 500
+        ? `fails ${named}: it is asked again later; if it stays so, see the log of the server or proxy`
+        : `does not answer as Git does ${named}: check repository.url`;
+  }
+}
+
+/** For an answer that says itself that it is something else. */
+function foreignAdvice(contentType: string, beginning: string): string {
+  if (/html/.test(contentType) || /^\s*<(!doctype|html)/i.test(beginning)) {
+    return 'answers with a web page, perhaps to sign in on, and not with Git: check repository.url and the password';
+  }
+  if (DUMB_LINE.test(beginning)) {
+    return 'is served as plain files (the "dumb" protocol): serve it through "git http-backend", or over ssh';
+  }
+  return `answers with ${contentType === '' ? 'something unnamed' : `"${contentType.slice(0, 100)}"`} and not with Git: check repository.url`;
+}

@@ -1,0 +1,86 @@
+// What a remote's no means: that the branch has moved on, or that a person has to do something there first.
+import { OutcomeUnknownError, PushRefusedError } from '../publisher.ts';
+
+export interface Refusal {
+  /** The repository's, for messages. */
+  readonly name: string;
+  readonly branch: string;
+  /** True where the branch was to be made. */
+  readonly isNew: boolean;
+  /** Git's own, such as `pre-receive hook declined`. */
+  readonly reason: string;
+  /** What hooks and git printed there. */
+  readonly words: string;
+}
+
+const WORDS_MAX = 1000;
+
+/** Somebody else was faster, or is at it. */
+const MOVED =
+  /^(non-fast-forward|fetch first|stale info|already exists|needs force|failed to (update ref|lock)|cannot lock ref|reference already exists|incorrect old value)/i;
+/** Git gives the same reasons where it cannot write at all, and where a hook did not let it. */
+const CANNOT_WRITE =
+  /permission denied|insufficient permission|unable to create temporary object directory|read-only file system|no space left|quota exceeded/i;
+const ABORTED = /aborted by .*hook/i;
+
+/** The first that fits counts. With `words`, what was printed there is worth reading; git's own essay is not. */
+const ADVICE: readonly { readonly fits: RegExp; readonly advice: string; readonly words: boolean }[] = [
+  {
+    fits: /is currently checked out/,
+    advice:
+      'its owner runs "git config receive.denyCurrentBranch updateInstead" there, or Treeline follows a bare repository instead',
+    words: false,
+  },
+  {
+    fits: /staged changes|untracked|working tree|up-to-date check|update-index/i,
+    advice: 'commit or take back there what is checked out and changed',
+    words: true,
+  },
+  {
+    fits: CANNOT_WRITE,
+    advice: 'see the permissions and the disk there: the user that pushes has to be able to write to it',
+    words: true,
+  },
+  {
+    fits: /protected branch|protected ref|GH006|GH013|not allowed to push/i,
+    advice:
+      'the branch is protected: let the user that pushes through, or choose another way of writing (repository.writes)',
+    words: true,
+  },
+  { fits: /hook/, advice: 'a hook of the repository has refused it', words: true },
+  { fits: /./, advice: 'see the settings of the repository', words: true },
+];
+
+/** Returns false where the branch has moved on. Throws PushRefusedError, in the repository's own words, for another no. */
+export function judgeRefusal(refusal: Refusal): false {
+  const { name, branch, isNew, reason } = refusal;
+  const words = oneLine(refusal.words);
+  const said = `${reason} ${words}`;
+  if (MOVED.test(reason) && !CANNOT_WRITE.test(said) && !ABORTED.test(said)) {
+    if (isNew) throw branchExists(name, branch);
+    return false;
+  }
+  const found = ADVICE.find(({ fits }) => fits.test(said));
+  const quoted = found?.words === true && words !== '' ? `: ${words}` : '';
+  throw new PushRefusedError(`"${name}" refuses the push to ${branch} (${reason}): ${found?.advice}${quoted}`);
+}
+
+/** Returns the error for a push of which nobody knows what became. */
+export function unknownOutcome(name: string, cause: unknown): OutcomeUnknownError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new OutcomeUnknownError(`nobody knows whether "${name}" took the push: ${reason}`, { cause });
+}
+
+/** Returns the error for a new branch whose name is taken. */
+export function branchExists(name: string, branch: string): PushRefusedError {
+  return new PushRefusedError(`"${name}" has another branch "${branch}" already, which is left alone: try again`);
+}
+
+/** Without colours and other control characters, which hooks print for a terminal. */
+function oneLine(words: string): string {
+  return words
+    .replace(/\p{Cc}\[[0-9;]*[A-Za-z]/gu, '')
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, WORDS_MAX);
+}

@@ -1,0 +1,97 @@
+// What is said when something is pushed: the remote's heads and abilities, the order with its pack, and the report. See
+// gitprotocol-pack, "Pushing Data To a Server". Sends nothing itself.
+
+import { SourceError } from '../source.ts';
+import { advertisedHeads, HEADS } from './advertised-heads.ts';
+import { FLUSH, lineIn, packetLine, readPackets, splitBands } from './packet-line.ts';
+
+export interface Advertisement {
+  /** By the branch's name, without `refs/heads/`. */
+  readonly heads: ReadonlyMap<string, string>;
+  readonly capabilities: ReadonlySet<string>;
+}
+
+/** One branch, and where it is to go. */
+export interface RefUpdate {
+  /** Without `refs/heads/`. */
+  readonly branch: string;
+  /** Where it is; null: nowhere yet. */
+  readonly old: string | null;
+  readonly commit: string;
+}
+
+/** What became of a push. */
+export interface PushReport {
+  /** Null: the branch is where it was to go. Else the remote's reason. */
+  readonly refusal: string | null;
+  /** What its hooks printed. */
+  readonly words: string;
+}
+
+const NOWHERE = '0'.repeat(40);
+const AGENT = 'agent=git/treeline';
+const REPORTS = 'report-status';
+const BANDS = 'side-band-64k';
+/** Asked for where they are offered. Not `atomic`: for one branch it changes nothing but the reasons, which it hides. */
+const WANTED = [REPORTS, BANDS, 'quiet'];
+
+/** Reads the answer to `info/refs?service=git-receive-pack`. Throws SourceError where it is none. */
+export function readAdvertisement(name: string, body: Buffer): Advertisement {
+  const lines = packetsOf(name, body)
+    .flatMap((packet) => (packet === null ? [] : [lineIn(packet)]))
+    .filter((line) => !line.startsWith('# service='));
+  const [first = '', ...others] = lines;
+  const [firstRef = '', capabilities = ''] = first.split('\0');
+  const refs = [firstRef, ...others].map((line) => {
+    const [oid = '', ref = ''] = line.split(' ');
+    return { oid, ref };
+  });
+  return { heads: advertisedHeads(name, refs), capabilities: new Set(capabilities.split(' ')) };
+}
+
+function packetsOf(name: string, body: Buffer): readonly (Buffer | null)[] {
+  try {
+    return readPackets(body);
+  } catch (error) {
+    throw new SourceError(`the list of branches that "${name}" sent is damaged: it is asked again later`, {
+      cause: error,
+    });
+  }
+}
+
+/** Returns the body of the request that moves one branch. */
+export function pushRequest(
+  { branch, old, commit }: RefUpdate,
+  { capabilities, pack }: { readonly capabilities: ReadonlySet<string>; readonly pack: Uint8Array },
+): Buffer {
+  const asked = [...WANTED.filter((each) => capabilities.has(each)), AGENT].join(' ');
+  const order = packetLine(`${old ?? NOWHERE} ${commit} ${HEADS}${branch}\0 ${asked}\n`);
+  return Buffer.concat([order, Buffer.from(FLUSH), pack]);
+}
+
+/** Tells whether the remote says what became of a push. */
+export function canReport({ capabilities }: Advertisement): boolean {
+  return capabilities.has(REPORTS);
+}
+
+/**
+ * Reads the answer to a push of `branch`. Throws where it does not say, from beginning to end, what became of that: then
+ * nobody knows.
+ */
+export function readReport(body: Buffer, branch: string, { capabilities }: Advertisement): PushReport {
+  const { content, words, failure } = capabilities.has(BANDS)
+    ? splitBands(body)
+    : { content: body, words: '', failure: null };
+  if (failure !== null) throw new Error(`the remote gave up: ${failure}`);
+  const packets = readPackets(content);
+  if (packets.at(-1) !== null) throw new Error('the report does not end');
+  const [unpacking, ...results] = packets.slice(0, -1).map((packet) => (packet === null ? '' : lineIn(packet)));
+  const unpacked = /^unpack (.+)$/.exec(unpacking ?? '')?.[1];
+  if (unpacked === undefined) throw new Error('there is no report');
+  if (unpacked !== 'ok') return { refusal: `it cannot unpack what was sent: ${unpacked}`, words };
+  if (results.includes(`ok ${HEADS}${branch}`)) return { refusal: null, words };
+  const refused = `ng ${HEADS}${branch} `;
+  const refusal = results.find((line) => line.startsWith(refused))?.slice(refused.length);
+  if (refusal === undefined) throw new Error(`the report does not name the branch ${branch}`);
+  return { refusal, words };
+}

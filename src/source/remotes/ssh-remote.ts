@@ -1,0 +1,67 @@
+// A remote over ssh, through the system's git and ssh: keys, known hosts and jumps are set up in ~/.ssh as for any other
+// use. Git fetches into the quarantine, where what it brought is verified like what any other remote sends.
+import { devNull } from 'node:os';
+import { initRepository } from '../../git/bare-repository.ts';
+import { isOid } from '../../git/git-object.ts';
+import { GitFailure, runGit } from '../../git/git-process.ts';
+import { BOUNDED, BOUNDED_ENVIRONMENT, type PackLimits, verifyPacks } from '../../git/index-pack.ts';
+import { watchPackSize } from '../../git/pack-size.ts';
+import { SourceError } from '../source.ts';
+import { advertisedHeads, HEADS } from './advertised-heads.ts';
+import { LIST_BYTES_MAX, type Remote } from './remote.ts';
+import { SentSecrets } from './sent-secrets.ts';
+import { sshEnvironment } from './ssh-environment.ts';
+import { sshFailure } from './ssh-failure.ts';
+
+export interface SshRemoteOptions extends PackLimits {
+  /** `ssh://…` or `user@host:path`; see repository-url.ts. */
+  readonly url: string;
+  /** How long connecting, and silence of the server, may last, in milliseconds. */
+  readonly silenceMs: number;
+}
+
+/** Returns the remote. Nothing is asked yet. */
+export function createSshRemote({ url, silenceMs, ...limits }: SshRemoteOptions): Remote {
+  const environment = { ...sshEnvironment(silenceMs), ...BOUNDED_ENVIRONMENT };
+
+  async function git(args: readonly string[], signal: AbortSignal): Promise<string> {
+    try {
+      const order = { args, environment, name: url, answerBytesMax: LIST_BYTES_MAX, signal };
+      return Buffer.concat(await runGit(order)).toString('utf8');
+    } catch (error) {
+      throw error instanceof GitFailure ? sshFailure(url, error) : error;
+    }
+  }
+
+  return {
+    name: url,
+    secrets: new SentSecrets(),
+    async branches(signal) {
+      // No repository: not even the one in whose directory Treeline happens to be started.
+      const listed = await git([`--git-dir=${devNull}`, 'ls-remote', '--heads', url], signal);
+      return advertisedHeads(url, linesOf(listed, '\t'));
+    },
+    async fetchInto({ quarantine, branch, lender, signal }) {
+      await initRepository(quarantine, lender);
+      const ref = `${HEADS}${branch}`;
+      // Kept as a pack, and with all objects that it builds on: a pack is what is verified, and what joins the copy.
+      const args = [`--git-dir=${quarantine}`, ...BOUNDED, 'fetch-pack', '--keep', '--no-progress', url, ref];
+      const large = watchPackSize(quarantine, { ...limits, name: url });
+      const fetched = await git(args, AbortSignal.any([signal, large.signal])).finally(() => large.stop());
+      large.signal.throwIfAborted();
+      // Not by fetch-pack itself: git 2.39 crashes where it is to keep the pack and to verify it (fetch.fsckObjects).
+      await verifyPacks({ ...limits, gitDirectory: quarantine, name: url, signal });
+      const head = linesOf(fetched, ' ').find((line) => line.ref === ref)?.oid;
+      if (head === undefined || !isOid(head)) throw new SourceError(`"${url}" named no commit`);
+      return head;
+    },
+  };
+}
+
+/** Reads lines of an object id and a name. */
+function linesOf(text: string, between: string): readonly { readonly oid: string; readonly ref: string }[] {
+  return text
+    .split('\n')
+    .map((line) => line.split(between))
+    .flatMap(([oid, ref]) => (oid !== undefined && ref !== undefined ? [{ oid, ref }] : []));
+}

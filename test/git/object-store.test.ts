@@ -1,0 +1,152 @@
+// Reading packs as git writes them: whole objects, both kinds of deltas, long chains. Git itself says what is right.
+import { execFileSync } from 'node:child_process';
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { DamagedCopyError, withObjects } from '../../src/git/object-store.ts';
+import { createGitRepository, type GitRepository } from '../support/git-repository.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+async function longHistory(): Promise<GitRepository> {
+  const repository = await createGitRepository(join(temporaryDirectory(), 'long.git'));
+  const lines = Array.from({ length: 400 }, (_, i) => `line ${i} ${Math.sin(i)}\n`);
+  for (let i = 0; i < 25; i++) {
+    lines.splice((i * 37) % 400, 1, `changed ${i}\n`);
+    await repository.commit({ 'large.yaml': lines.join(''), [`dir/f${i}.yaml`]: `n: ${i}\n` });
+  }
+  await repository.git('tag', '-a', '-m', 'tagged', 'v1', 'main');
+  return repository;
+}
+
+/** Every object of a repository as git prints it: `<oid> <type> <size>` and its content. */
+function objectsByGit(path: string): readonly { oid: string; type: string; bytes: Buffer }[] {
+  const git = (input: string, ...args: readonly string[]): Buffer =>
+    execFileSync('git', ['-C', path, 'cat-file', ...args], { input, maxBuffer: 1e9 });
+  const listed = git('', '--batch-all-objects', '--batch-check=%(objectname) %(objecttype)').toString().trim();
+  return listed.split('\n').map((line) => {
+    const [oid = '', type = ''] = line.split(' ');
+    return { oid, type, bytes: git('', type, oid) };
+  });
+}
+
+describe('withObjects', () => {
+  it.each([
+    ['offsets', 'true'],
+    ['object ids', 'false'],
+  ])('reads every object where deltas name their base by %s', async (_, useOffsets) => {
+    const repository = await longHistory();
+    await repository.git(
+      '-c',
+      `repack.useDeltaBaseOffset=${useOffsets}`,
+      'repack',
+      '-adfq',
+      '--depth=50',
+      '--window=50',
+    );
+    const expected = objectsByGit(repository.path);
+    const depths = await repository.git('verify-pack', '-sv', ...packsOf(repository.path));
+    expect(depths).toMatch(/chain length = 1\d:/);
+
+    await withObjects(repository.path, async (objects) => {
+      for (const { oid, type, bytes } of expected) {
+        expect(objects.read(oid)).toEqual({ type, bytes });
+        expect(objects.sizeOf(oid)).toBe(bytes.length);
+      }
+      expect(objects.count).toBe(expected.length);
+    });
+  });
+
+  it('finds objects over several packs', async () => {
+    const repository = await createGitRepository(join(temporaryDirectory(), 'some.git'));
+    const commits: string[] = [];
+    for (const text of ['1', '2', '3']) {
+      commits.push(await repository.commit({ a: text }));
+      await repository.git('repack', '-dq');
+    }
+    expect(packsOf(repository.path)).toHaveLength(3);
+    await withObjects(repository.path, async (objects) => {
+      expect(commits.map((commit) => objects.readCommit(commit).commit)).toEqual(commits);
+      expect(objects.has('0'.repeat(40))).toBe(false);
+      expect(objects.has('f'.repeat(40))).toBe(false);
+    });
+  });
+
+  it('refuses an object of another type, and one that is not there', async () => {
+    const repository = await createGitRepository(join(temporaryDirectory(), 'typed.git'));
+    const commit = await repository.commit({ a: '1' });
+    await repository.git('repack', '-adq');
+    await withObjects(repository.path, async (objects) => {
+      await expect(objects.readTree(commit, 10)).rejects.toThrow(/it is a commit where a tree belongs/);
+      expect(() => objects.read('0'.repeat(40))).toThrow(DamagedCopyError);
+      expect(() => objects.sizeOf('0'.repeat(40))).toThrow(/it is not there/);
+    });
+  });
+
+  it('reads no more of a tree than is wanted, and gives others their turn meanwhile', async () => {
+    const repository = await createGitRepository(join(temporaryDirectory(), 'wide.git'));
+    const names = Array.from({ length: 12_000 }, (_, n) => `f${n.toString().padStart(5, '0')}`);
+    await repository.commit(Object.fromEntries(names.map((name) => [name, 'x'])));
+    await repository.git('repack', '-adq');
+    const tree = await repository.git('rev-parse', 'main^{tree}');
+    await withObjects(repository.path, async (objects) => {
+      let turns = 0;
+      const others = setInterval(() => turns++, 0);
+      const whole = await objects.readTree(tree, 20_000);
+      clearInterval(others);
+      expect(whole.map(({ name }) => name)).toEqual(names);
+      expect(turns).toBeGreaterThan(0);
+      expect((await objects.readTree(tree, 100)).length).toBe(101);
+    });
+  });
+
+  it('refuses an object whose content does not hash to its id', async () => {
+    const repository = await createGitRepository(join(temporaryDirectory(), 'swapped.git'));
+    const commit = await repository.commit({ a: 'one', b: 'two' });
+    await repository.git('repack', '-adq');
+    const [index = ''] = packsOf(repository.path);
+    const bytes = readFileSync(index);
+    const count = bytes.readUInt32BE(8 + 255 * 4);
+    const offsetsAt = 8 + 256 * 4 + count * 24;
+    // Every id leads to the object of the next one.
+    const offsets = Buffer.from(bytes.subarray(offsetsAt, offsetsAt + count * 4));
+    bytes.set(offsets.subarray(4), offsetsAt);
+    bytes.set(offsets.subarray(0, 4), offsetsAt + (count - 1) * 4);
+    chmodSync(index, 0o600);
+    writeFileSync(index, bytes);
+    await withObjects(repository.path, async (objects) => {
+      expect(() => objects.read(commit)).toThrow(DamagedCopyError);
+      expect(() => objects.read(commit)).toThrow(/its content does not hash to its id/);
+    });
+  });
+
+  it.each<[string, (index: string) => void]>([
+    ['is empty', (index) => writeFileSync(index, '')],
+    ['has another version', (index) => patch(index, 4, 3)],
+    ['counts more objects than it has', (index) => patch(index, 8 + 255 * 4, 99)],
+    ['has no pack', (index) => rmSync(index.replace(/idx$/, 'pack'))],
+  ])('refuses a pack whose index %s', async (_, damage) => {
+    const repository = await createGitRepository(join(temporaryDirectory(), 'damaged.git'));
+    await repository.commit({ a: 'one' });
+    await repository.git('repack', '-adq');
+    const [index = ''] = packsOf(repository.path);
+    chmodSync(index, 0o600);
+    damage(index);
+    await expect(withObjects(repository.path, async () => undefined)).rejects.toThrow(DamagedCopyError);
+  });
+
+  it('has no objects where there is no repository', async () => {
+    await withObjects(join(temporaryDirectory(), 'none'), async (objects) => expect(objects.packs).toEqual([]));
+  });
+});
+
+function patch(path: string, at: number, value: number): void {
+  const bytes = readFileSync(path);
+  bytes.writeUInt32BE(value, at);
+  writeFileSync(path, bytes);
+}
+
+function packsOf(path: string): readonly string[] {
+  const folder = join(path, 'objects', 'pack');
+  const indexes = readdirSync(folder).filter((name) => name.endsWith('.idx'));
+  return indexes.map((name) => join(folder, name));
+}

@@ -1,0 +1,79 @@
+// What git and the hosts of this world say when they do not take a push, and what that means.
+import { describe, expect, it } from 'vitest';
+import { OutcomeUnknownError, PushRefusedError } from '../../../src/source/publisher.ts';
+import { judgeRefusal, unknownOutcome } from '../../../src/source/remotes/push-refusal.ts';
+import { SourceError } from '../../../src/source/source.ts';
+
+const PUSH = { name: 'https://git.example/x', branch: 'main', isNew: false, words: '' };
+
+describe('judgeRefusal', () => {
+  it.each([
+    ['non-fast-forward', ''],
+    ['fetch first', ''],
+    ['stale info', ''],
+    ['failed to update ref', "error: cannot lock ref 'refs/heads/main': is at aa but expected bb"],
+    ['failed to lock', ''],
+    ['cannot lock ref', ''],
+    ['reference already exists', ''],
+    ['incorrect old value provided', ''],
+    ['failed to update ref', "Unable to create '/x/refs/heads/main.lock': File exists."],
+  ])('takes %j for a branch that has moved on (%s)', (reason, words) => {
+    expect(judgeRefusal({ ...PUSH, reason, words })).toBe(false);
+    expect(() => judgeRefusal({ ...PUSH, isNew: true, reason, words })).toThrow(/has another branch "main" already/);
+  });
+
+  it.each([
+    [
+      'branch is currently checked out',
+      'error: By default',
+      /updateInstead" there, or Treeline follows a bare repository instead$/,
+    ],
+    ['Working directory has unstaged changes', '', /commit or take back there what is checked out and changed$/],
+    ['Could not update working tree to new HEAD', 'x', /is checked out and changed: x$/],
+    [
+      'protected branch hook declined',
+      'error: GH006: Protected branch update failed',
+      /is protected: .*: error: GH006/,
+    ],
+    ['pre-receive hook declined', 'error: GH013: Repository rule violations found', /is protected: /],
+    [
+      'pre-receive hook declined',
+      'GitLab: You are not allowed to push code to protected branches',
+      /is protected: .*GitLab/,
+    ],
+    ['pre-receive hook declined', 'Gitea: Not allowed to push to protected branch main', /is protected: /],
+    ['pre-receive hook declined', 'no tickets named', /a hook of the repository has refused it: no tickets named$/],
+    ['hook declined', '', /a hook of the repository has refused it$/],
+    ['failed to update ref', "Unable to create '/x.lock': Permission denied", /see the permissions and the disk there/],
+    ['failed to update ref', 'ref updates aborted by the reference-transaction hook', /a hook of the repository/],
+    [
+      'it cannot unpack what was sent: unpack-objects abnormal exit',
+      'insufficient permission for adding',
+      /permissions/,
+    ],
+    ['it cannot unpack what was sent: unable to create temporary object directory', '', /permissions and the disk/],
+    ['deny updating a hidden ref', '', /\(deny updating a hidden ref\): see the settings of the repository$/],
+    ['', '', /see the settings of the repository$/],
+  ])('takes %j for a no (%s)', (reason, words, message) => {
+    const judge = (): boolean => judgeRefusal({ ...PUSH, reason, words });
+    expect(judge).toThrow(PushRefusedError);
+    expect(judge).toThrow(message);
+    expect(judge).toThrow(/^"https:\/\/git.example\/x" refuses the push to main \(/);
+  });
+
+  it('quotes words without colours, control characters and endlessness', () => {
+    const words = `\u001b[1;31mno\u001b[0m\r\n\u0007  way\u009b\n${'x'.repeat(5_000)}`;
+    const judge = (): boolean => judgeRefusal({ ...PUSH, reason: 'hook declined', words });
+    expect(judge).toThrow(/refused it: no way x{993}$/);
+  });
+});
+
+it('an unknown outcome says why, and is a SourceError', () => {
+  const cause = new Error('the line was cut');
+  const error = unknownOutcome('x', cause);
+  expect(error).toBeInstanceOf(OutcomeUnknownError);
+  expect(error).toBeInstanceOf(SourceError);
+  expect(error.name).toBe('OutcomeUnknownError');
+  expect(error.message).toBe('nobody knows whether "x" took the push: the line was cut');
+  expect(error.cause).toBe(cause);
+});

@@ -1,0 +1,77 @@
+// The pusher over transports that are less able, or fail earlier, than git's own.
+import { describe, expect, it } from 'vitest';
+import type { PreparedCommits } from '../../../src/source/publisher.ts';
+import { createLocalTransport } from '../../../src/source/remotes/local-transport.ts';
+import type { Transport } from '../../../src/source/remotes/remote.ts';
+import { createSmartPusher } from '../../../src/source/remotes/smart-pusher.ts';
+import { SourceError } from '../../../src/source/source.ts';
+import { endingOf, publishTo } from '../../support/published-repository.ts';
+
+const { signal } = new AbortController();
+
+function orderOf({ base, commits, pack }: PreparedCommits) {
+  return { branch: 'main', old: base, commit: String(commits.at(-1)), pack, signal };
+}
+
+/** Takes capabilities out of what is advertised. */
+function without(transport: Transport, ...capabilities: readonly string[]): Transport {
+  return {
+    ...transport,
+    async request(request) {
+      const answer = await transport.request(request);
+      if (request.method !== 'GET') return answer;
+      const text = Buffer.concat(answer.body).toString('latin1');
+      // Of the same length, so that the packet's own length stays right.
+      const changed = capabilities.reduce((all, each) => all.replace(each, 'x'.repeat(each.length)), text);
+      return { ...answer, body: [Buffer.from(changed, 'latin1')] };
+    },
+  };
+}
+
+describe('createSmartPusher', () => {
+  it('reads a report that shares its stream with nothing', async () => {
+    const { repository, prepare, headOf } = await publishTo();
+    const transport = createLocalTransport({ path: repository.path, answerBytesMax: 100_000 });
+    const prepared = await prepare();
+    expect(await createSmartPusher(without(transport, 'side-band-64k', 'quiet')).push(orderOf(prepared))).toBe(true);
+    expect(await headOf()).toBe(prepared.commits[0]);
+  });
+
+  it('pushes nothing where nobody would tell what became of it', async () => {
+    const { repository, prepare, headOf, base } = await publishTo();
+    const transport = createLocalTransport({ path: repository.path, answerBytesMax: 100_000 });
+    const pusher = createSmartPusher(without(transport, 'report-status-v2', 'report-status'));
+    const ending = await endingOf(pusher.push(orderOf(await prepare())));
+    expect(ending).toMatchObject({ is: 'refused', message: expect.stringMatching(/does not say what becomes/) });
+    expect(await headOf()).toBe(base);
+  });
+
+  it.each([
+    [false, 'not sent', 'no way'],
+    [true, 'unknown', 'nobody knows whether "x" took the push: no way'],
+  ])('tells a request that failed before it was sent from one after it (%j)', async (isSent, is, message) => {
+    const { repository, prepare } = await publishTo();
+    const local = createLocalTransport({ path: repository.path, answerBytesMax: 100_000 });
+    const failing: Transport = {
+      ...local,
+      name: 'x',
+      async request(request) {
+        if (request.method === 'GET') return await local.request(request);
+        if (isSent) request.sending?.();
+        throw new SourceError('no way');
+      },
+    };
+    expect(await endingOf(createSmartPusher(failing).push(orderOf(await prepare())))).toEqual({ is, message });
+  });
+
+  it('does not take an answer that is too long for one that was read', async () => {
+    const { repository, prepare, headOf } = await publishTo();
+    const prepared = await prepare();
+    const wide = createLocalTransport({ path: repository.path, answerBytesMax: 100_000 });
+    const narrow = createLocalTransport({ path: repository.path, answerBytesMax: 10 });
+    const request: Transport['request'] = (one) => (one.method === 'GET' ? wide : narrow).request(one);
+    const ending = await endingOf(createSmartPusher({ ...wide, request }).push(orderOf(prepared)));
+    expect(ending).toMatchObject({ is: 'unknown', message: expect.stringMatching(/sends more than the 10 bytes/) });
+    expect(['', prepared.base, ...prepared.commits]).toContain(await headOf());
+  });
+});

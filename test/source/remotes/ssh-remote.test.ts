@@ -1,0 +1,236 @@
+// A repository over ssh. Most of it with a program in the place of ssh that runs the command here, as git's own tests do;
+// once with a real server.
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { GitFailure } from '../../../src/git/git-process.ts';
+import type { GitSourceOptions } from '../../../src/source/git-source.ts';
+import type { Remote } from '../../../src/source/remotes/remote.ts';
+import { sshFailure } from '../../../src/source/remotes/ssh-failure.ts';
+import { createSshRemote } from '../../../src/source/remotes/ssh-remote.ts';
+import { fakeSsh, OBEY } from '../../support/fake-ssh.ts';
+import { type FollowedRepository, followRepository } from '../../support/followed-repository.ts';
+import { runGit } from '../../support/git-repository.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+function followOverSsh(options: Partial<GitSourceOptions> = {}): Promise<FollowedRepository> {
+  return followRepository(async ({ path }) => ({ url: `ssh://git@git.example:2222${path}`, ...options }));
+}
+
+describe('a repository over ssh', () => {
+  it('is fetched, and then only what is new', async () => {
+    const ssh = await fakeSsh();
+    const { repository, source, expectSuccess, old, head } = await followOverSsh();
+    await expectSuccess();
+    const copy = join(repository.path, '..', 'cache', 'repository.git');
+    // A commit, a tree and two files; then a commit, a tree and five.
+    expect(await runGit(['-C', copy, 'count-objects', '-v'])).toMatch(/in-pack: 11\npacks: 2\n/);
+
+    const theirs = await repository.commit({ b: '1' }, { branch: 'topic', parents: [old] });
+    const merge = await repository.commit({ b: '1' }, { parents: [head, theirs] });
+    expect((await source.fetch(head)).commit).toBe(merge);
+    expect(await source.isAncestor(theirs, merge)).toBe(true);
+    expect(await runGit(['-C', copy, 'fsck', '--full', '--strict', '--no-progress'])).toBe('');
+
+    const calls = ssh.calls().length;
+    await source.fetch(merge);
+    expect(ssh.calls()).toHaveLength(calls + 1);
+    expect(ssh.calls()[0]).toContain('-o BatchMode=yes -o ConnectTimeout=60 -o ServerAliveInterval=15');
+    expect(ssh.calls()[0]).toContain(`-p 2222 git@git.example git-upload-pack '${repository.path}'`);
+  });
+
+  it('is written as user@host:path too', async () => {
+    const ssh = await fakeSsh();
+    const { expectSuccess } = await followRepository(async ({ path }) => ({ url: `git@git.example:${path}` }));
+    await expectSuccess();
+    expect(ssh.calls()[0]).toMatch(/ git@git\.example git-upload-pack '\/.*stacks.git'$/);
+  });
+
+  it('takes over a history that was rewritten, and tells a branch that is gone', async () => {
+    await fakeSsh();
+    const { repository, source, old, expectFailure } = await followOverSsh();
+    await repository.git('update-ref', '-d', 'refs/heads/main');
+    await expectFailure(/has no commits yet|has no branch "main"/);
+    const rewritten = await repository.commit({ keep: 'new' }, { parents: [] });
+    expect((await source.fetch(old)).commit).toBe(rewritten);
+    expect(await source.isAncestor(old, rewritten)).toBe(false);
+  });
+
+  it("is not led elsewhere by git's own settings", async () => {
+    await fakeSsh();
+    const settings = join(temporaryDirectory(), 'gitconfig');
+    await writeFile(settings, '[url "https://nowhere.invalid/"]\n\tinsteadOf = ssh://git@git.example\n');
+    vi.stubEnv('GIT_CONFIG_GLOBAL', settings);
+    const { expectSuccess } = await followOverSsh();
+    await expectSuccess();
+  });
+});
+
+describe('an ssh that fails', () => {
+  it.each<[string, string, RegExp]>([
+    ['at once', 'exit 255', /cannot be read: the connection broke off|could not read/],
+    ['to know the host', 'echo "Host key verification failed." >&2; exit 255', /key of the host is not known here/],
+    ['with the key', 'echo "git@x: Permission denied (publickey)." >&2; exit 255', /does not accept the key/],
+    ['in the middle', `${OBEY.replace('exec ', '')} | dd bs=1 count=6000 2>/dev/null`, /broke off|could not read/],
+    ['with nonsense', 'echo "Welcome to the machine"; exit 0', /could not read|cannot be read/],
+    ['to end its advertisement', 'printf 003f; exit 0', /could not read|cannot be read/],
+  ])('%s changes nothing', async (_, script, message) => {
+    const ssh = await fakeSsh();
+    const { expectFailure, expectSuccess } = await followOverSsh();
+    await ssh.become(script);
+    await expectFailure(message);
+    await ssh.become(OBEY);
+    await expectSuccess();
+  });
+
+  it('to end is given up, with everything that it started', async () => {
+    const ssh = await fakeSsh();
+    const { expectFailure, expectSuccess } = await followOverSsh({ limits: { fetchMs: 2_000 } });
+    const pid = join(temporaryDirectory(), 'pid');
+    await ssh.become(`sleep 60 & echo $! > ${pid}; wait`);
+    await expectFailure(/did not answer within 2 s/);
+    await expect.poll(() => isAlive(Number(readFileSync(pid, 'utf8')))).toBe(false);
+    await ssh.become(OBEY);
+    await expectSuccess();
+  });
+
+  it('to end is not waited for when the source is closed', async () => {
+    const ssh = await fakeSsh();
+    const { source, old } = await followOverSsh();
+    const pid = join(temporaryDirectory(), 'pid');
+    await ssh.become(`sleep 60 & echo $! > ${pid}; wait`);
+    const fetching = expect(source.fetch(old)).rejects.toThrow('the source is closed');
+    await expect.poll(() => existsSync(pid)).toBe(true);
+    await source.close();
+    await fetching;
+    await expect.poll(() => isAlive(Number(readFileSync(pid, 'utf8')))).toBe(false);
+  });
+
+  it('to keep to the limit is refused', async () => {
+    await fakeSsh();
+    const { expectFailure } = await followOverSsh({ limits: { answerBytesMax: 5_000 } });
+    await expectFailure(/sends more than the 5000 bytes that are taken at once/);
+  });
+
+  it('to be there is told, and so is a missing git', async () => {
+    const git = execFileSync('which', ['git']).toString().trim();
+    const { signal } = new AbortController();
+    const remote = (): Remote =>
+      createSshRemote({ url: 'git@git.example:x', packBytesMax: 1, objectsMax: 1, silenceMs: 1 });
+    const folder = temporaryDirectory();
+    vi.stubEnv('GIT_SSH_COMMAND', undefined);
+    vi.stubEnv('PATH', folder);
+    await expect(remote().branches(signal)).rejects.toThrow(/git is not installed, or not on the PATH/);
+    await symlink(git, join(folder, 'git'));
+    await expect(remote().branches(signal)).rejects.toThrow(/ssh is not installed, or not on the PATH/);
+  });
+});
+
+/** A process that was killed and not yet fetched by its parent is not alive. */
+function isAlive(pid: number): boolean {
+  const found = `/proc/${pid}/stat`;
+  return existsSync(found) && !/\) Z /.test(readFileSync(found, 'utf8'));
+}
+
+it.each([
+  ['@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.', /another than before/],
+  ['No ED25519 host key is known for x.\nHost key verification failed.', /not known here: compare it/],
+  ['git@x: Permission denied (publickey,password).', /does not accept the key/],
+  ['ssh: Could not resolve hostname x: Name or service not known', /does not know the host/],
+  ['ssh: connect to host x port 22: Connection refused', /nothing listens there/],
+  ['ssh: connect to host x port 22: Connection timed out', /the host does not answer/],
+  ['ssh: connect to host x port 22: Network is unreachable', /no way to the host/],
+  ['kex_exchange_identification: Connection closed by remote host', /the connection broke off/],
+  ['ERROR: Repository not found.\nfatal: Could not read from remote repository.', /is not there, or not to be seen/],
+  ["fatal: '/x.git' does not appear to be a git repository", /is not there, or not to be seen/],
+  ['ssh -o BatchMode=yes: 1: ssh: not found', /ssh is not installed/],
+  ['bash: line 1: git-upload-pack: command not found', /git is not installed on that host/],
+  ['fatal: something new', /git could not read "git@x:y" \(ended with 128\): fatal: something new/],
+])('the words %j become advice', (complaint, advice) => {
+  const words = `${complaint}\nPlease make sure you have the correct access rights\nand the repository exists.`;
+  const { message } = sshFailure('git@x:y', new GitFailure('git@x:y', 128, words));
+  expect(message).toMatch(advice);
+  expect(message).toContain('git@x:y');
+});
+
+const SSHD = ['/usr/sbin/sshd', ...(process.env.PATH ?? '').split(':').map((folder) => join(folder, 'sshd'))].find(
+  (path) => existsSync(path),
+);
+
+/** Debian's sshd does not start without it, and only root can make it: .ci/run does. */
+const IS_READY = SSHD !== undefined && existsSync('/run/sshd');
+
+describe.skipIf(!IS_READY)('a real ssh server (skipped where sshd or its folder /run/sshd is missing)', () => {
+  it('lets in who has the key, once its own is known', async () => {
+    const folder = temporaryDirectory();
+    for (const name of ['host', 'user', 'stranger']) {
+      execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, name)]);
+    }
+    const port = await startSshd(folder);
+    const knownHosts = join(folder, 'known_hosts');
+    await writeFile(knownHosts, `[127.0.0.1]:${port} ${readFileSync(join(folder, 'host.pub'), 'utf8')}`);
+    const as = (name: string, hosts = knownHosts): string =>
+      `ssh -F none -i ${join(folder, name)} -o IdentitiesOnly=yes -o UserKnownHostsFile=${hosts}`;
+
+    vi.stubEnv('GIT_SSH_COMMAND', as('user'));
+    const url = (path: string): string => `ssh://${userInfo().username}@127.0.0.1:${port}${path}`;
+    const { repository, expectSuccess } = await followRepository(async ({ path }) => ({ url: url(path) }));
+    await expectSuccess();
+
+    const refusal = async (command: string, path = repository.path): Promise<void> => {
+      vi.stubEnv('GIT_SSH_COMMAND', command);
+      const remote = createSshRemote({ url: url(path), packBytesMax: 1, objectsMax: 1, silenceMs: 10_000 });
+      await remote.branches(new AbortController().signal);
+    };
+    await expect(refusal(as('stranger'))).rejects.toThrow(/the host does not accept the key/);
+    await expect(refusal(as('user', '/dev/null'))).rejects.toThrow(/the key of the host is not known here/);
+    await expect(refusal(as('user'), '/nowhere.git')).rejects.toThrow(/is not there, or not to be seen with this key/);
+    const another = readFileSync(join(folder, 'stranger.pub'), 'utf8');
+    await writeFile(knownHosts, `[127.0.0.1]:${port} ${another}`);
+    await expect(refusal(as('user'))).rejects.toThrow(/the key of the host is another than before/);
+  });
+
+  /** Starts a server with the key `host` that lets `user` in, and returns its port. */
+  async function startSshd(folder: string): Promise<number> {
+    const port = await freePort();
+    const settings = join(folder, 'sshd_config');
+    await writeFile(
+      settings,
+      [
+        ...[`Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${join(folder, 'host')}`, 'PidFile none'],
+        ...[
+          `AuthorizedKeysFile ${join(folder, 'user.pub')}`,
+          'StrictModes no',
+          'UsePAM no',
+          'PasswordAuthentication no',
+        ],
+      ].join('\n'),
+    );
+    const server = spawn(SSHD ?? '', ['-D', '-e', '-f', settings], { stdio: ['ignore', 'ignore', 'pipe'] });
+    onTestFinished(() => void server.kill());
+    let said = '';
+    server.stderr.on('data', (chunk) => {
+      said += chunk;
+    });
+    await expect.poll(() => said, { timeout: 10_000 }).toContain('Server listening');
+    return port;
+  }
+
+  function freePort(): Promise<number> {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    const probe = createServer();
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+    return promise;
+  }
+});
