@@ -2,5 +2,5 @@
 
 /** A repository, the way to it, or git itself failed. Its message says what to do; `cause` holds the rest. */
 export class GitError extends Error {
-  override readonly name: string = 'SourceError';
+  override readonly name = 'GitError';
 }

@@ -95,13 +95,9 @@ function clientcertAt({ catalog }: Estate, key: string): Unit | undefined {
 
 /** An older commit by itself; undefined where it is gone, as after a rewritten history and a lost local copy. */
 async function estateAt(source: Source, commit: string, newest: Estate): Promise<Estate | undefined> {
-  try {
-    const derivation = await deriveAt(source, commit, { standing: EMPTY_STANDING, earlier: newest });
-    return derivation.isTaken ? derivation.estate : undefined;
-  } catch (error) {
-    if (error instanceof Error && error.name === 'SourceError') return undefined;
-    throw error;
-  }
+  if (!(await source.has(commit))) return undefined;
+  const derivation = await deriveAt(source, commit, { standing: EMPTY_STANDING, earlier: newest });
+  return derivation.isTaken ? derivation.estate : undefined;
 }
 
 function addressOf({ kind, name }: Unit): string {

@@ -1,11 +1,12 @@
 // Puts commits on a branch of the followed repository: the implementation of Publisher. Makes them in memory, and leaves
 // it to git, there, to lock, to run hooks and to decide. See docs/decisions/0023-pushing.md.
 import { type Clock, systemClock } from '../clock.ts';
+import { EditConflictError } from '../git/edit-tree.ts';
 import { checkPerson, type Person } from '../git/encode-commit.ts';
 import type { RepositoryAccess } from '../settings.ts';
 import type { GitSource } from './git-source.ts';
 import { prepareCommits } from './prepare-commits.ts';
-import type { Publisher } from './publisher.ts';
+import type { NotPublished, Publisher } from './publisher.ts';
 import { NO_ACCESS } from './remotes/http-access.ts';
 import { createHttpTransport } from './remotes/http-transport.ts';
 import { createLocalTransport } from './remotes/local-transport.ts';
@@ -56,12 +57,18 @@ export function createGitPublisher(options: GitPublisherOptions): Publisher {
   checkBranch(options.branch);
   checkPerson(committer);
   return {
-    prepare: (base, commits) =>
-      source.readObjects((objects) => {
-        if (!objects.has(base)) throw new SourceError(`commit "${base}" is not here: nothing can be built on it`);
-        const seconds = Math.floor(clock.now() / 1000);
-        return prepareCommits(objects, { base, commits, directory, committer, seconds });
-      }),
+    async prepare(base, commits) {
+      const seconds = Math.floor(clock.now() / 1000);
+      try {
+        return await source.readObjects((objects) => {
+          if (!objects.has(base)) throw new SourceError(`commit "${base}" is not here: nothing can be built on it`);
+          return prepareCommits(objects, { base, commits, directory, committer, seconds });
+        });
+      } catch (error) {
+        if (error instanceof EditConflictError) return { is: 'refused', reason: error.message };
+        return notSent(error);
+      }
+    },
     async push({ base, commits, pack }, branch = options.branch) {
       checkBranch(branch);
       const commit = commits.at(-1) ?? base;
@@ -73,11 +80,19 @@ export function createGitPublisher(options: GitPublisherOptions): Publisher {
       );
       try {
         return await pusher.push({ branch, old, commit, pack, signal: late.signal });
+      } catch (error) {
+        return notSent(error);
       } finally {
         cancel();
       }
     },
   };
+}
+
+/** Returns what a failure of the repository means where nothing was sent. Throws what is none. */
+function notSent(error: unknown): NotPublished {
+  if (!(error instanceof SourceError)) throw error;
+  return { is: 'not sent', reason: error.message };
 }
 
 function openPusher({ url, access = NO_ACCESS, cache }: GitPublisherOptions, limits: PublisherLimits): Pusher {

@@ -1,12 +1,12 @@
 // Makes commits in memory, one after the other, on top of one that is here. Sends nothing.
 import { setImmediate } from 'node:timers/promises';
-import { EditConflictError, editTree, type FileEdit } from '../git/edit-tree.ts';
+import { editTree } from '../git/edit-tree.ts';
 import { encodeCommit, type Person } from '../git/encode-commit.ts';
 import { encodePack } from '../git/encode-pack.ts';
 import { NewObjects } from '../git/new-objects.ts';
 import type { ObjectStore } from '../git/object-store.ts';
 import { invariant } from '../model/invariant.ts';
-import { type NewCommit, type PreparedCommits, PushRefusedError } from './publisher.ts';
+import type { NewCommit, PreparedCommits } from './publisher.ts';
 
 export interface CommitOrder {
   /** A commit of the local copy. */
@@ -19,7 +19,7 @@ export interface CommitOrder {
   readonly seconds: number;
 }
 
-/** Returns the commits with everything that is new in them. Throws DamagedCopyError; PushRefusedError where something else is in the way. */
+/** Returns the commits with everything that is new in them. Throws DamagedCopyError, and like {@link editTree}. */
 export async function prepareCommits(present: ObjectStore, order: CommitOrder): Promise<PreparedCommits> {
   const { base, commits, directory, committer, seconds } = order;
   invariant(commits.length > 0, 'there is something to commit');
@@ -28,19 +28,11 @@ export async function prepareCommits(present: ObjectStore, order: CommitOrder): 
   let { tree } = present.readCommit(base);
   for (const { author, message, edits } of commits) {
     const changes = edits.map(({ path, text }) => ({ steps: [...directory, ...path.split('/')], text }));
-    tree = edited(objects, tree, changes);
+    tree = editTree(objects, tree, changes);
     const parent = made.at(-1) ?? base;
     made.push(objects.make('commit', encodeCommit({ tree, parent, author, committer, seconds, message })));
     // Other work gets its turn: a large directory takes a while.
     await setImmediate();
   }
-  return { base, commits: made, pack: encodePack(objects.made) };
-}
-
-function edited(objects: NewObjects, tree: string, edits: readonly FileEdit[]): string {
-  try {
-    return editTree(objects, tree, edits);
-  } catch (error) {
-    throw error instanceof EditConflictError ? new PushRefusedError(error.message, { cause: error }) : error;
-  }
+  return { is: 'prepared', base, commits: made, pack: encodePack(objects.made) };
 }

@@ -1,6 +1,5 @@
 // What lifts the protection of an instance, and what does not: commits that come one by one, several at once, and merges.
 import { describe, expect, it } from 'vitest';
-import { SourceError } from '../../src/source/source.ts';
 import { Core } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1" }
@@ -109,11 +108,7 @@ describe('protection holds where the version in force is in no commit that can b
     await core.operator.acceptHistory(core.order, rewritten);
     await core.settle();
     expectRefused(core);
-    const snapshot = core.source.snapshot.bind(core.source);
-    core.source.snapshot = async (commit, wants) => {
-      if (commit === head) throw new SourceError('it is gone');
-      return await snapshot(commit, wants);
-    };
+    core.source.forget(head);
     for (let again = core, starts = 0; starts < 2; starts += 1) {
       again = await again.restart();
       await again.look();

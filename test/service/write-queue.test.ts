@@ -5,6 +5,7 @@ import type { Draft } from '../../src/service/write/draft.ts';
 import { deleteObjectDraft, putObjectDraft } from '../../src/service/write/drafts.ts';
 import { WriteQueue } from '../../src/service/write/write-queue.ts';
 import type { WriteOrder } from '../../src/service/writer.ts';
+import type { PushOutcome } from '../../src/source/publisher.ts';
 import { SourceError } from '../../src/source/source.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { ScriptedRemote } from '../support/scripted-remote.ts';
@@ -146,9 +147,9 @@ describe('what waits together', () => {
 
   it('is sent in parts where it is refused as one, so that only the culprit is refused', async () => {
     const { remote, submit } = bound(new Scene());
-    const hook = (push: Parameters<ScriptedRemote['take']>[0]): boolean => {
+    const hook = (push: Parameters<ScriptedRemote['take']>[0]): PushOutcome | boolean => {
       const isBad = push.commits.some((commit) => remote.made(commit).message.startsWith('Set role bad'));
-      if (isBad) throw Object.assign(new Error('no bad roles'), { name: 'PushRefusedError' });
+      if (isBad) return { is: 'refused', reason: 'no bad roles' };
       return remote.take(push);
     };
     remote.steps.push(...Array.from({ length: 30 }, () => hook));

@@ -1,7 +1,6 @@
 // A repository in memory: a branch, side branches, merges, rewritten history; and the two ends a controller has of it,
 // source and publisher, which take time and fail.
-import type { NewCommit, PreparedCommits, Publisher } from '../../src/source/publisher.ts';
-import { OutcomeUnknownError, PushRefusedError } from '../../src/source/publisher.ts';
+import type { NewCommit, PreparedCommits, Publisher, PushOutcome } from '../../src/source/publisher.ts';
 import { type Commit, type Source, SourceError } from '../../src/source/source.ts';
 import { drawn } from './chance.ts';
 import type { Life, Scheduler } from './scheduler.ts';
@@ -19,6 +18,9 @@ export type RemoteMood = 'well' | 'gone' | 'slow' | 'refuses' | 'loses answers';
 
 /** Returns what a file that a controller writes means, as its request said; undefined for one that nobody asked for. */
 export type MeaningOf = (message: string, path: string, text: string) => ModelFile | undefined;
+
+const GONE = 'the remote cannot be reached';
+const LOST: PushOutcome = { is: 'unknown', reason: 'the answer was lost' };
 
 export class SimulatedGit {
   readonly #scheduler: Scheduler;
@@ -102,7 +104,7 @@ export class SimulatedGit {
     };
     return {
       fetch: async () => {
-        await this.#travel(life);
+        if (!(await this.#isReached(life))) throw new SourceError(GONE);
         const head = this.at(this.head);
         for (const commit of this.historyOf(head.commit)) here.add(commit);
         return head;
@@ -133,14 +135,14 @@ export class SimulatedGit {
     return {
       prepare: async (base, commits) => this.#prepare(base, commits, meaningOf),
       push: async (prepared) => {
-        await this.#travel(life);
+        if (!(await this.#isReached(life))) return { is: 'not sent', reason: GONE };
         const sent = this.#drawn('push');
-        if (this.mood === 'refuses') throw new PushRefusedError('the repository refuses it');
-        if (this.mood === 'loses answers' && sent < 0.3) throw new OutcomeUnknownError('the answer was lost');
+        if (this.mood === 'refuses') return { is: 'refused', reason: 'the repository refuses it' };
+        if (this.mood === 'loses answers' && sent < 0.3) return LOST;
         const isTaken = this.#take(prepared);
         await this.#scheduler.pause(Math.floor(sent * 50), life);
-        if (this.mood === 'loses answers' && sent < 0.7) throw new OutcomeUnknownError('the answer was lost');
-        return isTaken;
+        if (this.mood === 'loses answers' && sent < 0.7) return LOST;
+        return { is: isTaken ? 'pushed' : 'moved' };
       },
     };
   }
@@ -170,7 +172,7 @@ export class SimulatedGit {
       this.#prepared.set(parent.commit, parent);
       ids.push(parent.commit);
     }
-    return { base, commits: ids, pack: new Uint8Array() };
+    return { is: 'prepared', base, commits: ids, pack: new Uint8Array() };
   }
 
   #add(facts: Omit<GitCommit, 'commit' | 'time'>): GitCommit {
@@ -191,10 +193,11 @@ export class SimulatedGit {
     return news.sort((a, b) => Number(b.slice(1)) - Number(a.slice(1))).map((commit) => this.at(commit));
   }
 
-  async #travel(life: Life): Promise<void> {
+  /** Takes the time that it takes; false where nobody answers. */
+  async #isReached(life: Life): Promise<boolean> {
     const share = this.#drawn('travel');
     await this.#scheduler.pause(this.mood === 'slow' ? share * 30_000 : 5 + share ** 3 * 400, life);
-    if (this.mood === 'gone') throw new SourceError('the remote cannot be reached');
+    return this.mood !== 'gone';
   }
 
   async #read(life: Life): Promise<void> {

@@ -6,7 +6,13 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createGitPublisher } from '../../src/source/git-publisher.ts';
 import { SourceError } from '../../src/source/source.ts';
 import { runGit } from '../support/git-repository.ts';
-import { endingOf, newCommit, type PublishedRepository, publishTo } from '../support/published-repository.ts';
+import {
+  endingOf,
+  newCommit,
+  type PublishedRepository,
+  prepareWith,
+  publishTo,
+} from '../support/published-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 afterEach(() => {
@@ -23,9 +29,9 @@ describe('a local repository', () => {
   it('gets the commits, once', async () => {
     const { publisher, prepare, headOf, expectSound, repository, base } = await publishTo();
     const prepared = await prepare();
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(await headOf()).toBe(prepared.commits[0]);
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(await repository.git('rev-list', '--count', `${base}..main`)).toBe('1');
     await expectSound();
   });
@@ -35,8 +41,8 @@ describe('a local repository', () => {
     const prepared = await prepare();
     await publisher.push(prepared);
     expect((await source.fetch(null)).commit).toBe(prepared.commits[0]);
-    const next = await publisher.prepare(String(prepared.commits[0]), [newCommit({ new: null })]);
-    expect(await publisher.push(next)).toBe(true);
+    const next = await prepareWith(publisher, String(prepared.commits[0]), [newCommit({ new: null })]);
+    expect(await publisher.push(next)).toEqual({ is: 'pushed' });
   });
 
   it.each([
@@ -45,7 +51,7 @@ describe('a local repository', () => {
   ])('that %s is left as it is', async (_, [options]) => {
     const { publisher, prepare, headOf, repository } = await publishTo();
     const theirs = await repository.commit({ theirs: '1' }, options);
-    expect(await publisher.push(await prepare())).toBe(false);
+    expect(await publisher.push(await prepare())).toEqual({ is: 'moved' });
     expect(await headOf()).toBe(theirs);
   });
 
@@ -53,16 +59,16 @@ describe('a local repository', () => {
     const { publisher, source, headOf, repository, base } = await publishTo();
     const later = await repository.commit({ later: '1' });
     await source.fetch(null);
-    const prepared = await publisher.prepare(later, [newCommit({ a: '1' })]);
+    const prepared = await prepareWith(publisher, later, [newCommit({ a: '1' })]);
     await repository.git('update-ref', 'refs/heads/main', base);
-    expect(await publisher.push(prepared)).toBe(false);
+    expect(await publisher.push(prepared)).toEqual({ is: 'moved' });
     expect(await headOf()).toBe(base);
   });
 
   it('whose branch is gone does not get it back', async () => {
     const { publisher, prepare, headOf, repository } = await publishTo();
     await repository.git('update-ref', '-d', 'refs/heads/main');
-    expect(await publisher.push(await prepare())).toBe(false);
+    expect(await publisher.push(await prepare())).toEqual({ is: 'moved' });
     expect(await headOf()).toBe('');
   });
 
@@ -98,8 +104,8 @@ describe('a local repository', () => {
     await published.repository.git('worktree', 'add', '--quiet', '-b', 'other', linked, 'main');
     const { source, cache, base, headOf } = published;
     const publisher = createGitPublisher({ url: linked, branch: 'main', directory: '.', cache, source });
-    const prepared = await publisher.prepare(base, [newCommit({ a: '1' })]);
-    expect(await publisher.push(prepared)).toBe(true);
+    const prepared = await prepareWith(publisher, base, [newCommit({ a: '1' })]);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(await headOf()).toBe(prepared.commits[0]);
   });
 });
@@ -108,11 +114,11 @@ describe('two pushes at once', () => {
   it.each(Array.from({ length: 4 }, (_, n) => [n]))('have one winner (%i)', async () => {
     const { publisher, base, repository, expectSound } = await publishTo();
     const prepared = await Promise.all(
-      ['a', 'b', 'c'].map((name) => publisher.prepare(base, [newCommit({ [name]: '1' })])),
+      ['a', 'b', 'c'].map((name) => prepareWith(publisher, base, [newCommit({ [name]: '1' })])),
     );
     const results = await Promise.all(prepared.map((each) => publisher.push(each)));
-    expect(results.filter((isThere) => isThere)).toHaveLength(1);
-    const winner = prepared[results.indexOf(true)];
+    expect(results.filter(({ is }) => is === 'pushed')).toHaveLength(1);
+    const winner = prepared[results.findIndex(({ is }) => is === 'pushed')];
     expect(await repository.git('rev-list', `${base}..main`)).toBe(winner?.commits[0]);
     await expectSound();
   });
@@ -127,7 +133,7 @@ describe('two pushes at once', () => {
     const theirs = await repository.git('commit-tree', `${base}^{tree}`, '-p', base, '-m', 'theirs');
     await repository.git('update-ref', 'refs/heads/main', theirs);
     await rm(flag);
-    expect(await push).toBe(false);
+    expect(await push).toEqual({ is: 'moved' });
     expect(await headOf()).toBe(theirs);
   });
 
@@ -136,9 +142,9 @@ describe('two pushes at once', () => {
     const lock = join(repository.path, 'refs', 'heads', 'main.lock');
     await writeFile(lock, '');
     const prepared = await prepare();
-    expect(await publisher.push(prepared)).toBe(false);
+    expect(await publisher.push(prepared)).toEqual({ is: 'moved' });
     await rm(lock);
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(await headOf()).toBe(prepared.commits[0]);
   });
 });
@@ -157,7 +163,7 @@ describe('a work tree', () => {
     const { publisher, prepare, headOf, repository } = await publishTo(undefined, { bare: false });
     await repository.git('checkout', '--quiet', '-b', 'other');
     const prepared = await prepare();
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(await headOf()).toBe(prepared.commits[0]);
   });
 
@@ -175,7 +181,7 @@ describe('a work tree', () => {
     expect(readFileSync(tree, 'utf8')).toBe('name: mine\n');
 
     await repository.git('reset', '--quiet', '--hard');
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(await repository.git('status', '--porcelain')).toBe('');
     expect(readFileSync(join(repository.path, 'new'), 'utf8')).toBe('text\n');
   });
@@ -205,7 +211,7 @@ describe('a hook', () => {
     );
     await hook(published, 'post-receive', 'echo 0000unpack no; echo trouble >&2; exit 1');
     const prepared = await prepare();
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(await headOf()).toBe(prepared.commits[0]);
     expect(readFileSync(seen, 'utf8')).toBe('Deploy robot\nrefs/heads/main\n');
   });
@@ -227,7 +233,7 @@ describe('a hook', () => {
     await expect.poll(() => existsSync(join(repository.path, 'refs', 'heads', 'main.lock'))).toBe(false);
     expect(await headOf()).toBe(base);
     await hook(published, 'reference-transaction', 'exit 0');
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
   });
 });
 
@@ -238,10 +244,10 @@ describe('a new branch', () => {
     const { publisher, prepare, headOf, repository } = await publishTo();
     const theirs = await repository.commit({ theirs: '1' });
     const prepared = await prepare();
-    expect(await publisher.push(prepared, branch)).toBe(true);
+    expect(await publisher.push(prepared, branch)).toEqual({ is: 'pushed' });
     expect(await headOf(branch)).toBe(prepared.commits[0]);
     expect(await headOf()).toBe(theirs);
-    expect(await publisher.push(prepared, branch)).toBe(true);
+    expect(await publisher.push(prepared, branch)).toEqual({ is: 'pushed' });
   });
 
   it('never takes the place of another', async () => {
@@ -257,7 +263,9 @@ describe('a new branch', () => {
 
   it('that others make at the same moment has one winner', async () => {
     const { publisher, base, headOf } = await publishTo();
-    const prepared = await Promise.all(['a', 'b'].map((name) => publisher.prepare(base, [newCommit({ [name]: '1' })])));
+    const prepared = await Promise.all(
+      ['a', 'b'].map((name) => prepareWith(publisher, base, [newCommit({ [name]: '1' })])),
+    );
     const endings = await Promise.all(prepared.map((each) => endingOf(publisher.push(each, branch))));
     expect(endings.map(({ is }) => is).sort()).toEqual(['pushed', 'refused']);
     expect(await headOf(branch)).toBe(prepared[endings.findIndex(({ is }) => is === 'pushed')]?.commits[0]);

@@ -3,14 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { createGitPublisher, type GitPublisherOptions } from '../../src/source/git-publisher.ts';
 import { createGitSource, type GitSource } from '../../src/source/git-source.ts';
-import {
-  type NewCommit,
-  OutcomeUnknownError,
-  type PreparedCommits,
-  type Publisher,
-  PushRefusedError,
-} from '../../src/source/publisher.ts';
-import { SourceError } from '../../src/source/source.ts';
+import type { NewCommit, PreparedCommits, Publisher, PushOutcome } from '../../src/source/publisher.ts';
 import { createGitRepository, type FileChanges, type GitRepository, runGit } from './git-repository.ts';
 import { ManualClock } from './manual-clock.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -33,9 +26,9 @@ export interface PublishedRepository {
   expectSound(): Promise<void>;
 }
 
-/** What a push comes to: its answer, or the kind of its failure with the message. */
+/** What a push comes to, with the reason where there is one. */
 export interface Ending {
-  readonly is: 'pushed' | 'moved' | 'refused' | 'unknown' | 'not sent';
+  readonly is: PushOutcome['is'];
   readonly message: string;
 }
 
@@ -72,7 +65,7 @@ export async function publishTo(
   const publisher = createGitPublisher({ source, clock, ...place, ...(await reach(repository)) });
   return {
     ...{ repository, source, publisher, cache, base, clock },
-    prepare: () => publisher.prepare(base, [newCommit({ new: 'text\n' })]),
+    prepare: () => prepareWith(publisher, base, [newCommit({ new: 'text\n' })]),
     headOf: (branch = 'main') => repository.git('for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`),
     async expectSound() {
       expect(
@@ -82,14 +75,19 @@ export async function publishTo(
   };
 }
 
+/** Prepares commits, which has to succeed. */
+export async function prepareWith(
+  publisher: Publisher,
+  base: string,
+  commits: readonly NewCommit[],
+): Promise<PreparedCommits> {
+  const prepared = await publisher.prepare(base, commits);
+  if (prepared.is === 'prepared') return prepared;
+  throw new Error(`${prepared.is}: ${prepared.reason}`);
+}
+
 /** Waits for a push and returns how it ended. */
-export async function endingOf(push: Promise<boolean>): Promise<Ending> {
-  try {
-    return { is: (await push) ? 'pushed' : 'moved', message: '' };
-  } catch (error) {
-    if (!(error instanceof SourceError)) throw error;
-    const { message } = error;
-    if (error instanceof PushRefusedError) return { is: 'refused', message };
-    return { is: error instanceof OutcomeUnknownError ? 'unknown' : 'not sent', message };
-  }
+export async function endingOf(push: Promise<PushOutcome>): Promise<Ending> {
+  const outcome = await push;
+  return { is: outcome.is, message: 'reason' in outcome ? outcome.reason : '' };
 }

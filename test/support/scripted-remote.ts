@@ -2,14 +2,8 @@
 // script, so that every answer of a remote can be had at will.
 import type { Estate } from '../../src/estate/estate.ts';
 import type { BranchView } from '../../src/service/write/branch-view.ts';
-import {
-  type NewCommit,
-  OutcomeUnknownError,
-  type PreparedCommits,
-  type Publisher,
-  PushRefusedError,
-} from '../../src/source/publisher.ts';
-import { type Commit, SourceError } from '../../src/source/source.ts';
+import type { NewCommit, PreparedCommits, Publisher, PushOutcome } from '../../src/source/publisher.ts';
+import type { Commit } from '../../src/source/source.ts';
 import { type TextChanges, TextRepository } from './text-repository.ts';
 
 /** What becomes of a push. `lose`: it is taken and the answer lost; `drop`: nobody knows, and it is not there. */
@@ -19,7 +13,7 @@ export type PushStep =
   | 'drop'
   | 'refuse'
   | 'fail'
-  | ((push: PreparedCommits) => Promise<boolean> | boolean);
+  | ((push: PreparedCommits) => Promise<PushOutcome | boolean> | PushOutcome | boolean);
 
 interface Entry {
   readonly commit: string;
@@ -27,6 +21,8 @@ interface Entry {
   /** Null: an outsider's. */
   readonly made: NewCommit | null;
 }
+
+const LOST: PushOutcome = { is: 'unknown', reason: 'the connection broke off' };
 
 export class ScriptedRemote implements Publisher {
   readonly #texts = new TextRepository();
@@ -88,18 +84,26 @@ export class ScriptedRemote implements Publisher {
       this.#prepared.set(name, commit);
       return name;
     });
-    return { base, commits: names, pack: new Uint8Array() };
+    return { is: 'prepared', base, commits: names, pack: new Uint8Array() };
   }
 
-  async push(prepared: PreparedCommits, proposal?: string): Promise<boolean> {
+  async push(prepared: PreparedCommits, proposal?: string): Promise<PushOutcome> {
     this.pushes.push(prepared.commits);
     const step = this.steps.shift() ?? 'take';
-    if (typeof step === 'function') return await step(prepared);
-    if (step === 'refuse') throw new PushRefusedError('the hook says no');
-    if (step === 'fail') throw new SourceError('nothing listens there');
-    const isTaken = step !== 'drop' && this.take(prepared, proposal);
-    if (step === 'take') return isTaken;
-    throw new OutcomeUnknownError('the connection broke off');
+    if (typeof step === 'function') return outcomeOf(await step(prepared));
+    switch (step) {
+      case 'refuse':
+        return { is: 'refused', reason: 'the hook says no' };
+      case 'fail':
+        return { is: 'not sent', reason: 'nothing listens there' };
+      case 'take':
+        return outcomeOf(this.take(prepared, proposal));
+      case 'lose':
+        this.take(prepared, proposal);
+        return LOST;
+      case 'drop':
+        return LOST;
+    }
   }
 
   /** Takes a push as git would. */
@@ -132,4 +136,9 @@ export class ScriptedRemote implements Publisher {
   #add(commit: string, changes: TextChanges, made: NewCommit | null): void {
     this.#history.push({ commit, estate: { ...this.#texts.commit(changes), commit }, made });
   }
+}
+
+function outcomeOf(result: PushOutcome | boolean): PushOutcome {
+  if (typeof result !== 'boolean') return result;
+  return { is: result ? 'pushed' : 'moved' };
 }

@@ -19,6 +19,7 @@ export class TextSource implements Source {
   #head: string | undefined;
   /** What the local copy holds; undefined: every commit. */
   #here: Set<string> | undefined;
+  readonly #forgotten = new Set<string>();
   /** The remote cannot be reached. */
   isGone = false;
 
@@ -41,6 +42,11 @@ export class TextSource implements Source {
     this.#head = this.#find(commit).commit;
   }
 
+  /** Takes a commit out of what is here, as a lost local copy does after a rewritten history. */
+  forget(commit: string): void {
+    this.#forgotten.add(commit);
+  }
+
   async fetch(): Promise<Commit> {
     if (this.isGone || this.#head === undefined) throw new SourceError('the remote cannot be reached');
     for (const commit of this.#ancestry(this.#head)) this.#here?.add(commit);
@@ -53,10 +59,11 @@ export class TextSource implements Source {
   }
 
   async has(commit: string): Promise<boolean> {
-    return this.#commits.has(commit) && this.#here?.has(commit) !== false;
+    return this.#commits.has(commit) && this.#here?.has(commit) !== false && !this.#forgotten.has(commit);
   }
 
   async snapshot(commit: string, wants: (path: string, oid: string) => boolean) {
+    if (this.#forgotten.has(commit)) throw new SourceError(`the local copy does not have ${commit}`);
     const { texts, time } = this.#read(commit);
     return { ...snapshotOf(texts, { wants }), commit, time };
   }

@@ -9,7 +9,6 @@ import type { Draft, FileEdit } from './draft.ts';
 import { judgeRequest } from './judge-writes.ts';
 import { within } from './patience.ts';
 import { GIVE_UP_MS, nothingWritten } from './pending-write.ts';
-import { refusalOf } from './push-errors.ts';
 import { serverChanges } from './server-changes.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
@@ -35,13 +34,9 @@ export function createPreview({ branch, clock, safety }: PreviewParts): PreviewW
   let running = 0;
 
   async function newest(): Promise<Estate> {
-    try {
-      const estate = await within(clock, GIVE_UP_MS, branch.newest({ inHurry: false }));
-      if (estate !== undefined) return estate;
-    } catch (error) {
-      throw refusalOf(error);
-    }
-    throw nothingWritten();
+    const estate = await within(clock, GIVE_UP_MS, branch.newest({ inHurry: false }));
+    if (estate === undefined) throw nothingWritten();
+    return estate;
   }
 
   return async (draft, order, { isApproved }) => {

@@ -3,11 +3,11 @@
 import type { Estate } from '../../estate/estate.ts';
 import { reasonOf } from '../../model/quote.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { PreparedCommits } from '../../source/publisher.ts';
+import type { PreparedCommits, PushOutcome } from '../../source/publisher.ts';
 import { judgeWrites, type Verdict } from './judge-writes.ts';
 import { pause, within } from './patience.ts';
 import { GIVE_UP_MS, type PendingWrite } from './pending-write.ts';
-import { isOutcomeUnknown, isPushRefused, outcomeUnknown, refusalOf } from './push-errors.ts';
+import { failureOf, outcomeUnknown } from './push-errors.ts';
 import { type PushParts, pushUntilKnown } from './push-until-known.ts';
 
 /** Between two looks at a branch that has the commits and cannot be looked at. */
@@ -21,6 +21,7 @@ export interface PublishParts extends PushParts {
 }
 
 type Group = readonly PendingWrite[];
+type Refusal = Extract<PushOutcome, { readonly is: 'refused' }>;
 type CommitVerdict = Extract<Verdict, { readonly is: 'commit' }>;
 
 /** Answers every write. Never throws. */
@@ -31,7 +32,7 @@ export async function publishBatch(parts: PublishParts, batch: Group): Promise<v
     try {
       groups.push(...(await publishGroup(parts, group)));
     } catch (error) {
-      for (const write of group) write.reject(failureOf(error, write));
+      for (const write of group) write.reject(error);
     }
   }
 }
@@ -47,13 +48,8 @@ async function publishGroup(parts: PublishParts, group: Group): Promise<readonly
     open = verdicts.map(({ write }) => write);
     const commits = verdicts.filter((verdict) => verdict.is === 'commit');
     if (commits.length === 0) return [];
-    try {
-      if (await publishCommits(parts, estate, { commits, verdicts })) return [];
-    } catch (error) {
-      if (!isPushRefused(error)) throw error;
-      return partsOf(open, commits, error);
-    }
-    for (const write of open) write.goBack();
+    const rest = groupsAfter(await publishCommits(parts, estate, { commits, verdicts }), open, commits);
+    if (rest !== 'again') return rest;
   }
   throw new ServiceError('not_ready', 'The branch moved on faster than this could be committed; nothing was written');
 }
@@ -75,33 +71,52 @@ function settleCertain(verdicts: readonly Verdict[]): readonly Verdict[] {
   return verdicts.slice(certain.length);
 }
 
-/** Answers all of them and resolves to true once the commits are on the remote; to false where the branch has moved on. */
+/** Resolves with what became of the commits. Answers all of them where these are on the remote, and nobody otherwise. */
 async function publishCommits(
   parts: PublishParts,
   base: Estate,
   { commits, verdicts }: { readonly commits: readonly CommitVerdict[]; readonly verdicts: readonly Verdict[] },
-): Promise<boolean> {
+): Promise<PushOutcome> {
   const [first] = commits;
   const proposal = parts.mode === 'propose' && first !== undefined ? branchOf(first.write) : null;
   const prepared = await parts.publisher.prepare(
     base.commit,
     commits.map(({ commit }) => commit),
   );
+  if (prepared.is !== 'prepared') return prepared;
   if (proposal === null) {
     for (const { write } of commits) await write.request.beforePush?.();
     parts.branch.expect(new Map(commits.flatMap(({ files }) => files.map((file) => [file.path, file]))));
   }
-  if (!(await pushUntilKnown(parts, prepared, proposal))) return false;
+  const outcome = await pushUntilKnown(parts, prepared, proposal);
+  if (outcome.is !== 'pushed') return outcome;
   const unseen = proposal === null ? await follow(parts, prepared) : undefined;
   const ids = new Map(commits.map((verdict, index) => [verdict, prepared.commits[index] ?? null]));
   for (const verdict of verdicts) {
     if (verdict.is !== 'refused' && unseen !== undefined) {
-      verdict.write.reject(outcomeUnknown(unseen, verdict.write.request.order.requestId));
+      verdict.write.reject(outcomeUnknown(unseen, requestIdOf(verdict.write)));
     } else {
       settle(verdict, verdict.is === 'commit' ? (ids.get(verdict) ?? null) : null, proposal);
     }
   }
-  return true;
+  return outcome;
+}
+
+/** Returns those that have to go out apart from one another; `again` where all of them are judged on newer content. */
+function groupsAfter(outcome: PushOutcome, open: Group, commits: readonly CommitVerdict[]): readonly Group[] | 'again' {
+  switch (outcome.is) {
+    case 'pushed':
+      return [];
+    case 'moved':
+      for (const write of open) write.goBack();
+      return 'again';
+    case 'refused':
+      return partsOf(open, commits, outcome);
+    case 'not sent':
+    case 'unknown':
+      for (const write of open) write.reject(failureOf(outcome, requestIdOf(write)));
+      return [];
+  }
 }
 
 /** Resolves once this server answers from the commits; to the reason where it cannot. */
@@ -127,11 +142,11 @@ async function follow(
 }
 
 /** Returns the parts of a group that the repository refused as a whole: one write must not stop the others. */
-function partsOf(open: Group, commits: readonly CommitVerdict[], error: unknown): readonly Group[] {
+function partsOf(open: Group, commits: readonly CommitVerdict[], refusal: Refusal): readonly Group[] {
   for (const write of open) write.goBack();
   const [only, second] = commits;
   if (only !== undefined && second === undefined) {
-    only.write.reject(refusalOf(error));
+    only.write.reject(failureOf(refusal, requestIdOf(only.write)));
     const others = open.filter((write) => write !== only.write);
     return others.length === 0 ? [] : [others];
   }
@@ -145,9 +160,8 @@ function settle(verdict: Verdict, commit: string | null, branch: string | null =
   else verdict.write.resolve({ commit, branch });
 }
 
-function failureOf(error: unknown, { request }: PendingWrite): unknown {
-  if (!isOutcomeUnknown(error)) return refusalOf(error);
-  return outcomeUnknown(`Nobody knows whether the commit arrived: ${reasonOf(error)}`, request.order.requestId);
+function requestIdOf({ request }: PendingWrite): string {
+  return request.order.requestId;
 }
 
 function branchOf({ request: { draft, order } }: PendingWrite): string {

@@ -1,23 +1,20 @@
-// Translates errors of a push for the client. It recognises them by name, since the service does not import the
-// drivers.
+// Translates the outcome of a push that did not succeed for the client.
 import { ServiceError } from '../../model/service-error.ts';
+import type { PushOutcome } from '../../source/publisher.ts';
 
-/** Tells whether it is unknown if the push arrived. */
-export function isOutcomeUnknown(error: unknown): boolean {
-  return error instanceof Error && error.name === 'OutcomeUnknownError';
-}
+/** What became of a push that is over and did not bring its commits to the branch. */
+export type FailedPush = Exclude<PushOutcome, { readonly is: 'pushed' | 'moved' }>;
 
-/** Tells whether the repository said no; that may be about one of several commits. */
-export function isPushRefused(error: unknown): boolean {
-  return error instanceof Error && error.name === 'PushRefusedError';
-}
-
-/** Returns what the client is told where nothing was written. What is no failure of the repository stays as it is. */
-export function refusalOf(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof ServiceError) return error;
-  if (isPushRefused(error)) return new ServiceError('push_refused', error.message);
-  if (error.name !== 'SourceError') return error;
-  return new ServiceError('not_ready', `The repository cannot be reached: ${error.message}; nothing was written`);
+/** Returns what the client is told of a push that failed. */
+export function failureOf(push: FailedPush, requestId: string): ServiceError {
+  switch (push.is) {
+    case 'refused':
+      return new ServiceError('push_refused', push.reason);
+    case 'not sent':
+      return new ServiceError('not_ready', `The repository cannot be reached: ${push.reason}; nothing was written`);
+    case 'unknown':
+      return outcomeUnknown(`Nobody knows whether the commit arrived: ${push.reason}`, requestId);
+  }
 }
 
 /** Returns what the client is told where the write may be on the remote, or is and cannot be seen here yet. */

@@ -1,5 +1,5 @@
 // What a remote's no means: that the branch has moved on, or that a person has to do something there first.
-import { OutcomeUnknownError, PushRefusedError } from '../publisher.ts';
+import type { PushOutcome } from '../publisher.ts';
 
 export interface Refusal {
   /** The repository's, for messages. */
@@ -51,29 +51,33 @@ const ADVICE: readonly { readonly fits: RegExp; readonly advice: string; readonl
   { fits: /./, advice: 'see the settings of the repository', words: true },
 ];
 
-/** Returns false where the branch has moved on. Throws PushRefusedError, in the repository's own words, for another no. */
-export function judgeRefusal(refusal: Refusal): false {
+/** Returns what a refusal means: that the branch has moved on, or another no, in the repository's own words. */
+export function judgeRefusal(refusal: Refusal): PushOutcome {
   const { name, branch, isNew, reason } = refusal;
   const words = oneLine(refusal.words);
   const said = `${reason} ${words}`;
   if (MOVED.test(reason) && !CANNOT_WRITE.test(said) && !ABORTED.test(said)) {
-    if (isNew) throw branchExists(name, branch);
-    return false;
+    return isNew ? branchExists(name, branch) : { is: 'moved' };
   }
   const found = ADVICE.find(({ fits }) => fits.test(said));
   const quoted = found?.words === true && words !== '' ? `: ${words}` : '';
-  throw new PushRefusedError(`"${name}" refuses the push to ${branch} (${reason}): ${found?.advice}${quoted}`);
+  return refused(`"${name}" refuses the push to ${branch} (${reason}): ${found?.advice}${quoted}`);
 }
 
-/** Returns the error for a push of which nobody knows what became. */
-export function unknownOutcome(name: string, cause: unknown): OutcomeUnknownError {
+/** Returns a refusal. */
+export function refused(reason: string): PushOutcome {
+  return { is: 'refused', reason };
+}
+
+/** Returns the outcome of a push that was sent and whose answer did not come. */
+export function unknownOutcome(name: string, cause: unknown): PushOutcome {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new OutcomeUnknownError(`nobody knows whether "${name}" took the push: ${reason}`, { cause });
+  return { is: 'unknown', reason: `nobody knows whether "${name}" took the push: ${reason}` };
 }
 
-/** Returns the error for a new branch whose name is taken. */
-export function branchExists(name: string, branch: string): PushRefusedError {
-  return new PushRefusedError(`"${name}" has another branch "${branch}" already, which is left alone: try again`);
+/** Returns the outcome for a new branch whose name is taken. */
+export function branchExists(name: string, branch: string): PushOutcome {
+  return refused(`"${name}" has another branch "${branch}" already, which is left alone: try again`);
 }
 
 /** Without colours and other control characters, which hooks print for a terminal. */

@@ -1,4 +1,5 @@
 // What the publisher needs of a repository, however that is reached: one branch is moved from where it has to be.
+import type { PushOutcome } from '../publisher.ts';
 import type { RefUpdate } from './receive-pack.ts';
 
 export interface PushOrder extends RefUpdate {
@@ -13,8 +14,8 @@ export interface Pusher {
   readonly name: string;
 
   /**
-   * Resolves to true once the branch is at the commit, also where it was before; to false where it is neither there nor
-   * at its old place. Throws as {@link Publisher} says; for a new branch whose name is taken, PushRefusedError.
+   * Pushes, and resolves with what became of it; a branch that is at the commit already counts as pushed, and a new one
+   * whose name is taken as refused. Throws SourceError where the repository was not reached: nothing was sent.
    */
-  push(order: PushOrder): Promise<boolean>;
+  push(order: PushOrder): Promise<PushOutcome>;
 }

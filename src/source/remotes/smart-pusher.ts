@@ -1,17 +1,10 @@
 // Pushes by Git's smart protocol, version 0: asks where the branch is, then sends the order and the pack in one request.
 
-import { PushRefusedError } from '../publisher.ts';
+import type { PushOutcome } from '../publisher.ts';
 import { HttpStatusError } from './http-answer.ts';
-import { branchExists, judgeRefusal, unknownOutcome } from './push-refusal.ts';
+import { branchExists, judgeRefusal, refused, unknownOutcome } from './push-refusal.ts';
 import type { Pusher, PushOrder } from './pusher.ts';
-import {
-  type Advertisement,
-  canReport,
-  type PushReport,
-  pushRequest,
-  readAdvertisement,
-  readReport,
-} from './receive-pack.ts';
+import { type Advertisement, canReport, pushRequest, readAdvertisement, readReport } from './receive-pack.ts';
 import type { Transport } from './remote.ts';
 
 const SERVICE = 'git-receive-pack';
@@ -25,41 +18,44 @@ export function createSmartPusher(transport: Transport): Pusher {
   const { name, secrets } = transport;
   return {
     name,
-    push: (order) => secrets.guard(() => push(transport, order)),
+    async push(order) {
+      const outcome = await secrets.guard(() => push(transport, order));
+      return 'reason' in outcome ? { ...outcome, reason: secrets.strip(outcome.reason) } : outcome;
+    },
   };
 }
 
-async function push(transport: Transport, order: PushOrder): Promise<boolean> {
+async function push(transport: Transport, order: PushOrder): Promise<PushOutcome> {
   const { name } = transport;
   const { branch, old, commit } = order;
   const isNew = old === null;
   const advertisement = await advertise(transport, order.signal);
+  if ('is' in advertisement) return advertisement;
   const head = advertisement.heads.get(branch) ?? null;
-  if (head === commit) return true;
-  if (head !== old) {
-    if (isNew) throw branchExists(name, branch);
-    return false;
-  }
+  if (head === commit) return { is: 'pushed' };
+  if (head !== old) return isNew ? branchExists(name, branch) : { is: 'moved' };
   if (!canReport(advertisement)) {
-    throw new PushRefusedError(`"${name}" does not say what becomes of a push: its Git server is too old`);
+    return refused(`"${name}" does not say what becomes of a push: its Git server is too old`);
   }
-  const { refusal: reason, words } = await send(transport, order, advertisement);
-  return reason === null || judgeRefusal({ name, branch, isNew, reason, words });
+  return await send(transport, order, advertisement);
 }
 
-async function advertise(transport: Transport, signal: AbortSignal): Promise<Advertisement> {
+async function advertise(transport: Transport, signal: AbortSignal): Promise<Advertisement | PushOutcome> {
   const { name, url } = transport;
   const address = `${url}/info/refs?service=${SERVICE}`;
   try {
     const { body } = await transport.request({ url: address, method: 'GET', headers: {}, body: NOTHING, signal });
     return readAdvertisement(name, Buffer.concat(body));
   } catch (error) {
-    throw asRefusal(error, NOT_ALLOWED) ?? error;
+    if (isStatus(error, NOT_ALLOWED)) return refused(error.message);
+    throw error;
   }
 }
 
 /** From the moment in which the first byte may have left, no failure says that nothing happened. */
-async function send(transport: Transport, order: PushOrder, advertisement: Advertisement): Promise<PushReport> {
+async function send(transport: Transport, order: PushOrder, advertisement: Advertisement): Promise<PushOutcome> {
+  const { name } = transport;
+  const { branch, old } = order;
   let isSent = false;
   try {
     const { body } = await transport.request({
@@ -72,14 +68,14 @@ async function send(transport: Transport, order: PushOrder, advertisement: Adver
         isSent = true;
       },
     });
-    return readReport(Buffer.concat(body), order.branch, advertisement);
+    const { refusal: reason, words } = readReport(Buffer.concat(body), branch, advertisement);
+    return reason === null ? { is: 'pushed' } : judgeRefusal({ name, branch, isNew: old === null, reason, words });
   } catch (error) {
     if (!isSent) throw error;
-    throw asRefusal(error, NOT_TAKEN) ?? unknownOutcome(transport.name, error);
+    return isStatus(error, NOT_TAKEN) ? refused(error.message) : unknownOutcome(name, error);
   }
 }
 
-function asRefusal(error: unknown, statuses: ReadonlySet<number>): PushRefusedError | undefined {
-  if (!(error instanceof HttpStatusError) || !statuses.has(error.status)) return undefined;
-  return new PushRefusedError(error.message, { cause: error });
+function isStatus(error: unknown, statuses: ReadonlySet<number>): error is HttpStatusError {
+  return error instanceof HttpStatusError && statuses.has(error.status);
 }

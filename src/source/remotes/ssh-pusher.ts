@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { initRepository, makePrivateDirectory, PRIVATE_DIRECTORY, PRIVATE_FILE } from '../../git/bare-repository.ts';
 import { GitFailure, runGit } from '../../git/git-process.ts';
 import { copyIn } from '../local-copy.ts';
-import { PushRefusedError } from '../publisher.ts';
+import type { PushOutcome } from '../publisher.ts';
 import { SourceError } from '../source.ts';
 import { HEADS } from './advertised-heads.ts';
-import { branchExists, judgeRefusal, unknownOutcome } from './push-refusal.ts';
+import { branchExists, judgeRefusal, refused, unknownOutcome } from './push-refusal.ts';
 import type { Pusher, PushOrder } from './pusher.ts';
 import { sshEnvironment } from './ssh-environment.ts';
 import { sshFailure } from './ssh-failure.ts';
@@ -99,7 +99,7 @@ async function push(
   { path, trace }: Repository,
   { url, silenceMs }: SshPusherOptions,
   order: PushOrder,
-): Promise<boolean> {
+): Promise<PushOutcome> {
   const { branch, old, commit, signal } = order;
   const ref = `${HEADS}${branch}`;
   // Git pushes only where the branch is what it is expected to be; nothing, for a new one.
@@ -117,16 +117,15 @@ async function push(
   const environment = { ...sshEnvironment(silenceMs), GIT_TRACE_PACKET: trace };
   try {
     await runGit({ args, environment, name: url, answerBytesMax: OUTPUT_BYTES_MAX, signal });
-    return true;
+    return { is: 'pushed' };
   } catch (error) {
     const refusal = error instanceof GitFailure ? refusalIn(error.output, ref) : undefined;
-    if (refusal?.kind === 'rejected' && old === null) throw branchExists(url, branch);
-    if (refusal?.kind === 'rejected') return false;
+    if (refusal?.kind === 'rejected') return old === null ? branchExists(url, branch) : { is: 'moved' };
     if (refusal?.kind === 'remote rejected' && error instanceof GitFailure) {
       const words = wordsIn(error.complaint);
       return judgeRefusal({ name: url, branch, isNew: old === null, reason: refusal.reason, words });
     }
-    throw (await wasOrdered(trace)) ? unknownOutcome(url, error) : failureOf(url, error);
+    return (await wasOrdered(trace)) ? unknownOutcome(url, error) : failureOf(url, error);
   }
 }
 
@@ -156,12 +155,11 @@ async function wasOrdered(trace: string): Promise<boolean> {
   }
 }
 
-function failureOf(name: string, error: unknown): unknown {
-  if (!(error instanceof GitFailure)) return error;
-  const failure = sshFailure(name, error, 'pushed to');
-  if (!NOT_ALLOWED.test(error.complaint)) return failure;
-  const message = `"${name}" cannot be pushed to with this key: allow it there to write (${wordsOf(error)})`;
-  return new PushRefusedError(message, { cause: error });
+/** Throws where the repository was not reached. */
+function failureOf(name: string, error: unknown): PushOutcome {
+  if (!(error instanceof GitFailure)) throw error;
+  if (!NOT_ALLOWED.test(error.complaint)) throw sshFailure(name, error, 'pushed to');
+  return refused(`"${name}" cannot be pushed to with this key: allow it there to write (${wordsOf(error)})`);
 }
 
 function wordsOf({ complaint }: GitFailure): string {

@@ -13,7 +13,13 @@ import {
   type Misbehaviour,
   startGitHttpServer,
 } from '../../support/git-http-server.ts';
-import { endingOf, newCommit, type PublishedRepository, publishTo } from '../../support/published-repository.ts';
+import {
+  endingOf,
+  newCommit,
+  type PublishedRepository,
+  prepareWith,
+  publishTo,
+} from '../../support/published-repository.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 interface PublishedOverHttp extends PublishedRepository {
@@ -88,14 +94,14 @@ describe('a push over HTTP', () => {
   it('takes two requests, each with the password, and is there', async () => {
     const { publisher, prepare, server, headOf, expectSound } = await publishOverHttp();
     const prepared = await prepare();
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(await headOf()).toBe(prepared.commits[0]);
     const authorization = authorizationOf(LOGIN);
     expect(server.requests).toEqual([
       { line: 'GET /stacks.git/info/refs?service=git-receive-pack', authorization },
       { line: 'POST /stacks.git/git-receive-pack', authorization },
     ]);
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(server.requests).toHaveLength(3);
     await expectSound();
   });
@@ -103,11 +109,11 @@ describe('a push over HTTP', () => {
   it('brings many commits at once, to a branch of its own too', async () => {
     const { publisher, base, headOf, repository } = await publishOverHttp();
     const commits = Array.from({ length: 50 }, (_, n) => newCommit({ [`f${n}`]: 'x'.repeat(n * 100) }));
-    const prepared = await publisher.prepare(base, commits);
-    expect(await publisher.push(prepared, 'treeline/x')).toBe(true);
+    const prepared = await prepareWith(publisher, base, commits);
+    expect(await publisher.push(prepared, 'treeline/x')).toEqual({ is: 'pushed' });
     expect(await headOf('treeline/x')).toBe(prepared.commits.at(-1));
     expect(await headOf()).toBe(base);
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(await repository.git('rev-list', '--count', `${base}..main`)).toBe('50');
   });
 
@@ -115,7 +121,7 @@ describe('a push over HTTP', () => {
     const { publisher, prepare, repository, headOf, server } = await publishOverHttp();
     const prepared = await prepare();
     const theirs = await repository.commit({ theirs: '1' });
-    expect(await publisher.push(prepared)).toBe(false);
+    expect(await publisher.push(prepared)).toEqual({ is: 'moved' });
     expect(server.requests).toHaveLength(1);
     expect(await headOf()).toBe(theirs);
   });
@@ -129,9 +135,9 @@ describe('a push over HTTP', () => {
       const { status, headers, body } = await answer();
       response.writeHead(status, headers).end(body);
     });
-    expect(await publisher.push(prepared)).toBe(false);
+    expect(await publisher.push(prepared)).toEqual({ is: 'moved' });
     expect(await headOf()).toBe(theirs);
-    expect(await publisher.push(prepared, 'treeline/x')).toBe(true);
+    expect(await publisher.push(prepared, 'treeline/x')).toEqual({ is: 'pushed' });
   });
 
   it('sends nothing where the password cannot be read', async () => {
@@ -169,7 +175,7 @@ describe('a server that does not want it', () => {
     });
     expect(message).not.toContain(LOGIN.password);
     server.login = LOGIN;
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
   });
 
   it('without a password', async () => {
@@ -367,7 +373,7 @@ describe.each([
     expect(await headOf()).toBe(isThere ? commit : base);
     // Pushed again when all is well, it is there once.
     server.misbehave = undefined;
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(await repository.git('rev-list', `${base}..main`)).toBe(commit);
     await expectSound();
   });
@@ -380,7 +386,7 @@ describe.each([
     expect(['not sent', 'unknown']).toContain(is);
     expect(await headOf('treeline/x')).toBe(isThere ? prepared.commits[0] : '');
     server.misbehave = undefined;
-    expect(await publisher.push(prepared, 'treeline/x')).toBe(true);
+    expect(await publisher.push(prepared, 'treeline/x')).toEqual({ is: 'pushed' });
   });
 });
 
@@ -428,7 +434,7 @@ describe('a server that is away', () => {
       message: expect.stringMatching(/nothing listens there/),
     });
     await server.start();
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
   });
 
   it('when the pack is to be sent, has got nothing', async () => {

@@ -9,6 +9,7 @@ import {
   newCommit,
   type PublishedOptions,
   type PublishedRepository,
+  prepareWith,
   publishTo,
 } from '../../support/published-repository.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -35,25 +36,26 @@ describe('a push over ssh', () => {
     const { publisher, prepare, headOf, expectSound, cache, ssh, repository } = await publishOverSsh();
     await mkdir(join(cache, 'push-of-a-killed-process'));
     const prepared = await prepare();
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(await headOf()).toBe(prepared.commits[0]);
     expect(await readdir(cache)).toEqual(['repository.git']);
     expect(ssh.calls()).toHaveLength(1);
     expect(ssh.calls()[0]).toContain('-o BatchMode=yes -o ConnectTimeout=15');
     expect(ssh.calls()[0]).toContain(`-p 2222 git@git.example git-receive-pack '${repository.path}'`);
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     await expectSound();
   });
 
   it('brings many commits at once, to a branch of its own too', async () => {
     const { publisher, base, headOf, repository } = await publishOverSsh();
-    const prepared = await publisher.prepare(
+    const prepared = await prepareWith(
+      publisher,
       base,
       Array.from({ length: 50 }, (_, n) => newCommit({ [`f${n}`]: 'x' })),
     );
-    expect(await publisher.push(prepared, 'treeline/x')).toBe(true);
+    expect(await publisher.push(prepared, 'treeline/x')).toEqual({ is: 'pushed' });
     expect(await headOf('treeline/x')).toBe(prepared.commits.at(-1));
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(await repository.git('rev-list', '--count', `${base}..main`)).toBe('50');
   });
 
@@ -65,12 +67,12 @@ describe('a push over ssh', () => {
     const { publisher, source, repository, headOf, base } = await publishOverSsh();
     const later = await repository.commit({ later: '1' });
     await source.fetch(null);
-    const prepared = await publisher.prepare(later, [newCommit({ a: '1' })]);
+    const prepared = await prepareWith(publisher, later, [newCommit({ a: '1' })]);
     if (what === 'commit') await repository.commit({ theirs: '1' });
     else if (what === 'reset') await repository.git('update-ref', 'refs/heads/main', base);
     else await repository.git('update-ref', '-d', 'refs/heads/main');
     const before = await headOf();
-    expect(await publisher.push(prepared)).toBe(false);
+    expect(await publisher.push(prepared)).toEqual({ is: 'moved' });
     expect(await headOf()).toBe(before);
   });
 
@@ -84,7 +86,7 @@ describe('a push over ssh', () => {
     const theirs = await repository.git('commit-tree', `${base}^{tree}`, '-p', base, '-m', 'theirs');
     await repository.git('update-ref', 'refs/heads/main', theirs);
     await rm(flag);
-    expect(await push).toBe(false);
+    expect(await push).toEqual({ is: 'moved' });
     expect(await headOf()).toBe(theirs);
   });
 
@@ -155,7 +157,7 @@ describe('a connection that fails', () => {
     expect(await headOf()).toBe(base);
     expect(await readdir(cache)).toEqual(['repository.git']);
     await ssh.become(OBEY);
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
   });
 
   it('after the push, before its report, leaves open what happened', async () => {
@@ -171,7 +173,7 @@ describe('a connection that fails', () => {
     });
     expect(await headOf()).toBe(prepared.commits[0]);
     await ssh.become(OBEY);
-    expect(await publisher.push(prepared)).toBe(true);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(await repository.git('rev-list', `${base}..main`)).toBe(prepared.commits[0]);
   });
 

@@ -187,7 +187,7 @@ describe('a hook of a local repository', () => {
     const hook = join(repository.path, 'hooks', 'pre-receive');
     await writeFile(hook, `#!/bin/sh\nenv > ${seen}\n`);
     await chmod(hook, 0o755);
-    expect(await publisher.push(await prepare())).toBe(true);
+    expect(await publisher.push(await prepare())).toEqual({ is: 'pushed' });
     const names = (await readFile(seen, 'utf8'))
       .trim()
       .split('\n')
