@@ -47,10 +47,11 @@ const IGNORED_BY_HFS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
  * Returns the tree that comes of the edits. A file keeps its executable bit; a directory without files vanishes; removing
  * what is not there changes nothing. Throws EditConflictError.
  */
-export function editTree(objects: NewObjects, tree: string, edits: readonly FileEdit[]): string {
+export async function editTree(objects: NewObjects, tree: string, edits: readonly FileEdit[]): Promise<string> {
   const root: Change = { text: undefined, below: new Map() };
   for (const edit of edits) addEdit(root, edit);
-  return changeDirectory(objects, { oid: tree, change: root, path: '' }) ?? objects.make('tree', Buffer.alloc(0));
+  const changed = await changeDirectory(objects, { oid: tree, change: root, path: '' });
+  return changed ?? objects.make('tree', Buffer.alloc(0));
 }
 
 function addEdit(root: Change, { steps, text }: FileEdit): void {
@@ -74,20 +75,20 @@ function checkStep(step: string): void {
 }
 
 /** Returns the changed directory, undefined where nothing is left of it. Without an oid, it is not there yet. */
-function changeDirectory(
+async function changeDirectory(
   objects: NewObjects,
   { oid, change, path }: { readonly oid: string | undefined; readonly change: Change; readonly path: string },
-): string | undefined {
-  const before = oid === undefined ? [] : objects.entriesOf(oid);
+): Promise<string | undefined> {
+  const before = oid === undefined ? [] : await objects.entriesOf(oid);
   const entries = new Map(before.map((entry) => [keyOf(entry.name), entry]));
-  for (const [step, next] of change.below) changeEntry({ objects, path, entries }, step, next);
+  for (const [step, next] of change.below) await changeEntry({ objects, path, entries }, step, next);
   if (entries.size === 0) return undefined;
   // Not made anew: what an old tool wrote in another way would get another id.
   const isSame = entries.size === before.length && before.every((entry) => entries.get(keyOf(entry.name)) === entry);
   return oid !== undefined && isSame ? oid : objects.make('tree', joinTree(entries.values()));
 }
 
-function changeEntry(directory: Directory, step: string, { text, below }: Change): void {
+async function changeEntry(directory: Directory, step: string, { text, below }: Change): Promise<void> {
   const { objects, entries } = directory;
   const path = `${directory.path}${step}`;
   const name = Buffer.from(step);
@@ -96,7 +97,7 @@ function changeEntry(directory: Directory, step: string, { text, below }: Change
   if (below.size === 0) return;
   const found = entries.get(keyOf(name));
   if (found !== undefined && !isDirectory(found)) throw inTheWay(path, found, 'a directory');
-  const oid = changeDirectory(objects, { oid: found?.oid, change: { text: undefined, below }, path: `${path}/` });
+  const oid = await changeDirectory(objects, { oid: found?.oid, change: { text: undefined, below }, path: `${path}/` });
   if (oid === undefined) entries.delete(keyOf(name));
   else if (oid !== found?.oid) entries.set(keyOf(name), { mode: DIRECTORY_MODE, name, oid });
 }

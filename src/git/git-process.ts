@@ -28,6 +28,8 @@ export interface GitOrder {
 
 /** Git ended with another code than 0. */
 export class GitFailure extends GitError {
+  /** Its exit code, or the signal that ended it. */
+  readonly ending: number | string | null;
   /** What it, or a program that it started, wrote to standard error. */
   readonly complaint: string;
   /** What it printed until then, or the beginning of it. */
@@ -35,12 +37,14 @@ export class GitFailure extends GitError {
 
   constructor(name: string, ending: number | string | null, complaint: string, output = '') {
     super(`git could not read "${name}" (ended with ${ending}): ${complaint}`);
+    this.ending = ending;
     this.complaint = complaint;
     this.output = output;
   }
 }
 
-const COMPLAINT_BYTES_MAX = 4096;
+/** Of what git writes to standard error. */
+export const COMPLAINT_BYTES_MAX = 4096;
 /** Of the output, for a failure. */
 const KEPT_BYTES_MAX = 64 * 1024;
 
@@ -61,8 +65,7 @@ export async function streamGit<Value>(
   work: (output: AsyncIterable<Buffer>) => Promise<Value>,
 ): Promise<Value> {
   order.signal.throwIfAborted();
-  const environment = { ...gitEnvironment(), ...order.environment };
-  const child = spawn('git', order.args, { env: environment, detached: true });
+  const child = startGit(order.args, order.environment);
   let isOver = false;
   child.on('close', () => {
     isOver = true;
@@ -77,6 +80,14 @@ export async function streamGit<Value>(
   } finally {
     if (!isOver) endGroup(child, order.ending ?? 'SIGKILL');
   }
+}
+
+/** Starts git in a process group of its own, with {@link gitEnvironment}. The caller feeds, reads and ends it. */
+export function startGit(
+  args: readonly string[],
+  environment: GitOrder['environment'] = {},
+): ChildProcessWithoutNullStreams {
+  return spawn('git', args, { env: { ...gitEnvironment(), ...environment }, detached: true });
 }
 
 /**
@@ -154,7 +165,8 @@ function giveWay({ pid }: ChildProcessWithoutNullStreams): void {
   }
 }
 
-function startFailure(name: string, error: Error): GitError {
+/** Returns the error of a git that could not be started. */
+export function startFailure(name: string, error: Error): GitError {
   const missing = 'code' in error && error.code === 'ENOENT';
   const message = missing
     ? `git is not installed, or not on the PATH: "${name}" is read through it`

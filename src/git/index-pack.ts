@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GitError } from './git-error.ts';
 import { GitFailure, runGit } from './git-process.ts';
-import { packBases } from './object-store.ts';
+import { PACK_HEADER_BYTES, packBases } from './pack-files.ts';
 
 export interface PackLimits {
   /** The largest pack that is taken, in bytes. */
@@ -51,8 +51,6 @@ export const BOUNDED: readonly string[] = [
 export const BOUNDED_ENVIRONMENT: Readonly<Record<string, string>> = { GIT_ALLOC_LIMIT: '128m' };
 
 const OUTPUT_BYTES_MAX = 4096;
-/** In which a pack says how many objects it holds. */
-export const PACK_HEADER_BYTES = 12;
 
 /**
  * Resolves once the pack is in the repository, with an index, and every object of it is right and refers only to objects

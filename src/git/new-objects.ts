@@ -1,13 +1,13 @@
 // Git objects that are being made on top of those that are here already. Keeps the new ones in memory, writes nothing.
 import { type GitObject, type ObjectType, oidOf } from './git-object.ts';
-import type { ObjectStore } from './object-store.ts';
+import type { ObjectReader } from './object-reader.ts';
 import { type RawEntry, splitTree } from './tree-bytes.ts';
 
 export class NewObjects {
-  readonly #present: ObjectStore;
+  readonly #present: ObjectReader;
   readonly #made = new Map<string, GitObject>();
 
-  constructor(present: ObjectStore) {
+  constructor(present: ObjectReader) {
     this.#present = present;
   }
 
@@ -27,7 +27,7 @@ export class NewObjects {
   }
 
   /** Returns the entries of a tree, new or not. Throws DamagedCopyError where it is not there. */
-  entriesOf(oid: string): readonly RawEntry[] {
-    return splitTree((this.#made.get(oid) ?? this.#present.read(oid, 'tree')).bytes);
+  async entriesOf(oid: string): Promise<readonly RawEntry[]> {
+    return splitTree((this.#made.get(oid) ?? (await this.#present.read(oid, 'tree'))).bytes);
   }
 }

@@ -1,8 +1,9 @@
 // A limit to what another program writes: git itself has none for packs that it fetches.
-import { open, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GitError } from './git-error.ts';
-import { PACK_HEADER_BYTES, type PackLimits, refuseTooMany } from './index-pack.ts';
+import { type PackLimits, refuseTooMany } from './index-pack.ts';
+import { PACK_HEADER_BYTES, readPackHeader } from './pack-files.ts';
 
 export interface SizeWatch {
   /** Aborts, with a GitError as its reason, when the packs have become too large. */
@@ -43,34 +44,11 @@ async function refuseLargePacks(gitDirectory: string, { packBytesMax, objectsMax
   const folder = join(gitDirectory, 'objects', 'pack');
   let bytes = 0;
   for (const file of await readdir(folder)) {
-    const pack = await lookAt(join(folder, file));
+    const pack = await readPackHeader(join(folder, file));
+    // Files that come and go while they are looked at count as nothing.
     bytes += pack.bytes;
     if (pack.header.length === PACK_HEADER_BYTES) refuseTooMany(pack.header, { name, objectsMax });
   }
   if (bytes <= packBytesMax) return;
   throw new GitError(`"${name}" sends more than the ${packBytesMax} bytes that are taken at once`);
-}
-
-interface WrittenFile {
-  readonly bytes: number;
-  /** Shorter where the file is. */
-  readonly header: Buffer;
-}
-
-/** Files that come and go while they are looked at count as nothing. */
-async function lookAt(path: string): Promise<WrittenFile> {
-  try {
-    const file = await open(path);
-    try {
-      const { size } = await file.stat();
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(PACK_HEADER_BYTES), 0, PACK_HEADER_BYTES, 0);
-      return { bytes: size, header: buffer.subarray(0, bytesRead) };
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-      return { bytes: 0, header: Buffer.alloc(0) };
-    throw error;
-  }
 }

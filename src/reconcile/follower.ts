@@ -211,7 +211,9 @@ export class Follower {
     const { source, current } = this.#options;
     const estate = current.get();
     const followed = this.#followed();
-    if (followed !== undefined && !(await this.#isNext(followed.commit, commit))) {
+    const isNext = followed === undefined || (await source.isAncestor(followed.commit, commit));
+    // A rewritten history is followed only when a person has accepted that very commit.
+    if (followed !== undefined && !isNext && !this.#isApproved(historyDigest(commit))) {
       const lost = followed.isLost ? ', which is not in the local copy any more' : '';
       const reason = `the history was rewritten: ${commit} does not come after the followed commit ${followed.commit}${lost}`;
       this.#refuse(
@@ -221,7 +223,7 @@ export class Follower {
       return;
     }
     const standing = await this.#baseline(followed, commit);
-    const commits = estate === undefined ? [] : await this.#newCommits(estate, commit);
+    const commits = estate === undefined ? [] : await this.#newCommits(estate, commit, isNext);
     const approvedCount = approvedCountOf(commits);
     const derivation = await deriveAt(source, commit, {
       standing,
@@ -267,16 +269,9 @@ export class Follower {
     return await liftedProtection(this.#options.source, { estate, commits, lifted });
   }
 
-  /** A rewritten history is followed only when a person has accepted that very commit. */
-  async #isNext(followed: string, commit: string): Promise<boolean> {
-    return (await this.#options.source.isAncestor(followed, commit)) || this.#isApproved(historyDigest(commit));
-  }
-
-  async #newCommits(estate: Estate, commit: string): Promise<readonly Commit[]> {
+  async #newCommits(estate: Estate, commit: string, isNext: boolean): Promise<readonly Commit[]> {
     const { source } = this.#options;
-    if (await source.isAncestor(estate.commit, commit)) {
-      return await source.commitsBetween(estate.commit, commit, COMMITS_MAX);
-    }
+    if (isNext) return await source.commitsBetween(estate.commit, commit, COMMITS_MAX);
     // Where the branch was set back, what a trailer there has approved was for when it came first.
     return (await source.isAncestor(commit, estate.commit)) ? [] : [await source.describe(commit)];
   }

@@ -60,9 +60,10 @@ export function createGitPublisher(options: GitPublisherOptions): Publisher {
     async prepare(base, commits) {
       const seconds = Math.floor(clock.now() / 1000);
       try {
-        return await source.readObjects((objects) => {
-          if (!objects.has(base)) throw new SourceError(`commit "${base}" is not here: nothing can be built on it`);
-          return prepareCommits(objects, { base, commits, directory, committer, seconds });
+        return await source.readObjects(async (objects) => {
+          if ((await objects.findCommit(base)) === undefined)
+            throw new SourceError(`commit "${base}" is not here: nothing can be built on it`);
+          return await prepareCommits(objects, { base, commits, directory, committer, seconds });
         });
       } catch (error) {
         if (error instanceof EditConflictError) return { is: 'refused', reason: error.message };

@@ -1,15 +1,15 @@
 // Follows one branch of a Git repository: the implementation of Source. It reads from the repository, never writes to it,
 // and never checks anything out.
 import { type Clock, systemClock } from '../clock.ts';
-import { isOid, type ParsedCommit } from '../git/git-object.ts';
-import { DamagedCopyError, type ObjectStore, withObjects } from '../git/object-store.ts';
-import { verifyChecksums } from '../git/verify-checksums.ts';
+import type { ParsedCommit } from '../git/git-object.ts';
+import { type HistoryQuestion, isReachable, newCommits } from '../git/history.ts';
+import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
+import { verifyChecksums } from '../git/pack-files.ts';
 import type { Logger } from '../log.ts';
 import { compareNames } from '../model/names.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { didYouMean } from '../model/suggest.ts';
 import type { RepositoryAccess } from '../settings.ts';
-import { isReachable, newCommits } from './ancestry.ts';
 import { withDeadline } from './deadline.ts';
 import { copyIn, readFollowed, writeFollowed } from './local-copy.ts';
 import { fetchVerified } from './quarantine.ts';
@@ -40,8 +40,8 @@ export interface SourceLimits {
   readonly snapshotBytesMax: number;
   /** Every fetch adds a pack; beyond this many the local copy is made anew. */
   readonly packsMax: number;
-  /** How many commits `isAncestor` looks at. */
-  readonly commitsMax: number;
+  /** How long git may look through the history for one answer, in milliseconds. */
+  readonly historyMs: number;
 }
 
 export const SOURCE_LIMITS: SourceLimits = {
@@ -53,7 +53,7 @@ export const SOURCE_LIMITS: SourceLimits = {
   blobBytesMax: 1024 * 1024,
   snapshotBytesMax: 64 * 1024 * 1024,
   packsMax: 200,
-  commitsMax: 1_000_000,
+  historyMs: 60 * 1000,
 };
 
 export interface GitSourceOptions {
@@ -73,7 +73,7 @@ export interface GitSourceOptions {
 
 export interface GitSource extends Source {
   /** Hands out the objects that are here for as long as `work` takes. Damage that it meets is mended by the next fetch. */
-  readObjects<Value>(work: (objects: ObjectStore) => Promise<Value>): Promise<Value>;
+  readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value>;
 
   /** What the last snapshot cost. */
   readonly counts: SnapshotCounts;
@@ -93,11 +93,14 @@ class BranchSource implements GitSource {
   readonly #branch: string;
   readonly #folder: string;
   readonly #copy: string;
+  readonly #objects: ObjectReader;
   readonly #limits: SourceLimits;
   readonly #clock: Clock;
   readonly #log: Logger | undefined;
   readonly #reader: SnapshotReader;
   #state: 'unchecked' | 'sound' | 'damaged' = 'unchecked';
+  /** What was fetched last, or found to be here. */
+  #head: Commit | undefined;
   /** Fetches come one after the other: they share a folder. */
   #fetching: Promise<unknown> = Promise.resolve();
   readonly #closing = new AbortController();
@@ -107,6 +110,7 @@ class BranchSource implements GitSource {
     this.#branch = options.branch;
     this.#folder = options.cache;
     this.#copy = copyIn(options.cache);
+    this.#objects = new ObjectReader(this.#copy);
     this.#limits = limits;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log;
@@ -125,33 +129,38 @@ class BranchSource implements GitSource {
   }
 
   has(commit: string): Promise<boolean> {
-    return this.readObjects(async (objects) => isHere(objects, commit));
+    return this.readObjects((objects) => objects.hasCommit(commit));
   }
 
   snapshot(commit: string, wants: BlobFilter): Promise<Snapshot> {
-    return this.readObjects((objects) => this.#reader.read(objects, commitHere(objects, commit), wants));
+    return this.readObjects(async (objects) => this.#reader.read(objects, await commitHere(objects, commit), wants));
   }
 
   describe(commit: string): Promise<Commit> {
-    return this.readObjects(async (objects) => {
-      const { tree: _, ...description } = commitHere(objects, commit);
-      return description;
-    });
+    return this.readObjects(async (objects) => descriptionOf(await commitHere(objects, commit)));
   }
 
   isAncestor(ancestor: string, descendant: string): Promise<boolean> {
-    return this.readObjects((objects) => {
-      const { commit } = commitHere(objects, descendant);
-      return isReachable(objects, { ancestor, descendant: commit, commitsMax: this.#limits.commitsMax });
+    return this.readObjects(async (objects) => {
+      const { parents } = await commitHere(objects, descendant);
+      if (ancestor === descendant || parents.includes(ancestor)) return true;
+      // A copy holds whole histories: what is not in it comes before nothing that is.
+      if (!(await objects.hasCommit(ancestor))) return false;
+      return await isReachable(this.#question(), { ancestor, descendant });
     });
   }
 
   commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {
     return this.readObjects(async (objects) => {
-      for (const commit of [from, to]) commitHere(objects, commit);
-      const { commitsMax } = this.#limits;
-      const commits = await newCommits(objects, { from, to, countMax, commitsMax });
-      return commits.map(({ commit, time, message, parents }) => ({ commit, time, message, parents }));
+      await commitHere(objects, from);
+      const newest = await commitHere(objects, to);
+      const { parents } = newest;
+      if (countMax > 0 && parents.length === 1 && parents[0] === from) return [descriptionOf(newest)];
+      const commits: Commit[] = [];
+      for (const commit of await newCommits(this.#question(), { from, to, countMax })) {
+        commits.push(descriptionOf(await objects.readCommit(commit)));
+      }
+      return commits;
     });
   }
 
@@ -159,17 +168,26 @@ class BranchSource implements GitSource {
   async close(): Promise<void> {
     this.#closing.abort(new SourceError('the source is closed'));
     await this.#fetching;
+    this.#objects.close();
+  }
+
+  #question(): HistoryQuestion {
+    return { gitDirectory: this.#copy, lookMs: this.#limits.historyMs };
   }
 
   async #fetch(): Promise<Commit> {
     const { packsMax, fetchMs, objectsMax, answerBytesMax: packBytesMax } = this.#limits;
     const { signal } = this.#closing;
     const deadline = { remote: this.#remote, clock: this.#clock, fetchMs, signal };
-    const head = this.#pick(await withDeadline(deadline, (ended) => this.#remote.branches(ended)));
-    if (await this.#holds(head)) return await this.describe(head);
+    const branches = await withDeadline(deadline, (ended) => this.#remote.branches(ended));
+    const head = this.#pick(branches.heads);
+    const here = await this.#find(head);
+    if (here !== undefined) return here;
     const anew = this.#state === 'damaged';
     const commit = await fetchVerified({
       ...deadline,
+      branches,
+      objects: this.#objects,
       folder: this.#folder,
       branch: this.#branch,
       anew,
@@ -178,8 +196,9 @@ class BranchSource implements GitSource {
       packBytesMax,
     });
     this.#state = 'sound';
-    this.#log?.info({ repository: this.#remote.name, branch: this.#branch, commit, anew }, 'fetched');
-    return await this.describe(commit);
+    this.#head = descriptionOf(commit);
+    this.#log?.info({ repository: this.#remote.name, branch: this.#branch, commit: commit.commit, anew }, 'fetched');
+    return this.#head;
   }
 
   #pick(branches: ReadonlyMap<string, string>): string {
@@ -198,26 +217,29 @@ class BranchSource implements GitSource {
     );
   }
 
-  /** True where the head is in a copy that is sound: the branch did not move, or moved back to an older commit. */
-  async #holds(head: string): Promise<boolean> {
-    if (this.#state === 'damaged') return false;
+  /** Returns the head where it is in a copy that is sound: the branch did not move, or moved back to an older commit. */
+  async #find(head: string): Promise<Commit | undefined> {
+    if (this.#state === 'damaged') return undefined;
+    if (this.#state === 'sound' && this.#head?.commit === head) return this.#head;
     try {
       // Once a process; from then on, the hash of every object that is read says more.
       if (this.#state === 'unchecked') await verifyChecksums(this.#copy);
       this.#state = 'sound';
-      if (!(await withObjects(this.#copy, async (objects) => objects.has(head)))) return false;
+      const commit = await this.#objects.findCommit(head);
+      if (commit === undefined) return undefined;
       if ((await readFollowed(this.#copy)) !== head) await writeFollowed(this.#copy, head);
-      return true;
+      this.#head = descriptionOf(commit);
+      return this.#head;
     } catch (error) {
       this.#log?.warn({ err: error }, 'the local copy of the repository is damaged, it is fetched anew');
       this.#state = 'damaged';
-      return false;
+      return undefined;
     }
   }
 
-  async readObjects<Value>(work: (objects: ObjectStore) => Promise<Value>): Promise<Value> {
+  async readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value> {
     try {
-      return await withObjects(this.#copy, work);
+      return await work(this.#objects);
     } catch (error) {
       if (error instanceof DamagedCopyError) this.#state = 'damaged';
       throw error;
@@ -241,13 +263,12 @@ function openRemote(
   }
 }
 
-function commitHere(objects: ObjectStore, commit: string): ParsedCommit {
-  if (!isHere(objects, commit)) {
-    throw new SourceError(`commit "${commit}" is not here: the branch never had it, or its history was rewritten`);
-  }
-  return objects.readCommit(commit);
+async function commitHere(objects: ObjectReader, commit: string): Promise<ParsedCommit> {
+  const found = await objects.findCommit(commit);
+  if (found !== undefined) return found;
+  throw new SourceError(`commit "${commit}" is not here: the branch never had it, or its history was rewritten`);
 }
 
-function isHere(objects: ObjectStore, commit: string): boolean {
-  return isOid(commit) && objects.has(commit);
+function descriptionOf({ tree: _, ...description }: ParsedCommit): Commit {
+  return description;
 }

@@ -5,7 +5,7 @@ import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FOLLOWED_REF, initRepository, PRIVATE_DIRECTORY, PRIVATE_FILE } from '../git/bare-repository.ts';
 import { isOid } from '../git/git-object.ts';
-import { packBases } from '../git/object-store.ts';
+import { packBases } from '../git/pack-files.ts';
 
 /** Returns where in the cache folder the local copy is. */
 export function copyIn(folder: string): string {

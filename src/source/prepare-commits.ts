@@ -4,7 +4,7 @@ import { editTree } from '../git/edit-tree.ts';
 import { encodeCommit, type Person } from '../git/encode-commit.ts';
 import { encodePack } from '../git/encode-pack.ts';
 import { NewObjects } from '../git/new-objects.ts';
-import type { ObjectStore } from '../git/object-store.ts';
+import type { ObjectReader } from '../git/object-reader.ts';
 import { invariant } from '../model/invariant.ts';
 import type { NewCommit, PreparedCommits } from './publisher.ts';
 
@@ -20,15 +20,15 @@ export interface CommitOrder {
 }
 
 /** Returns the commits with everything that is new in them. Throws DamagedCopyError, and like {@link editTree}. */
-export async function prepareCommits(present: ObjectStore, order: CommitOrder): Promise<PreparedCommits> {
+export async function prepareCommits(present: ObjectReader, order: CommitOrder): Promise<PreparedCommits> {
   const { base, commits, directory, committer, seconds } = order;
   invariant(commits.length > 0, 'there is something to commit');
   const objects = new NewObjects(present);
   const made: string[] = [];
-  let { tree } = present.readCommit(base);
+  let { tree } = await present.readCommit(base);
   for (const { author, message, edits } of commits) {
     const changes = edits.map(({ path, text }) => ({ steps: [...directory, ...path.split('/')], text }));
-    tree = editTree(objects, tree, changes);
+    tree = await editTree(objects, tree, changes);
     const parent = made.at(-1) ?? base;
     made.push(objects.make('commit', encodeCommit({ tree, parent, author, committer, seconds, message })));
     // Other work gets its turn: a large directory takes a while.

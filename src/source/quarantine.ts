@@ -5,16 +5,22 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Lender } from '../git/bare-repository.ts';
 import { makePrivateDirectory } from '../git/bare-repository.ts';
+import type { ParsedCommit } from '../git/git-object.ts';
 import { notWhole, type PackLimits } from '../git/index-pack.ts';
-import { DamagedCopyError, packBases, withObjects } from '../git/object-store.ts';
+import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
+import { countPacked, packBases } from '../git/pack-files.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
 import { copyIn, extendCopy, readFollowed, replaceCopy } from './local-copy.ts';
-import type { Remote } from './remotes/remote.ts';
+import type { Branches, Remote } from './remotes/remote.ts';
 
 export interface QuarantinedFetch extends Deadline, PackLimits {
   /** The folder of the local copy. */
   readonly folder: string;
+  /** Reads the local copy. */
+  readonly objects: ObjectReader;
   readonly remote: Remote;
+  /** What the remote has just said of them. */
+  readonly branches: Branches;
   readonly branch: string;
   /** Fetch everything, and replace the copy that is there. */
   readonly anew: boolean;
@@ -26,11 +32,11 @@ const PREFIX = 'quarantine-';
 const REMOVALS_MAX = 5;
 
 /**
- * Returns the branch's head, once it and everything that it refers to is verified, in the local copy, and durable.
+ * Returns the branch's head as it describes itself, once it and everything that it refers to is verified, in the local copy, and durable.
  * Throws SourceError where the remote fails or what it sent is not whole; the copy is then as before.
  */
-export async function fetchVerified(options: QuarantinedFetch): Promise<string> {
-  const { folder, remote, branch } = options;
+export async function fetchVerified(options: QuarantinedFetch): Promise<ParsedCommit> {
+  const { folder, remote, branches, branch } = options;
   await removeQuarantines(folder);
   const quarantine = await mkdtemp(join(folder, PREFIX));
   const copy = copyIn(folder);
@@ -38,11 +44,14 @@ export async function fetchVerified(options: QuarantinedFetch): Promise<string> 
     // One of before this rule, perhaps.
     if (existsSync(copy)) await makePrivateDirectory(copy);
     const lender = options.anew ? null : await lenderOf(copy, options);
-    const head = await withDeadline(options, (signal) => remote.fetchInto({ quarantine, branch, lender, signal }));
-    await requireCommit(head, { remote, folders: lender === null ? [quarantine] : [quarantine, copy] });
-    if (lender === null) await replaceCopy(folder, quarantine, head);
-    else await extendCopy(copy, quarantine, head);
-    return head;
+    const head = await withDeadline(options, (signal) => branches.fetchInto({ quarantine, branch, lender, signal }));
+    const commit = await requireCommit(head, { remote, quarantine });
+    if (lender === null) {
+      await replaceCopy(folder, quarantine, head);
+      // The one that was there is still open.
+      options.objects.close();
+    } else await extendCopy(copy, quarantine, head);
+    return commit;
   } finally {
     // A remote that was given up may still be writing.
     await rm(quarantine, { recursive: true, force: true, maxRetries: REMOVALS_MAX });
@@ -60,16 +69,15 @@ async function removeQuarantines(folder: string): Promise<void> {
 /** Returns the copy with the commit from which on it can be extended, or null where it has to be made anew. */
 async function lenderOf(
   copy: string,
-  { packsMax, objectsMax, packBytesMax }: QuarantinedFetch,
+  { objects, packsMax, objectsMax, packBytesMax }: QuarantinedFetch,
 ): Promise<Lender | null> {
   const oid = await readFollowed(copy);
   if (oid === null || packBases(copy).length >= packsMax) return null;
   try {
-    return await withObjects(copy, async (objects) => {
-      objects.readCommit(oid);
-      // A fetch adds as much again at most, so that the copy has an end whatever is pushed.
-      return objects.count > objectsMax || objects.bytes > packBytesMax ? null : { gitDirectory: copy, oid };
-    });
+    await objects.readCommit(oid);
+    const packed = await countPacked(copy);
+    // A fetch adds as much again at most, so that the copy has an end whatever is pushed.
+    return packed.objects > objectsMax || packed.bytes > packBytesMax ? null : { gitDirectory: copy, oid };
   } catch (error) {
     if (error instanceof DamagedCopyError) return null;
     throw error;
@@ -79,11 +87,15 @@ async function lenderOf(
 /** Every object is whole by now; what a remote sent may all the same be something else than was asked for. */
 async function requireCommit(
   head: string,
-  { remote, folders }: { readonly remote: Remote; readonly folders: readonly string[] },
-): Promise<void> {
-  for (const folder of folders) {
-    const isHere = await withObjects(folder, async (objects) => objects.has(head) && objects.readCommit(head) !== null);
-    if (isHere) return;
+  { remote, quarantine }: { readonly remote: Remote; readonly quarantine: string },
+): Promise<ParsedCommit> {
+  // What the quarantine borrows counts as its own.
+  const objects = new ObjectReader(quarantine);
+  try {
+    const commit = await objects.findCommit(head);
+    if (commit === undefined) throw notWhole(remote.name, `commit ${head} itself did not arrive`);
+    return commit;
+  } finally {
+    objects.close();
   }
-  throw notWhole(remote.name, `commit ${head} itself did not arrive`);
 }

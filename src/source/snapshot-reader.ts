@@ -1,7 +1,7 @@
 // Turns a commit of the local copy into a snapshot. Keeps the trees of the last one, so that the next costs what changed.
 import { setImmediate } from 'node:timers/promises';
 import type { ParsedCommit } from '../git/git-object.ts';
-import { LargeObjectError, type ObjectStore } from '../git/object-store.ts';
+import type { ObjectReader } from '../git/object-reader.ts';
 import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
 import { type BlobFilter, SourceError } from './source.ts';
 import { type KnownTrees, listFiles } from './tree-listing.ts';
@@ -23,9 +23,10 @@ export interface SnapshotReaderOptions {
   readonly snapshotBytesMax: number;
 }
 
-/** Other work gets its turn after so many bytes; looking at a file costs like reading some more. */
-const BYTES_A_TURN = 1024 * 1024;
-const FILE_COST_BYTES = 2048;
+/** Other work gets its turn after so many files. */
+const FILES_A_TURN = 500;
+/** So many objects are asked for at once. */
+const ASKED_AT_ONCE = 1000;
 
 export class SnapshotReader {
   readonly #options: SnapshotReaderOptions;
@@ -45,7 +46,7 @@ export class SnapshotReader {
    * Returns the snapshot with the blobs that `wants` asks for. Throws like {@link listFiles}, and SourceError where there
    * is more to read than `snapshotBytesMax`.
    */
-  async read(objects: ObjectStore, commit: ParsedCommit, wants: BlobFilter): Promise<Snapshot> {
+  async read(objects: ObjectReader, commit: ParsedCommit, wants: BlobFilter): Promise<Snapshot> {
     const { directory, entriesMax } = this.#options;
     const listing = await listFiles(objects, { root: commit.tree, directory, known: this.#known, entriesMax });
     const blobs = await this.#readBlobs(objects, listing.files, wants);
@@ -54,43 +55,43 @@ export class SnapshotReader {
     return { commit: commit.commit, time: commit.time, files: listing.files, blobs };
   }
 
+  /** A file that is too large is listed, and whoever needs it says so. */
   async #readBlobs(
-    objects: ObjectStore,
+    objects: ObjectReader,
     files: ReadonlyMap<string, SnapshotFile>,
     wants: BlobFilter,
   ): Promise<ReadonlyMap<string, Uint8Array>> {
-    const blobs = new Map<string, Uint8Array>();
-    let work = 0;
-    let bytesRead = 0;
-    for (const [path, { oid, mode }] of files) {
-      work += FILE_COST_BYTES;
-      if (work >= BYTES_A_TURN) {
-        await setImmediate();
-        work = 0;
-      }
-      const isFile = mode === '100644' || mode === '100755';
-      if (!isFile || blobs.has(oid) || !wants(path, oid)) continue;
-      const bytes = this.#readBlob(objects, oid);
-      if (bytes === undefined) continue;
-      blobs.set(oid, bytes);
-      work += bytes.length;
-      bytesRead += bytes.length;
-      if (bytesRead > this.#options.snapshotBytesMax) throw tooMuch(this.#options);
-    }
-    return blobs;
+    const { blobBytesMax, snapshotBytesMax } = this.#options;
+    const sized = await inParts(await wantedOf(files, wants), async (oid) => ({
+      oid,
+      bytes: await objects.sizeOf(oid),
+    }));
+    const readable = sized.filter(({ bytes }) => bytes <= blobBytesMax);
+    if (readable.reduce((sum, { bytes }) => sum + bytes, 0) > snapshotBytesMax) throw tooMuch(this.#options);
+    return new Map(await inParts(readable, async ({ oid }) => [oid, (await objects.read(oid, 'blob')).bytes] as const));
   }
+}
 
-  /** Returns undefined for a file that is too large: it is listed, and whoever needs it says so. */
-  #readBlob(objects: ObjectStore, oid: string): Uint8Array | undefined {
-    if (objects.sizeOf(oid) > this.#options.blobBytesMax) return undefined;
-    try {
-      return objects.read(oid, 'blob').bytes;
-    } catch (error) {
-      // Small itself, and made of something that is not.
-      if (error instanceof LargeObjectError) return undefined;
-      throw error;
-    }
+/** Returns the ids of the files that are wanted, each once. */
+async function wantedOf(files: ReadonlyMap<string, SnapshotFile>, wants: BlobFilter): Promise<readonly string[]> {
+  const wanted = new Set<string>();
+  let looked = 0;
+  for (const [path, { oid, mode }] of files) {
+    looked += 1;
+    if (looked % FILES_A_TURN === 0) await setImmediate();
+    const isFile = mode === '100644' || mode === '100755';
+    if (isFile && !wanted.has(oid) && wants(path, oid)) wanted.add(oid);
   }
+  return [...wanted];
+}
+
+/** Returns what `read` makes of each, in order, without asking for all of them at once. */
+async function inParts<From, To>(all: readonly From[], read: (one: From) => Promise<To>): Promise<readonly To[]> {
+  const made: To[] = [];
+  for (let at = 0; at < all.length; at += ASKED_AT_ONCE) {
+    made.push(...(await Promise.all(all.slice(at, at + ASKED_AT_ONCE).map(read))));
+  }
+  return made;
 }
 
 function tooMuch({ directory, snapshotBytesMax }: SnapshotReaderOptions): SourceError {

@@ -2,7 +2,7 @@
 // changes one file costs the trees above it.
 import { setImmediate } from 'node:timers/promises';
 import { DIRECTORY_MODE, type TreeEntry } from '../git/git-object.ts';
-import type { ObjectStore } from '../git/object-store.ts';
+import type { ObjectReader } from '../git/object-reader.ts';
 import type { FileMode, SnapshotFile } from '../model/snapshot.ts';
 import { SourceError } from './source.ts';
 
@@ -41,7 +41,10 @@ const ENTRIES_A_TURN = 5000;
  * is not there or is malformed, SourceError where there are more than `entriesMax` files and directories, or where their
  * paths are too long. Other work gets its turn meanwhile.
  */
-export async function listFiles(objects: ObjectStore, options: ListingOptions): Promise<TreeListing> {
+export async function listFiles(
+  objects: Pick<ObjectReader, 'readTree'>,
+  options: ListingOptions,
+): Promise<TreeListing> {
   const files = new Map<string, SnapshotFile>();
   const trees = new Map<string, readonly TreeEntry[]>();
   let treesRead = 0;

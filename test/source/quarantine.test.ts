@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { ObjectReader } from '../../src/git/object-reader.ts';
 import { copyIn } from '../../src/source/local-copy.ts';
 import { fetchVerified } from '../../src/source/quarantine.ts';
 import { createLocalTransport } from '../../src/source/remotes/local-transport.ts';
@@ -37,11 +38,13 @@ async function setUp(): Promise<Setup> {
   return {
     repository,
     folder,
-    fetch(fault = (answer) => answer, fetchMs = 30_000) {
+    async fetch(fault = (answer) => answer, fetchMs = 30_000) {
       const remote = createSmartRemote(withFault(real, fault), LIMITS);
       const { signal } = new AbortController();
       const limits = { ...LIMITS, anew: false, packsMax: 100, fetchMs, clock: systemClock, signal };
-      return fetchVerified({ folder, remote, branch: 'main', ...limits });
+      const objects = new ObjectReader(copyIn(folder));
+      const branches = await remote.branches(signal);
+      return (await fetchVerified({ folder, objects, remote, branches, branch: 'main', ...limits })).commit;
     },
     async contents() {
       if (!existsSync(folder)) return [];

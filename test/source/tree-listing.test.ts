@@ -1,10 +1,10 @@
 // Trees that git would never write: what a few objects can pretend to be.
 import { describe, expect, it } from 'vitest';
 import type { TreeEntry } from '../../src/git/git-object.ts';
-import { ObjectStore } from '../../src/git/object-store.ts';
+import { ObjectReader } from '../../src/git/object-reader.ts';
 import { listFiles } from '../../src/source/tree-listing.ts';
 
-const NOTHING = new ObjectStore([]);
+const NOTHING = new ObjectReader('/nowhere');
 
 function list(trees: Readonly<Record<string, readonly TreeEntry[]>>, directory: readonly string[] = []) {
   return listFiles(NOTHING, { root: 'root', directory, known: new Map(Object.entries(trees)), entriesMax: 1000 });

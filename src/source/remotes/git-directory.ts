@@ -2,6 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { SourceError } from '../source.ts';
+import { sha256Refused } from './advertisement.ts';
 
 export interface GitDirectory {
   /** The repository's own directory, which has its HEAD. */
@@ -10,7 +11,13 @@ export interface GitDirectory {
   readonly commonDirectory: string;
 }
 
-/** Finds the directory of the repository at an absolute path. Throws SourceError where there is none, or no permission. */
+/** See git-config, `extensions.objectFormat`. */
+const SHA256 = /^\s*objectformat\s*=\s*"?sha256\b/im;
+
+/**
+ * Finds the directory of the repository at an absolute path. Throws SourceError where there is none, no permission, or one
+ * of SHA-256.
+ */
 export async function findGitDirectory(path: string): Promise<GitDirectory> {
   const gitDirectory = await ownDirectory(path);
   const common = await contentOf(join(gitDirectory, 'commondir'));
@@ -23,6 +30,8 @@ export async function findGitDirectory(path: string): Promise<GitDirectory> {
       `"${path}" is not a Git repository: name a bare repository, or a directory that holds .git ("git init" makes one)`,
     );
   }
+  // An empty one does not tell whoever wants to fetch.
+  if (SHA256.test((await contentOf(join(commonDirectory, 'config'))) ?? '')) throw sha256Refused(path);
   return { gitDirectory, commonDirectory };
 }
 

@@ -1,15 +1,8 @@
-// What is said when something is pushed: the remote's heads and abilities, the order with its pack, and the report. See
+// What is said when something is pushed: the order with its pack, and the report. See
 // gitprotocol-pack, "Pushing Data To a Server". Sends nothing itself.
 
-import { SourceError } from '../source.ts';
-import { advertisedHeads, HEADS } from './advertised-heads.ts';
+import { type Advertisement, HEADS } from './advertisement.ts';
 import { FLUSH, lineIn, packetLine, readPackets, splitBands } from './packet-line.ts';
-
-export interface Advertisement {
-  /** By the branch's name, without `refs/heads/`. */
-  readonly heads: ReadonlyMap<string, string>;
-  readonly capabilities: ReadonlySet<string>;
-}
 
 /** One branch, and where it is to go. */
 export interface RefUpdate {
@@ -34,30 +27,6 @@ const REPORTS = 'report-status';
 const BANDS = 'side-band-64k';
 /** Asked for where they are offered. Not `atomic`: for one branch it changes nothing but the reasons, which it hides. */
 const WANTED = [REPORTS, BANDS, 'quiet'];
-
-/** Reads the answer to `info/refs?service=git-receive-pack`. Throws SourceError where it is none. */
-export function readAdvertisement(name: string, body: Buffer): Advertisement {
-  const lines = packetsOf(name, body)
-    .flatMap((packet) => (packet === null ? [] : [lineIn(packet)]))
-    .filter((line) => !line.startsWith('# service='));
-  const [first = '', ...others] = lines;
-  const [firstRef = '', capabilities = ''] = first.split('\0');
-  const refs = [firstRef, ...others].map((line) => {
-    const [oid = '', ref = ''] = line.split(' ');
-    return { oid, ref };
-  });
-  return { heads: advertisedHeads(name, refs), capabilities: new Set(capabilities.split(' ')) };
-}
-
-function packetsOf(name: string, body: Buffer): readonly (Buffer | null)[] {
-  try {
-    return readPackets(body);
-  } catch (error) {
-    throw new SourceError(`the list of branches that "${name}" sent is damaged: it is asked again later`, {
-      cause: error,
-    });
-  }
-}
 
 /** Returns the body of the request that moves one branch. */
 export function pushRequest(

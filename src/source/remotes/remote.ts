@@ -12,8 +12,14 @@ export interface Remote {
   /** What was sent to be let in: whoever makes a message of what it answered has to strip that. */
   readonly secrets: SentSecrets;
 
-  /** Returns the branches' heads by name, without `refs/heads/`; empty where nothing was committed yet. */
-  branches(signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
+  /** Asks for the branches. Throws SourceError where the remote fails. */
+  branches(signal: AbortSignal): Promise<Branches>;
+}
+
+/** What a remote said of its branches, and the way to fetch one of them. */
+export interface Branches {
+  /** By name, without `refs/heads/`; empty where nothing was committed yet. */
+  readonly heads: ReadonlyMap<string, string>;
 
   /**
    * Brings the branch's head, and everything reachable from it, into a new bare repository, and returns the head. Every

@@ -1,14 +1,14 @@
 // Pushes by Git's smart protocol, version 0: asks where the branch is, then sends the order and the pack in one request.
 
 import type { PushOutcome } from '../publisher.ts';
+import { type Advertisement, askForBranches } from './advertisement.ts';
 import { HttpStatusError } from './http-answer.ts';
 import { branchExists, judgeRefusal, refused, unknownOutcome } from './push-refusal.ts';
 import type { Pusher, PushOrder } from './pusher.ts';
-import { type Advertisement, canReport, pushRequest, readAdvertisement, readReport } from './receive-pack.ts';
+import { canReport, pushRequest, readReport } from './receive-pack.ts';
 import type { Transport } from './remote.ts';
 
 const SERVICE = 'git-receive-pack';
-const NOTHING = new Uint8Array();
 /** With these, a server says no before it has looked at what was sent. */
 const NOT_ALLOWED: ReadonlySet<number> = new Set([401, 403]);
 const NOT_TAKEN: ReadonlySet<number> = new Set([...NOT_ALLOWED, 404, 413]);
@@ -41,11 +41,8 @@ async function push(transport: Transport, order: PushOrder): Promise<PushOutcome
 }
 
 async function advertise(transport: Transport, signal: AbortSignal): Promise<Advertisement | PushOutcome> {
-  const { name, url } = transport;
-  const address = `${url}/info/refs?service=${SERVICE}`;
   try {
-    const { body } = await transport.request({ url: address, method: 'GET', headers: {}, body: NOTHING, signal });
-    return readAdvertisement(name, Buffer.concat(body));
+    return await askForBranches(transport, { forPush: true, signal });
   } catch (error) {
     if (isStatus(error, NOT_ALLOWED)) return refused(error.message);
     throw error;

@@ -7,7 +7,7 @@ import { GitFailure, runGit } from '../../git/git-process.ts';
 import { copyIn } from '../local-copy.ts';
 import type { PushOutcome } from '../publisher.ts';
 import { SourceError } from '../source.ts';
-import { HEADS } from './advertised-heads.ts';
+import { HEADS } from './advertisement.ts';
 import { branchExists, judgeRefusal, refused, unknownOutcome } from './push-refusal.ts';
 import type { Pusher, PushOrder } from './pusher.ts';
 import { sshEnvironment } from './ssh-environment.ts';

@@ -7,8 +7,8 @@ import { GitFailure, runGit } from '../../git/git-process.ts';
 import { BOUNDED, BOUNDED_ENVIRONMENT, type PackLimits, verifyPacks } from '../../git/index-pack.ts';
 import { watchPackSize } from '../../git/pack-size.ts';
 import { SourceError } from '../source.ts';
-import { advertisedHeads, HEADS } from './advertised-heads.ts';
-import { LIST_BYTES_MAX, type Remote } from './remote.ts';
+import { advertisedHeads, HEADS } from './advertisement.ts';
+import { type FetchOrder, LIST_BYTES_MAX, type Remote } from './remote.ts';
 import { SentSecrets } from './sent-secrets.ts';
 import { sshEnvironment } from './ssh-environment.ts';
 import { sshFailure } from './ssh-failure.ts';
@@ -33,27 +33,28 @@ export function createSshRemote({ url, silenceMs, ...limits }: SshRemoteOptions)
     }
   }
 
+  async function fetchInto({ quarantine, branch, lender, signal }: FetchOrder): Promise<string> {
+    await initRepository(quarantine, lender);
+    const ref = `${HEADS}${branch}`;
+    // Kept as a pack, and with all objects that it builds on: a pack is what is verified, and what joins the copy.
+    const args = [`--git-dir=${quarantine}`, ...BOUNDED, 'fetch-pack', '--keep', '--no-progress', url, ref];
+    const large = watchPackSize(quarantine, { ...limits, name: url });
+    const fetched = await git(args, AbortSignal.any([signal, large.signal])).finally(() => large.stop());
+    large.signal.throwIfAborted();
+    // Not by fetch-pack itself: git 2.39 crashes where it is to keep the pack and to verify it (fetch.fsckObjects).
+    await verifyPacks({ ...limits, gitDirectory: quarantine, name: url, signal });
+    const head = linesOf(fetched, ' ').find((line) => line.ref === ref)?.oid;
+    if (head === undefined || !isOid(head)) throw new SourceError(`"${url}" named no commit`);
+    return head;
+  }
+
   return {
     name: url,
     secrets: new SentSecrets(),
     async branches(signal) {
       // No repository: not even the one in whose directory Treeline happens to be started.
       const listed = await git([`--git-dir=${devNull}`, 'ls-remote', '--heads', url], signal);
-      return advertisedHeads(url, linesOf(listed, '\t'));
-    },
-    async fetchInto({ quarantine, branch, lender, signal }) {
-      await initRepository(quarantine, lender);
-      const ref = `${HEADS}${branch}`;
-      // Kept as a pack, and with all objects that it builds on: a pack is what is verified, and what joins the copy.
-      const args = [`--git-dir=${quarantine}`, ...BOUNDED, 'fetch-pack', '--keep', '--no-progress', url, ref];
-      const large = watchPackSize(quarantine, { ...limits, name: url });
-      const fetched = await git(args, AbortSignal.any([signal, large.signal])).finally(() => large.stop());
-      large.signal.throwIfAborted();
-      // Not by fetch-pack itself: git 2.39 crashes where it is to keep the pack and to verify it (fetch.fsckObjects).
-      await verifyPacks({ ...limits, gitDirectory: quarantine, name: url, signal });
-      const head = linesOf(fetched, ' ').find((line) => line.ref === ref)?.oid;
-      if (head === undefined || !isOid(head)) throw new SourceError(`"${url}" named no commit`);
-      return head;
+      return { heads: advertisedHeads(url, linesOf(listed, '\t')), fetchInto };
     },
   };
 }

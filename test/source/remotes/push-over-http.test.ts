@@ -229,7 +229,7 @@ const BEFORE: readonly Stage[] = [
       altered((body) => Buffer.concat([Buffer.from('0009zzz'), body])),
     ),
     'not sent',
-    /damaged/,
+    /could not be read: Expected/,
   ],
   [
     'garbage',

@@ -1,7 +1,7 @@
 // What is said when something is pushed, byte by byte.
 import { describe, expect, it } from 'vitest';
 import { packetLine, readPackets, splitBands } from '../../../src/source/remotes/packet-line.ts';
-import { canReport, pushRequest, readAdvertisement, readReport } from '../../../src/source/remotes/receive-pack.ts';
+import { pushRequest, readReport } from '../../../src/source/remotes/receive-pack.ts';
 
 const A = 'a'.repeat(40);
 const B = 'b'.repeat(40);
@@ -44,38 +44,6 @@ describe('packets', () => {
     expect(() => splitBands(band(4, 'x'))).toThrow(/not numbered/);
     expect(() => splitBands(band(0, 'x'))).toThrow(/not numbered/);
     expect(() => splitBands(Buffer.from('0004'))).toThrow(/not numbered/);
-  });
-});
-
-describe('an advertisement', () => {
-  it('tells heads and capabilities', () => {
-    const body = packets(
-      ...['# service=git-receive-pack\n', '', `${A} refs/heads/main\0${CAPABILITIES}\n`],
-      ...[`${B} refs/heads/a/b\n`, `${B} refs/tags/v1\n`, `${B} .have\n`, ''],
-    );
-    const advertisement = readAdvertisement('x', body);
-    expect([...advertisement.heads]).toEqual([
-      ['main', A],
-      ['a/b', B],
-    ]);
-    expect(canReport(advertisement)).toBe(true);
-    expect(advertisement.capabilities.has('side-band-64k')).toBe(true);
-  });
-
-  it('of an empty repository has no heads', () => {
-    const { heads } = readAdvertisement('x', packets(`${NOWHERE} capabilities^{}\0report-status\n`, ''));
-    expect(heads.size).toBe(0);
-  });
-
-  it('without capabilities, or nothing at all, cannot report', () => {
-    expect(canReport(readAdvertisement('x', packets(`${A} refs/heads/main\n`, '')))).toBe(false);
-    expect(canReport(readAdvertisement('x', Buffer.from('0000')))).toBe(false);
-  });
-
-  it('of SHA-256, or damaged, is refused', () => {
-    const long = packets(`${'a'.repeat(64)} refs/heads/main\0 object-format=sha256\n`, '');
-    expect(() => readAdvertisement('x', long)).toThrow(/"x" is a SHA-256 repository/);
-    expect(() => readAdvertisement('x', Buffer.from('00ff'))).toThrow(/"x" sent is damaged/);
   });
 });
 

@@ -1,9 +1,10 @@
-// Reading packs as git writes them: whole objects, both kinds of deltas, long chains. Git itself says what is right.
+// Reading packs as git writes them, through a git that goes on living: whole objects, deltas, damage, and its end.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { DamagedCopyError, withObjects } from '../../src/git/object-store.ts';
+import { OBJECT_TYPES, type ObjectType } from '../../src/git/git-object.ts';
+import { DamagedCopyError, ObjectReader } from '../../src/git/object-reader.ts';
 import { createGitRepository, type GitRepository } from '../support/git-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -19,17 +20,27 @@ async function longHistory(): Promise<GitRepository> {
 }
 
 /** Every object of a repository as git prints it: `<oid> <type> <size>` and its content. */
-function objectsByGit(path: string): readonly { oid: string; type: string; bytes: Buffer }[] {
+function objectsByGit(path: string): readonly { oid: string; type: ObjectType; bytes: Buffer }[] {
   const git = (input: string, ...args: readonly string[]): Buffer =>
     execFileSync('git', ['-C', path, 'cat-file', ...args], { input, maxBuffer: 1e9 });
   const listed = git('', '--batch-all-objects', '--batch-check=%(objectname) %(objecttype)').toString().trim();
   return listed.split('\n').map((line) => {
-    const [oid = '', type = ''] = line.split(' ');
+    const [oid = '', name] = line.split(' ');
+    const type = OBJECT_TYPES.find((each) => each === name) ?? 'blob';
     return { oid, type, bytes: git('', type, oid) };
   });
 }
 
-describe('withObjects', () => {
+async function withObjects(path: string, work: (objects: ObjectReader) => Promise<void>): Promise<void> {
+  const objects = new ObjectReader(path);
+  try {
+    await work(objects);
+  } finally {
+    objects.close();
+  }
+}
+
+describe('ObjectReader', () => {
   it.each([
     ['offsets', 'true'],
     ['object ids', 'false'],
@@ -48,11 +59,12 @@ describe('withObjects', () => {
     expect(depths).toMatch(/chain length = 1\d:/);
 
     await withObjects(repository.path, async (objects) => {
-      for (const { oid, type, bytes } of expected) {
-        expect(objects.read(oid)).toEqual({ type, bytes });
-        expect(objects.sizeOf(oid)).toBe(bytes.length);
-      }
-      expect(objects.count).toBe(expected.length);
+      // All at once: the answers come in the order of the questions.
+      const read = await Promise.all(expected.map(({ oid, type }) => objects.read(oid, type)));
+      expect(read).toEqual(expected.map(({ type, bytes }) => ({ type, bytes })));
+      const sizes = await Promise.all(expected.map(({ oid }) => objects.sizeOf(oid)));
+      expect(sizes).toEqual(expected.map(({ bytes }) => bytes.length));
+      expect(objects.openedCount).toBe(2);
     });
   });
 
@@ -65,9 +77,15 @@ describe('withObjects', () => {
     }
     expect(packsOf(repository.path)).toHaveLength(3);
     await withObjects(repository.path, async (objects) => {
-      expect(commits.map((commit) => objects.readCommit(commit).commit)).toEqual(commits);
-      expect(objects.has('0'.repeat(40))).toBe(false);
-      expect(objects.has('f'.repeat(40))).toBe(false);
+      for (const commit of commits) expect((await objects.readCommit(commit)).commit).toBe(commit);
+      for (const none of ['0'.repeat(40), 'f'.repeat(40), 'main', '', `${'0'.repeat(40)}\n${commits[0]}`]) {
+        expect(await objects.findCommit(none)).toBeUndefined();
+      }
+      // What joins the repository meanwhile is found by the git that is there.
+      const later = await repository.commit({ a: '4' });
+      await repository.git('repack', '-dq');
+      expect((await objects.findCommit(later))?.parents).toEqual([commits[2]]);
+      expect(objects.openedCount).toBe(1);
     });
   });
 
@@ -77,8 +95,10 @@ describe('withObjects', () => {
     await repository.git('repack', '-adq');
     await withObjects(repository.path, async (objects) => {
       await expect(objects.readTree(commit, 10)).rejects.toThrow(/it is a commit where a tree belongs/);
-      expect(() => objects.read('0'.repeat(40))).toThrow(DamagedCopyError);
-      expect(() => objects.sizeOf('0'.repeat(40))).toThrow(/it is not there/);
+      await expect(objects.read('0'.repeat(40), 'blob')).rejects.toThrow(DamagedCopyError);
+      await expect(objects.sizeOf('0'.repeat(40))).rejects.toThrow(/it is not there/);
+      const { tree } = await objects.readCommit(commit);
+      expect(await objects.findCommit(tree)).toBeUndefined();
     });
   });
 
@@ -114,8 +134,9 @@ describe('withObjects', () => {
     chmodSync(index, 0o600);
     writeFileSync(index, bytes);
     await withObjects(repository.path, async (objects) => {
-      expect(() => objects.read(commit)).toThrow(DamagedCopyError);
-      expect(() => objects.read(commit)).toThrow(/its content does not hash to its id/);
+      const reading = expect(objects.read(commit, 'commit')).rejects;
+      await reading.toThrow(DamagedCopyError);
+      await reading.toThrow(/its content does not hash to its id|it is a \w+ where/);
     });
   });
 
@@ -126,16 +147,22 @@ describe('withObjects', () => {
     ['has no pack', (index) => rmSync(index.replace(/idx$/, 'pack'))],
   ])('refuses a pack whose index %s', async (_, damage) => {
     const repository = await createGitRepository(join(temporaryDirectory(), 'damaged.git'));
-    await repository.commit({ a: 'one' });
+    const commit = await repository.commit({ a: 'one' });
     await repository.git('repack', '-adq');
     const [index = ''] = packsOf(repository.path);
     chmodSync(index, 0o600);
     damage(index);
-    await expect(withObjects(repository.path, async () => undefined)).rejects.toThrow(DamagedCopyError);
+    await withObjects(repository.path, async (objects) => {
+      await expect(objects.readCommit(commit)).rejects.toThrow(DamagedCopyError);
+      await expect(objects.sizeOf(commit)).rejects.toThrow(DamagedCopyError);
+    });
   });
 
   it('has no objects where there is no repository', async () => {
-    await withObjects(join(temporaryDirectory(), 'none'), async (objects) => expect(objects.packs).toEqual([]));
+    await withObjects(join(temporaryDirectory(), 'none'), async (objects) => {
+      expect(await objects.findCommit('0'.repeat(40))).toBeUndefined();
+      expect(objects.openedCount).toBe(0);
+    });
   });
 });
 

@@ -1,0 +1,66 @@
+// Asks git who came before whom. What is near is better read from the commits themselves: a process costs some milliseconds.
+import { GitError } from './git-error.ts';
+import { GitFailure, runGit } from './git-process.ts';
+import { BOUNDED_ENVIRONMENT } from './index-pack.ts';
+import { DamagedCopyError } from './object-reader.ts';
+
+export interface HistoryQuestion {
+  /** A bare repository that has both commits with all that they refer to. */
+  readonly gitDirectory: string;
+  /** How long git may look, in milliseconds. */
+  readonly lookMs: number;
+}
+
+const OID_LINE_BYTES = 41;
+
+/** Tells whether `ancestor` is `descendant` or comes before it. Throws DamagedCopyError where git cannot tell. */
+export async function isReachable(
+  question: HistoryQuestion,
+  { ancestor, descendant }: { readonly ancestor: string; readonly descendant: string },
+): Promise<boolean> {
+  try {
+    await ask(question, ['merge-base', '--is-ancestor', ancestor, descendant], 0);
+    return true;
+  } catch (error) {
+    if (error instanceof GitFailure && error.ending === 1) return false;
+    throw asDamage(error);
+  }
+}
+
+/**
+ * Returns the commits reachable from `to` and not from `from`, newest first by committer time; at most `countMax`. Throws
+ * DamagedCopyError where git cannot tell.
+ */
+export async function newCommits(
+  question: HistoryQuestion,
+  { from, to, countMax }: { readonly from: string; readonly to: string; readonly countMax: number },
+): Promise<readonly string[]> {
+  try {
+    const printed = await ask(question, ['rev-list', `--max-count=${countMax}`, to, `^${from}`], countMax);
+    return printed.split('\n').filter((line) => line !== '');
+  } catch (error) {
+    throw asDamage(error);
+  }
+}
+
+async function ask(
+  { gitDirectory, lookMs }: HistoryQuestion,
+  command: readonly string[],
+  linesMax: number,
+): Promise<string> {
+  const args = [`--git-dir=${gitDirectory}`, ...command];
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new GitError(`git found no answer within ${lookMs / 1000} s`)), lookMs);
+  const order = { args, environment: BOUNDED_ENVIRONMENT, name: gitDirectory, signal: late.signal };
+  try {
+    return Buffer.concat(await runGit({ ...order, answerBytesMax: linesMax * OID_LINE_BYTES })).toString('latin1');
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Both commits are there: what git misses is what they refer to. */
+function asDamage(error: unknown): unknown {
+  if (!(error instanceof GitFailure) || typeof error.ending !== 'number') return error;
+  return new DamagedCopyError(`the local copy of the repository is damaged: ${error.message}`, { cause: error });
+}

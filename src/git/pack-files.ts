@@ -1,0 +1,98 @@
+// The packs of a bare repository as files: which there are, how large they are, and whether they are as they were written.
+// Looks at no object.
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { GitError } from './git-error.ts';
+
+/** In which a pack says how many objects it holds. */
+export const PACK_HEADER_BYTES = 12;
+
+const CHECKSUM_BYTES = 20;
+const CHUNK_BYTES = 1024 * 1024;
+
+/** Lists the packs of a bare repository as paths without their endings, sorted; none where there is no repository. */
+export function packBases(gitDirectory: string): readonly string[] {
+  const folder = join(gitDirectory, 'objects', 'pack');
+  return namesIn(folder)
+    .filter((name) => name.endsWith('.idx'))
+    .map((name) => join(folder, name.slice(0, -'.idx'.length)))
+    .sort();
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw new GitError(`the local copy of the repository cannot be read: ${folder}`, { cause: error });
+  }
+}
+
+/** The beginning of a file, and how large it is. */
+export interface PackFile {
+  readonly bytes: number;
+  /** Shorter where the file is. */
+  readonly header: Buffer;
+}
+
+/** Reads the beginning of a pack, finished or not. A file that is not there counts as empty: some come and go. */
+export async function readPackHeader(path: string): Promise<PackFile> {
+  try {
+    const file = await open(path);
+    try {
+      const { size } = await file.stat();
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(PACK_HEADER_BYTES), 0, PACK_HEADER_BYTES, 0);
+      return { bytes: size, header: buffer.subarray(0, bytesRead) };
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+      return { bytes: 0, header: Buffer.alloc(0) };
+    throw error;
+  }
+}
+
+/** Returns how many objects all packs of a bare repository hold together, and their size in bytes. */
+export async function countPacked(gitDirectory: string): Promise<{ readonly objects: number; readonly bytes: number }> {
+  const packs = await Promise.all(packBases(gitDirectory).map((base) => readPackHeader(`${base}.pack`)));
+  const whole = packs.filter(({ header }) => header.length === PACK_HEADER_BYTES);
+  return {
+    objects: whole.reduce((sum, { header }) => sum + header.readUInt32BE(PACK_HEADER_BYTES - 4), 0),
+    bytes: packs.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
+}
+
+/**
+ * Resolves when every pack of a bare repository, and its index, is as it was written: a disk may have changed them since git
+ * verified what is in them. Throws GitError otherwise.
+ */
+export async function verifyChecksums(gitDirectory: string): Promise<void> {
+  for (const base of packBases(gitDirectory)) {
+    for (const path of [`${base}.pack`, `${base}.idx`]) await verifyChecksum(path);
+  }
+}
+
+/** Both kinds of file end with the SHA-1 of everything before. */
+async function verifyChecksum(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const hash = createHash('sha1');
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    for (let at = 0; at < size - CHECKSUM_BYTES; ) {
+      const { bytesRead } = await file.read(chunk, 0, Math.min(CHUNK_BYTES, size - CHECKSUM_BYTES - at), at);
+      if (bytesRead === 0) break;
+      hash.update(chunk.subarray(0, bytesRead));
+      at += bytesRead;
+    }
+    const { bytesRead } = await file.read(chunk, 0, CHECKSUM_BYTES, Math.max(0, size - CHECKSUM_BYTES));
+    if (!hash.digest().equals(chunk.subarray(0, bytesRead))) {
+      throw new GitError(`${path} does not match its own checksum`);
+    }
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,81 @@
+// What a remote says of its branches, and what it can do. Asks through isomorphic-git, and is the only file that imports it:
+// its fetch takes a pack that was cut off, its push does not say whether anything was sent; see
+// docs/decisions/0051-what-git-does-itself.md.
+import { Errors, getRemoteInfo2, type HttpClient } from 'isomorphic-git';
+import { isOid } from '../../git/git-object.ts';
+import { SourceError } from '../source.ts';
+import type { Transport } from './remote.ts';
+
+/** Where Git keeps branches. */
+export const HEADS = 'refs/heads/';
+
+/** The answer of a remote to whoever wants to fetch or push. */
+export interface Advertisement {
+  /** By the branch's name, without `refs/heads/`. */
+  readonly heads: ReadonlyMap<string, string>;
+  readonly capabilities: ReadonlySet<string>;
+}
+
+const SHA256_DIGITS = 64;
+const NOTHING = new Uint8Array();
+
+/** Asks a remote, in order to fetch or to push. Throws SourceError where it fails, or is a SHA-256 repository. */
+export async function askForBranches(
+  transport: Transport,
+  { forPush, signal }: { readonly forPush: boolean; readonly signal: AbortSignal },
+): Promise<Advertisement> {
+  const { name, url } = transport;
+  const http = httpOver(transport, signal);
+  try {
+    // Version 1: in version 2, an empty repository is taken for one that speaks no version at all.
+    const { refs = [], capabilities } = await getRemoteInfo2({ http, url, forPush, protocolVersion: 1 });
+    // Where nothing was committed yet, no object tells it.
+    if (capabilities['object-format'] === 'sha256') throw sha256Refused(name);
+    return { heads: advertisedHeads(name, refs), capabilities: new Set(Object.keys(capabilities)) };
+  } catch (error) {
+    if (error instanceof SourceError) throw error;
+    throw new SourceError(`"${name}" could not be read: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Returns the transport in the form that isomorphic-git calls, which knows no end but that of its requests. */
+function httpOver(transport: Transport, signal: AbortSignal): HttpClient {
+  return {
+    async request({ url, method = 'GET', headers = {} }) {
+      const answer = await transport.request({ url, method, headers, body: NOTHING, signal });
+      return { ...answer, url, body: iterate(answer.body) };
+    },
+  };
+}
+
+async function* iterate(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+}
+
+/** What isomorphic-git did not expect, it wraps into a request to report a bug: mostly, it is an answer that is damaged. */
+function reasonOf(error: unknown): string {
+  if (error instanceof Errors.InternalError) return error.data.message;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * Returns the branches' heads by name, without `refs/heads/`. `name` is the remote's, for messages. Throws SourceError
+ * where it is a SHA-256 repository.
+ */
+export function advertisedHeads(
+  name: string,
+  refs: readonly { readonly ref: string; readonly oid: string }[],
+): ReadonlyMap<string, string> {
+  if (refs.some(({ oid }) => oid.length === SHA256_DIGITS)) {
+    throw sha256Refused(name);
+  }
+  const heads = refs.filter(({ ref, oid }) => ref.startsWith(HEADS) && isOid(oid));
+  return new Map(heads.map(({ ref, oid }) => [ref.slice(HEADS.length), oid]));
+}
+
+/** Returns the error for a repository whose objects have longer names. */
+export function sha256Refused(name: string): SourceError {
+  return new SourceError(
+    `"${name}" is a SHA-256 repository, which Treeline cannot read: make one with "git init --object-format=sha1"`,
+  );
+}
