@@ -4,8 +4,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AnswerReader, type ObjectAnswer } from './cat-file-answers.ts';
-import { GitError } from './git-error.ts';
-import { COMPLAINT_BYTES_MAX, startFailure, startGit } from './git-process.ts';
+import { COMPLAINT_BYTES_MAX, GitError, startFailure, startGit } from './git-process.ts';
 import { BOUNDED, BOUNDED_ENVIRONMENT } from './index-pack.ts';
 
 export interface CatFileOptions {
@@ -24,7 +23,7 @@ interface Question {
 /** Git ended before it had answered. */
 export class CatFileFailure extends GitError {}
 
-const IDLE_MS = 2_000;
+const IDLE_MS = 10_000;
 /** In which git has to say something where it is asked. */
 const SILENCE_MS = 60_000;
 

@@ -1,7 +1,7 @@
 // Changes files of a tree: makes the blobs and the directories above them anew, and leaves everything beside them as it
 // is. Knows nothing about what is in the files.
 import { invariant } from '../model/invariant.ts';
-import { GitError } from './git-error.ts';
+import { GitError } from './git-process.ts';
 import type { NewObjects } from './new-objects.ts';
 import { isDirectory, joinTree, type RawEntry } from './tree-bytes.ts';
 

@@ -5,7 +5,6 @@ import { constants, setPriority } from 'node:os';
 import type { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gitEnvironment } from './git-environment.ts';
-import { GitError } from './git-error.ts';
 import { untilAborted } from './until-aborted.ts';
 
 export interface GitOrder {
@@ -24,6 +23,11 @@ export interface GitOrder {
   readonly ending?: 'SIGKILL' | 'SIGTERM';
   /** Gives way to other processes, such as this one, where processors are scarce. */
   readonly givesWay?: boolean;
+}
+
+/** A repository, the way to it, or git itself failed. Its message says what to do; `cause` holds the rest. */
+export class GitError extends Error {
+  override readonly name = 'GitError';
 }
 
 /** Git ended with another code than 0. */

@@ -1,8 +1,9 @@
 // Asks git who came before whom. What is near is better read from the commits themselves: a process costs some milliseconds.
-import { GitError } from './git-error.ts';
-import { GitFailure, runGit } from './git-process.ts';
+
+import type { ParsedCommit } from './git-object.ts';
+import { GitError, GitFailure, runGit } from './git-process.ts';
 import { BOUNDED_ENVIRONMENT } from './index-pack.ts';
-import { DamagedCopyError } from './object-reader.ts';
+import { DamagedCopyError, type ObjectReader } from './object-reader.ts';
 
 export interface HistoryQuestion {
   /** A bare repository that has both commits with all that they refer to. */
@@ -12,6 +13,29 @@ export interface HistoryQuestion {
 }
 
 const OID_LINE_BYTES = 41;
+/** As many as one push of Treeline's own has: to read them takes less time than to begin a process. */
+const LINE_MAX = 50;
+
+/**
+ * Returns the commits after `from` up to `to`, newest first, where they follow one another without a merge and are few; none
+ * where it is `from` itself. Undefined says nothing.
+ */
+export async function lineBetween(
+  objects: Pick<ObjectReader, 'readCommit'>,
+  from: string,
+  to: ParsedCommit,
+): Promise<readonly ParsedCommit[] | undefined> {
+  const line: ParsedCommit[] = [];
+  let next = to;
+  while (next.commit !== from) {
+    line.push(next);
+    const [parent, second] = next.parents;
+    if (parent === from && second === undefined) break;
+    if (parent === undefined || second !== undefined || line.length === LINE_MAX) return undefined;
+    next = await objects.readCommit(parent);
+  }
+  return line;
+}
 
 /** Tells whether `ancestor` is `descendant` or comes before it. Throws DamagedCopyError where git cannot tell. */
 export async function isReachable(

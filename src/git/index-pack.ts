@@ -2,8 +2,7 @@
 // that one refers to. The pack goes through piece by piece, and no object is ever held here.
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GitError } from './git-error.ts';
-import { GitFailure, runGit } from './git-process.ts';
+import { GitError, GitFailure, runGit } from './git-process.ts';
 import { PACK_HEADER_BYTES, packBases } from './pack-files.ts';
 
 export interface PackLimits {

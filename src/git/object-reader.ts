@@ -3,7 +3,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { CatFile, CatFileFailure } from './cat-file.ts';
 import type { ObjectAnswer } from './cat-file-answers.ts';
-import { GitError } from './git-error.ts';
 import {
   type GitObject,
   isOid,
@@ -14,6 +13,7 @@ import {
   type TreeEntry,
   treeEntries,
 } from './git-object.ts';
+import { GitError } from './git-process.ts';
 
 /** Somebody committed what nobody can read in time. Fetched anew, it would be the same. */
 export class LargeObjectError extends GitError {}

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GitError } from './git-error.ts';
+import { GitError } from './git-process.ts';
 
 /** In which a pack says how many objects it holds. */
 export const PACK_HEADER_BYTES = 12;

@@ -1,7 +1,7 @@
 // A limit to what another program writes: git itself has none for packs that it fetches.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GitError } from './git-error.ts';
+import { GitError } from './git-process.ts';
 import { type PackLimits, refuseTooMany } from './index-pack.ts';
 import { PACK_HEADER_BYTES, readPackHeader } from './pack-files.ts';
 

@@ -2,7 +2,7 @@
 // and never checks anything out.
 import { type Clock, systemClock } from '../clock.ts';
 import type { ParsedCommit } from '../git/git-object.ts';
-import { type HistoryQuestion, isReachable, newCommits } from '../git/history.ts';
+import { type HistoryQuestion, isReachable, lineBetween, newCommits } from '../git/history.ts';
 import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
 import { verifyChecksums } from '../git/pack-files.ts';
 import type { Logger } from '../log.ts';
@@ -142,8 +142,8 @@ class BranchSource implements GitSource {
 
   isAncestor(ancestor: string, descendant: string): Promise<boolean> {
     return this.readObjects(async (objects) => {
-      const { parents } = await commitHere(objects, descendant);
-      if (ancestor === descendant || parents.includes(ancestor)) return true;
+      const newest = await commitHere(objects, descendant);
+      if ((await lineBetween(objects, ancestor, newest)) !== undefined) return true;
       // A copy holds whole histories: what is not in it comes before nothing that is.
       if (!(await objects.hasCommit(ancestor))) return false;
       return await isReachable(this.#question(), { ancestor, descendant });
@@ -153,9 +153,8 @@ class BranchSource implements GitSource {
   commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {
     return this.readObjects(async (objects) => {
       await commitHere(objects, from);
-      const newest = await commitHere(objects, to);
-      const { parents } = newest;
-      if (countMax > 0 && parents.length === 1 && parents[0] === from) return [descriptionOf(newest)];
+      const line = await lineBetween(objects, from, await commitHere(objects, to));
+      if (line !== undefined) return line.slice(0, countMax).map(descriptionOf);
       const commits: Commit[] = [];
       for (const commit of await newCommits(this.#question(), { from, to, countMax })) {
         commits.push(descriptionOf(await objects.readCommit(commit)));

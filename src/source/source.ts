@@ -47,7 +47,7 @@ export interface Source {
 }
 
 /** The remote, the network or the local copy failed. Its message says what to do; `cause` holds the rest. */
-export { GitError as SourceError } from '../git/git-error.ts';
+export { GitError as SourceError } from '../git/git-process.ts';
 
 /** Says "look now", as often as it likes. It never says what there is to see. */
 export interface Trigger {

@@ -1,0 +1,96 @@
+// Which programs a poll runs, and how often. A `git` on the PATH notes what it is asked, and asks the real one.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createGitSource, type GitSource } from '../../src/source/git-source.ts';
+import { createGitRepository, type GitRepository } from '../support/git-repository.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const ALL = (): boolean => true;
+
+let repository: GitRepository;
+let source: GitSource;
+let noted: string;
+
+beforeEach(async () => {
+  const folder = temporaryDirectory();
+  const real = execFileSync('sh', ['-c', 'command -v git']).toString().trim();
+  noted = join(folder, 'noted');
+  writeFileSync(noted, '');
+  repository = await createGitRepository(join(folder, 'stacks.git'));
+  await repository.commit({ 'a.yaml': 'a: 1\n', 'b.yaml': 'b: 1\n' });
+  source = await createGitSource({
+    url: repository.path,
+    branch: 'main',
+    directory: '.',
+    cache: join(folder, 'cache'),
+  });
+  writeFileSync(join(folder, 'git'), `#!/bin/sh\necho "$*" >> ${noted}\nexec ${real} "$@"\n`, { mode: 0o755 });
+  vi.stubEnv('PATH', `${folder}:${process.env.PATH}`);
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await source.close();
+});
+
+/** Returns what git was asked meanwhile, without its settings. */
+async function gitOf(work: () => Promise<unknown>): Promise<readonly string[]> {
+  writeFileSync(noted, '');
+  await work();
+  const commands =
+    /(upload-pack --stateless-rpc( --advertise-refs)?|index-pack|cat-file --batch(-check)?|merge-base|rev-list)(?= |$)/;
+  return readFileSync(noted, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => commands.exec(line)?.[0] ?? line);
+}
+
+/** As the follower does it. */
+async function follow(from: string): Promise<void> {
+  const { commit } = await source.fetch(from);
+  expect(await source.isAncestor(from, commit)).toBe(true);
+  await source.commitsBetween(from, commit, 1000);
+  await source.snapshot(commit, ALL);
+  expect(await source.isAncestor(commit, commit)).toBe(true);
+}
+
+describe('a poll', () => {
+  it('that finds nothing new asks where the branch is, and opens no pack', async () => {
+    const { commit } = await source.fetch(null);
+    expect(await gitOf(() => source.fetch(commit))).toEqual(['upload-pack --stateless-rpc --advertise-refs']);
+  });
+
+  it('that finds a commit asks once, opens the packs once, and looks through no history', async () => {
+    const { commit } = await source.fetch(null);
+    await repository.commit({ 'a.yaml': 'a: 2\n' });
+    expect(await gitOf(() => follow(commit))).toEqual([
+      'upload-pack --stateless-rpc --advertise-refs',
+      // The commit that the next ones build on, and later what is new.
+      'cat-file --batch',
+      'upload-pack --stateless-rpc',
+      'index-pack',
+      // What is in the quarantine.
+      'cat-file --batch',
+      'cat-file --batch-check',
+    ]);
+  });
+
+  it('that finds several commits in a line begins no process for each of them', async () => {
+    const { commit } = await source.fetch(null);
+    for (const text of ['2', '3', '4']) await repository.commit({ 'a.yaml': `a: ${text}\n` });
+    const asked = await gitOf(() => follow(commit));
+    expect(asked.filter((line) => line === 'merge-base' || line === 'rev-list')).toEqual([]);
+    expect(asked.filter((line) => line.startsWith('cat-file'))).toHaveLength(3);
+  });
+
+  it('that finds a merge looks through the history once for each question', async () => {
+    const { commit } = await source.fetch(null);
+    const theirs = await repository.commit({ 'b.yaml': 'b: 2\n' }, { branch: 'topic', parents: [commit] });
+    const ours = await repository.commit({ 'a.yaml': 'a: 2\n' });
+    await repository.commit({ 'b.yaml': 'b: 2\n' }, { parents: [ours, theirs] });
+    const asked = await gitOf(() => follow(commit));
+    expect(asked.filter((line) => line === 'merge-base' || line === 'rev-list')).toEqual(['merge-base', 'rev-list']);
+  });
+});
