@@ -1,5 +1,7 @@
 // Takes apart what `git cat-file` prints, in pieces of any size. See git-cat-file, "Batch Output".
+
 import { OBJECT_TYPES, type ObjectType } from './git-object.ts';
+import { GitError } from './git-process.ts';
 
 /** An object, and how large it is. */
 export interface ObjectAnswer {
@@ -29,7 +31,7 @@ export class AnswerReader {
     this.#options = options;
   }
 
-  /** Returns the answers that are whole by now, undefined for an object that is not there. Throws where it is none. */
+  /** Returns the answers that are whole by now, undefined for an object that is not there. Throws GitError where it is none. */
   push(chunk: Buffer): readonly (ObjectAnswer | undefined)[] {
     const answers: (ObjectAnswer | undefined)[] = [];
     let at = 0;
@@ -37,7 +39,7 @@ export class AnswerReader {
       if (this.#open === undefined) {
         const end = chunk.indexOf(NEWLINE, at);
         this.#line += chunk.toString('latin1', at, end < 0 ? chunk.length : end);
-        if (this.#line.length > LINE_LENGTH_MAX) throw new Error('git prints no answer');
+        if (this.#line.length > LINE_LENGTH_MAX) throw new GitError('git prints no answer');
         if (end < 0) break;
         at = end + 1;
         const answer = this.#begin();
@@ -61,7 +63,7 @@ export class AnswerReader {
     const [, type, size] = /^[0-9a-f]{40} ([a-z]+)(?: (\d+))?$/.exec(this.#line) ?? [];
     this.#line = '';
     if (type === 'missing') return undefined;
-    if (size === undefined || !isObjectType(type)) throw new Error('git prints no answer');
+    if (size === undefined || !isObjectType(type)) throw new GitError('git prints no answer');
     const { hasContents, bytesMax } = this.#options;
     const bytes = hasContents && Number(size) <= bytesMax ? Buffer.allocUnsafe(Number(size)) : null;
     const answer = { type, size: Number(size), bytes };

@@ -83,6 +83,7 @@ class CatFileProcess {
     const { stdin, stdout, stderr } = this.#child;
     const reader = new AnswerReader({ hasContents: mode === '--batch', bytesMax });
     stdout.on('data', (chunk: Buffer) => this.#take(() => reader.push(chunk)));
+    stdout.on('error', (error) => this.#fail(error));
     stderr.on('data', (chunk: Buffer) => {
       this.#complaint = `${this.#complaint}${chunk}`.slice(0, COMPLAINT_BYTES_MAX);
     });
