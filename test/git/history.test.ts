@@ -8,7 +8,7 @@ import { createGitRepository, type GitRepository, runGit } from '../support/git-
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const COMMITS = 30_000;
-const PARENTS = 10_000;
+const PARENTS = 12_000;
 const NONE = '1'.repeat(40);
 
 afterEach(() => {
