@@ -150,22 +150,19 @@ const knownWrong = sceneTheme(
   ],
 );
 
-/** Servers of a protected instance are handed to another one, which may not be protected. */
+/** Servers of a protected instance are handed to another one, which may not be protected, or be held for what it loses. */
 const protectedGivers = sceneTheme(
   'a protected instance hands over',
-  () => plain(['a', 'b'], { web: 2, protected: true }),
+  () => [...plain(['a', 'b'], { web: 2, protected: true }), ...plain(['d'], { web: 3 })],
   (chance) => {
     const from = chance.pick(['a', 'b']);
-    const lift = commit(set(from, { protected: false }));
-    const give = commit({
-      instance: chance.pick(['c', 'd']),
-      from,
-      set: { protected: chance.is(0.4), size: chance.pick(['1', '2']) },
-    });
+    const lift = chance.is(0.5) ? [after(0, commit(set(from, { protected: false })))] : [];
+    const shape = { protected: chance.is(0.3), size: chance.pick(['1', '2']) };
     return [
-      ...(chance.is(0.3) ? [after(60_000, lift)] : []),
       after(60_000, north(chance.pick(['well', 'lying']))),
-      after(0, give),
+      ...lift,
+      after(0, commit({ instance: chance.pick(['c', 'd']), from, set: shape })),
+      after(60_000, { kind: 'approve all' }),
     ];
   },
 );
