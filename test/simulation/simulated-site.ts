@@ -9,11 +9,11 @@ import type { Life, Scheduler } from './scheduler.ts';
  * How a site is, for now. A dead one answers nothing, a deaf one does not even end; a losing one loses every action and
  * answers checks, a late one loses the answer and acts all the same, up to a minute later; a lying one says `replace` to
  * every update; a refusing one only answers checks; a careless one makes servers otherwise than asked, and loses them when
- * they are to be changed.
+ * they are to be changed; a sluggish one takes up to 25 s for half of the calls.
  */
 export type SiteMood =
   | ('well' | 'failing' | 'throwing' | 'losing' | 'dead' | 'deaf' | 'deaf to a')
-  | ('lying' | 'broken' | 'refusing' | 'late' | 'careless');
+  | ('lying' | 'broken' | 'refusing' | 'late' | 'careless' | 'sluggish');
 
 /** A server at a site. */
 export interface SiteServer {
@@ -170,6 +170,7 @@ export class SimulatedSite {
     if (mood === 'throwing') return { ms: 1, hasEffect: !isCheck && luck < 0.3, answerOf: undefined };
     if (mood === 'losing') return isCheck ? { ...good, ms: 1 } : { ms: 1, hasEffect: false, answerOf: undefined };
     if (mood === 'careless') return good;
+    if (mood === 'sluggish') return luck < 0.5 ? good : { ...good, ms: 11_000 + 14_000 * second };
     // What ends with the controller has nobody to act later.
     if (mood === 'late' && !isCheck) {
       const isLate = this.options.lostActionEnds === 'after its deadline';

@@ -65,7 +65,9 @@ export class CallWatch implements SiteWatch {
     const other = this.#running.get(resource);
     // One controller knows what it began itself, whatever the clock says.
     const isCertain = other?.life === this.#facts.core || this.#facts.wall.setAt < (other?.began ?? 0);
-    if (other !== undefined && isCertain && (operation !== 'check' || other.operation !== 'check')) {
+    // A check changes nothing, so one that a controller before this one began may still run.
+    const areChecks = operation === 'check' && other?.operation === 'check';
+    if (other !== undefined && (areChecks ? other.life === this.#facts.core : isCertain)) {
       this.#facts.fail(
         'no call overlaps another for one server',
         `${operation} ${resource} began during its ${other.operation}`,

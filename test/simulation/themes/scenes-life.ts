@@ -117,6 +117,19 @@ const moved = sceneTheme(
   { outlives: 1 },
 );
 
+/** An answer is lost, and the site takes its time when it is asked what became of the action. */
+const slowAnswers = sceneTheme(
+  'a lost action is looked up slowly',
+  () => plain(['a', 'b'], { web: 2 }),
+  (chance) => [
+    after(60_000, north('late')),
+    after(0, commit(set(chance.pick(['a', 'b']), { size: chance.pick(['2', '3', '4']) }))),
+    after(10_000 + chance.below(50_000), north('sluggish')),
+    after(300_000, north('well')),
+  ],
+  { outlives: 1 },
+);
+
 /** Servers that were looked at may go on, are looked at again, and may not go on any more. */
 const interrupted = sceneTheme(
   'a suspension is lifted for a moment',
@@ -135,5 +148,5 @@ const interrupted = sceneTheme(
 
 /** Returns the scenes. */
 export const LIFE_SCENES: readonly Theme[] = [
-  ...[impostors, overtaken, respelt, careless, aheadAtStart, jumps, unknowns, moved, interrupted],
+  ...[impostors, overtaken, respelt, careless, aheadAtStart, jumps, unknowns, moved, slowAnswers, interrupted],
 ];

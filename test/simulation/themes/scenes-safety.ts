@@ -129,7 +129,7 @@ const wrongTakers = sceneTheme(
     const taker = chance.pick(['c', 'd']);
     const slip = chance.is(0.6)
       ? [set(giver, { web: 1 }), set(taker, { template: 'stak', size: chance.pick(['1', '2', '3']) })]
-      : [{ instance: giver, name: unreadName(chance) }];
+      : [{ instance: giver, name: unreadName(chance, 'd') }];
     return [
       after(60_000, commit(...slip)),
       after(60_000, chance.is(0.3) ? { kind: 'stop', loses: 'nothing', downMs: 0 } : { kind: 'look' }),

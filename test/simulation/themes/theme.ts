@@ -96,8 +96,7 @@ export function scaleIn(chance: Chance): Edit {
 }
 
 /** A name below `stacks/instances` that is not read, and that may be meant for an instance. */
-export function unreadName(chance: Chance): string {
-  const instance = anInstance(chance);
+export function unreadName(chance: Chance, instance: string = anInstance(chance)): string {
   return chance.pick([
     `${instance}.yml`,
     `${instance}.YAML`,
