@@ -137,6 +137,10 @@ export class Executor {
   /** Starts no more calls, waits up to `ms` for those that run, then ends them without an answer. */
   async stop(ms: number): Promise<void> {
     this.#isStopped = true;
+    const actions = this.#live.size;
+    const seconds = Math.ceil(ms / 1000);
+    if (actions > 0)
+      this.#options.log.info({ actions, seconds }, 'waiting for the actions under way; a second signal stops at once');
     const timeUp = Promise.withResolvers<void>();
     const cancel = this.#options.clock.after(ms, timeUp.resolve);
     await Promise.race([this.#slots.idle(), timeUp.promise]);

@@ -24,7 +24,7 @@ function open() {
     concurrency: 4,
     graceMs: GRACE_MS,
     clock,
-    log: createLog('warn', { write: (line) => lines.push(line) }),
+    log: createLog('info', { write: (line) => lines.push(line) }),
     entryOf: (name) => entries.find((entry) => entry.name === name),
     recordOf(server) {
       if (server.startsWith('lost')) throw new Error('there is no such node');
@@ -313,7 +313,7 @@ describe('what must never happen is refused:', () => {
 
 describe('stop', () => {
   it('gives no more room, and waits for the calls that run', async () => {
-    const { executor, provider, run, ended, clock } = open();
+    const { executor, provider, run, ended, clock, lines } = open();
     const answer = Promise.withResolvers<Answer>();
     provider.script = () => answer.promise;
     await run('web-1');
@@ -323,6 +323,9 @@ describe('stop', () => {
     });
     await settle();
     expect([executor.hasRoom('lab'), executor.hasRoom('other'), isStopped]).toEqual([false, false, false]);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { actions: 1, seconds: 10, msg: 'waiting for the actions under way; a second signal stops at once' },
+    ]);
     answer.resolve(answerOf('done'));
     await stopping;
     expect(ended).toMatchObject([['web-1', { answer: { outcome: 'done' } }]]);
