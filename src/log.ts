@@ -8,6 +8,17 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Returns a logger. Secrets never reach it: callers log names and counts, not contents. */
 export function createLog(level: LogLevel, destination?: { write(line: string): void }): Logger {
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  const serializers = DETAILED.has(level) ? {} : { err: serializeError };
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers };
   return destination === undefined ? pino(options) : pino(options, destination);
+}
+
+const DETAILED: ReadonlySet<LogLevel> = new Set(['trace', 'debug']);
+/** Failures of the outside, whose message says what happened and what to do. */
+const FORESEEN: ReadonlySet<string> = new Set(['GitError']);
+
+/** Returns an error as the log holds it: the stack only where the program itself may be at fault. */
+function serializeError(error: Error): object {
+  const { stack, ...serialized } = pino.stdSerializers.err(error);
+  return error instanceof Error && FORESEEN.has(error.name) ? serialized : { ...serialized, stack };
 }
