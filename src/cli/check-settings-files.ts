@@ -1,12 +1,16 @@
 // Checks the files that the settings name: missing files, files that do not fit together, and secrets that other users
 // may read. Each problem stands at the line that names the file.
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
 import { checkTls, type TlsFault } from '../api/tls/check-tls.ts';
 import { readTlsFiles } from '../api/tls/read-tls-files.ts';
 import type { Fault } from '../catalog/fault.ts';
 import type { PlacedFault } from '../refuse-settings.ts';
 import type { Settings } from '../settings.ts';
+import { findGitDirectory } from '../source/remotes/git-directory.ts';
+import { SourceError } from '../source/source.ts';
+import { whyUnreadable } from './system-error.ts';
 
 interface NamedFile {
   readonly pointer: string;
@@ -15,11 +19,13 @@ interface NamedFile {
 }
 
 const READABLE_BY_OTHERS = 0o004;
+/** What the group and all others may do. */
+const OTHERS = 0o077;
 
 /** Returns what is wrong with the files, TLS files included; warnings are for what starts all the same. */
 export async function checkSettingsFiles(settings: Settings): Promise<readonly PlacedFault[]> {
   const faults = await Promise.all(filesIn(settings).map(checkFile));
-  const missing = faults.flat();
+  const missing = [...faults.flat(), ...(await checkStore(settings)), ...(await checkRepository(settings))];
   const isTlsThere = !missing.some(
     ({ pointer, fault }) => pointer.startsWith('/api/tls/') && fault.severity !== 'warning',
   );
@@ -66,6 +72,40 @@ async function checkFile({ pointer, path, isSecret }: NamedFile): Promise<readon
   }
 }
 
+/** A directory that is not there is made at the start. */
+async function checkStore({ store: { directory } }: Settings): Promise<readonly PlacedFault[]> {
+  const at = (fault: Fault): readonly PlacedFault[] => [{ pointer: '/store/directory', fault }];
+  if (!existsSync(directory)) return [];
+  const found = await stat(directory);
+  if (!found.isDirectory()) return at({ code: 'no_directory', message: `${directory} is a file, and no directory` });
+  const mode = found.mode & 0o777;
+  if ((mode & OTHERS) !== 0) {
+    const message = `${directory} has the mode ${mode.toString(8).padStart(4, '0')}, so that others may enter it`;
+    return at({ code: 'exposed_directory', message, hint: `see who could, then: chmod 0700 ${directory}` });
+  }
+  try {
+    await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+    return [];
+  } catch (error) {
+    const hint = 'check as the user that runs the controller, or change its owner or mode';
+    const message = `${directory} may not be written by the user that runs this check: ${whyUnreadable(error)}`;
+    return at({ code: 'unwritable_directory', severity: 'warning', message, hint });
+  }
+}
+
+/** The controller starts without it and looks again and again, but a local path is most likely misspelt. */
+async function checkRepository({ repository: { url } }: Settings): Promise<readonly PlacedFault[]> {
+  if (!isAbsolute(url)) return [];
+  try {
+    await findGitDirectory(url);
+    return [];
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    const fault: Fault = { code: 'no_repository', severity: 'warning', message: error.message };
+    return [{ pointer: '/repository/url', fault }];
+  }
+}
+
 function exposed(path: string): Fault {
   const message = `${path} is a secret, and every user of this machine may read it`;
   return { code: 'exposed_secret', severity: 'warning', message, hint: `chmod o-rwx ${path}` };
@@ -74,13 +114,20 @@ function exposed(path: string): Fault {
 async function checkTlsFiles({ api: { tls } }: Settings): Promise<readonly PlacedFault[]> {
   const { material, faults } = await readTlsFiles(tls);
   if (faults.length > 0) return [];
-  return checkTls(material, Date.now()).faults.map((fault) => ({ pointer: pointerOf(fault), fault: tlsFault(fault) }));
+  return checkTls(material, Date.now()).faults.map((fault) => ({
+    pointer: pointerOf(fault),
+    fault: tlsFault(fault, tls[keyOf(fault)] ?? ''),
+  }));
 }
 
-function pointerOf({ part }: TlsFault): string {
-  return `/api/tls/${part === 'ca' ? 'clientCa' : part}`;
+function keyOf({ part }: TlsFault): keyof Settings['api']['tls'] {
+  return part === 'ca' ? 'clientCa' : part;
 }
 
-function tlsFault({ message, isBroken }: TlsFault): Fault {
-  return { code: 'wrong_file', severity: isBroken ? 'error' : 'warning', message };
+function pointerOf(fault: TlsFault): string {
+  return `/api/tls/${keyOf(fault)}`;
+}
+
+function tlsFault({ message, isBroken }: TlsFault, path: string): Fault {
+  return { code: 'wrong_file', severity: isBroken ? 'error' : 'warning', message: `${path}: ${message}` };
 }

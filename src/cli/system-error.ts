@@ -66,6 +66,7 @@ const WHY_UNREADABLE: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EISDIR: 'it is a folder',
   ENOTDIR: 'a part of its path is a file and no folder',
+  EROFS: 'its file system is read-only',
 };
 
 /** Returns why a file that the person named cannot be read, without its path. */

@@ -1,5 +1,5 @@
 // `treeline settings check`: all that is wrong with the operator's file, each with its line, and nothing started.
-import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Ended, treeline } from '../support/command-line.ts';
@@ -51,7 +51,25 @@ describe('treeline settings check', () => {
   it('tells of certificates that do not fit together', async () => {
     const { code, stdout } = await check(RIGHT.replace('pki/server.key', 'pki/ca.key'));
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^treeline\.yaml:2:\d+: error: .* \[wrong_file\]\n/);
+    expect(stdout).toMatch(/^treeline\.yaml:2:\d+: error: pki\/server\.crt: .* \[wrong_file\]\n/);
+  });
+
+  it('tells of a directory that others may enter, and of a repository that is not there', async () => {
+    const settings = `${RIGHT.replace('https://git.example/stacks.git', 'stakcs.git')}store: { directory: kept }\n`;
+    const { code, stdout } = await check(settings.replace('  passwordFile: password\n', ''), (cwd) => {
+      mkdirSync(join(cwd, 'kept'));
+      chmodSync(join(cwd, 'kept'), 0o755);
+    });
+    expect(code).toBe(1);
+    expect(stdout).toBe(
+      [
+        'treeline.yaml:4:8: warning: there is no directory "stakcs.git": check the URL of the repository [no_repository]',
+        'treeline.yaml:5:21: error: kept has the mode 0755, so that others may enter it [exposed_directory]',
+        '    hint: see who could, then: chmod 0700 kept',
+        '1 error, 1 warning',
+        '',
+      ].join('\n'),
+    );
   });
 
   it('warns of secrets that everybody may read, and ends with 0', async () => {
