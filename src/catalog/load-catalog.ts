@@ -62,8 +62,16 @@ export function wantsBlob(previous?: Catalog, parsedFiles?: ParsedFiles): (path:
   };
 }
 
+const layouts = new WeakMap<Snapshot, readonly PlacedFile[]>();
+
 /** Returns the files of the layout in the order of their paths, so that no answer depends on the order in Git. */
 function layoutOf(snapshot: Snapshot): readonly PlacedFile[] {
+  const layout = layouts.get(snapshot) ?? findLayout(snapshot);
+  layouts.set(snapshot, layout);
+  return layout;
+}
+
+function findLayout(snapshot: Snapshot): readonly PlacedFile[] {
   const layout: PlacedFile[] = [];
   for (const [path, { oid, mode }] of snapshot.files) {
     const placed = placePath(path, mode);

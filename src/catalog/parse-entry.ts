@@ -78,10 +78,21 @@ function unreadEntry(path: string, oid: string, fault: Fault): FileEntry {
   };
 }
 
-/** Returns the entry of a file of a snapshot; `content` is undefined for one that was left out for its size. */
+/** The entry that was parsed last from each array of bytes. Nobody changes such an array. */
+const parsed = new WeakMap<Uint8Array, FileEntry>();
+
+/**
+ * Returns the entry of a file of a snapshot; `content` is undefined for one that was left out for its size. The same array
+ * of bytes at the same path gives the same entry again, also in another snapshot.
+ */
 export function readEntry({ path, oid, placed }: PlacedFile, content: Uint8Array | undefined): FileEntry {
   if (!isObjectPath(placed)) return unreadEntry(path, oid, placed.stray);
-  return content === undefined ? { ...unreadEntry(path, oid, tooLarge()), ...placed } : parseEntry(path, oid, content);
+  if (content === undefined) return { ...unreadEntry(path, oid, tooLarge()), ...placed };
+  const known = parsed.get(content);
+  if (known?.path === path && known.oid === oid) return known;
+  const entry = parseEntry(path, oid, content);
+  parsed.set(content, entry);
+  return entry;
 }
 
 const OUTSIDE: Fault = {

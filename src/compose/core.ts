@@ -73,6 +73,8 @@ export interface OutsideParts extends Omit<Parts, 'files'> {
   readonly writes: Settings['repository']['writes'];
   /** How often the clocks are compared; every second unless told otherwise. */
   readonly compareMs?: number;
+  /** Gives other work its turn between two writes; a turn of the event loop unless told otherwise. */
+  readonly yieldToOthers?: () => Promise<unknown>;
 }
 
 /** The core with its inner parts, for whoever starts, stops and watches it. */
@@ -162,7 +164,10 @@ function waitMsMaxOf({ retry, providers }: Settings['execution']): number {
   return Math.max(...policies.flatMap(({ failedSeconds, maxSeconds }) => [failedSeconds, maxSeconds])) * 1000;
 }
 
-function writeQueueOf({ source, publisher, clock, writes }: OutsideParts, follower: Follower): WriteQueue {
+function writeQueueOf(
+  { source, publisher, clock, writes, yieldToOthers }: OutsideParts,
+  follower: Follower,
+): WriteQueue {
   const branch: BranchView = {
     newest: (options) => follower.newest(options),
     desiredAt: (commit) => follower.desiredAt(commit),
@@ -170,7 +175,7 @@ function writeQueueOf({ source, publisher, clock, writes }: OutsideParts, follow
     fetch: () => source.fetch(null),
     isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
   };
-  return new WriteQueue({ branch, publisher, clock, mode: writes === 'propose' ? 'propose' : 'commit' });
+  return new WriteQueue({ branch, publisher, clock, yieldToOthers, mode: writes === 'propose' ? 'propose' : 'commit' });
 }
 
 function commitWaitOf({

@@ -1,7 +1,7 @@
 // One unit out of one catalog: expansion and configuration of everything that an instance, or a clientcert, makes.
 
 import type { Catalog } from '../catalog/catalog.ts';
-import { expandStack } from '../expand/expand-stack.ts';
+import { type Expansion, expandStack } from '../expand/expand-stack.ts';
 import type { HieraNode, ResolvedNode, Scope } from '../hiera/node.ts';
 import { resolveNode } from '../hiera/resolve-node.ts';
 import { nearest } from '../hiera/selectable-names.ts';
@@ -35,11 +35,28 @@ export function buildInstance([name, entry]: Named<StackInstance>, catalog: Cata
   if (!isValidEntry(template) || templateProblems.some(isError)) {
     return { ...empty, problems: [...own, ...affecting(template.problems, name), ...templateProblems] };
   }
-  const expansion = expandStack(entry, template);
+  const expansion = expansionOf(entry, template);
   const problems = [...own, ...expansion.problems];
   if (expansion.problems.some(isError)) return { ...empty, keys: expansion.keys, problems };
   const unit = { ...empty, keys: expansion.keys, problems };
   return withServers(unit, expansion.servers, { reads, instance: entry.object });
+}
+
+interface KnownExpansion {
+  readonly template: Entry<StackTemplate>;
+  readonly expansion: Expansion;
+}
+
+/** The last expansion of each instance's file. */
+const expansions = new WeakMap<Entry<StackInstance>, KnownExpansion>();
+
+/** Two files decide which servers there are: a commit that changes their configuration only expands nothing anew. */
+function expansionOf(...[instance, template]: Parameters<typeof expandStack>): Expansion {
+  const known = expansions.get(instance);
+  if (known?.template === template) return known.expansion;
+  const expansion = expandStack(instance, template);
+  expansions.set(instance, { template, expansion });
+  return expansion;
 }
 
 /** Returns a clientcert that no stack makes, as this catalog has it. */

@@ -41,7 +41,10 @@ export class Executor {
   readonly #calls: CallQueue;
   /** The last action that was begun for a server and has not answered, and until when it may run, by the monotonic clock. */
   readonly #unanswered = new Map<string, { readonly action: string; readonly ends: number }>();
-  readonly #stopping = new AbortController();
+  /** Ends each call that is under way. */
+  readonly #ends = new Set<AbortController>();
+  /** Why no call goes on; undefined until those that are under way are not waited for any more. */
+  #stopReason: Error | undefined;
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
@@ -84,7 +87,8 @@ export class Executor {
     const cancel = this.#options.clock.after(ms, timeUp.resolve);
     await Promise.race([this.#calls.idle(), timeUp.promise]);
     cancel();
-    this.#stopping.abort(new Error('the controller is stopping'));
+    this.#stopReason = new Error('the controller is stopping');
+    for (const end of this.#ends) end.abort(this.#stopReason);
   }
 
   #start(server: string, job: Job): void {
@@ -109,16 +113,15 @@ export class Executor {
     if (action !== null) {
       this.#unanswered.set(server, { action: action.id, ends: clock.monotonic() + leftMs + graceMs });
     }
-    const late = new AbortController();
+    const end = this.#newEnd();
     const overdue = Promise.withResolvers<never>();
     const timers = [
-      clock.after(leftMs, () => late.abort(new Error('its deadline has passed'))),
+      clock.after(leftMs, () => end.abort(new Error('its deadline has passed'))),
       clock.after(leftMs + graceMs, () => overdue.reject(new Error('it did not end at its deadline'))),
     ];
     try {
       const call = callOf(server, job, { record: this.#recordFor(server, job), deadline });
-      const signal = AbortSignal.any([late.signal, this.#stopping.signal]);
-      return await Promise.race([entry.provider.perform(call, signal), overdue.promise]);
+      return await Promise.race([entry.provider.perform(call, end.signal), overdue.promise]);
     } catch (error) {
       log.warn(
         { server, operation: job.operation, provider: job.provider, err: error },
@@ -127,7 +130,15 @@ export class Executor {
       return job.kind === 'check' ? noAnswer(error) : undefined;
     } finally {
       for (const cancel of timers) cancel();
+      this.#ends.delete(end);
     }
+  }
+
+  #newEnd(): AbortController {
+    const end = new AbortController();
+    this.#ends.add(end);
+    if (this.#stopReason !== undefined) end.abort(this.#stopReason);
+    return end;
   }
 
   /**

@@ -24,7 +24,7 @@ export interface Sourced {
 export function mergeLayers(
   layers: readonly Layer[],
   rules: Readonly<Record<string, MergeRule>>,
-): ReadonlyMap<string, Sourced> {
+): Map<string, Sourced> {
   const setters = new Map<string, Layer[]>();
   for (const layer of layers) {
     for (const key of Object.keys(layer.values)) {

@@ -20,7 +20,7 @@ export type MergedRecord = ReadonlyMap<string, Sourced>;
 
 /** Returns the whole record of a node, sources included. See {@link recordOf} and explain.ts for its two forms. */
 export function buildRecord(node: HieraNode, facts: NodeFacts): MergedRecord {
-  const record = new Map(mergeLayers([computedLayer(node, facts)], {}));
+  const record = mergeLayers([computedLayer(node, facts)], {});
   const merged = [...mergeLayers(layersOf(node, facts), node.merge).values()];
   for (const sourced of merged.sort((a, b) => compareNames(a.key, b.key))) {
     if (!record.has(sourced.key)) record.set(sourced.key, sourced);

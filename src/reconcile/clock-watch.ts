@@ -47,28 +47,30 @@ export class ClockWatch {
 
   #compareLater(): void {
     const { clock, compareMs = COMPARE_MS } = this.#options;
-    if (!this.#isStopped) this.#cancel = clock.after(compareMs, () => void this.#compare());
+    if (!this.#isStopped) this.#cancel = clock.after(compareMs, () => this.#compare());
   }
 
-  /** Never throws. Correcting is tried again at the next comparison where it fails. */
-  async #compare(): Promise<void> {
+  #compare(): void {
     const { log, wake } = this.#options;
     const stepMs = this.#takeStep();
     if (Math.abs(stepMs) > STEP_MS) log.warn({ stepMs }, 'the clock was set; what waits is looked at again');
     if (stepMs > STEP_MS) wake();
     if (stepMs < -STEP_MS) this.#backMs -= stepMs;
+    if (this.#backMs > 0) void this.#correct(this.#backMs);
+    else this.#compareLater();
+  }
+
+  /** Never throws. Correcting is tried again at the next comparison where it fails. */
+  async #correct(backMs: number): Promise<void> {
+    const { correct, log } = this.#options;
     try {
-      if (this.#backMs > 0) await this.#correct(this.#backMs);
+      await correct(backMs);
+      this.#backMs -= backMs;
     } catch (error) {
       const told = this.#errors.tell(error);
       if (told) log.error({ err: error, ...told }, 'recorded times could not be corrected; it is tried again');
     }
     this.#compareLater();
-  }
-
-  async #correct(backMs: number): Promise<void> {
-    await this.#options.correct(backMs);
-    this.#backMs -= backMs;
   }
 
   /** Returns by how much the wall clock has moved beyond the time that has passed since the last comparison. */

@@ -9,7 +9,7 @@ import { firstHolder } from '../machine/holders.ts';
 import { openRemovals } from '../machine/removals.ts';
 import { type GroupView, hasSlot } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
-import type { RunningAction, ServerRow } from '../model/rows.ts';
+import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { Leave } from './circle-watch.ts';
 import type { Ledger } from './ledger.ts';
@@ -36,28 +36,77 @@ export interface ContextSources {
 
 type Rows = Pick<Ledger, 'server' | 'index'>;
 
-/** Returns the world as the server `name` sees it. */
+/** Returns the world as the server `name` sees it now. */
 export function decisionContextOf(name: string, around: ContextSources): DecisionContext {
-  const { ledger, registry, now } = around;
-  const recorded = ledger.server(name);
-  const leave = recorded === undefined ? undefined : around.leaveOf(name, recorded);
-  return {
-    now,
-    isInFlight: around.capacity.isInFlight(name),
-    hasCapacity: (provider) => around.capacity.hasCapacity(provider, name),
-    lastCheck: around.lastCheckOf(name),
-    otherSpelling: (row) => otherSpelling(name, row, ledger),
-    providerFor: (row) => responsibleProvider(registry, row),
-    lostActionEnds: (action) => lostActionEnds(name, action, around),
-    unmetDependency: (row) => (leave?.wait === 'dependency' ? undefined : unmetDependency(row, ledger)),
-    holdingUp: () => (leave?.wait === 'holder' ? undefined : holderOf(name, ledger)),
-    stoppedUntil: stoppedUntil(name, around),
-    // Who failed is tried again; that is how the hold ends by itself.
-    updatesAreHeld: (row) => !row.gaveUp && updatesAreHeld(row.commit, ledger),
-    goesFirst: leave?.reason,
-    mayReplace: () => mayReplace(name, around),
-    hasSlot: (row) => hasSlot(row, around.groupViewOf(name, row), { now, isBeyond: leave?.wait === 'slot' }),
-  };
+  return new LazyContext(name, around);
+}
+
+/** Finds each fact only when the decision asks for it: most decisions ask for few. */
+class LazyContext implements DecisionContext {
+  readonly now: number;
+  readonly isInFlight: boolean;
+  readonly #name: string;
+  readonly #around: ContextSources;
+  readonly #leave: Leave | undefined;
+
+  constructor(name: string, around: ContextSources) {
+    this.now = around.now;
+    this.isInFlight = around.capacity.isInFlight(name);
+    this.#name = name;
+    this.#around = around;
+    const recorded = around.ledger.server(name);
+    this.#leave = recorded === undefined ? undefined : around.leaveOf(name, recorded);
+  }
+
+  get lastCheck(): CheckEnd | undefined {
+    return this.#around.lastCheckOf(this.#name);
+  }
+
+  get stoppedUntil(): number | undefined {
+    return stoppedUntil(this.#name, this.#around);
+  }
+
+  get goesFirst(): Reason | undefined {
+    return this.#leave?.reason;
+  }
+
+  hasCapacity(provider: string): boolean {
+    return this.#around.capacity.hasCapacity(provider, this.#name);
+  }
+
+  otherSpelling(row: ServerRow): string | undefined {
+    return otherSpelling(this.#name, row, this.#around.ledger);
+  }
+
+  providerFor(row: ServerRow): ResponsibleProvider {
+    return responsibleProvider(this.#around.registry, row);
+  }
+
+  lostActionEnds(action: RunningAction): number {
+    return lostActionEnds(this.#name, action, this.#around);
+  }
+
+  unmetDependency(row: ServerRow): string | undefined {
+    return this.#leave?.wait === 'dependency' ? undefined : unmetDependency(row, this.#around.ledger);
+  }
+
+  holdingUp(): string | undefined {
+    return this.#leave?.wait === 'holder' ? undefined : holderOf(this.#name, this.#around.ledger);
+  }
+
+  /** A failed server is tried again all the same; that is how the hold ends by itself. */
+  updatesAreHeld(row: ServerRow): boolean {
+    return !row.gaveUp && updatesAreHeld(row.commit, this.#around.ledger);
+  }
+
+  mayReplace(): boolean | undefined {
+    return mayReplace(this.#name, this.#around);
+  }
+
+  hasSlot(row: ServerRow): boolean | number {
+    const group = this.#around.groupViewOf(this.#name, row);
+    return hasSlot(row, group, { now: this.now, isBeyond: this.#leave?.wait === 'slot' });
+  }
 }
 
 /** Counted are rows, so that of many replacements that begin at once no more go on than may. */

@@ -4,8 +4,7 @@ import type { Clock } from '../clock.ts';
 import { Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
 import { decide } from '../machine/decide.ts';
-import type { DeleteBudget } from '../machine/removals.ts';
-import { removalsMax, serverCount } from '../machine/removals.ts';
+import { type DeleteBudget, removalsMax, serverCount } from '../machine/removals.ts';
 import type { Wait } from '../machine/wait.ts';
 import type { CallResult } from '../model/call-result.ts';
 import type { NodeRecord } from '../model/record.ts';
@@ -51,6 +50,7 @@ export class Reconciler {
   readonly #checks: FreshChecks;
   readonly #wakeUps: WakeUps;
   readonly #pass: ServerPass;
+  readonly #sources: ContextSources;
   readonly #sweep: Sweep;
   readonly #errors: RepeatedErrors;
   /** A server was enqueued: something is in force. */
@@ -71,9 +71,10 @@ export class Reconciler {
     });
     const wake = (server: string): void => this.#queue.add(server);
     this.#wakeUps = new WakeUps({ ledger, clock, log, wake, capacity: this.#executor.capacity });
+    this.#sources = this.#contextSources();
     this.#pass = new ServerPass({
       ...{ ...options, executor: this.#executor, wakeUps: this.#wakeUps, queue: this.#queue },
-      contextOf: (server) => decisionContextOf(server, this.#sources()),
+      contextOf: (server) => decisionContextOf(server, this.#sources),
       onStart: (server) => this.#checks.forget(server),
     });
     this.#sweep = new Sweep({
@@ -142,10 +143,13 @@ export class Reconciler {
     this.#wakeUps.passed(name);
   }
 
-  #sources(): ContextSources {
+  #contextSources(): ContextSources {
     const { ledger, registry, clock, graceMs, deleteBudget } = this.#options;
     return {
-      ...{ ledger, registry, graceMs, now: clock.now() },
+      ...{ ledger, registry, graceMs },
+      get now() {
+        return clock.now();
+      },
       removalsMax: () => removalsMax(deleteBudget, serverCount(ledger, clock.now())),
       capacity: this.#executor.capacity,
       lastCheckOf: (server) => this.#checks.of(server),
@@ -163,7 +167,7 @@ export class Reconciler {
     if (row?.due != null && Date.parse(row.due) > this.#options.clock.now()) return undefined;
     const isDue = this.#queue.has(name) || this.#wakeUps.isDue(name);
     if (row === undefined || isPlanned || isDue || this.#pass.hasResult(name)) return undefined;
-    const { row: after, next } = decide(row, decisionContextOf(name, this.#sources()));
+    const { row: after, next } = decide(row, decisionContextOf(name, this.#sources));
     return after !== row || next.kind === 'check' || next.kind === 'run' ? row : undefined;
   }
 }

@@ -9,7 +9,14 @@ import type { ExplainedRecord, NodeRecord } from '../model/record.ts';
 import { canonicalSerial } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { didYouMean } from '../model/suggest.ts';
-import { instanceNames, instanceStatus, resourceStates, type StallsOf, viewInstance } from './instance-views.ts';
+import {
+  instanceNames,
+  instanceStatus,
+  isInstance,
+  resourceStates,
+  type StallsOf,
+  viewInstance,
+} from './instance-views.ts';
 import { viewObject, viewObjects } from './object-views.ts';
 import type { InstanceView, Reader, Served } from './reader.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
@@ -38,6 +45,13 @@ export function createReader(options: ReaderOptions): Reader {
     throw unknownInstance(view(), name);
   }
 
+  /** Returns the view in which an instance of that name is; throws where there is none. */
+  function viewWith(name: string): View<DesiredState> {
+    const seen = view();
+    if (isInstance(seen, name)) return seen;
+    throw unknownInstance(seen, name);
+  }
+
   function template(name: string): Served<StackTemplate> {
     const entry = templatesOf(view()).get(name);
     return entry ?? unknown('stack template', name, templatesOf(view()).keys());
@@ -56,8 +70,8 @@ export function createReader(options: ReaderOptions): Reader {
     registered: (serial) => clientIn(options, serial),
     instances: () => instanceNames(view()).map((name) => instance(name).body),
     instance,
-    status: (name) => instanceStatus(view(), instance(name).body.name, stallsOf),
-    statusFull: (name) => resourceStates(view(), instance(name).body.name),
+    status: (name) => instanceStatus(viewWith(name), name, stallsOf),
+    statusFull: (name) => resourceStates(viewWith(name), name),
     templates: () => [...templatesOf(view()).values()].map(({ body }) => body),
     template,
     clients: (by, role) => clientsFor(view(), by, role),

@@ -26,6 +26,11 @@ export function instanceNames({ desired, rows }: View<Known>): string[] {
   return [...new Set([...inForce, ...desired.invalid, ...rows.list('terminating').keys()])].sort(compareNames);
 }
 
+/** Returns true where there is an instance of that name. */
+export function isInstance(view: View<DesiredState>, name: string): boolean {
+  return fileOf(view, name) !== undefined;
+}
+
 /** Returns an instance as it is served, or undefined where there is none of that name. */
 export function viewInstance(view: View<DesiredState>, name: string): Served<InstanceView> | undefined {
   const document = documentOf(view, name);
@@ -41,8 +46,9 @@ export function resourceStates({ desired, rows }: View<DesiredState>, name: stri
   for (const server of new Set([...(unit?.servers.keys() ?? []), ...rows.index.serversOf(name)])) {
     const row = rows.server(server);
     if (row?.instance !== name) continue;
-    resources[row.key] ??= emptyMap();
-    Object.assign(resources[row.key] ?? {}, { [server]: { state: row.state } });
+    const states = resources[row.key] ?? emptyMap();
+    resources[row.key] = states;
+    states[server] = { state: row.state };
   }
   return resources;
 }
@@ -70,12 +76,19 @@ export function instanceStatus(view: View<Known>, name: string, stallsOf: Stalls
 }
 
 /** The document in force; of a newcomer that is wrong, as much of it as could be read. */
-function documentOf({ desired, rows }: View<DesiredState>, name: string): Served<StackInstance> | undefined {
-  const key = instanceAddress(name);
-  const unit = desired.units.get(key) ?? desired.candidates.get(key);
-  const file: Pick<Entry<unknown>, 'oid' | 'object'> | undefined = unit?.entry ?? rows.read('terminating', name);
+function documentOf(view: View<DesiredState>, name: string): Served<StackInstance> | undefined {
+  const file = fileOf(view, name);
   if (file === undefined) return undefined;
   return { body: { ...blankInstance(name), ...(file.object ?? {}) }, oid: file.oid };
+}
+
+function fileOf(
+  { desired, rows }: View<DesiredState>,
+  name: string,
+): Pick<Entry<unknown>, 'oid' | 'object'> | undefined {
+  const key = instanceAddress(name);
+  const unit = desired.units.get(key) ?? desired.candidates.get(key);
+  return unit?.entry ?? rows.read('terminating', name);
 }
 
 function blankInstance(name: string): StackInstance {

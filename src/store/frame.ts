@@ -15,8 +15,12 @@ export interface Frame {
 
 /** Returns the bytes of a record. `json` holds no line break, as `JSON.stringify` writes it. */
 export function encodeFrame(json: string): Buffer {
-  const payload = Buffer.from(`${json}\n`);
-  return Buffer.concat([Buffer.from(`${hex(payload.length)} ${hex(crc32(payload))} `), payload]);
+  const payload = `${json}\n`;
+  const length = Buffer.byteLength(payload);
+  const frame = Buffer.allocUnsafe(HEAD_BYTES + length);
+  frame.write(`${hex(length)} ${hex(crc32(payload))} `, 'latin1');
+  frame.write(payload, HEAD_BYTES);
+  return frame;
 }
 
 /** Returns the whole and unharmed record that begins at a byte, or undefined. */

@@ -1,9 +1,23 @@
 import { expect, test } from 'vitest';
-import { parseEntry } from '../../src/catalog/parse-entry.ts';
+import { parseEntry, readEntry } from '../../src/catalog/parse-entry.ts';
 
 test('an object whose schema does not fit is not there; one with other mistakes is, and is not right', () => {
   expect(parseEntry('types/zone/a.yaml', 'o', 'x: {}').object).toBe(null);
   expect(parseEntry('types/zone/a.yaml', 'o', 'name: b').object).toMatchObject({ name: 'a' });
+});
+
+test('the same bytes are parsed once for a path, also where they stand at another path meanwhile', () => {
+  const bytes = Buffer.from('ntp: [a]\n');
+  const at = (name: string, oid = 'o') =>
+    readEntry({ path: `types/zone/${name}.yaml`, oid, placed: { type: 'zone', name } }, bytes);
+  const first = at('a');
+  expect(at('a')).toBe(first);
+  expect(at('b')).toMatchObject({ path: 'types/zone/b.yaml', name: 'b' });
+  expect(at('a')).toEqual({ ...first, locate: expect.anything() });
+  expect(at('a', 'p').oid).toBe('p');
+  expect(readEntry({ path: 'types/zone/a.yaml', oid: 'o', placed: { type: 'zone', name: 'a' } }, undefined).text).toBe(
+    null,
+  );
 });
 
 test('of very many mistakes a hundred are kept, errors before warnings', () => {

@@ -356,6 +356,16 @@ describe('stop', () => {
   it('is over at once where nothing runs', async () => {
     await open().executor.stop(10_000);
   });
+
+  it('lets the provider do nothing for a call that was claimed before and begins after it', async () => {
+    const { executor, provider, acting, ended } = open();
+    provider.script = (_call, signal) => untilAborted(signal);
+    executor.capacity.claim('web-1', 'lab');
+    await executor.stop(10_000);
+    executor.run('web-1', acting());
+    await settle();
+    expect(ended).toEqual([['web-1', undefined]]);
+  });
 });
 
 describe('an action that ended without an answer', () => {

@@ -45,8 +45,8 @@ export class Scheduler {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Runs the next event and everything that follows from it at once. Returns false where there is none until `end`. */
-  async step(end: number): Promise<boolean> {
+  /** Begins the next event; what follows from it at once is through when it is {@link quiet}. False: there is none until `end`. */
+  begin(end: number): boolean {
     const time = this.next;
     if (time > end) {
       this.now = Math.max(this.now, end);
@@ -56,7 +56,6 @@ export class Scheduler {
     this.now = Math.max(this.now, time);
     this.count += 1;
     event?.run?.();
-    await quiet();
     return true;
   }
 
@@ -96,12 +95,37 @@ export class Scheduler {
   }
 }
 
+/** How many turns are asked of the event loop at once. Between two of them it runs every microtask, and asks the machine nothing. */
+const TURNS = 64;
+/** Those who wait for a turn, in order. */
+const waiting: (() => void)[] = [];
+let turnsLeft = 0;
+
 /**
- * Resolves once every promise that can be settled without time is. Callbacks of setImmediate come only when no microtask
- * is left, and in the order in which they were asked for, so the same run takes the same turns.
+ * Resolves once every promise that can be settled without time is. Each turn of the event loop resolves one of those who
+ * wait, and begins only when no microtask is left, so the same run takes the same turns.
  */
 export function quiet(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (turnsLeft === 0) askForTurns();
+  });
+}
+
+/** Resolves after the last turn that was asked for: no run depends on what the one before it left over. */
+export function lastTurn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
+}
+
+function askForTurns(): void {
+  turnsLeft = TURNS;
+  for (let turn = 0; turn < TURNS; turn += 1) setImmediate(takeTurn);
+}
+
+function takeTurn(): void {
+  turnsLeft -= 1;
+  waiting.shift()?.();
+  if (turnsLeft === 0 && waiting.length > 0) askForTurns();
 }
 
 function isBefore(a: Event, b: Event): boolean {

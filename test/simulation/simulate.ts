@@ -3,6 +3,7 @@ import type { Action } from './actions.ts';
 import { settle } from './end.ts';
 import type { Violation } from './facts.ts';
 import { act } from './people.ts';
+import { lastTurn } from './scheduler.ts';
 import { type Script, scriptOf } from './script.ts';
 import { World } from './world.ts';
 
@@ -31,11 +32,16 @@ export async function simulate(
   const world = new World(seed, script, isTold);
   const onRejection = (error: unknown): void => world.fail('no promise is forgotten', String(error));
   process.on('unhandledRejection', onRejection);
+  const { stackTraceLimit } = Error;
+  // Sites fail all the time, and where their errors were made says nothing.
+  if (!isTold) Error.stackTraceLimit = 0;
   try {
     await play(world, script.actions);
     if (world.violation === undefined) await settle(world, script.approvesAtEnd);
   } finally {
     world.close();
+    await lastTurn();
+    Error.stackTraceLimit = stackTraceLimit;
     process.off('unhandledRejection', onRejection);
   }
   const { violation, story } = world;

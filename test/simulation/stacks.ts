@@ -64,13 +64,18 @@ export function pathOf(instance: string): string {
   return `${INSTANCES_FOLDER}${instance}.yaml`;
 }
 
+/** How many texts are kept: what is parsed out of their bytes is kept with them. */
+const TEXTS_MAX = 5_000;
 const KNOWN = new Map<string, { readonly oid: string; readonly bytes: Uint8Array }>();
 
 /** Returns a file of a text. The same text is the same bytes, in every run. */
 export function textFile(text: string, words: string, mode: FileMode = '100644'): ModelFile {
-  const known = KNOWN.get(text) ?? blobOf(text);
-  KNOWN.set(text, known);
-  return { mode, ...known, words };
+  const known = KNOWN.get(text);
+  if (known !== undefined) return { mode, ...known, words };
+  if (KNOWN.size >= TEXTS_MAX) KNOWN.clear();
+  const blob = blobOf(text);
+  KNOWN.set(text, blob);
+  return { mode, ...blob, words };
 }
 
 function blobOf(text: string): { readonly oid: string; readonly bytes: Uint8Array } {

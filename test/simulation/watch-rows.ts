@@ -38,6 +38,8 @@ export class RowWatch {
   readonly #writes = new Map<string, number[]>();
   #changed = new Set<string>();
   #store: Store | undefined;
+  /** The row of each server whose answers were compared since all of them were. */
+  readonly #compared = new Map<string, ServerRow>();
   /** How many commits the store took. */
   commits = 0;
 
@@ -72,8 +74,10 @@ export class RowWatch {
   /** Looks at what changed since the last time. */
   step(isAll: boolean): void {
     const { core } = this.#facts;
-    if (core?.current.get() === undefined) return;
+    if (core?.current.get() === undefined || (!isAll && this.#changed.size === 0)) return;
     const names = isAll ? [...core.ledger.list('server').keys()] : this.#changed;
+    // What is answered of the others follows from the desired state, which is still the same.
+    if (isAll) this.#compared.clear();
     const answers = new Map<string, ReturnType<Reader['statusFull']>>();
     for (const name of names) this.#compare(name, answers);
     this.#changed = new Set();
@@ -168,13 +172,17 @@ export class RowWatch {
     const { core } = this.#facts;
     const row = core?.ledger.server(name);
     if (core === undefined || row === undefined) return;
+    const before = this.#compared.get(name);
+    this.#compared.set(name, row);
     const promise = 'what REST answers agrees with the rows';
     try {
-      const states = answers.get(row.instance) ?? core.reader.statusFull(row.instance);
-      answers.set(row.instance, states);
-      const shown = states[row.key]?.[name]?.state;
-      if (shown !== row.state) this.#facts.fail(promise, `${name} is ${row.state}, and ${String(shown)} for REST`);
-      if (!this.#isRecordLost(row)) this.#watchRecord(name, core.reader.record(name));
+      if (!hasSameState(row, before)) {
+        const states = answers.get(row.instance) ?? core.reader.statusFull(row.instance);
+        answers.set(row.instance, states);
+        const shown = states[row.key]?.[name]?.state;
+        if (shown !== row.state) this.#facts.fail(promise, `${name} is ${row.state}, and ${String(shown)} for REST`);
+      }
+      if (!hasSameRecord(row, before) && !this.#isRecordLost(row)) this.#watchRecord(name, core.reader.record(name));
     } catch (error) {
       this.#facts.fail(promise, `${name} of ${row.instance}, which is ${row.state}: ${String(error)}`);
     }
@@ -209,8 +217,20 @@ export class RowWatch {
   }
 }
 
+/** Whether two rows agree in everything that the answer about the state of a server is made of. */
+function hasSameState(row: ServerRow, other: ServerRow | undefined): boolean {
+  return other?.state === row.state && other.instance === row.instance && other.key === row.key;
+}
+
+/** Whether two rows agree in everything that the record of a server is made of. */
+function hasSameRecord(row: ServerRow, other: ServerRow | undefined): boolean {
+  if (other?.outputs !== row.outputs || other.updated !== row.updated) return false;
+  return other.lastRecord === row.lastRecord && other.wanted === row.wanted;
+}
+
 /** Rows are copied with a few fields replaced, so that those that stay are the same values. */
 function isSameRow(a: object, b: object): boolean {
-  const other = b as Readonly<Record<string, unknown>>;
-  return Object.entries(a).every(([key, value]) => value === other[key]);
+  const [one, other] = [a as Readonly<Record<string, unknown>>, b as Readonly<Record<string, unknown>>];
+  for (const key in one) if (one[key] !== other[key]) return false;
+  return true;
 }

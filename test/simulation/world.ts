@@ -188,7 +188,8 @@ export class World implements Facts {
   /** Lets everything happen until then, or until a promise is broken. */
   async run(until: number): Promise<void> {
     const eventsMax = this.scheduler.count + 30_000;
-    while (this.violation === undefined && (await this.scheduler.step(until))) {
+    while (this.violation === undefined && this.scheduler.begin(until)) {
+      await quiet();
       this.poll();
       if (this.scheduler.count > eventsMax) this.fail('everything comes to rest', 'there were 30,000 events in a row');
     }
@@ -255,6 +256,7 @@ export class World implements Facts {
       execution: EXECUTION,
       writes: 'commit',
       compareMs: COMPARE_MS,
+      yieldToOthers: quiet,
     });
     this.core = core;
     core.follower.start();

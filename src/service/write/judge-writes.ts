@@ -24,9 +24,13 @@ export type Verdict =
 
 /**
  * Returns a verdict for each write, in order. A verdict that comes after a commit holds only once that commit is on the
- * branch: the write was judged on top of it.
+ * branch: the write was judged on top of it. `yieldToOthers` is awaited after each write.
  */
-export async function judgeWrites(writes: readonly PendingWrite[], base: DesiredState): Promise<readonly Verdict[]> {
+export async function judgeWrites(
+  writes: readonly PendingWrite[],
+  base: DesiredState,
+  yieldToOthers: () => Promise<unknown> = setImmediate,
+): Promise<readonly Verdict[]> {
   const verdicts: Verdict[] = [];
   let desired = base;
   for (const write of writes) {
@@ -34,7 +38,7 @@ export async function judgeWrites(writes: readonly PendingWrite[], base: Desired
     verdicts.push(verdict);
     desired = after;
     // Reads get their turn: in a large desired state each of these takes a while.
-    await setImmediate();
+    await yieldToOthers();
   }
   return verdicts;
 }

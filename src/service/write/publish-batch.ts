@@ -18,6 +18,8 @@ const RACES_MAX = 10_000;
 export interface PublishParts extends PushParts {
   /** The target of each write: the followed branch, or a new branch that proposes it. */
   readonly mode: 'commit' | 'propose';
+  /** Gives other work its turn; see judge-writes.ts. */
+  readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
 }
 
 type Group = readonly PendingWrite[];
@@ -44,7 +46,7 @@ async function publishGroup(parts: PublishParts, group: Group): Promise<readonly
     const desired = await newestFor(parts, open, race > 0);
     open = open.filter((write) => write.begin());
     if (desired === undefined || open.length === 0) return [];
-    const verdicts = settleCertain(await judgeWrites(open, desired));
+    const verdicts = settleCertain(await judgeWrites(open, desired, parts.yieldToOthers));
     open = verdicts.map(({ write }) => write);
     const commits = verdicts.filter((verdict) => verdict.is === 'commit');
     if (commits.length === 0) return [];
