@@ -380,7 +380,7 @@ describe('a commit that is not taken as a whole', () => {
 test('a commit that only changes how servers are configured expands nothing anew', () => {
   const { repository, before } = followed();
   const after = repository.commit({ [SHAPE]: 'description: Small\ncpus: 4\n' });
-  const [old, now] = [before, after].map(({ units }) => [...(units.get('instance/shop')?.nodes.values() ?? [])]);
+  const [old, now] = [before, after].map(({ units }) => [...(units.get('stack-instance/shop')?.nodes.values() ?? [])]);
   expect(now).toHaveLength(2);
   expect(now?.map(({ own }) => own[0]?.origin)).toEqual(old?.map(({ own }) => own[0]?.origin));
   expect(now?.[0]?.own[0]?.origin).toBe(old?.[0]?.own[0]?.origin);
