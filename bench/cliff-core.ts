@@ -10,6 +10,7 @@ import { createProviderRegistry, type ProviderRegistry } from '../src/providers/
 import { CommitGate } from '../src/reconcile/commit-gate.ts';
 import { Ledger } from '../src/reconcile/ledger.ts';
 import { Reconciler } from '../src/reconcile/reconciler.ts';
+import { Reviews } from '../src/reconcile/reviews.ts';
 import { stallsIn } from '../src/reconcile/stall-graph.ts';
 import { createReader } from '../src/service/create-reader.ts';
 import type { Reader } from '../src/service/reader.ts';
@@ -39,6 +40,7 @@ export class CliffCore {
     const clock = new ManualClock();
     const ledger = new Ledger(this.#store);
     const current = new CurrentState();
+    const reviews = new Reviews(ledger.list('approval').size > 0);
     const reader = createReader({
       desired: () => current.get(),
       rows: ledger,
@@ -58,11 +60,11 @@ export class CliffCore {
         registry: registryOf(this.#provider),
       },
       recordOf: (server) => reader.record(server),
-      review: () => this.#follower.review(),
+      review: () => reviews.ask(),
     });
     this.reader = reader;
     this.#reconciler = reconciler;
-    this.#follower = new Follower({ ...shared, source: this.source, triggers: [], current, reconciler });
+    this.#follower = new Follower({ ...shared, source: this.source, triggers: [], current, reconciler, reviews });
     this.#follower.start();
   }
 

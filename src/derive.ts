@@ -25,7 +25,13 @@ export type Derivation =
       /** Returns the desired state as other facts judge it, without reading anything again: the same one where it makes no difference. */
       readonly judge: (safety: Safety) => DesiredState;
     }
-  | { readonly isFollowed: false; readonly catalog: Catalog; readonly problems: readonly Problem[] };
+  | {
+      readonly isFollowed: false;
+      readonly catalog: Catalog;
+      readonly problems: readonly Problem[];
+      /** One of the problems, where a person may accept the commit all the same: nothing would be left after it. */
+      readonly nothingLeft: Problem | undefined;
+    };
 
 export interface Before {
   /** What is in force. */
@@ -50,9 +56,12 @@ export function derive(snapshot: Snapshot, before: Before = { baseline: EMPTY_BA
   const { baseline, earlier, parsedFiles, safety, isAccepted = false, isKnown = false } = before;
   const loaded = withUnreadable(loadCatalog(snapshot, earlier?.catalog, parsedFiles), knownObjects(baseline));
   const catalog = withoutPlainSecrets(loaded);
-  const refused = [...(isAccepted ? [] : nothingLeft(catalog, baseline)), ...catalog.fatal];
-  if (refused.length > 0)
-    return { isFollowed: false, catalog, problems: sortProblems([...catalog.problems, ...refused]) };
+  const left = isAccepted ? undefined : nothingLeft(catalog, baseline);
+  const refused = [...(left === undefined ? [] : [left]), ...catalog.fatal];
+  if (refused.length > 0) {
+    const problems = sortProblems([...catalog.problems, ...refused]);
+    return { isFollowed: false, catalog, problems, nothingLeft: left };
+  }
 
   const templateProblems = checkTemplates(catalog, earlier);
   const stacks = buildInstances(catalog, templateProblems, earlier);
@@ -97,6 +106,7 @@ function desiredOf(
     places: catalog.places,
     invalid: new Set([...instances.refused].map(nameAt)),
     held: instances.held,
+    limits: instances.limits,
     approved: instances.approved,
     spent: instances.spent,
     unused: instances.unused,

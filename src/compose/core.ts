@@ -16,6 +16,7 @@ import { createSimulatedProvider } from '../providers/simulated.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
 import { Ledger } from '../reconcile/ledger.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
+import { Reviews } from '../reconcile/reviews.ts';
 import { stallsIn } from '../reconcile/stall-graph.ts';
 import { watchClock } from '../reconcile/watch-clock.ts';
 import { type CommitWait, createCommitWait } from '../service/commit-wait.ts';
@@ -111,6 +112,8 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const current = new CurrentState();
   const ledger = new Ledger(store);
   const gate = new CommitGate();
+  const reviews = new Reviews(ledger.list('approval').size > 0);
+  const review = (): void => reviews.ask();
   const reader = createReader({
     desired: () => current.get(),
     refused: () => current.refused,
@@ -127,7 +130,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     graceMs: graceSeconds * 1000,
     random,
     recordOf: activeRecords(current, ledger),
-    review: () => follower.review(),
+    review,
   });
   const { watch, corrected } = watchClock({
     ...{ ...shared, reconciler, compareMs: outside.compareMs },
@@ -135,7 +138,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   });
   outside.opened.adopt(watch, async (it) => it.stop());
   await corrected;
-  const follower: Follower = new Follower({ ...shared, source, triggers, current, reconciler });
+  const follower = new Follower({ ...shared, source, triggers, current, reconciler, reviews });
   const queue = writeQueueOf(outside, follower);
   const writer = createWriter({
     queue: outside.writes === 'off' ? undefined : queue,
@@ -147,9 +150,9 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     approveDeletes: (instance, by) =>
       gate.exclusive(() => approveDeletes(ledger, { instance, by: by.serial, now: clock.now() })),
     isTerminating: (instance) => ledger.read('terminating', instance) !== undefined,
-    review: () => follower.review(),
+    review,
   });
-  const operator = operatorOf({ current, ledger, gate, reconciler, follower, clock, reader });
+  const operator = operatorOf({ current, ledger, gate, reconciler, clock, reader, review });
   const commits = commitWaitOf({ current, follower, source, clock });
   const stopWaiting = (): Promise<void> => {
     commits.stop();
@@ -206,10 +209,11 @@ function operatorOf({
   ledger,
   gate,
   reconciler,
-  follower,
   clock,
   reader,
-}: Omit<ActivationParts, 'log'> & Pick<Core, 'follower' | 'reader'> & { readonly reconciler: Reconciler }): Operator {
+  review,
+}: ActivationParts &
+  Pick<Core, 'reader'> & { readonly reconciler: Reconciler; readonly review: () => void }): Operator {
   return createOperator({
     desired: () => current.get(),
     refused: () => current.refused,
@@ -223,7 +227,7 @@ function operatorOf({
         return wanted;
       }),
     enqueue: (servers) => reconciler.enqueue(servers, randomUUID()),
-    review: () => follower.review(),
+    review,
     now: () => clock.now(),
     moment: () => momentOf(clock.now()),
   });

@@ -4,12 +4,13 @@ import { instanceAddress } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
 import { Admission, type AdmittedSet } from './admission.ts';
 import { type Consequences, type DeletionFacts, isSameJudgement, type Judgement, judgeDeletions } from './deletions.ts';
-import type { Baseline } from './desired-state.ts';
+import type { Baseline, Limits } from './desired-state.ts';
 import { liftsOf } from './lifts.ts';
 import { capacityRefusals, hasCapacityFor } from './store-capacity.ts';
 import type { Refusal, Unit } from './unit.ts';
 
 export interface AdmittedInstances extends AdmittedSet {
+  readonly limits: Limits;
   readonly problems: readonly Problem[];
   readonly held: Judgement['held'];
   readonly approved: Judgement['approved'];
@@ -44,23 +45,27 @@ export function admitInstances(
 ): AdmittedInstances {
   const waiting = new Set<string>();
   const first = attempt({ candidates, baseline, safety, waiting });
-  if (safety === undefined) return { ...first.admission.result(), problems: first.problems, ...UNJUDGED };
+  const { problems, limits } = first;
+  if (safety === undefined) return { ...first.admission.result(), problems, limits, ...UNJUDGED };
   const intended = { ...first.admission.consequences(), undetermined };
   const removed = new Map(intended.removed);
-  for (let { admission, problems } = first; ; ) {
+  for (let settled = first; ; ) {
+    const { admission } = settled;
     const consequences = consequencesOf({ admission, intended, waiting, removed });
     const judgement = judgeDeletions(consequences, safety.deletions);
     const more = [...judgement.held.keys()].filter((name) => !admission.isPinned(instanceAddress(name)));
     // Each turn holds one instance more, so there are at most as many turns as instances; almost always there is one.
     if (more.length === 0) {
-      const { units } = admission.result();
-      const isSameCapacity = sameCapacity({ units, problems, baseline, safety });
-      return { ...admission.result(), problems, ...judged(judgement, { consequences, safety, isSameCapacity }) };
+      const result = admission.result();
+      const isSameCapacity = sameCapacity(result, { limits: settled.limits, baseline, safety });
+      const { problems, limits } = settled;
+      return { ...result, problems, limits, ...judged(judgement, { consequences, safety, isSameCapacity }) };
     }
     for (const name of more) waiting.add(instanceAddress(name));
-    ({ admission, problems } = attempt({ candidates, baseline, safety, waiting }));
-    // What is held keeps its servers, so somebody who missed one may move now, and lose servers that nobody has judged.
-    for (const [instance, servers] of admission.losses()) removed.set(instance, removed.get(instance) ?? servers);
+    settled = attempt({ candidates, baseline, safety, waiting });
+    // What is held keeps its servers, so an instance that missed one may move now, and lose servers that are not judged yet.
+    for (const [instance, servers] of settled.admission.losses())
+      removed.set(instance, removed.get(instance) ?? servers);
   }
 }
 
@@ -120,17 +125,14 @@ function judged(
 }
 
 /** What fits still fits, although rows were written meanwhile; where something did not, any other size is another answer. */
-function sameCapacity({
-  units,
-  problems,
-  baseline,
-  safety,
-}: Pick<AdmittedSet, 'units'> & {
-  readonly problems: readonly Problem[];
-  readonly baseline: Baseline;
-  readonly safety: Safety;
-}): (now: Safety) => boolean {
-  const isShort = problems.some(({ code }) => code === 'no_room');
+function sameCapacity(
+  { units }: AdmittedSet,
+  {
+    limits: { isShort },
+    baseline,
+    safety,
+  }: { readonly limits: Limits; readonly baseline: Baseline; readonly safety: Safety },
+): (now: Safety) => boolean {
   return ({ recordedBytes: bytes = 0 }) =>
     bytes === (safety.recordedBytes ?? 0) || (!isShort && hasCapacityFor(units.values(), { baseline, bytes }));
 }
@@ -146,6 +148,7 @@ interface Attempt {
 interface Settled {
   readonly admission: Admission;
   readonly problems: readonly Problem[];
+  readonly limits: Limits;
 }
 
 /**
@@ -160,14 +163,22 @@ function attempt({ candidates, baseline, safety, waiting }: Attempt): Settled {
     for (const key of protectedUnits.keys()) admission.pin(key);
     const problems = [...[...protectedUnits.values()].map(({ problem }) => problem), ...admission.settleNames()];
     const lose = (): readonly Refusal[] => (safety === undefined ? [] : admission.protectedLosses(safety.unprotected));
-    for (const { key, problem } of lose()) {
+    const losses = lose();
+    for (const { key, problem } of losses) {
       admission.pin(key);
       problems.push(problem);
     }
     const recorded = { baseline, bytes: safety?.recordedBytes ?? 0 };
-    problems.push(...admission.settle((units) => capacityRefusals(units, recorded)));
+    let isShort = false;
+    const shortages = (units: AdmittedSet['units']): readonly Refusal[] => {
+      const refusals = capacityRefusals(units, recorded);
+      isShort ||= refusals.length > 0;
+      return refusals;
+    };
+    problems.push(...admission.settle(shortages));
     const late = lose();
-    if (late.length === 0) return { admission, problems };
+    const isProtecting = protectedUnits.size + losses.length > 0;
+    if (late.length === 0) return { admission, problems, limits: { isProtecting, isShort } };
     for (const refusal of late) protectedUnits.set(refusal.key, refusal);
   }
 }

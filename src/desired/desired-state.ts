@@ -1,5 +1,6 @@
 // What is in force: for every unit its newest sound version, for every object its last right one, and who may come in.
 // Plain data, made by derive.ts out of one commit and the desired state before it.
+
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Entry } from '../model/entry.ts';
 import type { Client, StackTemplate } from '../model/objects.ts';
@@ -44,6 +45,14 @@ export interface Baseline {
   readonly places: Catalog['places'];
 }
 
+/** What kept some instance from its newest version that other facts may allow. */
+export interface Limits {
+  /** Protection: it may have been lifted by a commit between the one in force and this one. */
+  readonly isProtecting: boolean;
+  /** The capacity of the store: rows may go. */
+  readonly isShort: boolean;
+}
+
 export interface DesiredState extends Baseline {
   /** The followed commit, and its committer time (RFC 3339). */
   readonly commit: string;
@@ -64,6 +73,7 @@ export interface DesiredState extends Baseline {
   /** The digests of approved deletes that do not happen yet, as their instance cannot come into force. */
   readonly unused: ReadonlySet<string>;
   readonly problems: readonly Problem[];
+  readonly limits: Limits;
   readonly counts: Counts;
 }
 

@@ -86,11 +86,6 @@ export function approvedCountOf(commits: readonly Commit[]): number {
   return Math.max(0, ...numbers);
 }
 
-/** Returns true where protection keeps some instance from coming into force. */
-export function isHeldByProtection({ problems }: DesiredState): boolean {
-  return problems.some(({ code }) => code === 'protected_instance');
-}
-
 interface Lifting {
   /** What is in force. */
   readonly desired: DesiredState;

@@ -18,6 +18,7 @@ import type { ClockWatch } from '../../src/reconcile/clock-watch.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
+import { Reviews } from '../../src/reconcile/reviews.ts';
 import { stallsIn } from '../../src/reconcile/stall-graph.ts';
 import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
 import { watchClock } from '../../src/reconcile/watch-clock.ts';
@@ -115,17 +116,18 @@ export class Core {
     });
     const gate = new CommitGate();
     const { ledger, reader } = this;
+    const reviews = new Reviews(ledger.list('approval').size > 0);
     const { budget: deleteBudget, concurrency } = this.#options;
     const log = createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) });
     const shared = { ledger, gate, clock, log, deleteBudget };
     this.#reconciler = new Reconciler({
       ...{ ...shared, concurrency, graceMs: 1_000, random: () => 0.5, registry: this.#registry() },
       recordOf: (server) => reader.record(server),
-      review: () => this.follower.review(),
+      review: () => reviews.ask(),
     });
     const reconciler = this.#reconciler;
     this.#watch = watchClock({ ...shared, reconciler, waitMsMax: 3_600_000 }).watch;
-    this.follower = new Follower({ ...shared, source, triggers: [], current, reconciler });
+    this.follower = new Follower({ ...shared, source, triggers: [], current, reconciler, reviews });
     this.operator = createOperator({
       ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger },
       ...{ statusOf: (name) => reader.status(name), waitOf: (name) => toldWait(reconciler.waitsOf(name)) },
@@ -135,7 +137,7 @@ export class Core {
           await ledger.commit(wanted);
           return wanted;
         }),
-      ...{ enqueue: (names) => reconciler.enqueue(names, 'test'), review: () => this.follower.review() },
+      ...{ enqueue: (names) => reconciler.enqueue(names, 'test'), review: () => reviews.ask() },
       ...{ now: () => clock.now(), moment: () => momentOf(clock.now()) },
     });
     this.follower.start();

@@ -160,7 +160,7 @@ it('forgets an instance whose last servers went when the disk was full', { timeo
   const disk = new FillingDisk();
   const { controller } = await startedOn(site, disk);
   await vi.waitFor(() => expect(controller.reader.status('lab')).toBe('Done'), WAIT);
-  disk.isFull = (text) => text.includes('["leaving","lab",null]');
+  disk.isFull = (text) => text.includes('["terminating","lab",null]');
   await site.repository.commit(filesOf(EMPTY));
   await vi.waitFor(() => expect(disk.failures).toBeGreaterThan(1), WAIT);
   expect(namesOf(controller)).toEqual(['lab', 'shop']);

@@ -117,7 +117,7 @@ describe('retry', () => {
     await expect.poll(isDone, PATIENCE).toBe('done');
     expect(await failedIn(scene, 'shop')).toEqual(failed.slice(1));
     expect(await retry(scene, { resource })).toBe(409);
-    expect(await retry(scene, { provider: 'other' })).toBe(409);
+    expect(await retry(scene, { provider: 'other' })).toBe(404);
     const untilDone = async (instance: string, target: JsonMap): Promise<void> => {
       const status = async (): Promise<unknown> => {
         await retry(scene, target);

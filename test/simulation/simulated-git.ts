@@ -139,10 +139,10 @@ export class SimulatedGit {
         const sent = this.#drawn('push');
         if (this.mood === 'refuses') return { is: 'refused', reason: 'the repository refuses it' };
         if (this.mood === 'loses answers' && sent < 0.3) return LOST;
-        const isFollowed = this.#take(prepared);
+        const isPushed = this.#take(prepared);
         await this.#scheduler.pause(Math.floor(sent * 50), life);
         if (this.mood === 'loses answers' && sent < 0.7) return LOST;
-        return { is: isFollowed ? 'pushed' : 'moved' };
+        return { is: isPushed ? 'pushed' : 'moved' };
       },
     };
   }

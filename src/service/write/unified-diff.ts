@@ -72,10 +72,10 @@ function shortestDifference(before: readonly string[], after: readonly string[])
   while (row < before.length || column < after.length) {
     const [old = '', now = ''] = [before[row], after[column]];
     const isBoth = row < before.length && column < after.length && old === now;
-    const isFollowed = !isBoth && row < before.length && takesFirst(common, { row, column, width });
-    lines.push({ sign: isBoth ? ' ' : isFollowed ? '-' : '+', text: isBoth || isFollowed ? old : now });
-    if (isBoth || isFollowed) row += 1;
-    if (!isFollowed) column += 1;
+    const isRemoved = !isBoth && row < before.length && takesFirst(common, { row, column, width });
+    lines.push({ sign: isBoth ? ' ' : isRemoved ? '-' : '+', text: isBoth || isRemoved ? old : now });
+    if (isBoth || isRemoved) row += 1;
+    if (!isRemoved) column += 1;
   }
   return lines;
 }

@@ -128,9 +128,9 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/desired/admit.ts',
-        find: '({ admission, problems } = attempt({ candidates, baseline, safety, waiting }));',
+        find: 'settled = attempt({ candidates, baseline, safety, waiting });',
         replace:
-          'for (const key of waiting) admission.hold(key); problems = [...problems, ...admission.settle(() => [])];',
+          'for (const key of waiting) admission.hold(key); settled = { ...settled, problems: [...settled.problems, ...admission.settle(() => [])] };',
       },
     ],
   },

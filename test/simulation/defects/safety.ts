@@ -134,12 +134,12 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'an approval that was not judged before a restart takes away servers whose record and file nobody knows',
     edits: [
       {
-        file: 'src/follow/follower.ts',
+        file: 'src/follow/follow-commit.ts',
         find: 'const safety = (): Safety => withoutApprovals(this.#safety());',
         replace: 'const safety = (): Safety => this.#safety();',
       },
       {
-        file: 'src/follow/follower.ts',
+        file: 'src/follow/follow-commit.ts',
         find: 'await activate(this.#options, desired, { ...poll, last: baseline, judge: () => judge(safety()) });',
         replace: 'await activate(this.#options, desired, { ...poll, judge: () => judge(safety()) });',
       },
@@ -160,9 +160,9 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'an approval that was not judged before a restart is judged with the next commit only',
     edits: [
       {
-        file: 'src/follow/follower.ts',
-        find: "this.#reviews = options.ledger.list('approval').size === 0 ? 0 : 1;",
-        replace: 'this.#reviews = 0;',
+        file: 'src/reconcile/reviews.ts',
+        find: 'this.#asked = isOpen ? 1 : 0;',
+        replace: 'this.#asked = isOpen ? 0 : 0;',
       },
     ],
   },
@@ -278,8 +278,8 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/follower.ts',
-        find: 'else if (current.get() === undefined && (await source.has(recorded.commit))) await this.#restore(poll);',
-        replace: 'else if (current.get() === undefined) await this.#restore(poll);',
+        find: 'else if (current.get() === undefined && (await source.has(recorded.commit))) await this.#commits.restore(poll);',
+        replace: 'else if (current.get() === undefined) await this.#commits.restore(poll);',
       },
     ],
   },
@@ -288,7 +288,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a history that is accepted although the one before is lost is taken as if nothing had been there',
     edits: [
       {
-        file: 'src/follow/follower.ts',
+        file: 'src/follow/follow-commit.ts',
         find: 'baseline: recordedBaseline(ledger, head), isLost: true',
         replace: 'baseline: EMPTY_BASELINE, isLost: true',
       },

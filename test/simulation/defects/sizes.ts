@@ -64,8 +64,8 @@ export const SIZES_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/desired/admit.ts',
-        find: '(units) => capacityRefusals(units, recorded)',
-        replace: '() => []',
+        find: 'const refusals = capacityRefusals(units, recorded);',
+        replace: 'const refusals: readonly Refusal[] = units.size < 0 ? capacityRefusals(units, recorded) : [];',
       },
     ],
   },

@@ -1,0 +1,156 @@
+// Judges one commit and activates what it makes of the desired state, or says why the commit is not followed. A commit that
+// cannot be read changes nothing. docs/concepts.md, wrong commits.
+import { NO_FILES, type ParsedFiles } from '../catalog/load-catalog.ts';
+import type { Safety } from '../desired/admit.ts';
+import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
+import type { RefusedCommit } from '../desired/refused-commit.ts';
+import { historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
+import type { DeleteBudget } from '../machine/removals.ts';
+import type { Problem } from '../model/problem.ts';
+import type { Commit, Source } from '../source/source.ts';
+import { type ActivationParts, activate, type Poll } from './activate.ts';
+import { textOf } from './log-problems.ts';
+import { HEAD } from './object-rows.ts';
+import { recordedBaseline } from './recorded-baseline.ts';
+import { deriveAt, restoreDesired } from './restore.ts';
+import { approvedCountOf, COMMITS_MAX, liftedProtection, safetyOf, withoutApprovals } from './safety.ts';
+import { searchHistory } from './search-history.ts';
+
+export interface CommitFollowerOptions extends ActivationParts {
+  readonly source: Source;
+  readonly deleteBudget: DeleteBudget;
+}
+
+/** What became of a commit. */
+export type Verdict =
+  | { readonly kind: 'followed' }
+  | { readonly kind: 'refused'; readonly refused: Omit<RefusedCommit, 'since'> };
+
+interface Followed {
+  readonly commit: string;
+  readonly baseline: Baseline;
+  /** No copy has the commit any more: `baseline` is from the rows. */
+  readonly isLost: boolean;
+}
+
+/** Follows one commit at a time. Each method throws where the source or the store fails; then everything stays as it is. */
+export class CommitFollower {
+  readonly #options: CommitFollowerOptions;
+  #expected: ParsedFiles = NO_FILES;
+
+  constructor(options: CommitFollowerOptions) {
+    this.#options = options;
+  }
+
+  /** Takes files that a commit will bring, parsed, in place of those before: they are not read again. */
+  expect(files: ParsedFiles): void {
+    this.#expected = files;
+  }
+
+  /** Activates what was in force before. What was approved since is judged after that, when it is known what would go. */
+  async restore(poll: Poll): Promise<void> {
+    const { source, ledger } = this.#options;
+    const safety = (): Safety => withoutApprovals(this.#safety());
+    const { desired, judge, baseline } = await restoreDesired(source, ledger, safety());
+    await activate(this.#options, desired, { ...poll, last: baseline, judge: () => judge(safety()) });
+  }
+
+  /** Begins with the first commit ever, or after the store was lost: for what is wrong in it, its history is searched. */
+  async begin(commit: string, poll: Poll): Promise<void> {
+    const desired = await searchHistory(this.#options.source, commit);
+    if (desired !== undefined) await activate(this.#options, desired, poll);
+  }
+
+  /** Follows a commit, if it comes after the one that is followed and is valid as a whole. `newest`: that of the branch. */
+  async follow(commit: string, poll: Poll & { readonly newest: string }): Promise<Verdict> {
+    const { source, current } = this.#options;
+    const desired = current.get();
+    const followed = this.#followed();
+    const isNext = followed === undefined || (await source.isAncestor(followed.commit, commit));
+    // A rewritten history is followed only when a person has accepted that very commit.
+    if (followed !== undefined && !isNext && !this.#isApproved(historyDigest(commit)))
+      return rewritten(commit, followed);
+    const baseline = await this.#baseline(followed, commit);
+    const commits = desired === undefined ? [] : await this.#newCommits(desired, commit, isNext);
+    const approvedCount = approvedCountOf(commits);
+    const derivation = await deriveAt(source, commit, {
+      baseline,
+      earlier: desired,
+      // What is followed was accepted once.
+      isAccepted: commit === desired?.commit || this.#isApproved(nothingLeftDigest(commit)),
+      safety: { ...this.#safety(approvedCount), unprotected: NOTHING },
+      parsedFiles: this.#expected,
+    });
+    if (!derivation.isFollowed) return wrong(commit, derivation);
+    const { isProtecting } = derivation.desired.limits;
+    const unprotected = isProtecting ? await this.#lifted(desired, commits) : NOTHING;
+    const judge = (): DesiredState => derivation.judge({ ...this.#safety(approvedCount), unprotected });
+    await activate(this.#options, derivation.desired, { ...poll, before: desired, last: baseline, judge });
+    return { kind: 'followed' };
+  }
+
+  /** The commit that was followed last, and what was active then; undefined before the first. */
+  #followed(): Followed | undefined {
+    const { ledger, current } = this.#options;
+    const desired = current.get();
+    if (desired !== undefined) return { commit: desired.commit, baseline: desired, isLost: false };
+    const head = ledger.read('head', HEAD);
+    return head && { commit: head.commit, baseline: recordedBaseline(ledger, head), isLost: true };
+  }
+
+  /**
+   * What the commit is measured against. Of objects that no row tells of, the new history may have an older right version:
+   * what cannot be read at its head is not removed.
+   */
+  async #baseline(followed: Followed | undefined, commit: string): Promise<Baseline> {
+    if (followed === undefined) return EMPTY_BASELINE;
+    const { baseline, isLost } = followed;
+    const found = isLost ? await searchHistory(this.#options.source, commit) : undefined;
+    return found === undefined ? baseline : { ...baseline, objects: new Map([...found.objects, ...baseline.objects]) };
+  }
+
+  /** Keys of the protected units that may lose servers. */
+  async #lifted(desired: DesiredState | undefined, commits: readonly Commit[]): Promise<ReadonlySet<string>> {
+    const { unprotected: lifted } = this.#safety();
+    if (desired === undefined) return lifted;
+    return await liftedProtection(this.#options.source, { desired, commits, lifted });
+  }
+
+  async #newCommits(desired: DesiredState, commit: string, isNext: boolean): Promise<readonly Commit[]> {
+    const { source } = this.#options;
+    if (isNext) return await source.commitsBetween(desired.commit, commit, COMMITS_MAX);
+    // Where the branch was set back, what a trailer there has approved was for when it came first.
+    return (await source.isAncestor(commit, desired.commit)) ? [] : [await source.describe(commit)];
+  }
+
+  #isApproved(digest: string): boolean {
+    return this.#options.ledger.read('approval', digest) !== undefined;
+  }
+
+  #safety(approvedCount = 0): Safety {
+    const { ledger, deleteBudget, clock } = this.#options;
+    return safetyOf(ledger, { budget: deleteBudget, now: clock.now(), approvedCount });
+  }
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+function rewritten(commit: string, followed: Followed): Verdict {
+  const lost = followed.isLost ? ', which is not in the local copy any more' : '';
+  const reason = `the history was rewritten: ${commit} does not come after the followed commit ${followed.commit}${lost}`;
+  const hold = { kind: 'history', digest: historyDigest(commit) } as const;
+  return { kind: 'refused', refused: { commit, reason, problems: [], hold } };
+}
+
+interface Wrong {
+  readonly problems: readonly Problem[];
+  readonly nothingLeft: Problem | undefined;
+}
+
+function wrong(commit: string, { problems, nothingLeft }: Wrong): Verdict {
+  const first = problems.find(({ severity }) => severity === 'error');
+  // What is left is no matter of a place in a file.
+  const reason = nothingLeft?.message ?? (first === undefined ? 'it is wrong' : textOf(first));
+  const hold = nothingLeft && ({ kind: 'nothing left', digest: nothingLeftDigest(commit) } as const);
+  return { kind: 'refused', refused: { commit, reason, problems, hold: hold ?? null } };
+}
