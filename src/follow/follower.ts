@@ -124,12 +124,12 @@ export class Follower {
     const head = await source.fetch(recorded?.commit ?? null);
     const { asked } = reviews;
     const isReview = reviews.isOpen || this.#hasFreedCapacity();
-    if (head.commit === this.#polledHead && !isReview) return;
+    if (head.oid === this.#polledHead && !isReview) return;
     this.#polledHead = undefined;
-    if (recorded === undefined) await this.#commits.begin(head.commit, poll);
+    if (recorded === undefined) await this.#commits.begin(head.oid, poll);
     else if (current.get() === undefined && (await source.has(recorded.commit))) await this.#commits.restore(poll);
-    await this.#judge(head.commit, { isReview, poll });
-    this.#polledHead = head.commit;
+    await this.#judge(head.oid, { isReview, poll });
+    this.#polledHead = head.oid;
     reviews.judged(asked);
     this.#judgedBytes = ledger.rowBytes;
   }
@@ -155,13 +155,7 @@ export class Follower {
 
   async #follow(commit: string, newest: string, poll: Poll): Promise<void> {
     const verdict = await this.#commits.follow(commit, { ...poll, newest });
-    switch (verdict.kind) {
-      case 'followed':
-        break;
-      case 'refused':
-        this.#refuse(verdict.refused, poll.log);
-        break;
-    }
+    if (verdict.kind === 'refused') this.#refuse(verdict.refused, poll.log);
   }
 
   /** Serves what was in force before, without the remote; where the local copy is gone, the fetch that follows mends it. */

@@ -106,8 +106,8 @@ export async function liftedProtection(
   const lifted = new Set(before);
   let earlier = desired;
   const line = firstParentLine(commits, desired.commit).slice(1, PROTECTION_COMMITS_MAX);
-  for (const { commit } of line.reverse()) {
-    const derivation = await deriveAt(source, commit, { baseline: desired, earlier, isAccepted: true });
+  for (const { oid } of line.reverse()) {
+    const derivation = await deriveAt(source, oid, { baseline: desired, earlier, isAccepted: true });
     if (!derivation.isFollowed) continue;
     earlier = derivation.desired;
     for (const [key, unit] of derivation.desired.candidates) {
@@ -132,16 +132,16 @@ function isWhole({ type, servers }: Unit, inForce: Unit | undefined): boolean {
  */
 function firstParentLine(commits: readonly Commit[], followed: string): readonly Commit[] {
   const children = new Map<string, string[]>();
-  for (const { commit, parents } of commits) {
-    for (const parent of parents) children.set(parent, [...(children.get(parent) ?? []), commit]);
+  for (const { oid, parents } of commits) {
+    for (const parent of parents) children.set(parent, [...(children.get(parent) ?? []), oid]);
   }
   const after = new Set(children.get(followed));
   // Grows while it is walked: a Set hands out members in the order in which they joined.
   for (const commit of after) for (const child of children.get(commit) ?? []) after.add(child);
-  const byId = new Map(commits.map((commit) => [commit.commit, commit]));
+  const byId = new Map(commits.map((commit) => [commit.oid, commit]));
   const line: Commit[] = [];
   let next = commits[0];
-  while (next !== undefined && after.has(next.commit)) {
+  while (next !== undefined && after.has(next.oid)) {
     line.push(next);
     next = byId.get(next.parents[0] ?? '');
   }

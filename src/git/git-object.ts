@@ -17,7 +17,7 @@ export interface TreeEntry {
 }
 
 export interface ParsedCommit {
-  readonly commit: string;
+  readonly oid: string;
   readonly tree: string;
   /** Object ids, first parent first. */
   readonly parents: readonly string[];
@@ -68,7 +68,7 @@ export function parseCommit(oid: string, bytes: Buffer): ParsedCommit {
   // Old and imported histories hold times that no tool would write today: no reason to refuse what came after them.
   const seconds = Number(/> (\d+)(?: [+-]\d+)?$/.exec(valuesOf('committer')[0] ?? '')?.[1] ?? 0);
   return {
-    commit: oid,
+    oid: oid,
     time: `${new Date(Math.min(seconds, SECONDS_MAX) * 1000).toISOString().slice(0, 19)}Z`,
     message: blank < 0 ? '' : bytes.toString('utf8', blank + 2, blank + 2 + MESSAGE_BYTES_MAX),
     parents: valuesOf('parent'),

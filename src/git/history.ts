@@ -27,7 +27,7 @@ export async function lineBetween(
 ): Promise<readonly ParsedCommit[] | undefined> {
   const line: ParsedCommit[] = [];
   let next = to;
-  while (next.commit !== from) {
+  while (next.oid !== from) {
     line.push(next);
     const [parent, second] = next.parents;
     if (parent === from && second === undefined) break;

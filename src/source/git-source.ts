@@ -98,7 +98,7 @@ class BranchSource implements GitSource {
   readonly #clock: Clock;
   readonly #log: Logger | undefined;
   readonly #reader: SnapshotReader;
-  #state: 'unchecked' | 'sound' | 'damaged' = 'unchecked';
+  #state: 'unchecked' | 'intact' | 'damaged' = 'unchecked';
   /** What was fetched last, or found to be here. */
   #head: Commit | undefined;
   /** Fetches come one after the other: they share a folder. */
@@ -179,7 +179,7 @@ class BranchSource implements GitSource {
     const { signal } = this.#closing;
     const deadline = { remote: this.#remote, clock: this.#clock, fetchMs, signal };
     const branches = await withDeadline(deadline, (ended) => this.#remote.branches(ended));
-    const head = this.#pick(branches.heads);
+    const head = headOf(branches.heads, this.#branch, this.#remote.name);
     const here = await this.#find(head);
     if (here !== undefined) return here;
     const anew = this.#state === 'damaged';
@@ -194,36 +194,20 @@ class BranchSource implements GitSource {
       objectsMax,
       packBytesMax,
     });
-    this.#state = 'sound';
+    this.#state = 'intact';
     this.#head = descriptionOf(commit);
-    this.#log?.info({ repository: this.#remote.name, branch: this.#branch, commit: commit.commit, anew }, 'fetched');
+    this.#log?.info({ repository: this.#remote.name, branch: this.#branch, commit: commit.oid, anew }, 'fetched');
     return this.#head;
   }
 
-  #pick(branches: ReadonlyMap<string, string>): string {
-    const head = branches.get(this.#branch);
-    if (head !== undefined) return head;
-    const { name } = this.#remote;
-    if (branches.size === 0) {
-      throw new SourceError(`"${name}" has no commits yet: push the first one to its branch "${this.#branch}"`);
-    }
-    const names = [...branches.keys()].sort(compareNames);
-    const listed = names.slice(0, BRANCHES_NAMED_MAX).join(', ');
-    const more = names.length > BRANCHES_NAMED_MAX ? ` and ${names.length - BRANCHES_NAMED_MAX} more` : '';
-    const hint = didYouMean(this.#branch, names);
-    throw new SourceError(
-      `"${name}" has no branch "${this.#branch}"${hint === null ? '' : `; ${hint}`} (its branches: ${listed}${more})`,
-    );
-  }
-
-  /** Returns the head where it is in a copy that is sound: the branch did not move, or moved back to an older commit. */
+  /** Returns the head where it is in a copy that is intact: the branch did not move, or moved back to an older commit. */
   async #find(head: string): Promise<Commit | undefined> {
     if (this.#state === 'damaged') return undefined;
-    if (this.#state === 'sound' && this.#head?.commit === head) return this.#head;
+    if (this.#state === 'intact' && this.#head?.oid === head) return this.#head;
     try {
       // Once a process; from then on, the hash of every object that is read says more.
       if (this.#state === 'unchecked') await verifyChecksums(this.#copy);
-      this.#state = 'sound';
+      this.#state = 'intact';
       const commit = await this.#objects.findCommit(head);
       if (commit === undefined) return undefined;
       if ((await readFollowed(this.#copy)) !== head) await writeFollowed(this.#copy, head);
@@ -244,6 +228,21 @@ class BranchSource implements GitSource {
       throw error;
     }
   }
+}
+
+/** Returns the head of a branch. Throws SourceError with the names that there are. */
+function headOf(branches: ReadonlyMap<string, string>, branch: string, repository: string): string {
+  const head = branches.get(branch);
+  if (head !== undefined) return head;
+  if (branches.size === 0) {
+    throw new SourceError(`"${repository}" has no commits yet: push the first one to its branch "${branch}"`);
+  }
+  const names = [...branches.keys()].sort(compareNames);
+  const listed = names.slice(0, BRANCHES_NAMED_MAX).join(', ');
+  const more = names.length > BRANCHES_NAMED_MAX ? ` and ${names.length - BRANCHES_NAMED_MAX} more` : '';
+  const hint = didYouMean(branch, names);
+  const advice = `${hint === null ? '' : `; ${hint}`} (its branches: ${listed}${more})`;
+  throw new SourceError(`"${repository}" has no branch "${branch}"${advice}`);
 }
 
 function openRemote(

@@ -52,7 +52,7 @@ export class SnapshotReader {
     const blobs = await this.#readBlobs(objects, listing.files, wants);
     this.#known = listing.trees;
     this.#counts = { treesRead: listing.treesRead, blobsRead: blobs.size };
-    return { commit: commit.commit, time: commit.time, files: listing.files, blobs };
+    return { commit: commit.oid, time: commit.time, files: listing.files, blobs };
   }
 
   /** A file that is too large is listed, and whoever needs it says so. */

@@ -6,7 +6,7 @@ import type { Snapshot } from '../model/snapshot.ts';
 export type BlobFilter = (path: string, oid: string) => boolean;
 
 export interface Commit {
-  readonly commit: string;
+  readonly oid: string;
   /** Committer time, RFC 3339 in UTC. */
   readonly time: string;
   readonly message: string;

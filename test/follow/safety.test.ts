@@ -13,7 +13,7 @@ import { at, LARGE, NOW, rowIn, SMALL, specOf } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 
 function commit(message: string, name = 'c'): Commit {
-  return { commit: name, time: '2026-11-20T10:00:00Z', message, parents: [] };
+  return { oid: name, time: '2026-11-20T10:00:00Z', message, parents: [] };
 }
 
 describe('the trailer', () => {

@@ -113,7 +113,7 @@ async function expectHistory(repository: GitRepository, source: GitSource, commi
     const from = commits[(index * 5 + 2) % commits.length] ?? to;
     const base = await repository.git('merge-base', from, to).catch(() => '');
     expect(await source.isAncestor(from, to)).toBe(base === from);
-    const between = (await source.commitsBetween(from, to, 100)).map(({ commit }) => commit);
+    const between = (await source.commitsBetween(from, to, 100)).map(({ oid }) => oid);
     expect(between.join('\n')).toBe(await repository.git('rev-list', `${from}..${to}`));
   }
 }

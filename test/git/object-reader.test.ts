@@ -77,7 +77,7 @@ describe('ObjectReader', () => {
     }
     expect(packsOf(repository.path)).toHaveLength(3);
     await withObjects(repository.path, async (objects) => {
-      for (const commit of commits) expect((await objects.readCommit(commit)).commit).toBe(commit);
+      for (const commit of commits) expect((await objects.readCommit(commit)).oid).toBe(commit);
       for (const none of ['0'.repeat(40), 'f'.repeat(40), 'main', '', `${'0'.repeat(40)}\n${commits[0]}`]) {
         expect(await objects.findCommit(none)).toBeUndefined();
       }

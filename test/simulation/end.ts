@@ -74,7 +74,8 @@ function peopleAct(world: World, approves: boolean): void {
 /** Has every server looked at: whoever had something to do and did not know it slept through a wake-up. */
 async function sweep(world: World): Promise<void> {
   const { core } = world;
-  if (core === undefined || world.violation !== undefined || world.calls.running > 0) return;
+  // While nothing is in force no server is enqueued: nothing could say what its record holds.
+  if (core?.current.get() === undefined || world.violation !== undefined || world.calls.running > 0) return;
   if (world.scheduler.next < world.scheduler.now + 30_000) return;
   const before = new Map(core.ledger.list('server'));
   const { count } = world.calls;

@@ -171,7 +171,7 @@ function whyKept({ git }: Facts, { from, receiver, owner, resource }: Taking): V
 function isLifted(git: SimulatedGit, { from, receiver, owner }: Omit<Taking, 'resource'>, before: Shape): boolean {
   const isBetween = (commit: string): boolean =>
     commit !== receiver.commit && commit !== from.commit && git.isAncestor(from.commit, commit);
-  const line = git.firstParents(receiver.commit).filter(({ commit }) => isBetween(commit));
+  const line = git.firstParents(receiver.commit).filter(({ oid }) => isBetween(oid));
   return line.some(({ files }) => {
     const shape = validShape(files, owner);
     const servers = shape === undefined ? [] : serversOf(shape);

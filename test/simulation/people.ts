@@ -119,7 +119,7 @@ function commit(world: World, edits: readonly Edit[], approves?: number): void {
   if (files === git.at(git.head).files && approves === undefined) return;
   const words = describe(git.at(git.head).files, files);
   const trailer = approves === undefined ? '' : `\n\nTreeline-Approve-Deletes: ${approves}\n`;
-  const { commit: id } = git.commit(files, { words, message: `${words}${trailer}` });
+  const { oid: id } = git.commit(files, { words, message: `${words}${trailer}` });
   world.pushed(approves === undefined ? words : `${words} (approves ${approves})`, id);
 }
 
@@ -129,7 +129,7 @@ function commitAside(world: World, side: string, edits: readonly Edit[]): void {
   const files = edited(git.at(from).files, edits, earlierOf(world, from));
   if (files === git.at(from).files) return;
   const words = describe(git.at(from).files, files);
-  const { commit: id } = git.commitAside(side, files, words);
+  const { oid: id } = git.commitAside(side, files, words);
   world.tell('people', () => `commit ${id} on the side branch after ${from}: ${words}`);
 }
 
@@ -138,13 +138,13 @@ function merge(world: World, { side, edits, isPulled = false }: Extract<Deed, { 
   const other = git.sides.get(side);
   git.sides.delete(side);
   if (other === undefined || git.isAncestor(other, git.head)) return;
-  const [base] = git.firstParents(other).filter(({ commit: one }) => git.isAncestor(one, git.head));
+  const [base] = git.firstParents(other).filter(({ oid: one }) => git.isAncestor(one, git.head));
   const ours = git.at(git.head).files;
   const joined = merged(base?.files ?? ours, ours, git.at(other).files);
   const files = edited(joined, edits, earlierOf(world, git.head));
   const words = `merge ${other}: ${describe(ours, files)}`;
   const parents = isPulled ? [other, git.head] : [git.head, other];
-  const { commit: id } = git.commit(files, { words, parents });
+  const { oid: id } = git.commit(files, { words, parents });
   world.pushed(words, id);
 }
 
@@ -153,8 +153,8 @@ function rewrite(world: World, back: number, edits: readonly Edit[]): void {
   const line = git.firstParents(git.head);
   const to = line[Math.min(back, line.length - 1)];
   if (to === undefined) return;
-  git.head = to.commit;
-  world.rewritten(`the branch is set back to ${to.commit}`);
+  git.head = to.oid;
+  world.rewritten(`the branch is set back to ${to.oid}`);
   if (edits.length > 0) commit(world, edits);
 }
 
@@ -162,8 +162,8 @@ function revert(world: World): void {
   const { git } = world;
   const [, before] = git.firstParents(git.head);
   if (before === undefined || before.files === git.at(git.head).files) return;
-  const words = `revert to ${before.commit}: ${describe(git.at(git.head).files, before.files)}`;
-  world.pushed(words, git.commit(before.files, { words }).commit);
+  const words = `revert to ${before.oid}: ${describe(git.at(git.head).files, before.files)}`;
+  world.pushed(words, git.commit(before.files, { words }).oid);
 }
 
 /** Returns what differs, for a person. */

@@ -44,7 +44,7 @@ export class SimulatedGit {
     this.#scheduler = scheduler;
     this.#wall = wall;
     this.#seed = seed;
-    this.head = this.#add({ parents: [], message: 'begin', files: firstFiles(), words: 'begin' }).commit;
+    this.head = this.#add({ parents: [], message: 'begin', files: firstFiles(), words: 'begin' }).oid;
   }
 
   /** Every commit that was ever pushed, on any branch. */
@@ -62,14 +62,14 @@ export class SimulatedGit {
   commit(files: ModelFiles, text: { words: string; message?: string; parents?: readonly string[] }): GitCommit {
     const { words, message = words, parents = [this.head] } = text;
     const commit = this.#add({ parents, message, files, words });
-    this.head = commit.commit;
+    this.head = commit.oid;
     return commit;
   }
 
   /** Adds a commit to a side branch, which begins at the head where it is new. */
   commitAside(side: string, files: ModelFiles, words: string): GitCommit {
     const commit = this.#add({ parents: [this.sides.get(side) ?? this.head], message: words, files, words });
-    this.sides.set(side, commit.commit);
+    this.sides.set(side, commit.oid);
     return commit;
   }
 
@@ -106,7 +106,7 @@ export class SimulatedGit {
       fetch: async () => {
         if (!(await this.#isReached(life))) throw new SourceError(GONE);
         const head = this.at(this.head);
-        for (const commit of this.historyOf(head.commit)) here.add(commit);
+        for (const commit of this.historyOf(head.oid)) here.add(commit);
         return head;
       },
       has: async (commit) => here.has(commit),
@@ -168,28 +168,28 @@ export class SimulatedGit {
         else files.set(path, meaningOf(message, path, text) ?? textFile(text, 'written'));
       }
       const words = message.split('\n', 1)[0] ?? '';
-      parent = this.#made({ parents: [parent.commit], message, files, words });
-      this.#prepared.set(parent.commit, parent);
-      ids.push(parent.commit);
+      parent = this.#made({ parents: [parent.oid], message, files, words });
+      this.#prepared.set(parent.oid, parent);
+      ids.push(parent.oid);
     }
     return { is: 'prepared', base, commits: ids, pack: new Uint8Array() };
   }
 
-  #add(facts: Omit<GitCommit, 'commit' | 'time'>): GitCommit {
+  #add(facts: Omit<GitCommit, 'oid' | 'time'>): GitCommit {
     const commit = this.#made(facts);
-    this.#commits.set(commit.commit, commit);
+    this.#commits.set(commit.oid, commit);
     return commit;
   }
 
-  #made(facts: Omit<GitCommit, 'commit' | 'time'>): GitCommit {
-    const commit = `c${this.#commits.size + this.#prepared.size}`;
-    return { ...facts, commit, time: `${new Date(this.#wall.now()).toISOString().slice(0, 19)}Z` };
+  #made(facts: Omit<GitCommit, 'oid' | 'time'>): GitCommit {
+    const oid = `c${this.#commits.size + this.#prepared.size}`;
+    return { ...facts, oid, time: `${new Date(this.#wall.now()).toISOString().slice(0, 19)}Z` };
   }
 
   /** What comes with `to` and was not there with `from`, newest first: a child always before its parents. */
   #between(from: GitCommit, to: GitCommit): readonly GitCommit[] {
-    const old = this.historyOf(from.commit);
-    const news = [...this.historyOf(to.commit)].filter((commit) => !old.has(commit));
+    const old = this.historyOf(from.oid);
+    const news = [...this.historyOf(to.oid)].filter((commit) => !old.has(commit));
     return news.sort((a, b) => Number(b.slice(1)) - Number(a.slice(1))).map((commit) => this.at(commit));
   }
 

@@ -87,7 +87,7 @@ export class World implements Facts {
       forgetApproval: (incarnation) => void this.calls.approvedDeletes.delete(incarnation),
     });
     this.git = new SimulatedGit(this.scheduler, this.wall, seed);
-    this.git.onPushed = ({ words, commit }) => this.pushed(`REST: ${words}`, commit);
+    this.git.onPushed = ({ words, oid }) => this.pushed(`REST: ${words}`, oid);
     this.disk = new SimulatedDisk(this.scheduler, seed);
     const parts = { scheduler: this.scheduler, seed, watch: this.calls };
     const lostActionEnds = script.outlives ? 'after its deadline' : 'with the controller';

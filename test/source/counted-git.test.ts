@@ -49,23 +49,23 @@ async function gitOf(work: () => Promise<unknown>): Promise<readonly string[]> {
 
 /** As the follower does it. */
 async function follow(from: string): Promise<void> {
-  const { commit } = await source.fetch(from);
-  expect(await source.isAncestor(from, commit)).toBe(true);
-  await source.commitsBetween(from, commit, 1000);
-  await source.snapshot(commit, ALL);
-  expect(await source.isAncestor(commit, commit)).toBe(true);
+  const { oid } = await source.fetch(from);
+  expect(await source.isAncestor(from, oid)).toBe(true);
+  await source.commitsBetween(from, oid, 1000);
+  await source.snapshot(oid, ALL);
+  expect(await source.isAncestor(oid, oid)).toBe(true);
 }
 
 describe('a poll', () => {
   it('that finds nothing new asks where the branch is, and opens no pack', async () => {
-    const { commit } = await source.fetch(null);
-    expect(await gitOf(() => source.fetch(commit))).toEqual(['upload-pack --stateless-rpc --advertise-refs']);
+    const { oid } = await source.fetch(null);
+    expect(await gitOf(() => source.fetch(oid))).toEqual(['upload-pack --stateless-rpc --advertise-refs']);
   });
 
   it('that finds a commit asks once, opens the packs once, and looks through no history', async () => {
-    const { commit } = await source.fetch(null);
+    const { oid } = await source.fetch(null);
     await repository.commit({ 'a.yaml': 'a: 2\n' });
-    expect(await gitOf(() => follow(commit))).toEqual([
+    expect(await gitOf(() => follow(oid))).toEqual([
       'upload-pack --stateless-rpc --advertise-refs',
       // The commit that the next ones build on, and later what is new.
       'cat-file --batch',
@@ -78,19 +78,19 @@ describe('a poll', () => {
   });
 
   it('that finds several commits in a line begins no process for each of them', async () => {
-    const { commit } = await source.fetch(null);
+    const { oid } = await source.fetch(null);
     for (const text of ['2', '3', '4']) await repository.commit({ 'a.yaml': `a: ${text}\n` });
-    const asked = await gitOf(() => follow(commit));
+    const asked = await gitOf(() => follow(oid));
     expect(asked.filter((line) => line === 'merge-base' || line === 'rev-list')).toEqual([]);
     expect(asked.filter((line) => line.startsWith('cat-file'))).toHaveLength(3);
   });
 
   it('that finds a merge looks through the history once for each question', async () => {
-    const { commit } = await source.fetch(null);
-    const theirs = await repository.commit({ 'b.yaml': 'b: 2\n' }, { branch: 'topic', parents: [commit] });
+    const { oid } = await source.fetch(null);
+    const theirs = await repository.commit({ 'b.yaml': 'b: 2\n' }, { branch: 'topic', parents: [oid] });
     const ours = await repository.commit({ 'a.yaml': 'a: 2\n' });
     await repository.commit({ 'b.yaml': 'b: 2\n' }, { parents: [ours, theirs] });
-    const asked = await gitOf(() => follow(commit));
+    const asked = await gitOf(() => follow(oid));
     expect(asked.filter((line) => line === 'merge-base' || line === 'rev-list')).toEqual(['merge-base', 'rev-list']);
   });
 });

@@ -40,7 +40,7 @@ describe('a local repository', () => {
     const { publisher, prepare, source } = await publishTo();
     const prepared = await prepare();
     await publisher.push(prepared);
-    expect((await source.fetch(null)).commit).toBe(prepared.commits[0]);
+    expect((await source.fetch(null)).oid).toBe(prepared.commits[0]);
     const next = await prepareWith(publisher, String(prepared.commits[0]), [newCommit({ new: null })]);
     expect(await publisher.push(next)).toEqual({ is: 'pushed' });
   });

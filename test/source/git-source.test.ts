@@ -51,7 +51,7 @@ describe('a snapshot', () => {
 
     const head = await source.fetch(null);
 
-    expect(head.commit).toBe(commit);
+    expect(head.oid).toBe(commit);
     expect(await textsOf(source, commit)).toEqual({
       'tree.yaml': 'name: all\n',
       'stacks/instances/a b.yaml': 'x: 1\n',
@@ -68,7 +68,7 @@ describe('a snapshot', () => {
 
     const source = await open({ url: `file://${linked}` });
 
-    expect((await source.fetch(null)).commit).toBe(commit);
+    expect((await source.fetch(null)).oid).toBe(commit);
     expect(await textsOf(source, commit)).toEqual({ 'a.yaml': 'a' });
   });
 
@@ -214,7 +214,7 @@ describe('fetch', () => {
     const source = await open();
     await source.fetch(null);
     const packs = await readdir(join(copy, 'objects', 'pack'));
-    expect((await source.fetch(commit)).commit).toBe(commit);
+    expect((await source.fetch(commit)).oid).toBe(commit);
     expect(await readdir(join(copy, 'objects', 'pack'))).toEqual(packs);
   });
 
@@ -226,12 +226,12 @@ describe('fetch', () => {
     await source.fetch(null);
 
     const rewritten = await repository.commit({ a: '3' }, { parents: [base] });
-    expect((await source.fetch(old)).commit).toBe(rewritten);
+    expect((await source.fetch(old)).oid).toBe(rewritten);
     expect(await source.isAncestor(old, rewritten)).toBe(false);
     expect(await textsOf(source, old)).toEqual({ a: '2' });
 
     await repository.git('update-ref', 'refs/heads/main', old);
-    expect((await source.fetch(rewritten)).commit).toBe(old);
+    expect((await source.fetch(rewritten)).oid).toBe(old);
     expect(await readFile(join(copy, 'refs/heads/followed'), 'utf8')).toBe(`${old}\n`);
     expect(await fsck(copy)).not.toContain('missing');
   });
@@ -242,7 +242,7 @@ describe('fetch', () => {
     const source = await open();
     await source.fetch(null);
     const other = await repository.commit({ z: '26' }, { parents: [] });
-    expect((await source.fetch(first)).commit).toBe(other);
+    expect((await source.fetch(first)).oid).toBe(other);
     expect(await textsOf(source, other)).toEqual({ z: '26' });
     expect(await source.isAncestor(first, other)).toBe(false);
   });
@@ -252,7 +252,7 @@ describe('fetch', () => {
     const first = await repository.commit({ a: '1' });
     await repository.git('tag', 'main', first);
     const head = await repository.commit({ a: '2' });
-    expect((await (await open()).fetch(null)).commit).toBe(head);
+    expect((await (await open()).fetch(null)).oid).toBe(head);
   });
 
   it('goes on where another process left off, and fetches only what is new', async () => {
@@ -287,7 +287,7 @@ describe('fetch', () => {
     const commit = await repository.commit({ a: '1' });
     const source = await open();
     const heads = await Promise.all([source.fetch(null), source.fetch(null), source.fetch(null)]);
-    expect(heads.map((head) => head.commit)).toEqual([commit, commit, commit]);
+    expect(heads.map((head) => head.oid)).toEqual([commit, commit, commit]);
   });
 
   it('writes nothing to the repository that it follows', async () => {
@@ -379,7 +379,7 @@ describe('a failing fetch', () => {
     const { repository, open } = await setUp({ bare: false, name: 'theirs' });
     const commit = await repository.commit({ a: '1' });
     for (const path of [repository.path, join(repository.path, '.git')]) await chown(path, 65_534, 65_534);
-    expect((await (await open()).fetch(null)).commit).toBe(commit);
+    expect((await (await open()).fetch(null)).oid).toBe(commit);
   });
 
   it.runIf(process.getuid?.() !== 0)('says who lacks permission', async () => {
@@ -476,7 +476,7 @@ describe('a damaged local copy', () => {
     await (await open()).fetch(null);
     await damage(copy);
     const source = await open();
-    expect((await source.fetch(commit)).commit).toBe(commit);
+    expect((await source.fetch(commit)).oid).toBe(commit);
     expect(await textsOf(source, commit)).toEqual({ a: 'one', b: 'two' });
     expect(await fsck(copy)).toBe('');
   });

@@ -59,8 +59,8 @@ async function expectCheap(work: () => Promise<unknown>): Promise<void> {
 }
 
 async function follow(source: GitSource): Promise<readonly string[]> {
-  const { commit } = await source.fetch(null);
-  const { files, blobs } = await source.snapshot(commit, () => true);
+  const { oid } = await source.fetch(null);
+  const { files, blobs } = await source.snapshot(oid, () => true);
   return [...files].map(([path, { oid }]) => `${path}${blobs.has(oid) ? '' : ' (not read)'}`);
 }
 
@@ -129,10 +129,10 @@ describe('many objects', () => {
     const limits = { objectsMax: 20 };
     const url = await urlOf(repository);
     const source = await open({ url, limits });
-    const { commit } = await source.fetch(null);
+    const { oid } = await source.fetch(null);
     await repository.commit(Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`f${i}`, `${i}`])));
-    await expect(source.fetch(commit)).rejects.toThrow(/sends 3\d objects, and 20 are taken at once/);
-    expect((await source.snapshot(commit, () => true)).files.size).toBe(1);
+    await expect(source.fetch(oid)).rejects.toThrow(/sends 3\d objects, and 20 are taken at once/);
+    expect((await source.snapshot(oid, () => true)).files.size).toBe(1);
   });
 
   it('are no more in the copy, over many pushes, than the limit twice', async () => {
@@ -153,11 +153,9 @@ describe('many objects', () => {
     const { repository, open } = await setUp();
     await repository.commit({ 'stacks/a.yaml': 'a'.repeat(600), 'stacks/b.yaml': 'b'.repeat(600) });
     const source = await open({ limits: { snapshotBytesMax: 1000 } });
-    const { commit } = await source.fetch(null);
-    await expect(source.snapshot(commit, () => true)).rejects.toThrow(
-      /have more than 1000 bytes together: divide them/,
-    );
-    await expect(source.snapshot(commit, (path) => path === 'a.yaml')).resolves.toBeDefined();
+    const { oid } = await source.fetch(null);
+    await expect(source.snapshot(oid, () => true)).rejects.toThrow(/have more than 1000 bytes together: divide them/);
+    await expect(source.snapshot(oid, (path) => path === 'a.yaml')).resolves.toBeDefined();
   });
 
   it('of a megabyte each leave others their turn while they are read', async () => {
@@ -165,10 +163,10 @@ describe('many objects', () => {
     const files = Array.from({ length: 40 }, (_, i) => [`stacks/f${i}.yaml`, `${i}${'x'.repeat(MIB - 10)}`]);
     await repository.commit(Object.fromEntries(files));
     const source = await open();
-    const { commit } = await source.fetch(null);
+    const { oid } = await source.fetch(null);
     const delay = monitorEventLoopDelay({ resolution: 5 });
     delay.enable();
-    expect((await source.snapshot(commit, () => true)).blobs.size).toBe(41);
+    expect((await source.snapshot(oid, () => true)).blobs.size).toBe(41);
     delay.disable();
     expect(delay.max / 1e6).toBeLessThan(400);
   });

@@ -44,7 +44,7 @@ async function setUp(): Promise<Setup> {
       const limits = { ...LIMITS, anew: false, packsMax: 100, fetchMs, clock: systemClock, signal };
       const objects = new ObjectReader(copyIn(folder));
       const branches = await remote.branches(signal);
-      return (await fetchVerified({ folder, objects, remote, branches, branch: 'main', ...limits })).commit;
+      return (await fetchVerified({ folder, objects, remote, branches, branch: 'main', ...limits })).oid;
     },
     async contents() {
       if (!existsSync(folder)) return [];

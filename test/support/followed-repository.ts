@@ -33,7 +33,7 @@ export async function followRepository(
   const repository = await createGitRepository(join(folder, 'stacks.git'));
   const old = await repository.commit(OLD_FILES);
   const source = await createGitSource({ branch: 'main', directory: '.', cache, ...(await reach(repository)) });
-  expect((await source.fetch(null)).commit).toBe(old);
+  expect((await source.fetch(null)).oid).toBe(old);
   const head = await repository.commit(noise());
   const copy = join(cache, 'repository.git');
 
@@ -58,7 +58,7 @@ export async function followRepository(
       return error;
     },
     async expectSuccess() {
-      expect((await source.fetch(old)).commit).toBe(head);
+      expect((await source.fetch(old)).oid).toBe(head);
       await expectIntact(head);
       expect(await readdir(cache)).toEqual(['repository.git']);
     },

@@ -68,7 +68,7 @@ export class ScriptedRemote implements Publisher {
     expect: () => undefined,
     fetch: async () => {
       await this.onFetch();
-      return { commit: this.head.commit } as Commit;
+      return { oid: this.head.commit } as Commit;
     },
     isAncestor: async (ancestor) => this.#has(ancestor),
   };

@@ -32,14 +32,14 @@ export class TextSource implements Source {
       (entry): entry is [string, string] => entry[1] !== null,
     );
     const commit = `commit-${number}`;
-    this.#commits.set(commit, { commit, time, message, parents, texts: Object.fromEntries(texts) });
+    this.#commits.set(commit, { oid: commit, time, message, parents, texts: Object.fromEntries(texts) });
     this.#head = commit;
     return commit;
   }
 
   /** Moves the branch to a commit that is there. */
   reset(commit: string): void {
-    this.#head = this.#find(commit).commit;
+    this.#head = this.#find(commit).oid;
   }
 
   /** Takes a commit out of what is here, as a lost local copy does after a rewritten history. */
@@ -73,13 +73,13 @@ export class TextSource implements Source {
   }
 
   async commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {
-    const known = new Set(this.#ancestry(this.#read(from).commit));
-    const names = this.#ancestry(this.#read(to).commit).filter((name) => !known.has(name));
+    const known = new Set(this.#ancestry(this.#read(from).oid));
+    const names = this.#ancestry(this.#read(to).oid).filter((name) => !known.has(name));
     return names.slice(0, countMax).map((name) => this.#find(name));
   }
 
   async isAncestor(ancestor: string, descendant: string): Promise<boolean> {
-    return this.#ancestry(this.#read(descendant).commit).includes(ancestor);
+    return this.#ancestry(this.#read(descendant).oid).includes(ancestor);
   }
 
   close(): Promise<void> {

@@ -45,9 +45,9 @@ async function ask({ branch, clock }: PushParts, { base, commits }: PreparedComm
   try {
     const head = await within(clock, GIVE_UP_MS, branch.fetch());
     if (head === undefined) return undefined;
-    if (await branch.isAncestor(commits.at(-1) ?? base, head.commit)) return { is: 'pushed' };
+    if (await branch.isAncestor(commits.at(-1) ?? base, head.oid)) return { is: 'pushed' };
     // A push moves the branch from its base and from nowhere else.
-    return head.commit === base ? undefined : { is: 'moved' };
+    return head.oid === base ? undefined : { is: 'moved' };
   } catch {
     // The reason makes no difference: the error of the lost answer is reported in the end.
     return undefined;

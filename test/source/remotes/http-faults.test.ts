@@ -234,7 +234,7 @@ describe('a branch', () => {
   it('whose history is rewritten is fetched: what that means is for others to say', async () => {
     const { repository, source, old } = await followOverHttp();
     const rewritten = await repository.commit({ keep: 'new' }, { parents: [] });
-    expect((await source.fetch(old)).commit).toBe(rewritten);
+    expect((await source.fetch(old)).oid).toBe(rewritten);
     expect(await source.isAncestor(old, rewritten)).toBe(false);
   });
 });

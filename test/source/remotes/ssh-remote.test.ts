@@ -36,7 +36,7 @@ describe('a repository over ssh', () => {
 
     const theirs = await repository.commit({ b: '1' }, { branch: 'topic', parents: [old] });
     const merge = await repository.commit({ b: '1' }, { parents: [head, theirs] });
-    expect((await source.fetch(head)).commit).toBe(merge);
+    expect((await source.fetch(head)).oid).toBe(merge);
     expect(await source.isAncestor(theirs, merge)).toBe(true);
     expect(await runGit(['-C', copy, 'fsck', '--full', '--strict', '--no-progress'])).toBe('');
 
@@ -60,7 +60,7 @@ describe('a repository over ssh', () => {
     await repository.git('update-ref', '-d', 'refs/heads/main');
     await expectFailure(/has no commits yet|has no branch "main"/);
     const rewritten = await repository.commit({ keep: 'new' }, { parents: [] });
-    expect((await source.fetch(old)).commit).toBe(rewritten);
+    expect((await source.fetch(old)).oid).toBe(rewritten);
     expect(await source.isAncestor(old, rewritten)).toBe(false);
   });
 
