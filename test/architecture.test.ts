@@ -182,6 +182,25 @@ const TRIALS: readonly Trial[] = [
     finds: ['src/api/a.ts:2 begins a function of 61 lines', 'src/reconcile/b.ts:1 begins a function of 41 lines'],
   },
   {
+    rule: 'no class has more than 150 lines',
+    files: { 'src/api/a.ts': `\nclass A {${lines(150)}}\nclass B {${lines(149)}}` },
+    finds: ['src/api/a.ts:2 begins a class of 151 lines'],
+  },
+  {
+    rule: 'names use the words of the field',
+    files: {
+      'src/api/a.ts':
+        'const estateRows = 1;\nclass A { #farewell = 1; isLive() {} }\nMath.round(look.World);\nreturned; resound;',
+    },
+    finds: [
+      'src/api/a.ts:1 has the name estateRows',
+      'src/api/a.ts:2 has the name farewell',
+      'src/api/a.ts:2 has the name isLive',
+      'src/api/a.ts:3 has the name look',
+      'src/api/a.ts:3 has the name World',
+    ],
+  },
+  {
     rule: 'exports have names',
     files: { 'src/api/a.ts': "export default 1;\nexport * from './b.ts';\nexport const a = 1;" },
     finds: ['src/api/a.ts:1 has a default export', 'src/api/a.ts:2 exports everything of ./b.ts'],

@@ -128,9 +128,9 @@ function missingSpaceIn(line: string, lineStart: number): SyntaxFault | undefine
 
 function explainOpeningCharacter({ offset, before, after, reason }: Spot): SyntaxFault | undefined {
   // After these the parser has gone one step on, in search of a name or a line break; after "%" to the end of the line.
-  const behind = /[|>*&]\s*$|^%.*$/.exec(before)?.[0];
-  if (behind !== undefined && /^name of an|line break is expected|directive/.test(reason)) {
-    return unquoted(offset - behind.length, behind + after);
+  const mark = /[|>*&]\s*$|^%.*$/.exec(before)?.[0];
+  if (mark !== undefined && /^name of an|line break is expected|directive/.test(reason)) {
+    return unquoted(offset - mark.length, mark + after);
   }
   const begins = /^[@`%\]},]/.test(after) && /^\s*$|[:\-?,[{]\s+$/.test(before);
   return begins ? unquoted(offset, after) : undefined;
@@ -191,9 +191,9 @@ function explainDeeperKey({ offset, before, after, above }: Spot): SyntaxFault |
 function explainMissingColon({ offset, before, after, reason, above, aboveAt }: Spot): SyntaxFault | undefined {
   if (!/^expected ':'|multiline key/.test(reason)) return undefined;
   // At the end of a line the parser has gone on to the next one.
-  const isBehind = (before + after).trim() === '';
-  const line = isBehind ? above : before + after;
-  const at = (isBehind ? aboveAt : offset - before.length) + indentOf(line);
+  const isAbove = (before + after).trim() === '';
+  const line = isAbove ? above : before + after;
+  const at = (isAbove ? aboveAt : offset - before.length) + indentOf(line);
   return fault(at, `${quoted(line)} has no colon`, 'write it as "key: value"');
 }
 
@@ -201,7 +201,7 @@ function indentOf(line: string): number {
   return line.length - line.trimStart().length;
 }
 
-/** The text in double quotes, ready to be pasted, without a comment behind it. */
+/** The text in double quotes, ready to be pasted, without a comment after it. */
 function quoted(text: string): string {
   return quote(text.replace(/\s+#.*$/, '').trim());
 }

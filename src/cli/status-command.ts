@@ -38,14 +38,14 @@ export function addStatusCommand(program: Command): void {
 
 /** Waits, sets the exit code, and returns whether the named instance is gone. */
 async function wait(instance: string | undefined, options: Options & { readonly wait: string }): Promise<boolean> {
-  const { isDone, trouble } = await waitUntilSettled(options, {
+  const { isDone, reason } = await waitUntilSettled(options, {
     ...{ commit: options.wait, instance, timeoutMs: options.timeout * 1000 },
     tell: (line) => {
       if (process.stderr.isTTY) process.stderr.write(`${line}\n`);
     },
   });
   if (!isDone) process.exitCode = EXIT_NOT_DONE;
-  if (trouble !== undefined) process.stderr.write(`treeline: ${trouble}\n`);
+  if (reason !== undefined) process.stderr.write(`treeline: ${reason}\n`);
   if (instance === undefined || !isDone) return false;
   const { instances } = (await getFrom(options, '/operations/status')) as Overview;
   return !instances.some(({ name }) => name === instance);

@@ -21,7 +21,7 @@ export interface Outcome {
   /** The commit is followed, and all that was waited for is `Done` or gone. */
   readonly isDone: boolean;
   /** The reason why the wait ended early; undefined where everything has settled. */
-  readonly trouble: string | undefined;
+  readonly reason: string | undefined;
 }
 
 type Entry = Overview['instances'][number];
@@ -29,8 +29,8 @@ type Entry = Overview['instances'][number];
 /** Resolves once all has settled, the commit turns out not to be followed, or the time is over. Throws CommandFailure. */
 export async function waitUntilSettled(server: ServerOptions, awaited: Awaited): Promise<Outcome> {
   const deadline = performance.now() + awaited.timeoutMs;
-  const trouble = await untilFollowed(server, awaited, deadline);
-  return trouble === undefined ? await untilQuiet(server, awaited, deadline) : { isDone: false, trouble };
+  const reason = await untilFollowed(server, awaited, deadline);
+  return reason === undefined ? await untilQuiet(server, awaited, deadline) : { isDone: false, reason };
 }
 
 /** Returns why the commit is not followed, or undefined once it is. The controller waits a while before it says no. */
@@ -85,10 +85,10 @@ async function untilQuiet(
       told.set(name, status);
     }
     if (awaited.every(isSettled)) {
-      return { isDone: awaited.every(({ status }) => status === 'Done'), trouble: undefined };
+      return { isDone: awaited.every(({ status }) => status === 'Done'), reason: undefined };
     }
     if (performance.now() >= deadline) {
-      return { isDone: false, trouble: `still in progress after ${timeoutMs / 1000} s` };
+      return { isDone: false, reason: `still in progress after ${timeoutMs / 1000} s` };
     }
     await sleep(Math.min(LOOK_MS, Math.max(0, deadline - performance.now())));
   }

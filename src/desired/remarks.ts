@@ -61,13 +61,13 @@ function* unusedObjects({ catalog, candidates, units }: DesiredState): Generator
   const nodes = [...candidates.values(), ...units.values()];
   // What a wrong instance would select is not known; and where there are no nodes at all, that is said already.
   if (nodes.some(isUnknown) || nodes.every((unit) => unit.nodes.size === 0)) return;
-  const looks = looksOf(nodes);
+  const reads = readsOf(nodes);
   for (const [address, entry] of catalog.objects) {
     const [type, name] = splitAddress(address);
-    if (SELECTED_BY_NONE.has(type) || looks.found.has(address) || !isValidEntry(entry)) continue;
+    if (SELECTED_BY_NONE.has(type) || reads.found.has(address) || !isValidEntry(entry)) continue;
     if (isBase(entry.object, catalog.tree.object?.name) || isInTree(entry.object, catalog)) continue;
     const isLevel = catalog.hierarchy.object?.order.some((level) => level.type === type) ?? true;
-    const hint = didYouMean(name, looks.inVain.get(type) ?? []);
+    const hint = didYouMean(name, reads.inVain.get(type) ?? []);
     yield problemAt(entry, '', {
       code: 'unused_object',
       severity: 'warning',
@@ -92,14 +92,14 @@ function isInTree({ type, name }: TypedObject, { tree }: DesiredState['catalog']
   return tree.object !== null && isTreeType(type) && treeIndex(tree.object).pathsTo({ type, name }).length > 0;
 }
 
-interface Looks {
+interface Reads {
   /** Addresses of the objects that nodes have found. */
   readonly found: ReadonlySet<string>;
   /** Names that nodes have looked for and that are not there, by type. */
   readonly inVain: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-function looksOf(units: readonly Unit[]): Looks {
+function readsOf(units: readonly Unit[]): Reads {
   const found = new Set<string>();
   const inVain = new Map<string, Set<string>>();
   for (const { inputs } of units) {

@@ -54,11 +54,11 @@ function isNewlyUndetermined(key: string, unit: Unit, known: Undetermined): bool
  * Returns the reason for which the servers that a commit takes away are held. `takers`: names of undetermined instances and
  * paths of unread files, at least one.
  */
-export function undeterminedText(takers: readonly string[]): string {
-  const paths = takers.filter((receiver) => receiver.includes('/')).length;
-  const fault = paths === 0 ? 'wrong' : paths === takers.length ? 'not read' : 'wrong or not read';
-  const is = takers.length === 1 ? 'is' : 'are';
-  return `${quoteSome(takers)} ${is} ${fault} in the commit that takes these servers away, and may be what takes them over`;
+export function undeterminedText(receivers: readonly string[]): string {
+  const paths = receivers.filter((receiver) => receiver.includes('/')).length;
+  const fault = paths === 0 ? 'wrong' : paths === receivers.length ? 'not read' : 'wrong or not read';
+  const is = receivers.length === 1 ? 'is' : 'are';
+  return `${quoteSome(receivers)} ${is} ${fault} in the commit that takes these servers away, and may be what takes them over`;
 }
 
 /** The ids of the files that say which servers an instance makes: its own, and its template. */

@@ -26,11 +26,11 @@ export interface ActivationParts {
 }
 
 interface Activation extends Poll {
-  /** What was in force until now; undefined: every row is looked at. */
+  /** What was in force until now; undefined: every row is enqueued at. */
   readonly before?: DesiredState | undefined;
-  /** The same, also where every row is looked at; left out: `before`. */
+  /** The same, also where every row is enqueued at; left out: `before`. */
   readonly last?: Baseline | undefined;
-  /** The newest commit of the branch, taken or not; undefined where nobody has looked yet. */
+  /** The newest commit of the branch, taken or not; undefined where nobody has enqueued yet. */
   readonly newest?: string | undefined;
   /** Judges the desired state by the rows as they are when nobody else writes. Left out: it is taken as it is. */
   readonly judge?: () => DesiredState;
@@ -54,8 +54,8 @@ export async function activate(
   const servers = changes.filter(({ kind }) => kind === 'server').map(({ name }) => name);
   // What was held and is not any more has rows that did not change.
   const released = changes.filter(({ kind, value }) => kind === 'held' && value === null).map(({ name }) => name);
-  const looked = before === undefined ? ledger.list('server').keys() : servers;
-  reconciler.enqueue([...looked, ...released.flatMap((name) => ledger.index.serversOf(name))], operation);
+  const enqueued = before === undefined ? ledger.list('server').keys() : servers;
+  reconciler.enqueue([...enqueued, ...released.flatMap((name) => ledger.index.serversOf(name))], operation);
   const counts = { ...desired.counts, servers: servers.length, journalBytes: ledger.journalBytes - journalBytes };
   log.info({ commit: desired.commit, ...counts, problems: desired.problems.length }, 'commit followed');
   logProblems(desired.problems, log);

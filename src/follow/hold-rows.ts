@@ -35,7 +35,7 @@ function isSameHold(a: Flags, b: Flags): boolean {
 /** How long an administrator's request to delete waits for the commit that it becomes. */
 const REQUEST_MS = 15 * 60 * 1000;
 
-interface Taken {
+interface Activated {
   readonly desired: Pick<DesiredState, 'commit' | 'held' | 'spent' | 'unused'>;
   /** The newest commit of the branch, taken or not; undefined where nobody has looked yet. */
   readonly newest: string | undefined;
@@ -50,7 +50,7 @@ interface Taken {
  */
 export function keptApprovals(
   recorded: ReadonlyMap<string, ApprovalRow>,
-  { desired: { commit, held, spent, unused }, newest, rollouts, now }: Taken,
+  { desired: { commit, held, spent, unused }, newest, rollouts, now }: Activated,
 ): ReadonlyMap<string, ApprovalRow> {
   const failures = new Set([...rollouts.keys()].map(failuresDigest));
   const deletes = new Set([...unused, ...[...held.values()].map(({ digest }) => digest)]);

@@ -14,7 +14,7 @@ type Recorded = Pick<Ledger, 'list' | 'read' | 'server' | 'index'>;
 
 /** Returns what was active. An instance whose file is in no row is protected and retained as its servers' rows say. */
 export function recordedBaseline(ledger: Recorded, { commit, time }: HeadRow): Baseline {
-  const { objects, clients: clientsBehind } = keptObjects(ledger.list('pinned'));
+  const { objects, clients: clientsPinned } = keptObjects(ledger.list('pinned'));
   const units = [...instanceNames(ledger)].map((name) => {
     const address = instanceAddress(name);
     const pinned = ledger.read('pinned', address);
@@ -26,7 +26,7 @@ export function recordedBaseline(ledger: Recorded, { commit, time }: HeadRow): B
   for (const [address, document] of ledger.list('active')) {
     const [type, serial] = splitAddress(address);
     if (type !== 'client') continue;
-    clients.set(serial, clientsBehind.get(serial) ?? { entry: entryOf(document) as Entry<Client>, commit });
+    clients.set(serial, clientsPinned.get(serial) ?? { entry: entryOf(document) as Entry<Client>, commit });
   }
   return {
     ...EMPTY_BASELINE,

@@ -32,7 +32,7 @@ async function commitsToFollow(source: Source, commit: string): Promise<readonly
   let next: string | undefined = commit;
   while (next !== undefined && commits.length < COMMITS_MAX && !search.isOver) {
     commits.push(next);
-    if (await search.look(next)) found = commits.length;
+    if (await search.visit(next)) found = commits.length;
     next = (await source.describe(next)).parents[0];
   }
   return commits.slice(0, found).reverse();
@@ -57,7 +57,7 @@ class Search {
   }
 
   /** Returns true where the commit has something that was missing; for the newest one that can be taken too. */
-  async look(commit: string): Promise<boolean> {
+  async visit(commit: string): Promise<boolean> {
     const isFirst = this.#earlier === undefined;
     const { left, isFound } = await this.#straysAt(commit);
     if (!isFirst && this.#missing.size === 0 && !isFound && left.length === this.#strays.length) return false;

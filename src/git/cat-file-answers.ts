@@ -25,7 +25,7 @@ export class AnswerReader {
   readonly #options: AnswerOptions;
   #line = '';
   /** The object whose content comes, and how much of it was there, the newline behind it included. */
-  #open: { readonly answer: ObjectAnswer; taken: number } | undefined;
+  #open: { readonly answer: ObjectAnswer; consumed: number } | undefined;
 
   constructor(options: AnswerOptions) {
     this.#options = options;
@@ -45,13 +45,13 @@ export class AnswerReader {
         const answer = this.#begin();
         if (this.#open === undefined) answers.push(answer);
       } else {
-        const { answer, taken } = this.#open;
-        const end = Math.min(chunk.length, at + answer.size + 1 - taken);
+        const { answer, consumed } = this.#open;
+        const end = Math.min(chunk.length, at + answer.size + 1 - consumed);
         // What does not fit is the newline.
-        answer.bytes?.set(chunk.subarray(at, Math.min(end, at + answer.size - taken)), taken);
-        this.#open.taken += end - at;
+        answer.bytes?.set(chunk.subarray(at, Math.min(end, at + answer.size - consumed)), consumed);
+        this.#open.consumed += end - at;
         at = end;
-        if (this.#open.taken <= answer.size) break;
+        if (this.#open.consumed <= answer.size) break;
         this.#open = undefined;
         answers.push(answer);
       }
@@ -67,7 +67,7 @@ export class AnswerReader {
     const { hasContents, bytesMax } = this.#options;
     const bytes = hasContents && Number(size) <= bytesMax ? Buffer.allocUnsafe(Number(size)) : null;
     const answer = { type, size: Number(size), bytes };
-    if (hasContents) this.#open = { answer, taken: 0 };
+    if (hasContents) this.#open = { answer, consumed: 0 };
     return answer;
   }
 }

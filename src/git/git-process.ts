@@ -105,13 +105,13 @@ async function feed(stdin: Writable, input: GitOrder['input'] = new Uint8Array()
     return;
   }
   for await (const chunk of input) {
-    if (!stdin.destroyed && !stdin.write(chunk)) await room(stdin);
+    if (!stdin.destroyed && !stdin.write(chunk)) await drained(stdin);
   }
   stdin.end();
 }
 
 /** Resolves once more can be written, or nothing any more. */
-function room(stdin: Writable): Promise<void> {
+function drained(stdin: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       stdin.off('drain', done);

@@ -56,11 +56,11 @@ const OUTPUT_BYTES_MAX = 4096;
  * that are there. Throws GitError otherwise, and at a limit; an error of the stream is thrown as it is.
  */
 export async function indexPack(pack: AsyncIterable<Uint8Array>, order: PackOrder): Promise<void> {
-  const taken = { bytes: 0 };
-  await runIndexPack(order, ['--stdin', `--max-input-size=${order.packBytesMax}`], limited(pack, order, taken));
+  const received = { bytes: 0 };
+  await runIndexPack(order, ['--stdin', `--max-input-size=${order.packBytesMax}`], limited(pack, order, received));
   // Git reads to the end of the pack, and no further.
   const bytes = await Promise.all(packBases(order.gitDirectory).map(async (base) => (await stat(`${base}.pack`)).size));
-  if (bytes.length !== 1 || bytes[0] !== taken.bytes) throw notWhole(order.name, 'something comes after the pack');
+  if (bytes.length !== 1 || bytes[0] !== received.bytes) throw notWhole(order.name, 'something comes after the pack');
 }
 
 /** Resolves once the packs that are in the repository are verified in the same way. Throws GitError otherwise. */
@@ -96,7 +96,7 @@ export function notWhole(name: string, reason: string, cause?: unknown): GitErro
 async function* limited(
   pack: AsyncIterable<Uint8Array>,
   { name, objectsMax }: PackOrder,
-  taken: { bytes: number },
+  received: { bytes: number },
 ): AsyncGenerator<Uint8Array> {
   let header = Buffer.alloc(0);
   for await (const chunk of pack) {
@@ -104,7 +104,7 @@ async function* limited(
       header = Buffer.concat([header, chunk.subarray(0, PACK_HEADER_BYTES - header.length)]);
       if (header.length === PACK_HEADER_BYTES) refuseTooMany(header, { name, objectsMax });
     }
-    taken.bytes += chunk.length;
+    received.bytes += chunk.length;
     yield chunk;
   }
 }

@@ -22,20 +22,20 @@ const LOOK_MS = 500;
 /** Watches the packs of a bare repository, finished or not, until it is stopped. */
 export function watchPackSize(gitDirectory: string, limit: SizeLimit): SizeWatch {
   const large = new AbortController();
-  const look = async (): Promise<void> => {
+  const measure = async (): Promise<void> => {
     try {
       await refuseLargePacks(gitDirectory, limit);
     } catch (error) {
       large.abort(error);
     }
   };
-  const timer = setInterval(look, LOOK_MS);
+  const timer = setInterval(measure, LOOK_MS);
   timer.unref();
   return {
     signal: large.signal,
     async stop() {
       clearInterval(timer);
-      await look();
+      await measure();
     },
   };
 }

@@ -23,19 +23,19 @@ import { isConverged } from './existence.ts';
 const EXISTS: Reason = { code: 'exists_already', text: 'it is already there; adopt it, or remove it by hand' };
 
 /** Returns the row after a check has ended, or null where nothing is left to remember. */
-export function concludeCheck(row: ServerRow, ended: CallResult, at: ConcludeContext): ServerRow | null {
-  const { outcome } = ended.answer;
+export function concludeCheck(row: ServerRow, result: CallResult, at: ConcludeContext): ServerRow | null {
+  const { outcome } = result.answer;
   if (outcome === 'done' || outcome === 'absent') {
-    return row.state === 'unknown' ? concludeLost(row, ended.answer, at) : concludeLook(row, ended, at);
+    return row.state === 'unknown' ? concludeLost(row, result.answer, at) : concludePresence(row, result, at);
   }
   // Where nothing depends on it, a check that fails is no failed try.
   if (row.state !== 'unknown' && (row.state !== 'pending' || row.wanted === null)) return row;
-  const reason: Reason = { code: 'check_failed', text: ended.answer.message || `the check answered "${outcome}"` };
+  const reason: Reason = { code: 'check_failed', text: result.answer.message || `the check answered "${outcome}"` };
   return fail(row, { isFinal: outcome === 'failed', reason, at });
 }
 
 /** A check has told whether the server is there, and no outcome was lost. */
-function concludeLook(row: ServerRow, { answer, provider }: CallResult, at: ConcludeContext): ServerRow {
+function concludePresence(row: ServerRow, { answer, provider }: CallResult, at: ConcludeContext): ServerRow {
   // Something of it is there by now, or nobody asks any more whether it is.
   if (row.applied !== null) return sighted(row);
   // Failed creates count on: only a check that was the first step of all has a count of its own.
@@ -75,7 +75,7 @@ function waitAfterLoss(row: ServerRow, action: RunningAction | null, at: Conclud
   // What is wanted by now has not been tried yet.
   if (isConverged(row) || action === null || isOutdated(row, action)) return row;
   const isFinal = row.attempt >= at.retry.attempts;
-  const words = isFinal ? 'the outcome was lost too often' : `nobody knows how the last ${action.operation} ended`;
+  const words = isFinal ? 'the outcome was lost too often' : `nobody knows how the last ${action.operation} result`;
   return waitForTry(row, { isFinal, reason: { code: 'outcome_lost', text: words }, at });
 }
 

@@ -22,11 +22,11 @@ import { isConverged } from './existence.ts';
 const RUNNING: ReadonlySet<State> = new Set(['creating', 'updating', 'deleting']);
 
 /** Returns the row after a call has answered, or null where nothing is left to remember. */
-export function conclude(row: ServerRow, ended: CallResult, at: ConcludeContext): ServerRow | null {
-  if (ended.kind === 'check') return concludeCheck(row, ended, at);
+export function conclude(row: ServerRow, result: CallResult, at: ConcludeContext): ServerRow | null {
+  if (result.kind === 'check') return concludeCheck(row, result, at);
   // An answer that comes when the outcome counts as lost comes too late: a check follows.
   if (row.action === null || !RUNNING.has(row.state)) return row;
-  return concludeAction(row, row.action, { answer: ended.answer, at });
+  return concludeAction(row, row.action, { answer: result.answer, at });
 }
 
 function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: Ending): ServerRow | null {

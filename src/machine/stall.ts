@@ -18,7 +18,7 @@ export interface StallGraph {
 }
 
 /** So many others are looked at for one answer; see {@link stallsOf}. */
-const LOOKS_MAX = 200_000;
+const STEPS_MAX = 200_000;
 
 const WAITING: ReadonlySet<State> = new Set(['pending', 'marked for delete']);
 
@@ -34,9 +34,9 @@ export function isWaiting(state: State): boolean {
 export function stallsOf(
   servers: Iterable<string>,
   graph: StallGraph,
-  looksMax = LOOKS_MAX,
+  stepsMax = STEPS_MAX,
 ): readonly Stall[] | undefined {
-  const search = new StallSearch(graph, looksMax);
+  const search = new StallSearch(graph, stepsMax);
   const stalls: Stall[] = [];
   for (const server of servers) {
     const stall = search.of(server);
@@ -57,11 +57,11 @@ class StallSearch {
   readonly #known = new Map<string, Stall | undefined>();
   /** The last one found that stalls another: many servers mostly wait for the same one of all that they need. */
   #last: { readonly server: string; readonly stall: Stall } | undefined;
-  #looksLeft: number;
+  #stepsLeft: number;
 
-  constructor(graph: StallGraph, looksMax: number) {
+  constructor(graph: StallGraph, stepsMax: number) {
     this.#graph = graph;
-    this.#looksLeft = looksMax;
+    this.#stepsLeft = stepsMax;
   }
 
   /** Walks depth first, without recursion: a chain of dependencies may be as long as there are servers. */
@@ -71,9 +71,9 @@ class StallSearch {
     while (stall === undefined) {
       const visit = path.at(-1);
       if (visit === undefined) return undefined;
-      const next = this.#looksLeft > 0 ? visit.needs.next() : undefined;
+      const next = this.#stepsLeft > 0 ? visit.needs.next() : undefined;
       if (next === undefined) return undefined;
-      this.#looksLeft -= 1;
+      this.#stepsLeft -= 1;
       if (next.done) path.pop();
       else if (next.value !== undefined) {
         stall = this.#enter(next.value, path);

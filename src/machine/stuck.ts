@@ -8,6 +8,6 @@ export function isStuck({ state, reason }: Pick<ServerRow, 'state' | 'reason'>):
 }
 
 /** Returns the state that counts for the status of an instance: one that cannot be checked counts as blocked. */
-export function standingState(row: Pick<ServerRow, 'state' | 'reason'>): State {
+export function effectiveState(row: Pick<ServerRow, 'state' | 'reason'>): State {
   return isStuck(row) ? 'blocked' : row.state;
 }

@@ -44,7 +44,7 @@ export class CircleWatch {
   /** Notes that a server waits for another one, or for a slot. */
   note(server: string): void {
     this.#begun.add(server);
-    this.#lookSoon();
+    this.#searchSoon();
   }
 
   /** Returns why a server goes first although its wait is not over; undefined where it does not. */
@@ -64,15 +64,15 @@ export class CircleWatch {
     this.#cancel?.();
   }
 
-  #lookSoon(): void {
+  #searchSoon(): void {
     if (this.#isStopped) return;
     this.#cancel ??= this.#options.clock.after(LOOK_MS, () => {
       this.#cancel = undefined;
-      this.#look();
+      this.#search();
     });
   }
 
-  #look(): void {
+  #search(): void {
     const { mayBeCircles, graph } = this.#options;
     if (!mayBeCircles()) {
       this.#begun.clear();
@@ -84,7 +84,7 @@ export class CircleWatch {
       // The others of it may wait in further ones.
       if (this.#break(circle)) for (const { server } of circle.links) this.#begun.add(server);
     }
-    if (this.#begun.size > 0) this.#lookSoon();
+    if (this.#begun.size > 0) this.#searchSoon();
   }
 
   /** Returns false where that server may go already, and its pass is still to come. */

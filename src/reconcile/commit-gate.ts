@@ -23,8 +23,8 @@ export class CommitGate {
   /** Runs `work` alone. */
   async exclusive<Result>(work: () => Promise<Result>): Promise<Result> {
     const before = this.#exclusive;
-    const turn = Promise.withResolvers<void>();
-    this.#exclusive = turn.promise;
+    const ended = Promise.withResolvers<void>();
+    this.#exclusive = ended.promise;
     this.#exclusiveWaiting += 1;
     try {
       await before;
@@ -32,7 +32,7 @@ export class CommitGate {
       return await work();
     } finally {
       this.#exclusiveWaiting -= 1;
-      turn.resolve();
+      ended.resolve();
     }
   }
 }

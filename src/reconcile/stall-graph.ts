@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 import { firstHolder, includesSorted } from '../machine/holders.ts';
 import { awayMax, groupOf } from '../machine/rollout.ts';
 import { type Stall, type StallGraph, stallsOf } from '../machine/stall.ts';
-import { standingState } from '../machine/stuck.ts';
+import { effectiveState } from '../machine/stuck.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { holders, isUp, otherSpelling, updatesAreHeld } from './decision-context.ts';
@@ -35,7 +35,7 @@ export function stallGraph(ledger: Recorded, now: number): StallGraph {
   return {
     stateOf(server) {
       const row = ledger.server(server);
-      return row && standingState(row);
+      return row && effectiveState(row);
     },
     ownStallOf(server) {
       const row = ledger.server(server);

@@ -3,7 +3,7 @@
 import type { DesiredState } from '../desired/desired-state.ts';
 import { rollUp } from '../machine/roll-up.ts';
 import { isWaiting, type Stall } from '../machine/stall.ts';
-import { standingState } from '../machine/stuck.ts';
+import { effectiveState } from '../machine/stuck.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
@@ -58,7 +58,7 @@ export function instanceStatus(view: View<Known>, name: string, stallsOf: Stalls
   const { desired, rows, now } = view;
   const servers = rows.index.serversOf(name).flatMap((server) => {
     const row = rows.server(server);
-    return row === undefined ? [] : [{ server, state: standingState(row) }];
+    return row === undefined ? [] : [{ server, state: effectiveState(row) }];
   });
   const isTerminating = !desired.invalid.has(name) && !desired.units.has(instanceAddress(name));
   const isSuspended = [name, EVERY_INSTANCE].some(

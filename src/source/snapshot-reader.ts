@@ -75,10 +75,10 @@ export class SnapshotReader {
 /** Returns the ids of the files that are wanted, each once. */
 async function wantedOf(files: ReadonlyMap<string, SnapshotFile>, wants: BlobFilter): Promise<readonly string[]> {
   const wanted = new Set<string>();
-  let looked = 0;
+  let handled = 0;
   for (const [path, { oid, mode }] of files) {
-    looked += 1;
-    if (looked % FILES_A_TURN === 0) await setImmediate();
+    handled += 1;
+    if (handled % FILES_A_TURN === 0) await setImmediate();
     const isFile = mode === '100644' || mode === '100755';
     if (isFile && !wanted.has(oid) && wants(path, oid)) wanted.add(oid);
   }

@@ -12,6 +12,33 @@ const FUNCTION_LINES_MAX = 60;
 /** The folders in which the orchestrating functions are, which grow first. */
 const SHORT_FUNCTIONS = ['follow', 'reconcile', 'execute'];
 const SHORT_FUNCTION_LINES_MAX = 40;
+const CLASS_LINES_MAX = 150;
+
+/** Words of an earlier time, as parts of names. docs/glossary.md has the words of the field that stand for them. */
+const OLD_PARTS = [
+  ...['estate', 'standing', 'alliance', 'taker', 'lookout', 'farewell', 'surroundings', 'circumstances', 'trouble'],
+  ...['patience', 'door', 'doors', 'sound', 'building', 'buildings', 'leaving', 'touched'],
+];
+/** The same as whole names, which may be parts of others. */
+const OLD_NAMES = [
+  ...[
+    'Round',
+    'World',
+    'Ended',
+    'Draw',
+    'draw',
+    'Taking',
+    'Taken',
+    'taken',
+    'isTaken',
+    'Look',
+    'look',
+    'looked',
+    'lookAt',
+  ],
+  ...['behind', 'room', 'turn', 'hasRoom', 'hasTurn', 'isLive', 'isRight', 'isSound', 'isClean', 'isApplied'],
+  ...['layOver', 'takeAway', 'sendBack'],
+];
 
 type Report = (node: ESTree.Span, what: string) => void;
 
@@ -56,6 +83,36 @@ const functionSize = ruleOfFile({
       return { FunctionDeclaration: measure, FunctionExpression: measure, ArrowFunctionExpression: measure };
     }),
 });
+
+const classSize = ruleOfFile({
+  title: `no class has more than ${CLASS_LINES_MAX} lines`,
+  instead: 'find the second thing that it knows and give that a class of its own',
+  find: (file) =>
+    walk(file, (report) => ({
+      ClassBody: (node) => {
+        const lines = file.lineOf(node.end) - file.lineOf(node.start) + 1;
+        if (lines > CLASS_LINES_MAX) report(node, `begins a class of ${lines} lines`);
+      },
+    })),
+});
+
+const wordsOfTheField = ruleOfFile({
+  title: 'names use the words of the field',
+  instead: 'docs/glossary.md has the word that Kubernetes, Flux, Argo CD or Terraform uses for it',
+  find: (file) =>
+    walk(file, (report) => {
+      const check = (node: ESTree.Span & { readonly name: string }): void => {
+        if (isOldWord(node.name)) report(node, `has the name ${node.name}`);
+      };
+      return { Identifier: check, PrivateIdentifier: check };
+    }),
+});
+
+function isOldWord(name: string): boolean {
+  if (OLD_NAMES.includes(name)) return true;
+  const parts = name.split(/(?=[A-Z])|_/).map((part) => part.toLowerCase());
+  return parts.some((part) => OLD_PARTS.includes(part));
+}
 
 const plainExports = ruleOfFile({
   title: 'exports have names and are written where they are defined',
@@ -136,6 +193,8 @@ export const SHAPE_RULES: readonly Rule[] = [
   fileNames,
   fileSize,
   functionSize,
+  classSize,
+  wordsOfTheField,
   plainExports,
   strippable,
   noEmptyCatch,

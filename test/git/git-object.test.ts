@@ -87,7 +87,7 @@ describe('parseCommit', () => {
       'committer of nothing',
     );
     expect(parseCommit(C, bytes)).toEqual({
-      commit: C,
+      oid: C,
       tree: A,
       parents: [B, C],
       time: '2026-11-20T10:13:56Z',

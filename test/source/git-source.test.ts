@@ -195,16 +195,16 @@ describe('fetch', () => {
     const { repository, copy, open } = await setUp();
     const base = await repository.commit({ a: '1' });
     const source = await open();
-    expect(await source.fetch(null)).toMatchObject({ commit: base, parents: [], message: 'change' });
+    expect(await source.fetch(null)).toMatchObject({ oid: base, parents: [], message: 'change' });
 
     const ours = await repository.commit({ a: '2' });
     const theirs = await repository.commit({ b: '1' }, { branch: 'topic', parents: [base] });
     const merge = await repository.commit({ b: '1' }, { parents: [ours, theirs], message: 'Merge\n\nTrailer: 3\n' });
 
     const head = await source.fetch(base);
-    expect(head).toMatchObject({ commit: merge, parents: [ours, theirs], message: 'Merge\n\nTrailer: 3\n' });
+    expect(head).toMatchObject({ oid: merge, parents: [ours, theirs], message: 'Merge\n\nTrailer: 3\n' });
     expect(await source.describe(merge)).toEqual(head);
-    expect(await source.describe(theirs)).toMatchObject({ commit: theirs, parents: [base] });
+    expect(await source.describe(theirs)).toMatchObject({ oid: theirs, parents: [base] });
     expect(await fsck(copy)).toBe('');
   });
 

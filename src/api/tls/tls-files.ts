@@ -90,7 +90,7 @@ class FollowedTlsFiles implements TlsFiles {
       clock: this.#clock,
       settleMs: SETTLE_MS,
       pollMs: POLL_MS,
-      poll: () => this.#look(),
+      poll: () => this.#check(),
     });
     const files = PARTS.filter((part) => this.#material[part] !== undefined).map((part) => pathOf(this.#paths, part));
     this.#poll = debounced;
@@ -108,7 +108,7 @@ class FollowedTlsFiles implements TlsFiles {
   }
 
   /** Never throws: the one place where a reload that failed is caught. */
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     try {
       const { material, faults } = await readTlsFiles(this.#paths);
       const changed = PARTS.filter((part) => material[part] !== this.#material[part]);

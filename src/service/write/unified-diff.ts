@@ -38,13 +38,13 @@ function differenceOf(before: readonly string[], after: readonly string[]): read
   while (start < shorter && before[start] === after[start]) start += 1;
   let end = 0;
   while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
-  const taken = before.slice(start, before.length - end);
+  const removed = before.slice(start, before.length - end);
   const given = after.slice(start, after.length - end);
   return [
     ...signed(' ', before.slice(0, start)),
-    ...(taken.length * given.length > PAIRS_MAX
-      ? [...signed('-', taken), ...signed('+', given)]
-      : shortestDifference(taken, given)),
+    ...(removed.length * given.length > PAIRS_MAX
+      ? [...signed('-', removed), ...signed('+', given)]
+      : shortestDifference(removed, given)),
     ...signed(' ', before.slice(before.length - end)),
   ];
 }

@@ -58,9 +58,9 @@ function contentOf(path: string): Promise<string | undefined> {
   return orUndefined(path, readFile(path, 'utf8'));
 }
 
-async function orUndefined<Value>(path: string, look: Promise<Value>): Promise<Value | undefined> {
+async function orUndefined<Value>(path: string, read: Promise<Value>): Promise<Value | undefined> {
   try {
-    return await look;
+    return await read;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;

@@ -19,7 +19,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/safety.ts',
-        find: 'while (next !== undefined && after.has(next.commit)) {',
+        find: 'while (next !== undefined && after.has(next.oid)) {',
         replace: 'while (next !== undefined) {',
       },
     ],
