@@ -75,7 +75,7 @@ function waitAfterLoss(row: ServerRow, action: RunningAction | null, at: Conclud
   // What is wanted by now has not been tried yet.
   if (isConverged(row) || action === null || isOutdated(row, action)) return row;
   const isFinal = row.attempt >= at.retry.attempts;
-  const words = isFinal ? 'the outcome was lost too often' : `nobody knows how the last ${action.operation} result`;
+  const words = isFinal ? 'the outcome was lost too often' : `nobody knows how the last ${action.operation} ended`;
   return waitForTry(row, { isFinal, reason: { code: 'outcome_lost', text: words }, at });
 }
 
