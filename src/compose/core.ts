@@ -1,22 +1,20 @@
-// Builds all parts except the listeners: they follow the repository, drive the servers, read and write.
-import { randomUUID } from 'node:crypto';
+// Builds all parts except the listeners: those that follow the repository, drive the servers, read and write.
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { ActivationParts } from '../follow/activate.ts';
 import { activeRecords } from '../follow/active-records.ts';
-import { approveDeletes } from '../follow/approve-deletes.ts';
 import { CurrentState } from '../follow/current-state.ts';
 import { Follower } from '../follow/follower.ts';
 import { safetyOf } from '../follow/safety.ts';
 import type { Logger } from '../log.ts';
 import { toldWait } from '../machine/wait.ts';
-import { momentOf } from '../model/moment.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../providers/provider-registry.ts';
 import { createSimulatedProvider } from '../providers/simulated.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
 import { Ledger } from '../reconcile/ledger.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
 import { Reviews } from '../reconcile/reviews.ts';
+import { RowRequests } from '../reconcile/row-requests.ts';
 import { stallsIn } from '../reconcile/stall-graph.ts';
 import { watchClock } from '../reconcile/watch-clock.ts';
 import { type CommitWait, createCommitWait } from '../service/commit-wait.ts';
@@ -114,13 +112,8 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const gate = new CommitGate();
   const reviews = new Reviews(ledger.list('approval').size > 0);
   const review = (): void => reviews.ask();
-  const reader = createReader({
-    desired: () => current.get(),
-    refused: () => current.refused,
-    rows: ledger,
-    stallsOf: stallsIn(ledger, clock),
-    now: () => clock.now(),
-  });
+  const views = { desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() };
+  const reader = createReader({ ...views, stallsOf: stallsIn(ledger, clock) });
   const { concurrency, graceSeconds, deleteBudget } = outside.execution;
   const shared = { ledger, gate, clock, log, deleteBudget };
   const reconciler = new Reconciler({
@@ -139,6 +132,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   outside.opened.adopt(watch, async (it) => it.stop());
   await corrected;
   const follower = new Follower({ ...shared, source, triggers, current, reconciler, reviews });
+  const requests = new RowRequests({ ...shared, reconciler, reviews });
   const queue = writeQueueOf(outside, follower);
   const writer = createWriter({
     queue: outside.writes === 'off' ? undefined : queue,
@@ -147,12 +141,16 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
       clock,
       safety: () => safetyOf(ledger, { budget: outside.execution.deleteBudget, now: clock.now() }),
     }),
-    approveDeletes: (instance, by) =>
-      gate.exclusive(() => approveDeletes(ledger, { instance, by: by.serial, now: clock.now() })),
+    approveDeletes: (instance, by) => requests.approveDeletes(instance, by.serial),
     isTerminating: (instance) => ledger.read('terminating', instance) !== undefined,
     review,
   });
-  const operator = operatorOf({ current, ledger, gate, reconciler, clock, reader, review });
+  const operator = createOperator({
+    ...views,
+    statusOf: (instance) => reader.status(instance),
+    waitOf: (server) => toldWait(reconciler.waitsOf(server)),
+    requests,
+  });
   const commits = commitWaitOf({ current, follower, source, clock });
   const stopWaiting = (): Promise<void> => {
     commits.stop();
@@ -202,35 +200,6 @@ function publisherOf(
 ): Publisher {
   const { url, access, branch, directory } = repository;
   return createGitPublisher({ url, access, branch, directory, cache: cacheOf(store), source, clock });
-}
-
-function operatorOf({
-  current,
-  ledger,
-  gate,
-  reconciler,
-  clock,
-  reader,
-  review,
-}: ActivationParts &
-  Pick<Core, 'reader'> & { readonly reconciler: Reconciler; readonly review: () => void }): Operator {
-  return createOperator({
-    desired: () => current.get(),
-    refused: () => current.refused,
-    rows: ledger,
-    statusOf: (instance) => reader.status(instance),
-    waitOf: (server) => toldWait(reconciler.waitsOf(server)),
-    write: (changes) =>
-      gate.exclusive(async () => {
-        const wanted = changes();
-        await ledger.commit(wanted);
-        return wanted;
-      }),
-    enqueue: (servers) => reconciler.enqueue(servers, randomUUID()),
-    review,
-    now: () => clock.now(),
-    moment: () => momentOf(clock.now()),
-  });
 }
 
 function registryOf({ execution }: Settings, clock: Clock): ProviderRegistry {

@@ -1,11 +1,11 @@
-// Implements operator.ts: it writes rows and wakes the parts that read them, which make all decisions.
+// Implements operator.ts: it checks what is asked, has the rows changed that it concerns, and answers in a sentence.
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { RefusedCommit } from '../desired/refused-commit.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
+import { historyDigest } from '../machine/hold-digests.ts';
 import { adoptedRow, retriedRow } from '../machine/requests.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
-import { invariant } from '../model/invariant.ts';
-import type { Change, ServerRow } from '../model/rows.ts';
+import type { ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { InstanceStatus } from '../model/state.ts';
 import { didYouMean } from '../model/suggest.ts';
@@ -18,6 +18,21 @@ import { nothingActive, type ProgressFacts, recordedView } from './recorded-view
 import { unknownInstance } from './unknown-instance.ts';
 import { overviewOf, type WhyFacts, whyOf } from './why.ts';
 
+/** Writes what is asked of the recorded rows; reconcile/row-requests.ts implements it. */
+export interface RowRequests {
+  approve<Item extends HeldItem>(find: () => Item, asked: Asked): Promise<Item>;
+  suspend(instance: string | null, asked: Asked & { readonly until: string | null }): Promise<void>;
+  resume(instance: string | null): Promise<void>;
+  /** Returns how many of these servers `change` returned a row for. */
+  change(servers: readonly string[], change: (row: ServerRow, now: string) => ServerRow | undefined): Promise<number>;
+}
+
+interface Asked {
+  /** Serial of the client; null for the machine's own operator. */
+  readonly by: string | null;
+  readonly reason: string;
+}
+
 export interface OperatorOptions {
   readonly desired: () => DesiredState | undefined;
   readonly refused: () => RefusedCommit | undefined;
@@ -26,16 +41,9 @@ export interface OperatorOptions {
   readonly statusOf: (instance: string) => InstanceStatus;
   /** Returns the wait of a server; undefined where it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
-  /** Writes rows in an exclusive turn, in which `changes` is called. Resolves when they are durable. */
-  readonly write: (changes: () => readonly Change[]) => Promise<readonly Change[]>;
-  /** Has servers looked at again. */
-  readonly enqueue: (servers: Iterable<string>) => void;
-  /** Has what is held judged again. */
-  readonly review: () => void;
+  readonly requests: RowRequests;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** The same, RFC 3339 with milliseconds. */
-  readonly moment: () => string;
 }
 
 /** Returns the operator. */
@@ -88,23 +96,9 @@ function problemsIn(options: OperatorOptions): ReturnType<Operator['problems']> 
 }
 
 function approvals(options: OperatorOptions): Pick<Operator, 'approve' | 'acceptHistory'> {
-  const { rows, write, enqueue, review, moment } = options;
-
-  /** `find` is called in an exclusive turn: an approval is for what is held at that moment. */
-  async function accept({ by, reason }: Order, find: () => HeldItem): Promise<HeldItem> {
-    const found: HeldItem[] = [];
-    await write(() => {
-      const item = find();
-      found.push(item);
-      const { digest: name, kind: what } = item;
-      const value = { what, by: by.serial, reason, time: moment() };
-      return [{ kind: 'approval', name, value, expected: rows.read('approval', name) }];
-    });
-    const [item] = found;
-    invariant(item !== undefined, 'what is written was looked for');
-    review();
-    if (item.kind === 'failures') enqueue(rows.list('server').keys());
-    return item;
+  /** An approval is for what is held when it is written. */
+  function accept({ by, reason }: Order, find: () => HeldItem): Promise<HeldItem> {
+    return options.requests.approve(find, { by: by.serial, reason });
   }
 
   return {
@@ -119,7 +113,7 @@ function approvals(options: OperatorOptions): Pick<Operator, 'approve' | 'accept
     },
     async acceptHistory(order, commit) {
       await accept(order, () => {
-        const held = heldIn(options).find(({ kind, digest }) => kind === 'history' && digest === `history-${commit}`);
+        const held = heldIn(options).find(({ digest }) => digest === historyDigest(commit));
         if (held !== undefined) return held;
         throw new ServiceError('not_found', `No rewritten history is held at the commit "${commit}"; give its full id`);
       });
@@ -129,7 +123,7 @@ function approvals(options: OperatorOptions): Pick<Operator, 'approve' | 'accept
 }
 
 function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resume'> {
-  const { rows, write, enqueue, now, moment } = options;
+  const { rows, requests, now } = options;
   return {
     async suspend({ by, reason }, { instance, until }) {
       const view = viewOf(options);
@@ -140,52 +134,29 @@ function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resu
           `"until" is ${until}, which is over: give a time that is still to come`,
         );
       }
-      const name = instance ?? EVERY_INSTANCE;
-      await write(() => {
-        const value = { by: by.serial, reason, since: moment(), until };
-        return [{ kind: 'suspension', name, value, expected: rows.read('suspension', name) }];
-      });
-      // Servers that wait for the end of an earlier suspension now wait for another end.
-      enqueue(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));
+      await requests.suspend(instance, { by: by.serial, reason, until });
       return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until somebody resumes it' : `until ${until}`}`;
     },
     async resume(_order, instance) {
-      const name = instance ?? EVERY_INSTANCE;
-      if (suspendedUntil(rows.read('suspension', name), now()) === undefined) {
+      if (suspendedUntil(rows.read('suspension', instance ?? EVERY_INSTANCE), now()) === undefined) {
         throw new ServiceError('conflict', `${instance ?? 'Everything as a whole'} is not suspended`);
       }
-      await write(() => [{ kind: 'suspension', name, value: null, expected: rows.read('suspension', name) }]);
-      enqueue(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));
+      await requests.resume(instance);
       return `${instance ?? 'Every instance'} is resumed`;
     },
   };
 }
 
 function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'adopt'> {
-  const { rows, write, enqueue, moment } = options;
-
-  /** Writes the rows that `ask` answers for servers of the target; returns how many there are. */
-  async function askOf(target: Target, ask: (row: ServerRow, now: string) => ServerRow | undefined): Promise<number> {
-    const names = serversOf(viewOf(options), target);
-    const written = await write(() =>
-      names.flatMap((name): Change[] => {
-        const row = rows.server(name);
-        const value = row === undefined ? undefined : ask(row, moment());
-        return value === undefined ? [] : [{ kind: 'server', name, value, expected: row }];
-      }),
-    );
-    enqueue(written.map(({ name }) => name));
-    return written.length;
-  }
-
+  const { requests } = options;
   return {
     async retry(_order, target) {
-      const count = await askOf(target, retriedRow);
+      const count = await requests.change(serversOf(viewOf(options), target), retriedRow);
       if (count > 0) return `Tried again: ${count}`;
       throw new ServiceError('conflict', 'No server there has failed, so there is nothing to try again');
     },
     async adopt(_order, target) {
-      const count = await askOf(target, adoptedRow);
+      const count = await requests.change(serversOf(viewOf(options), target), adoptedRow);
       if (count > 0) return `Adopted: ${count}`;
       throw new ServiceError('conflict', 'No server there is blocked because it exists already');
     },

@@ -1,7 +1,6 @@
 // Approvals and what may come between them and their use: a restart, another commit, another approval.
 
 import { describe, expect, it } from 'vitest';
-import { approveDeletes } from '../../src/follow/approve-deletes.ts';
 import { deletesDigest } from '../../src/machine/hold-digests.ts';
 import { Core } from './core.ts';
 
@@ -193,7 +192,7 @@ describe('an approval of a delete that was asked for', () => {
     core.source.commit(FILES);
     await core.poll();
     await core.operator.suspend(core.order, { instance: 'shop', until: null });
-    await approveDeletes(core.ledger, { instance: 'shop', by: 'A1', now: core.clock.now() });
+    await core.requests.approveDeletes('shop', 'A1');
     core.source.commit({ [SHOP]: null });
     await core.poll();
     expect(core.reader.status('shop')).toBe('Marked for delete');

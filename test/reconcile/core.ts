@@ -9,7 +9,6 @@ import type { RetryPolicy } from '../../src/machine/backoff.ts';
 import type { DeleteBudget } from '../../src/machine/removals.ts';
 import { toldWait, waitReason } from '../../src/machine/wait.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import { momentOf } from '../../src/model/moment.ts';
 import type { Client, Properties } from '../../src/model/objects.ts';
 import type { Change } from '../../src/model/rows.ts';
 import type { Operation } from '../../src/model/state.ts';
@@ -19,6 +18,7 @@ import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
 import { Reviews } from '../../src/reconcile/reviews.ts';
+import { RowRequests } from '../../src/reconcile/row-requests.ts';
 import { stallsIn } from '../../src/reconcile/stall-graph.ts';
 import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
 import { watchClock } from '../../src/reconcile/watch-clock.ts';
@@ -87,6 +87,7 @@ export class Core {
   readonly ledger: Ledger;
   readonly provider: ScriptedProvider;
   readonly operator: Operator;
+  readonly requests: RowRequests;
   readonly reader: Reader;
   readonly lines: JsonMap[] = [];
   readonly follower: Follower;
@@ -128,17 +129,12 @@ export class Core {
     const reconciler = this.#reconciler;
     this.#watch = watchClock({ ...shared, reconciler, waitMsMax: 3_600_000 }).watch;
     this.follower = new Follower({ ...shared, source, triggers: [], current, reconciler, reviews });
+    this.requests = new RowRequests({ ...shared, reconciler, reviews });
     this.operator = createOperator({
       ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger },
       ...{ statusOf: (name) => reader.status(name), waitOf: (name) => toldWait(reconciler.waitsOf(name)) },
-      write: (changes) =>
-        gate.exclusive(async () => {
-          const wanted = changes();
-          await ledger.commit(wanted);
-          return wanted;
-        }),
-      ...{ enqueue: (names) => reconciler.enqueue(names, 'test'), review: () => reviews.ask() },
-      ...{ now: () => clock.now(), moment: () => momentOf(clock.now()) },
+      requests: this.requests,
+      now: () => clock.now(),
     });
     this.follower.start();
     OPENED.add(this);

@@ -1,6 +1,5 @@
 // How long approvals stand, and what counts, where what they are for has to wait or comes another time.
 import { expect, it } from 'vitest';
-import { approveDeletes } from '../../src/follow/approve-deletes.ts';
 import { Core, type CoreOptions } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1" }
@@ -72,7 +71,7 @@ it('the trailer of a commit that was followed before approves nothing where the 
 
 it('a request to delete whose commit never came approves no later one', async () => {
   const core = await up();
-  await approveDeletes(core.ledger, { instance: 'a', by: 'A1', now: core.clock.now() });
+  await core.requests.approveDeletes('a', 'A1');
   await core.pass(15 * 60_000);
   core.source.commit({ 'stacks/instances/a.yaml': null });
   await core.poll();

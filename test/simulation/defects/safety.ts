@@ -198,11 +198,10 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'an approval of what is not held any more is recorded, and lies about for the next accident',
     edits: [
       {
-        file: 'src/service/create-operator.ts',
-        find: 'const found: HeldItem[] = [];\n',
-        replace: 'const found: HeldItem[] = [];\n    const first = find();\n',
+        file: 'src/reconcile/row-requests.ts',
+        find: 'const item = await this.#options.gate.exclusive(async () => {\n      const found = find();',
+        replace: 'const found = find();\n    const item = await this.#options.gate.exclusive(async () => {',
       },
-      { file: 'src/service/create-operator.ts', find: 'const item = find();', replace: 'const item = first;' },
     ],
   },
   {

@@ -56,8 +56,8 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
         replace: "change.kind === 'held'",
       },
       {
-        file: 'src/service/create-operator.ts',
-        find: "now wait for another end.\n      enqueue(instance === null ? rows.list('server').keys() : rows.index.serversOf(instance));",
+        file: 'src/reconcile/row-requests.ts',
+        find: 'now wait for another end.\n    this.#enqueueOf(instance);',
         replace: 'now wait for another end.',
       },
     ],

@@ -1,12 +1,14 @@
 // What an administrator's word covers: exactly the servers that a delete of the instance takes away now.
 
 import { describe, expect, it } from 'vitest';
-import { approveDeletes } from '../../src/follow/approve-deletes.ts';
 import { deletesDigest } from '../../src/machine/hold-digests.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
+import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
-import { NOW, rowIn, SMALL } from '../reconcile/build.ts';
+import { RowRequests } from '../../src/reconcile/row-requests.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
+import { NOW, rowIn, SMALL } from './build.ts';
 
 type Rows = Readonly<Record<string, Partial<ServerRow>>>;
 
@@ -21,7 +23,9 @@ async function ledgerWith(rows: Rows): Promise<Ledger> {
 }
 
 function approve(ledger: Ledger): Promise<void> {
-  return approveDeletes(ledger, { instance: 'shop', by: 'A1', now: NOW });
+  const clock = new ManualClock(NOW);
+  const nothing = { reconciler: { enqueue: () => undefined }, reviews: { ask: () => undefined } };
+  return new RowRequests({ ledger, clock, gate: new CommitGate(), ...nothing }).approveDeletes('shop', 'A1');
 }
 
 function digest(...servers: readonly string[]): string {

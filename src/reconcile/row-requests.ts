@@ -1,0 +1,145 @@
+// Writes what people ask of the recorded rows: approvals, suspensions, retries, adoptions. Each is one exclusive commit of the
+// store, and the servers that it concerns are enqueued. src/service/create-operator.ts decides who may ask what.
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import { isMade } from '../machine/existence.ts';
+import { deletesDigest } from '../machine/hold-digests.ts';
+import type { Removal } from '../machine/removals.ts';
+import { EVERY_INSTANCE } from '../machine/suspension.ts';
+import { momentOf } from '../model/moment.ts';
+import type { Change, HoldKind, ServerRow } from '../model/rows.ts';
+import type { CommitGate } from './commit-gate.ts';
+import type { Ledger } from './ledger.ts';
+import type { Reconciler } from './reconciler.ts';
+import type { Reviews } from './reviews.ts';
+
+export interface RowRequestsOptions {
+  readonly ledger: Ledger;
+  readonly gate: CommitGate;
+  readonly clock: Clock;
+  readonly reconciler: Pick<Reconciler, 'enqueue'>;
+  readonly reviews: Pick<Reviews, 'ask'>;
+}
+
+/** Who asks, and why. */
+interface Asked {
+  /** Serial of the client; null for the machine's own operator. */
+  readonly by: string | null;
+  readonly reason: string;
+}
+
+/** Something that waits for an approval. */
+interface Held {
+  readonly digest: string;
+  readonly kind: HoldKind;
+}
+
+export class RowRequests {
+  readonly #options: RowRequestsOptions;
+
+  constructor(options: RowRequestsOptions) {
+    this.#options = options;
+  }
+
+  /** Records the approval of what `find` returns, and returns it. `find` is called while nothing else is written; it may throw. */
+  async approve<Item extends Held>(find: () => Item, { by, reason }: Asked): Promise<Item> {
+    const { ledger, reviews } = this.#options;
+    const item = await this.#options.gate.exclusive(async () => {
+      const found = find();
+      const value = { what: found.kind, by, reason, time: this.#moment() };
+      const expected = ledger.read('approval', found.digest);
+      await ledger.commit([{ kind: 'approval', name: found.digest, value, expected }]);
+      return found;
+    });
+    reviews.ask();
+    if (item.kind === 'failures') this.#enqueue(ledger.list('server').keys());
+    return item;
+  }
+
+  /**
+   * Records that a person wants an instance deleted, for the commit to come: its servers then go without a hold. The approval
+   * is for the servers that are there now, and for no others.
+   */
+  approveDeletes(instance: string, by: string | null): Promise<void> {
+    return this.#options.gate.exclusive(async () => {
+      const { ledger } = this.#options;
+      const removals = removalsOf(instance, ledger);
+      if (removals.length === 0) return;
+      const name = deletesDigest(removals);
+      const reason = `delete of ${instance}`;
+      const value = { what: 'requested delete', by, reason, time: this.#moment() } as const;
+      await ledger.commit([{ kind: 'approval', name, value, expected: ledger.read('approval', name) }]);
+    });
+  }
+
+  /** Suspends an instance, or every one where it is null, until a time (RFC 3339) or until somebody resumes it. */
+  async suspend(
+    instance: string | null,
+    { by, reason, until }: Asked & { readonly until: string | null },
+  ): Promise<void> {
+    const name = instance ?? EVERY_INSTANCE;
+    await this.#write((ledger) => {
+      const value = { by, reason, since: this.#moment(), until };
+      return [{ kind: 'suspension', name, value, expected: ledger.read('suspension', name) }];
+    });
+    // Servers that wait for the end of an earlier suspension now wait for another end.
+    this.#enqueueOf(instance);
+  }
+
+  /** Ends the suspension of an instance, or that of every instance where it is null. */
+  async resume(instance: string | null): Promise<void> {
+    const name = instance ?? EVERY_INSTANCE;
+    await this.#write((ledger) => [
+      { kind: 'suspension', name, value: null, expected: ledger.read('suspension', name) },
+    ]);
+    this.#enqueueOf(instance);
+  }
+
+  /** Writes the rows that `change` returns for these servers, and returns how many there are. */
+  async change(
+    servers: readonly string[],
+    change: (row: ServerRow, now: string) => ServerRow | undefined,
+  ): Promise<number> {
+    const written = await this.#write((ledger) =>
+      servers.flatMap((name): Change[] => {
+        const row = ledger.server(name);
+        const value = row === undefined ? undefined : change(row, this.#moment());
+        return value === undefined ? [] : [{ kind: 'server', name, value, expected: row }];
+      }),
+    );
+    this.#enqueue(written.map(({ name }) => name));
+    return written.length;
+  }
+
+  #write(changes: (ledger: Ledger) => readonly Change[]): Promise<readonly Change[]> {
+    const { gate, ledger } = this.#options;
+    return gate.exclusive(async () => {
+      const wanted = changes(ledger);
+      await ledger.commit(wanted);
+      return wanted;
+    });
+  }
+
+  #enqueueOf(instance: string | null): void {
+    const { ledger } = this.#options;
+    this.#enqueue(instance === null ? ledger.list('server').keys() : ledger.index.serversOf(instance));
+  }
+
+  #enqueue(servers: Iterable<string>): void {
+    this.#options.reconciler.enqueue(servers, randomUUID());
+  }
+
+  #moment(): string {
+    return momentOf(this.#options.clock.now());
+  }
+}
+
+/** Returns the servers that would go with an instance, and those that are going already. */
+function removalsOf(instance: string, ledger: Ledger): readonly Removal[] {
+  const underWay = ledger.index.openRemovals().get(instance);
+  return ledger.index.serversOf(instance).flatMap((server) => {
+    const row = ledger.server(server);
+    const goes = row !== undefined && row.wanted !== null && row.policy.deletion === 'delete' && isMade(row);
+    return row !== undefined && (goes || underWay?.has(server)) ? [{ server, incarnation: row.incarnation }] : [];
+  });
+}
