@@ -1,24 +1,24 @@
-// Moves one server's row along the table. Pure: the moment is handed in.
+// Applies events to the row of one server. Pure: the caller passes the time.
 import type { Reason, ServerRow } from '../model/rows.ts';
 import { type Event, transition } from './transitions.ts';
 
 export interface Moment {
   /** RFC 3339, with milliseconds. */
   readonly now: string;
-  /** Null, or left out, where the state says all. */
+  /** Null or omitted if the state alone explains the row. */
   readonly reason?: Reason | null;
 }
 
-/** What an event may change besides the state. */
+/** The fields that an event may change besides the state. */
 export type Facts = Partial<Omit<ServerRow, 'state' | 'since' | 'reason'>>;
 
-/** Returns the row after an event, with `facts` laid over it. `since` stays where the state does. */
+/** Returns the row after an event, with `facts` applied. `since` changes only with the state. */
 export function advance(row: ServerRow, event: Event, { now, reason = null, ...facts }: Moment & Facts): ServerRow {
   const state = transition(row.state, event);
   return { ...row, ...facts, state, since: state === row.state ? row.since : now, reason };
 }
 
-/** Returns the row that is queued for what is wanted of it now, with `facts` laid over it. It waits for no time. */
+/** Returns the row back in the queue for its wanted spec, with `facts` applied and without a due time. */
 export function requeue(row: ServerRow, facts: Moment & Facts): ServerRow {
   return advance(row, row.wanted === null ? 'unwant' : 'want', { due: null, ...facts });
 }

@@ -1,6 +1,6 @@
-// How long to wait before the next try.
+// Computes the delay before the next try of a failed step.
 
-/** When a failed step is tried again. */
+/** Sets when a failed step is tried again. */
 export interface RetryPolicy {
   /** Tries before giving up for `failedSeconds`. */
   readonly attempts: number;
@@ -10,8 +10,8 @@ export interface RetryPolicy {
 }
 
 /**
- * Returns milliseconds until the next try after `attempt` failed ones (from 1): exponential with full jitter, so that
- * many servers that failed together do not come back together. `random` is in [0, 1).
+ * Returns the milliseconds until the next try after `attempt` failed ones (from 1): exponential with full jitter, so
+ * that servers that failed together are not retried together. `random` is in [0, 1).
  */
 export function backoffMs(policy: RetryPolicy, attempt: number, random: () => number): number {
   const ceilingSeconds = Math.min(policy.maxSeconds, policy.firstSeconds * 2 ** Math.min(attempt - 1, 30));

@@ -1,5 +1,5 @@
-// What the ends of actions and of checks have in common: waiting for the next try, catching up with what is wanted by now.
-// Pure; conclude.ts and conclude-check.ts use it.
+// Builds the rows that actions and checks share when they end: retry, give up, or continue with the spec that is wanted
+// now. Pure; used by conclude.ts and conclude-check.ts.
 
 import type { Answer } from '../model/call-result.ts';
 import type { JsonMap } from '../model/json.ts';
@@ -31,12 +31,15 @@ interface Failure {
   readonly at: ConcludeContext;
 }
 
-/** Returns the row after one more try that did not succeed: it waits for the next one, or gives up for a long while. */
+/** Returns the row after one more failed try: it waits for the next try, or gives up for `failedSeconds`. */
 export function fail(row: ServerRow, failure: Failure): ServerRow {
   return waitForTry({ ...row, attempt: row.attempt + 1 }, failure);
 }
 
-/** Returns the row that waits for its next try after `attempt` tries, or gives up where these are all or it is final. */
+/**
+ * Returns the row that waits for its next try after `attempt` tries, or gives up if no try is left or the failure is
+ * final.
+ */
 export function waitForTry(row: ServerRow, { isFinal, reason, at }: Failure): ServerRow {
   const isOver = isFinal || row.attempt >= at.retry.attempts;
   const waitMs = isOver ? at.retry.failedSeconds * 1000 : backoffMs(at.retry, Math.max(1, row.attempt), at.random);
@@ -45,26 +48,29 @@ export function waitForTry(row: ServerRow, { isFinal, reason, at }: Failure): Se
 }
 
 /**
- * Returns the row after an action: a commit may have come meanwhile, and then its turn comes at once. What needs no action
- * still has to be remembered as applied: deletes follow what is applied.
+ * Returns the row after an action. If a commit changed the wanted spec meanwhile, the server is queued at once. A spec
+ * that needs no action is recorded as applied, since deletes follow the applied dependencies.
  */
 export function catchUp(row: ServerRow, at: ConcludeContext): ServerRow {
   return isConverged(row) ? { ...row, applied: row.wanted } : requeue(row, moment(at));
 }
 
-/** Returns true where the action was not for what is wanted by now. */
+/** Returns true if the action was started for another spec than the one wanted now. */
 export function isOutdated(row: ServerRow, action: RunningAction): boolean {
   if (row.wanted === null) return action.operation !== 'delete';
   return action.spec === null ? !row.replacing : !needsNoAction(row.wanted, action.spec);
 }
 
-/** Returns what changes where it was there and is not. Where it is wanted, its group misses it until it is built anew. */
+/**
+ * Returns the changes of a row whose server was present and is gone. A wanted server counts as away in its group until
+ * it is created again.
+ */
 export function gone({ incarnation, wanted, applied }: ServerRow): Partial<ServerRow> {
   const nothing = { action: null, applied: null, outputs: {}, mayExist: false, dirty: false, approved: false };
   return { ...nothing, checked: true, incarnation: incarnation + 1, replacing: wanted !== null && applied !== null };
 }
 
-/** Returns the spec with the values that were observed instead of its own; the same object where none differs. */
+/** Returns the spec with the observed values in place of its own; the same object if none differs. */
 export function withObserved(spec: Spec, observed: JsonMap): Spec {
   const differing = differingProperties(spec, observed);
   if (differing.length === 0) return spec;
@@ -77,7 +83,7 @@ function asProperty(value: unknown): string | readonly string[] {
   return Array.isArray(value) ? value.map(String) : String(value);
 }
 
-/** Returns when and why, as transitions take it. */
+/** Returns the time and reason in the form that transitions take. */
 export function moment(
   at: ConcludeContext,
   reason: Reason | null = null,

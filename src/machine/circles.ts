@@ -1,17 +1,18 @@
-// Finds servers that wait for one another in a circle, and says which of them goes first. Pure.
+// Finds servers that wait for each other in a circle, and selects the one that goes first. Pure.
 //
-// A server waits for one other (a dependency, or one that still needs it), or for a slot of its group: then for as many of
-// the members that occupy the slots as have to come back. Everything else that is waited for ends by itself or by a
-// person: a call by its deadline, a time, capacity, an approval. What is left when all servers are taken away whose wait
-// can end like that waits in circles. docs/decisions/0032-waits-form-no-circle.md has the rule that breaks them.
+// A server waits for one other server (a dependency, or one that still needs it) or for a slot of its group. A wait for
+// a slot ends when enough of the members that occupy the slots come back. All other waits end by themselves or by a
+// person: a call by its deadline, a time, capacity, an approval. The search removes all servers whose wait can end in
+// this way; the remaining ones wait in circles. docs/decisions/0032-waits-form-no-circle.md defines the rule that
+// breaks them.
 import { compareNames } from '../model/names.ts';
 import type { Wait } from './wait.ts';
 
-/** The slots of a group, as far as waits for them go. */
+/** The slots of a group as a wait for one depends on them. */
 export interface GroupSlots {
   /** Members that are away. */
   readonly occupants: Iterable<string>;
-  /** How many of them have to come back before one more may go; 0 or less: the wait ends by itself. */
+  /** Number of occupants that have to come back before one more member may go; 0 or less: the wait ends by itself. */
   readonly missing: number;
 }
 
@@ -21,28 +22,28 @@ export interface WaitGraph {
   readonly slotsOf: (group: string, server: string) => GroupSlots;
 }
 
-/** One wait of a circle, and whose it is. */
+/** One wait of a circle, and the server that waits. */
 export interface Link {
   readonly server: string;
-  /** The server that it waits for; of those that occupy the slots of its group, the first by name. */
+  /** The server that it waits for; of the occupants of its group's slots, the first by name. */
   readonly next: string;
   readonly wait: OrderWait;
 }
 
 export interface Circle {
-  /** Beginning with the server that goes first. */
+  /** Begins with the server that goes first. */
   readonly links: readonly [Link, ...Link[]];
 }
 
 /** A wait that only another server can end. */
 export type OrderWait = Extract<Wait, { kind: 'dependency' | 'holder' | 'spelling' | 'slot' }>;
 
-/** A server, or the slots of a group, whose wait cannot end by itself as far as is known. */
+/** A server, or the slots of a group, whose wait is not known to end by itself. */
 interface Node {
   readonly wait: OrderWait | undefined;
-  /** How many of those that it waits for have to be taken away before it is. */
+  /** Number of servers it waits for that have to be removed before it is removed. */
   missing: number;
-  /** Those that wait for it. */
+  /** The nodes that wait for this one. */
   readonly waiters: Node[];
   readonly name: string;
   /** The occupants of the slots of a group. */
@@ -50,10 +51,10 @@ interface Node {
   isStuck: boolean;
 }
 
-/** More are found the next time. */
+/** Further circles are found by the next search. */
 const CIRCLES_MAX = 100;
 
-/** Returns the circles in which `servers`, or those that they wait for, wait. */
+/** Returns the circles in which `servers`, or the servers they wait for, are involved. */
 export function findCircles(servers: Iterable<string>, graph: WaitGraph): readonly Circle[] {
   const nodes = collect(servers, graph);
   release([...nodes.servers.values(), ...nodes.groups.values()].filter(({ missing }) => missing <= 0));
@@ -78,7 +79,7 @@ interface Nodes {
   readonly groups: ReadonlyMap<string, Node>;
 }
 
-/** Returns a node for every server that these wait for, directly or not, and for every group in between. */
+/** Returns a node for every server that these wait for, directly or indirectly, and for every group in between. */
 function collect(names: Iterable<string>, graph: WaitGraph): Nodes {
   const servers = new Map<string, Node>();
   const groups = new Map<string, Node>();
@@ -118,14 +119,14 @@ function orderWaitOf(server: string, { waitOf }: WaitGraph): OrderWait | undefin
   return wait !== undefined && isOrderWait(wait) ? wait : undefined;
 }
 
-/** Returns whether only another server can end a wait. */
+/** Returns true if only another server can end the wait. */
 export function isOrderWait(wait: Wait): wait is OrderWait {
   if (wait.kind === 'dependency' || wait.kind === 'spelling') return true;
   if (wait.kind === 'holder') return true;
   return wait.kind === 'slot' && !wait.isAway;
 }
 
-/** Takes these away, and everybody whose wait can end then. */
+/** Removes these nodes, and every node whose wait can then end. */
 function release(nodes: Node[]): void {
   for (const node of nodes) node.isStuck = false;
   for (let node = nodes.pop(); node !== undefined; node = nodes.pop()) {
@@ -138,7 +139,7 @@ function release(nodes: Node[]): void {
   }
 }
 
-/** Walks from a server that waits in vain to one that is met again; from there on it is a circle. */
+/** Walks from a stuck server until one is met again; the circle begins there. */
 function circleFrom(start: Node, nodes: Nodes): readonly Link[] {
   const links: Link[] = [];
   const places = new Map<string, number>();
@@ -158,10 +159,12 @@ function firstStuck(group: string, { servers, groups }: Nodes): string {
   return occupants.reduce((first, name) => (compareNames(name, first) < 0 ? name : first), occupants[0] ?? '');
 }
 
-/** Which kind of wait is broken off first. Two spellings of a name are never there at once, also not for this. */
+/**
+ * The kinds of wait that are broken, in this order. Never `spelling`: two spellings of a name must not exist at once.
+ */
 const KINDS: readonly OrderWait['kind'][] = ['slot', 'dependency', 'holder'];
 
-/** Returns the circle as it begins with the server that goes first: by the kind of its wait, then by name. Undefined: nobody may. */
+/** Returns the circle starting with the server that goes first, by kind of wait, then by name. Undefined: none may. */
 function breakable(links: readonly Link[]): [Link, ...Link[]] | undefined {
   const kind = KINDS.find((one) => links.some(({ wait }) => wait.kind === one));
   const candidates = links.filter(({ wait }) => wait.kind === kind).map(({ server }) => server);
@@ -171,7 +174,7 @@ function breakable(links: readonly Link[]): [Link, ...Link[]] | undefined {
   return first === undefined || smallest === undefined ? undefined : [first, ...others];
 }
 
-/** Returns a circle for a person, `a waits for b, on which it depends; …`. A long one is cut short. */
+/** Returns the text of a circle, `a waits for b, on which it depends; …`. A long one is truncated. */
 export function circleWords({ links }: Circle): string {
   const words = links.slice(0, LINKS_TOLD).map(linkWords);
   const more = links.length > LINKS_TOLD ? `; and ${links.length - LINKS_TOLD} more` : '';

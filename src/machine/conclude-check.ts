@@ -1,5 +1,5 @@
-// Concludes a check for a server's row: the first one, the one before a create, the one after a failed create, and the one
-// after a lost outcome. Pure; conclude.ts does the same for actions.
+// Concludes a check for a server's row: the first check, the one before a create, the one after a failed create, and
+// the one after a lost outcome. Pure; conclude.ts does the same for actions.
 
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { isSame, type JsonMap } from '../model/json.ts';
@@ -22,30 +22,30 @@ import { isConverged } from './existence.ts';
 
 const EXISTS: Reason = { code: 'exists_already', text: 'it is already there; adopt it, or remove it by hand' };
 
-/** Returns the row after a check has ended, or null where nothing is left to remember. */
+/** Returns the row after a check has ended, or null if the row is to be removed. */
 export function concludeCheck(row: ServerRow, result: CallResult, at: ConcludeContext): ServerRow | null {
   const { outcome } = result.answer;
   if (outcome === 'done' || outcome === 'absent') {
     return row.state === 'unknown' ? concludeLost(row, result.answer, at) : concludePresence(row, result, at);
   }
-  // Where nothing depends on it, a check that fails is no failed try.
+  // A failed check on which nothing depends does not count as a failed try.
   if (row.state !== 'unknown' && (row.state !== 'pending' || row.wanted === null)) return row;
   const reason: Reason = { code: 'check_failed', text: result.answer.message || `the check answered "${outcome}"` };
   return fail(row, { isFinal: outcome === 'failed', reason, at });
 }
 
-/** A check has told whether the server is there, and no outcome was lost. */
+/** The check has determined whether the server exists, and no outcome was lost. */
 function concludePresence(row: ServerRow, { answer, provider }: CallResult, at: ConcludeContext): ServerRow {
-  // Something of it is there by now, or nobody asks any more whether it is.
+  // The server is applied by now, or the row no longer needs the answer.
   if (row.applied !== null) return sighted(row);
-  // Failed creates count on: only a check that was the first step of all has a count of its own.
+  // Failed creates keep counting: only a check that is the first step has a count of its own.
   if (answer.outcome === 'absent') {
     const isKnown = row.checked && !row.mayExist && !row.adopting;
-    // There is nothing to adopt: what is built under its name later is not what the person meant.
+    // There is nothing to adopt: a server created under this name later is not the one that the request meant.
     const facts = { checked: true, mayExist: false, adopting: false, attempt: row.checked ? row.attempt : 0 };
     return isKnown ? row : { ...row, ...facts };
   }
-  // A create of this incarnation began, and no check has found it absent since: it is no stranger's.
+  // A create of this incarnation began, and no check has found it absent since: the server is Treeline's own.
   if (row.mayExist || row.wanted === null || row.state !== 'pending') return sighted(row);
   return row.policy.adopt || row.adopting
     ? adopt({ ...row, provider }, row.wanted, { answer, at })
@@ -56,7 +56,7 @@ function sighted(row: ServerRow): ServerRow {
   return row.checked ? row : { ...row, checked: true };
 }
 
-/** A check has told how things are after an outcome was lost. Every try counts, lost ones too. */
+/** Concludes the check after a lost outcome. Every try counts, lost ones too. */
 function concludeLost(row: ServerRow, answer: Answer, at: ConcludeContext): ServerRow | null {
   const { action } = row;
   if (answer.outcome === 'absent') {
@@ -70,9 +70,9 @@ function concludeLost(row: ServerRow, answer: Answer, at: ConcludeContext): Serv
   return waitAfterLoss(catchUp(learned, at), action, at);
 }
 
-/** A lost try that did not succeed is followed by a wait, and given up in the end, like a failed one. */
+/** A lost try that did not succeed is retried after a delay and given up in the end, like a failed one. */
 function waitAfterLoss(row: ServerRow, action: RunningAction | null, at: ConcludeContext): ServerRow {
-  // What is wanted by now has not been tried yet.
+  // The spec wanted now has not been tried yet.
   if (isConverged(row) || action === null || isOutdated(row, action)) return row;
   const isFinal = row.attempt >= at.retry.attempts;
   const words = isFinal ? 'the outcome was lost too often' : `nobody knows how the last ${action.operation} ended`;
@@ -80,9 +80,9 @@ function waitAfterLoss(row: ServerRow, action: RunningAction | null, at: Conclud
 }
 
 /**
- * What is applied after a lost action, as far as the check can tell. A create left what it was asked for, but for what
- * was seen to differ, and what was not seen is made sure of; an update counts only where every property it was to change
- * was seen changed.
+ * Returns the facts that are known after a lost action and a check. A create has applied its spec except for observed
+ * differences, and properties that were not observed are verified later. An update counts only if every property that
+ * it was to change was observed changed.
  */
 function knownAfter(row: ServerRow, { spec }: RunningAction, observed: JsonMap): Partial<ServerRow> {
   if (spec === null) return {};
@@ -95,8 +95,8 @@ function knownAfter(row: ServerRow, { spec }: RunningAction, observed: JsonMap):
 }
 
 /**
- * Takes over a server that Treeline did not make: it never deletes or replaces, and shows what differs. What was begun
- * with an earlier incarnation of it is over.
+ * Adopts a server that Treeline did not create: it deletes and replaces nothing, and shows the differences. Earlier
+ * incarnations no longer count.
  */
 function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow {
   const differing = differingProperties(wanted, answer.observed);

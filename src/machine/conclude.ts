@@ -1,4 +1,4 @@
-// What the end of an action or a check means for a server's row. Pure; the counterpart of decide.ts.
+// Computes the row of a server after an action or a check has ended. Pure; the counterpart of decide.ts.
 
 import type { Answer, CallResult } from '../model/call-result.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
@@ -21,10 +21,10 @@ import { isConverged } from './existence.ts';
 
 const RUNNING: ReadonlySet<State> = new Set(['creating', 'updating', 'deleting']);
 
-/** Returns the row after a call has answered, or null where nothing is left to remember. */
+/** Returns the row after a call has answered, or null if the row is to be removed. */
 export function conclude(row: ServerRow, result: CallResult, at: ConcludeContext): ServerRow | null {
   if (result.kind === 'check') return concludeCheck(row, result, at);
-  // An answer that comes when the outcome counts as lost comes too late: a check follows.
+  // An answer that arrives after the outcome was declared lost is ignored: a check follows.
   if (row.action === null || !RUNNING.has(row.state)) return row;
   return concludeAction(row, row.action, { answer: result.answer, at });
 }
@@ -38,7 +38,7 @@ function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: E
   } else if (outcome === 'absent' && action.operation === 'update') {
     return catchUp(advance(row, 'learn', { ...moment(at), ...gone(row) }), at);
   } else if (outcome === 'replace' && action.operation === 'update') {
-    // What is wanted by now may be reached without; then the provider is asked again.
+    // The spec wanted now may be reachable without a replacement; the provider is asked again.
     const facts = { action: null, attempt: 0, replacing: !isOutdated(row, action) };
     return catchUp(
       advance(row, 'learn', { ...moment(at, { code: 'must_replace', text: answer.message }), ...facts }),
@@ -48,13 +48,13 @@ function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: E
   const words = outcome === 'retryable' || outcome === 'failed' ? answer.message : `answered "${outcome}"`;
   const reason: Reason = { code: 'action_failed', text: `${action.operation}: ${words}` };
   const failed = fail({ ...row, action: null }, { isFinal: outcome === 'failed', reason, at });
-  // What is wanted by now has not failed yet.
+  // The spec wanted now has not failed yet.
   return isOutdated(failed, action) ? requeue({ ...failed, gaveUp: row.gaveUp }, moment(at)) : failed;
 }
 
 /**
- * The server is there. A create that finds it otherwise than asked counts as a try: else a provider that always says so
- * would be asked for ever.
+ * Concludes a successful create or update. A create that finds differing values counts as a try: otherwise a provider
+ * that always reports differences would be called for ever.
  */
 function concludeDone(row: ServerRow, action: RunningAction, { answer, at }: Ending): ServerRow {
   const applied = appliedBy(action, answer);
@@ -70,15 +70,18 @@ function concludeDone(row: ServerRow, action: RunningAction, { answer, at }: End
   return waitForTry(after, { isFinal: true, reason, at });
 }
 
-/** A create may find what an earlier try, for another commit, has left; then an update follows. */
+/**
+ * Returns the spec that the action has applied. A create may find what an earlier try for another commit left; then an
+ * update follows.
+ */
 function appliedBy({ operation, spec }: RunningAction, { observed }: Answer): Spec | null {
   return operation === 'create' && spec !== null ? withObserved(spec, observed) : spec;
 }
 
-/** The server is gone. Where it is wanted, or is being replaced, another incarnation of it begins. */
+/** Concludes a delete. A server that is wanted or is being replaced begins its next incarnation. */
 function concludeDelete(row: ServerRow, { answer, at }: Ending): ServerRow | null {
   if (row.wanted === null) return null;
-  // Nothing is created on the word of a delete alone: a check has to find it absent first.
+  // The answer of a delete alone does not allow a create: a check has to find the server absent first.
   const checked = answer.outcome === 'absent';
   return advance(row, 'succeed', { ...moment(at), ...gone(row), checked, attempt: 0 });
 }

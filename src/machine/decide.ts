@@ -1,4 +1,4 @@
-// What happens to one server next. Pure: a row and what surrounds it go in, the next row and what to wait for come out.
+// Decides the next step of one server. Pure: takes a row and its decision context, returns the next row and the wait.
 import { momentOf } from '../model/moment.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
@@ -6,75 +6,78 @@ import { advance, requeue } from './advance.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { isBlockedFor, isSameReason } from './reasons.ts';
 
-/** `answered`: it told whether the server is there. `failed`: it did not. */
+/** `answered`: the check determined whether the server exists. `failed`: it did not. */
 export type CheckEnd = 'answered' | 'failed';
 
-/** What a pass leads to, after the row is written. */
+/** The result of a pass, carried out after the row is written. */
 export type Next =
-  /** Nothing until a commit or a person changes something. */
+  /** No further pass until a commit or a request changes something. */
   | { readonly kind: 'rest' }
-  /** Look again at that time, milliseconds since 1970. */
+  /** Next pass at that time, milliseconds since 1970. */
   | { readonly kind: 'at'; readonly time: number }
   /**
-   * Look again when that server is done, on which it depends; or when that one, a holder, needs it no more; or when that
-   * one, of the same name in another spelling, is gone.
+   * Next pass when that server, a dependency, is up; or when that server, a holder, no longer needs this one; or when
+   * that server, another spelling of the same name, is gone.
    */
   | { readonly kind: 'after'; readonly server: string; readonly need: 'dependency' | 'holder' | 'spelling' }
-  /** Look again when fewer updates of its commit are failed, or when a person has approved it. */
+  /** Next pass when fewer updates of its commit are failed, or when a person has approved it. */
   | { readonly kind: 'failures' }
-  /** Look again when the suspension or hold of its instance changes, or at that time; infinity: there is none. */
+  /** Next pass when the suspension or hold of its instance changes, or at that time; infinity: there is none. */
   | { readonly kind: 'stopped'; readonly until: number }
-  /** Look again at once, as soon as the row is written. */
+  /** Next pass as soon as the row is written. */
   | { readonly kind: 'again' }
-  /** What is held has to be judged anew; look again after that, in case it is not held by then. */
+  /** The deletes have to be judged again. Next pass after that, in case this one is not held. */
   | { readonly kind: 'review' }
-  /** Look again when it has its turn in its group: at that time; undefined: when a member comes back. */
+  /** Next pass when it gets a rollout slot of its group: at that time; undefined: when a member comes back. */
   | { readonly kind: 'slot'; readonly time: number | undefined }
-  /** Look again when a call of that provider may be started. */
+  /** Next pass when that provider has capacity for a call. */
   | { readonly kind: 'capacity'; readonly provider: string }
-  /** Ask the provider whether it is there. */
+  /** Ask the provider whether the server exists. */
   | { readonly kind: 'check'; readonly provider: string }
   /** Carry out the action that the row now holds. */
   | { readonly kind: 'run'; readonly provider: string };
 
-/** The next row, or null where the server is to be forgotten. The same object where nothing changes. */
+/** The next row, or null if the server's row is to be removed. The same object if nothing changes. */
 export interface Step {
   readonly row: ServerRow | null;
   readonly next: Next;
 }
 
-/** What a decision may look at beside the row. */
+/** The facts besides the row that a decision about one server reads. */
 export interface DecisionContext {
   /** Milliseconds since 1970. */
   readonly now: number;
   /** The provider entry that is responsible for the row, or why there is none. */
   readonly providerFor: (row: ServerRow) => ResponsibleProvider;
-  /** When the row's action, which nobody here carries out, can no longer be running: milliseconds since 1970. */
+  /** When the row's action, which this process does not run, can no longer be running: milliseconds since 1970. */
   readonly lostActionEnds: (action: RunningAction) => number;
-  /** An action or check of it is under way in this process. */
+  /** An action or check of the server is in flight in this process. */
   readonly isInFlight: boolean;
-  /** Whether one more call of that provider may be started now. */
+  /** Returns true if one more call of that provider may start now. */
   readonly hasCapacity: (provider: string) => boolean;
-  /** Until when no action of its instance may start, milliseconds since 1970, infinity: until somebody says so. */
+  /** Until when no action of its instance may start, milliseconds since 1970; infinity: until a person resumes it. */
   readonly stoppedUntil: number | undefined;
-  /** Whether too many updates of its commit have failed, so that no further one starts. */
+  /** Returns true if too many updates of the row's commit have failed, so that no further one starts. */
   readonly updatesAreHeld: (row: ServerRow) => boolean;
-  /** Why it need not wait for others, where its wait was a part of a circle. */
+  /** The reason for which it does not wait for others: its wait was part of a circle. */
   readonly goesFirst: Reason | undefined;
   /**
-   * Whether its replacement, which nobody approved, fits the budget. Undefined where its recorded row does not say yet
-   * that it is replaced, so that others do not count it.
+   * Returns true if its replacement, which nobody approved, fits the budget. Undefined if its recorded row does not
+   * show the replacement yet, so that others do not count it.
    */
   readonly mayReplace: () => boolean | undefined;
   /** How its last check ended, if that is at most 30 s ago and no action on it has begun since. */
   readonly lastCheck: CheckEnd | undefined;
-  /** A server whose name differs from its own in case only and that has to be gone before this one begins. */
+  /** Returns a server whose name differs in case only and that has to be gone before this one begins. */
   readonly otherSpelling: (row: ServerRow) => string | undefined;
-  /** A server that has to be done before this one, if any is not. */
+  /** Returns a dependency of this server that is not up, if any. */
   readonly unmetDependency: (row: ServerRow) => string | undefined;
-  /** The first server that still needs this one, if any does. */
+  /** Returns the first server that still needs this one, if any. */
   readonly holdingUp: (row: ServerRow) => string | undefined;
-  /** Whether its group lets one more member go away for a change: now, from a time on, or after another has changed. */
+  /**
+   * Returns true if its group has a free slot, the time from which on it has one, or false if another member has to
+   * change first.
+   */
   readonly hasSlot: (row: ServerRow) => boolean | number;
 }
 
@@ -89,15 +92,15 @@ const PROTECTED: Reason = {
 };
 
 /**
- * Returns the next step of a server. An action is only started out of a row that says so: intent comes first. Every row
- * has a next step, whatever its state: a pass that throws would be tried again for ever.
+ * Returns the next step of a server. An action starts only from a row that records it: intent comes first. Every row
+ * has a next step, whatever its state: a pass that throws would be retried for ever.
  */
 export function decide(row: ServerRow, context: DecisionContext): Step {
   if (context.isInFlight) return { row, next: REST };
   if (row.action !== null && row.state !== 'unknown') return decideLost(row, row.action, context);
   if (row.due !== null) return decideDue(row, Date.parse(row.due), context);
   if (row.state === 'unknown') return decideCheck(row, context);
-  // What is there under its name, if anything is, belongs to somebody else.
+  // Whatever exists under this name does not belong to Treeline.
   if (row.wanted === null && !mayBeThere(row)) return { row: null, next: REST };
   if (row.state === 'blocked') return decideBlocked(row, context);
   if (row.wanted === null) return decideUnwanted(row, context);
@@ -116,7 +119,7 @@ function decideQueued(row: ServerRow, context: DecisionContext): Step {
   return decide(requeue(row, { now: momentOf(context.now) }), context);
 }
 
-/** Nobody here carries the action out, so its outcome is lost; but it may still be running somewhere. */
+/** This process does not run the action, so its outcome is lost; it may still be running elsewhere. */
 function decideLost(row: ServerRow, action: RunningAction, context: DecisionContext): Step {
   const ends = context.lostActionEnds(action);
   if (ends > context.now) return { row, next: { kind: 'at', time: ends } };
@@ -133,8 +136,8 @@ function decideDue(row: ServerRow, due: number, context: DecisionContext): Step 
 }
 
 /**
- * A create that failed may have made the server. It is checked at once, so that what somebody else builds during the wait
- * is not taken for it. Undefined where nothing is to be learned now.
+ * Returns a check after a failed create, which may have made the server. The check runs at once, so that a server which
+ * another party creates during the wait is not mistaken for it. Undefined if there is nothing to check now.
  */
 function checkAfterCreate(row: ServerRow, context: DecisionContext): Step | undefined {
   const isUnsure = row.applied === null && row.mayExist && row.state !== 'unknown';
@@ -142,7 +145,7 @@ function checkAfterCreate(row: ServerRow, context: DecisionContext): Step | unde
   return decideCheck(row, context);
 }
 
-/** What is blocked for want of a provider goes on when the settings name one; the rest waits for a person. */
+/** A row that is blocked for lack of a provider continues once the settings name one; all others wait for a person. */
 function decideBlocked(row: ServerRow, context: DecisionContext): Step {
   const provider = context.providerFor(row);
   if (provider.name === null || !isBlockedFor(row, 'no_provider', 'provider_changed')) return { row, next: REST };
@@ -180,7 +183,7 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   return start(row, row.replacing ? 'delete' : 'update', context);
 }
 
-/** What is held or suspended already waits for that to end; it is not judged again and again. */
+/** A held or suspended server already waits for that to end; it is not judged again. */
 function waitsForBudget(row: ServerRow, context: DecisionContext): Next | undefined {
   if (!row.replacing || row.approved || context.stoppedUntil !== undefined) return undefined;
   const mayReplace = context.mayReplace();
@@ -204,9 +207,9 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
   const provider = context.providerFor(row);
   if (provider.name === null) return hold(row, provider.reason, context);
   if (!context.hasCapacity(provider.name)) return { row, next: { kind: 'capacity', provider: provider.name } };
-  // Somebody else may have built it while it waited for its turn.
+  // Another party may have created the server during the wait.
   if (operation === 'create' && context.lastCheck !== 'answered') return decideCheck(row, context);
-  // Where a delete began, what is created is another server, whatever became of that delete.
+  // If a delete began, the create makes another incarnation, whatever the result of that delete.
   const incarnation = row.incarnation + (operation === 'create' && row.dirty ? 1 : 0);
   const action: RunningAction = {
     id: operation === 'create' ? `${incarnation}.create` : `${incarnation}.${operation}.${row.generation}`,
@@ -227,7 +230,7 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
 
 function hold(row: ServerRow, reason: Reason, context: DecisionContext): Step {
   if (row.state === 'blocked') return { row, next: REST };
-  // It stays unknown, and tells why nobody looks.
+  // The row stays unknown, and its reason says why no check runs.
   if (row.state === 'unknown') return { row: isSameReason(row.reason, reason) ? row : { ...row, reason }, next: REST };
   return { row: advance(row, 'hold', { now: momentOf(context.now), reason }), next: REST };
 }

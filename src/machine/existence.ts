@@ -1,32 +1,30 @@
-// Tells what may exist under a server's name, and whether it is what is wanted. Pure.
-// docs/concepts.md, the delete budget.
+// Tells which servers may exist under a row's name, and whether they match the wanted spec. Pure. docs/concepts.md, the
+// delete budget.
 
 import type { ServerRow } from '../model/rows.ts';
 import { needsNoAction } from './difference.ts';
 
-/** Returns true where Treeline made or adopted the server, or began to make it and no check has found it absent since. */
+/** Returns true if Treeline created or adopted the server, or began a create and no check has found it absent since. */
 export function mayBeThere({ applied, mayExist }: ServerRow): boolean {
   return applied !== null || mayExist;
 }
 
 /**
- * Returns true where a server was made or adopted, or a create of it runs or its outcome is lost. What a provider failed
- * to create does not count: nobody has ever used it.
+ * Returns true if the server was created or adopted, or if a create runs or its outcome is lost. A failed create does
+ * not count: nobody has used that server.
  */
 export function isMade({ provider, applied, action }: ServerRow): boolean {
   return provider !== null && (applied !== null || action?.operation === 'create');
 }
 
-/**
- * Returns true where what is there is known to be what is wanted, so that no action has to follow.
- */
+/** Returns true if the existing server is known to match the wanted spec, so that no action is needed. */
 export function isConverged({ wanted, applied, replacing, dirty }: ServerRow): boolean {
   return wanted !== null && applied !== null && !replacing && !dirty && needsNoAction(wanted, applied);
 }
 
 /**
- * Returns true where the server is to be deleted, for good or to be replaced. Only what was made can be, what is retained
- * is not, and a protected server is blocked instead of replaced.
+ * Returns true if the server is to be deleted, for good or for a replacement. Only a created server can be; a retained
+ * one is not, and a protected one is blocked instead of replaced.
  */
 export function isBeingRemoved(row: ServerRow): boolean {
   const { wanted, applied, replacing, policy } = row;

@@ -1,4 +1,4 @@
-// How many failed updates of one commit are enough to hold the rest of them. docs/concepts.md, updates.
+// Sets how many failed updates of one commit hold the remaining ones. docs/concepts.md, updates.
 import type { RolloutRow } from '../model/rows.ts';
 
 const FAILURES_LEAST = 3;

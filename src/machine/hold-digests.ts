@@ -1,4 +1,4 @@
-// Names what is held: an approval is for one digest and nothing else. Pure. docs/concepts.md, holds.
+// Computes the digests of holds: an approval is valid for one digest only. Pure. docs/concepts.md, holds.
 import { createHash } from 'node:crypto';
 import { compareNames } from '../model/names.ts';
 import type { Removal } from './removals.ts';
@@ -9,17 +9,17 @@ export function deletesDigest(removals: readonly Removal[]): string {
   return createHash('sha256').update(lines.join('')).digest('hex');
 }
 
-/** Returns the digest of the updates of a commit of which too many fail. */
+/** Returns the digest of a commit's updates that are held because too many have failed. */
 export function failuresDigest(commit: string): string {
   return `failures-${commit}`;
 }
 
-/** Returns the digest under which a commit is held that does not come after the followed one. */
+/** Returns the digest of a commit that is held because it does not descend from the followed one. */
 export function historyDigest(commit: string): string {
   return `history-${commit}`;
 }
 
-/** Returns the digest under which a commit is held after which nothing is left. */
+/** Returns the digest of a commit that is held because it leaves nothing. */
 export function nothingLeftDigest(commit: string): string {
   return `nothing-left-${commit}`;
 }

@@ -1,11 +1,11 @@
-// Deleting in reverse order: who still needs a server that nobody wants. docs/concepts.md, dependencies.
+// Orders deletes in reverse: finds the servers that still need an unwanted one. docs/concepts.md, dependencies.
 import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 
 /**
- * Returns the first server that still needs `name`, so that `name` must not be deleted yet. A server that only lists it
- * and is itself unwanted does not hold it up: members of a group that list one another would wait for ever.
+ * Returns the first server that still needs `name`, so that `name` must not be deleted yet. An unwanted server that
+ * only lists it is no holder: members of a group that list each other would wait for ever.
  */
 export function firstHolder(
   name: string,
@@ -21,12 +21,12 @@ export function firstHolder(
   return undefined;
 }
 
-/** Returns what is applied to a server, and what an action that runs is bringing about. */
+/** Returns the applied spec, and the spec of an action that runs. */
 export function specsInUse({ applied, action }: ServerRow): readonly Spec[] {
   return [applied, action?.spec].filter((spec) => spec != null);
 }
 
-/** Returns whether sorted names hold one, in as many looks as their number has binary digits: they may be thousands. */
+/** Returns true if the sorted `names` include `name`. Binary search, since there may be thousands. */
 export function includesSorted(names: readonly string[], name: string): boolean {
   let first = 0;
   let end = names.length;

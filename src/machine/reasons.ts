@@ -1,17 +1,17 @@
 // Reads and compares the reasons of server rows.
 import type { Reason, ReasonCode, ServerRow } from '../model/rows.ts';
 
-/** Returns a reason as people read it: `<code>: <text>`; empty where there is none. */
+/** Returns the text of a reason, `<code>: <text>`; empty if there is none. */
 export function reasonText(reason: Reason | null): string {
   return reason === null ? '' : `${reason.code}: ${reason.text}`;
 }
 
-/** Returns true where both say the same. */
+/** Returns true if both reasons are equal. */
 export function isSameReason(a: Reason | null, b: Reason | null): boolean {
   return a?.code === b?.code && a?.text === b?.text;
 }
 
-/** Returns true where the row is blocked for one of these reasons. */
+/** Returns true if the row is blocked for one of these reasons. */
 export function isBlockedFor({ state, reason }: ServerRow, ...codes: readonly ReasonCode[]): boolean {
   return state === 'blocked' && reason !== null && codes.includes(reason.code);
 }

@@ -3,13 +3,15 @@
 import { momentOf } from '../model/moment.ts';
 import type { Change, RemovalRow, ServerRow } from '../model/rows.ts';
 
-/** A server that would go, and which incarnation of it: an approval is for these and no others. */
+/** A server to be removed, and its incarnation: an approval is valid for this incarnation only. */
 export interface Removal {
   readonly server: string;
   readonly incarnation: number;
 }
 
-/** How many servers may be deleted or replaced without approval: a share of all recorded ones, within two bounds. */
+/**
+ * Limits how many servers may be deleted or replaced without approval: a share of all recorded ones, within two bounds.
+ */
 export interface DeleteBudget {
   readonly percent: number;
   /** Null: 5, but no more than a third of the servers, and at least 1. docs/decisions/0047. */
@@ -20,7 +22,7 @@ export interface DeleteBudget {
 /** How long a delete that nobody approved counts against the budget. */
 export const REMOVAL_MS = 60 * 60 * 1000;
 
-/** The recorded rows, as far as counting reads them. */
+/** The recorded rows that the counts read. */
 export interface RemovalRows {
   server(name: string): ServerRow | undefined;
   read(kind: 'removal', name: string): RemovalRow | undefined;
@@ -32,36 +34,36 @@ export interface RemovalRows {
   };
 }
 
-/** How many may go from any but a small desired state where the operator names no lower bound. */
+/** The upper limit of the default lower bound. */
 const LEAST_MAX = 5;
 
-/** Returns how many deletes and replacements need no approval in a desired state of so many servers. */
+/** Returns how many deletes and replacements need no approval in a desired state of `servers` servers. */
 export function removalsMax({ percent, least, most }: DeleteBudget, servers: number): number {
   return Math.min(most, Math.max(least ?? leastOf(servers), Math.floor((servers * percent) / 100)));
 }
 
-/** The lower bound where the operator names none: a small desired state must not lose most of its servers unasked. */
+/** The default lower bound: a small desired state must not lose most of its servers without approval. */
 function leastOf(servers: number): number {
   return Math.min(LEAST_MAX, Math.max(1, Math.floor(servers / 3)));
 }
 
 /**
- * Returns how many servers the share is taken of: those recorded, and those that went within the hour. So the limit stays
- * what it was while the deletes that it has let pass are carried out.
+ * Returns the number of servers that the share refers to: those recorded, and those removed within the last hour. So
+ * the limit does not shrink while permitted deletes are carried out.
  */
 export function serverCount(rows: RemovalRows, now: number): number {
   const gone = [...recentRemovals(rows, now)].map(serverOf).filter((server) => rows.server(server) === undefined);
   return rows.list('server').size + new Set(gone).size;
 }
 
-/** Returns the names of the removal rows that count: of the last hour, or of deletes that still run. */
+/** Returns the names of the removal rows that count: those of the last hour, or of deletes that still run. */
 export function recentRemovals(rows: RemovalRows, now: number): ReadonlySet<string> {
   const rowOf = (server: string): ServerRow | undefined => rows.server(server);
   const kept = [...rows.list('removal')].filter((removal) => isRemovalKept(removal, { rowOf, now }));
   return new Set(kept.map(([name]) => name));
 }
 
-/** Returns those that are wanted and not done, by instance. */
+/** Returns the removals that are wanted and not done, by instance. */
 export function removalsUnderWay(rows: RemovalRows): ReadonlyMap<string, readonly Removal[]> {
   const underWay = new Map<string, Removal[]>();
   for (const [instance, servers] of rows.index.openRemovals()) {
@@ -71,7 +73,7 @@ export function removalsUnderWay(rows: RemovalRows): ReadonlyMap<string, readonl
   return underWay;
 }
 
-/** Returns how many count now; one that has begun and is not over counts once. */
+/** Returns how many removals count now; one that has begun and is not over counts once. */
 export function openRemovals(rows: RemovalRows, now: number): number {
   const underWay = rows.index.openRemovals();
   const isUnderWay = (name: string): boolean => {
@@ -86,7 +88,7 @@ export function openRemovals(rows: RemovalRows, now: number): number {
 
 interface Passed {
   readonly server: string;
-  /** Null: it is forgotten. */
+  /** Null: the row is removed. */
   readonly after: ServerRow | null;
   readonly row: ServerRow;
   /** Milliseconds since 1970. */
@@ -94,8 +96,8 @@ interface Passed {
 }
 
 /**
- * Returns what a pass that leads from `row` to `after` changes about what counts: a delete that nobody approved counts from
- * when it begins, whatever is wanted later, and for an hour from when it ends.
+ * Returns the changes of removal rows for a pass from `row` to `after`: a delete that nobody approved counts from its
+ * start, even if the server is wanted again later, until one hour after its end.
  */
 export function removalChanges(rows: RemovalRows, { server, row, after, now }: Passed): Change[] {
   const isBegun =
@@ -104,7 +106,7 @@ export function removalChanges(rows: RemovalRows, { server, row, after, now }: P
   if (!isBegun && !isOver) return [];
   const name = removalName({ server, incarnation: row.incarnation });
   const expected = rows.read('removal', name);
-  // Without a row it was approved when it began, or there was nothing to delete.
+  // Without a removal row the delete was approved when it began, or there was nothing to delete.
   if (!isBegun && expected === undefined) return [];
   return [{ kind: 'removal', name, value: { time: momentOf(now) }, expected }];
 }
@@ -115,7 +117,7 @@ interface Deletes {
   readonly now: number;
 }
 
-/** Returns the deletes that count against the budget; one that a person has approved meanwhile does not. */
+/** Returns the deletes that count against the budget; one that was approved meanwhile does not. */
 export function keptRemovals(
   recorded: ReadonlyMap<string, RemovalRow>,
   deletes: Deletes,
@@ -123,7 +125,7 @@ export function keptRemovals(
   return new Map([...recorded].filter((removal) => isRemovalKept(removal, deletes)));
 }
 
-/** Returns true where a delete is of the last hour, or still runs, and nobody has approved it since it began. */
+/** Returns true if a delete is of the last hour or still runs, and was not approved since it began. */
 export function isRemovalKept([name, { time }]: readonly [string, RemovalRow], { rowOf, now }: Deletes): boolean {
   const server = serverOf(name);
   const row = rowOf(server);
@@ -133,12 +135,12 @@ export function isRemovalKept([name, { time }]: readonly [string, RemovalRow], {
   return Date.parse(time) > now - REMOVAL_MS;
 }
 
-/** Returns the server of the row of a delete. */
+/** Returns the server that a removal row is about. */
 export function serverOf(removal: string): string {
   return removal.slice(0, removal.lastIndexOf('/'));
 }
 
-/** Returns the name of the row of a delete. */
+/** Returns the name of a removal row. */
 export function removalName({ server, incarnation }: Removal): string {
   return `${server}/${incarnation}`;
 }

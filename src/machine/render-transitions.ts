@@ -1,4 +1,4 @@
-// Shows the table of transitions as Markdown, for ARCHITECTURE.md. Pure; scripts/write-transitions.ts writes the file.
+// Renders the table of transitions as Markdown for ARCHITECTURE.md. Pure; scripts/write-transitions.ts writes the file.
 import { STATES, type State } from '../model/state.ts';
 import { accepts, EVENT_MEANINGS, EVENTS, type Event, transition } from './transitions.ts';
 

@@ -1,4 +1,4 @@
-// Applies a person's request to the row of one server: retry, adopt. Pure; src/service/create-operator.ts writes the rows.
+// Applies a request to the row of one server: retry, adopt. Pure; src/service/create-operator.ts writes the rows.
 
 import type { ServerRow } from '../model/rows.ts';
 import { requeue } from './advance.ts';
@@ -6,8 +6,8 @@ import { isBlockedFor } from './reasons.ts';
 import { isStuck } from './stuck.ts';
 
 /**
- * Returns the row of a server that is tried again at once, or undefined where it waits for no try. In the state `unknown`
- * the next try is a check.
+ * Returns the row for an immediate retry, or undefined if the server waits for no try. In the state `unknown` the next
+ * try is a check.
  */
 export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
   const waits = row.state === 'failed' || row.state === 'retrying' || (row.state === 'unknown' && row.due !== null);
@@ -15,8 +15,8 @@ export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
 }
 
 /**
- * Returns the row of a server that is to be taken over: one that is blocked because it exists already, or whose outcome only
- * a provider entry could tell that is gone; then the entry that matches now is asked. Undefined for any other.
+ * Returns the row of a server that is to be adopted: one that is blocked because it exists already, or one whose
+ * outcome only a removed provider entry could tell; the entry that matches now is asked. Undefined for any other.
  */
 export function adoptedRow(row: ServerRow, now: string): ServerRow | undefined {
   if (isStuck(row) && row.wanted !== null) return { ...row, provider: null, due: null, attempt: 0, reason: null };

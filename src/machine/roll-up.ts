@@ -1,12 +1,12 @@
-// From the states of its servers to the one status of an instance.
+// Computes the status of an instance from the states of its servers.
 import type { InstanceStatus, State } from '../model/state.ts';
 
-/** What is known of an instance beside its servers. */
+/** The facts about an instance besides its servers. */
 export interface InstanceFacts {
-  /** No commit wants it any more, and something of it is still there. */
+  /** No commit wants it, and some of its servers still exist. */
   readonly isTerminating: boolean;
   readonly isSuspended: boolean;
-  /** Its newest version is wrong; it stays at an older one, or has none. */
+  /** Its newest version is invalid; it is pinned to an older one, or has none. */
   readonly isInvalid: boolean;
   readonly awaitsApproval: boolean;
 }
@@ -21,7 +21,7 @@ const IN_PROGRESS: ReadonlySet<State> = new Set([
   'marked for delete',
 ]);
 
-/** Returns the first status that holds, in the order of model/state.ts. An instance without servers is done. */
+/** Returns the first status that applies, in the order of model/state.ts. An instance without servers is done. */
 export function rollUp(facts: InstanceFacts, states: Iterable<State>): InstanceStatus {
   if (facts.isTerminating) return 'Marked for delete';
   if (facts.isSuspended) return 'Suspended';

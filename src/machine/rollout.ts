@@ -1,5 +1,5 @@
-// How many members of a group may be away at once while they change, and how fast one follows another.
-// docs/concepts.md, updates. group-counts.ts says who counts as failed, away or back.
+// Limits how many members of a group may be away at once during a rollout, and how fast one follows another.
+// docs/concepts.md, updates. group-counts.ts counts failed and away members.
 import type { ServerRow } from '../model/rows.ts';
 
 /** Returns the name of the group that a row belongs to; a single server is a group of one. */
@@ -7,40 +7,41 @@ export function groupOf(row: ServerRow): string {
   return `${row.instance}/${row.key}`;
 }
 
-/** A group as one of its members sees it. Newcomers and members that are to go count for the size only. */
+/** A group as seen by one member. New members and members to be deleted count for the size only. */
 export interface GroupView {
-  /** All members, the one that asks included. */
+  /** All members, this one included. */
   readonly size: number;
   /** Another member gave up. */
   readonly hasFailed: boolean;
-  /** Others that do not serve, or may not. */
+  /** Number of other members that do not serve, or may not. */
   readonly away: number;
-  /** When the last of the others came back: milliseconds since 1970, 0 where none did. */
+  /** When the last of the others came back: milliseconds since 1970; 0 if none did. */
   readonly lastBack: number;
 }
 
 export interface SlotOptions {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** It has a slot beyond `max_unavailable`: see circles.ts. */
+  /** It has a slot beyond `max_unavailable`; see circles.ts. */
   readonly isBeyond: boolean;
 }
 
 /**
- * Returns true where one more member may go away, or the time (milliseconds since 1970) from which on it may, or false
- * where another member has to change first.
+ * Returns true if one more member may go away, the time (milliseconds since 1970) from which on it may, or false if
+ * another member has to change first.
  */
 export function hasSlot(row: ServerRow, group: GroupView, { now, isBeyond }: SlotOptions): boolean | number {
-  // A member that gave up stops the others, however many may be away: the change itself is likely to be bad.
+  // A member that gave up stops the others, whatever `max_unavailable` allows: the change itself is likely to be bad.
   if (group.hasFailed) return false;
-  // Who is away already makes the group no smaller by going on; if two waited for each other, none ever came back.
+  // A member that is away already makes the group no smaller; if two such members waited for each other, neither would
+  // come back.
   if (row.dirty || isBeyond) return true;
   if (group.away >= awayMax(row.policy.maxUnavailable, group.size)) return false;
   const from = group.lastBack + row.policy.pauseSeconds * 1000;
   return from <= now || from;
 }
 
-/** Returns a number as written, or that percent of `size`, rounded down; at least 1. */
+/** Returns the number as written, or that percent of `size`, rounded down; at least 1. */
 export function awayMax(maxUnavailable: string, size: number): number {
   const number = Number.parseInt(maxUnavailable, 10);
   const count = maxUnavailable.endsWith('%') ? Math.floor((number * size) / 100) : number;

@@ -1,35 +1,35 @@
-// Finds out whether servers that wait can go on without a person: whoever waits, directly or not, for a server that is
-// failed or blocked cannot. docs/concepts.md, states.
+// Tells whether waiting servers can continue without a person: a server that waits, directly or indirectly, for a
+// failed or blocked one cannot. docs/concepts.md, states.
 import type { State } from '../model/state.ts';
 
-/** Why a waiting server does not go on before somebody acts. */
+/** The reason for which a waiting server does not continue until a person acts. */
 export type Stall = 'failed' | 'blocked';
 
-/** Who waits for whom, as it is recorded. */
+/** The recorded waits between servers. */
 export interface StallGraph {
-  /** The state of a server; undefined where none of that name is recorded. */
+  /** Returns the state of a server; undefined if none of that name is recorded. */
   readonly stateOf: (server: string) => State | undefined;
-  /** Why a waiting server does not go on, apart from other servers that it names; undefined where nothing keeps it. */
+  /** Returns why a waiting server does not continue, apart from servers it waits for; undefined if nothing stops it. */
   readonly ownStallOf: (server: string) => Stall | undefined;
-  /** The servers all of which a waiting server has to wait for; undefined for each that was looked at and is none of them. */
+  /** Returns the servers that a waiting server waits for; undefined for each that was checked and is none of them. */
   readonly needsOf: (server: string) => Iterable<string | undefined>;
-  /** Whether a waiting server is known to need this one, without a look at the others that it needs. */
+  /** Returns true if a waiting server is known to need this one, without reading its other needs. */
   readonly isNeeded: (other: string, server: string) => boolean;
 }
 
-/** So many others are looked at for one answer; see {@link stallsOf}. */
+/** Number of needs that are read for one answer; see {@link stallsOf}. */
 const STEPS_MAX = 200_000;
 
 const WAITING: ReadonlySet<State> = new Set(['pending', 'marked for delete']);
 
-/** Returns whether a server in this state has not begun and waits for something. */
+/** Returns true if a server in this state has not begun and waits for something. */
 export function isWaiting(state: State): boolean {
   return WAITING.has(state);
 }
 
 /**
- * Returns the stall of each of these waiting servers, or undefined as soon as one has none. Each server is walked over
- * once. After `looksMax` looks it gives up and returns undefined too: an answer in time is worth more than a right one late.
+ * Returns the stall of each of these waiting servers, or undefined as soon as one has none. Visits each server once.
+ * Gives up and returns undefined after reading `looksMax` needs: the answer must be quick.
  */
 export function stallsOf(
   servers: Iterable<string>,
@@ -53,9 +53,9 @@ interface Visit {
 
 class StallSearch {
   readonly #graph: StallGraph;
-  /** What is known of a server; undefined: it has no stall, or is on the way that is being walked. */
+  /** Stall by server; undefined: it has none, or is on the path of the current walk. */
   readonly #known = new Map<string, Stall | undefined>();
-  /** The last one found that stalls another: many servers mostly wait for the same one of all that they need. */
+  /** The server last found to stall another: most servers wait for the same one. */
   #last: { readonly server: string; readonly stall: Stall } | undefined;
   #stepsLeft: number;
 
@@ -64,7 +64,7 @@ class StallSearch {
     this.#stepsLeft = stepsMax;
   }
 
-  /** Walks depth first, without recursion: a chain of dependencies may be as long as there are servers. */
+  /** Walks depth first without recursion: a chain of dependencies may be as long as the number of servers. */
   of(server: string): Stall | undefined {
     const path: Visit[] = [];
     let stall = this.#enter(server, path);
@@ -80,7 +80,7 @@ class StallSearch {
         if (stall !== undefined) this.#last = { server: next.value, stall };
       }
     }
-    // Everybody on the way waits for the one that was found.
+    // Every server on the path waits for the one that was found.
     for (const visit of path) this.#known.set(visit.server, stall);
     return stall;
   }
@@ -89,7 +89,7 @@ class StallSearch {
     return this.#last !== undefined && this.#graph.isNeeded(this.#last.server, server) ? this.#last.stall : undefined;
   }
 
-  /** Returns the stall of a server where it is known without its needs; else adds it to the path where it has any. */
+  /** Returns the stall of a server if it is known without its needs; else adds it to the path if it has needs. */
   #enter(server: string, path: Visit[]): Stall | undefined {
     if (this.#known.has(server)) return this.#known.get(server);
     const state = this.#graph.stateOf(server);

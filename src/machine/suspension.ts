@@ -1,12 +1,12 @@
-// Whether actions of an instance may start. A suspension ends when somebody resumes, or by itself at its time.
+// Tells whether a suspension stops the actions of an instance. It ends on resume, or by itself at its time.
 import type { SuspensionRow } from '../model/rows.ts';
 
 /** The name of the suspension of every instance. */
 export const EVERY_INSTANCE = '*';
 
 /**
- * Returns when a suspension ends: milliseconds since 1970, infinity where only a person ends it, undefined where there
- * is none or its time is over at `now`.
+ * Returns when a suspension ends: milliseconds since 1970; infinity if only a person ends it; undefined if there is
+ * none or it is over at `now`.
  */
 export function suspendedUntil(row: SuspensionRow | undefined, now: number): number | undefined {
   if (row === undefined) return undefined;

@@ -1,5 +1,5 @@
-// The whole life of one server. Nothing else in the program produces a state: every change goes through `transition`.
-// Pure. ARCHITECTURE.md shows this table; a test keeps the two alike.
+// Defines the states of a server and all transitions between them. No other file produces a state: every change goes
+// through `transition`. Pure. ARCHITECTURE.md shows this table; a test keeps the two equal.
 import { invariant } from '../model/invariant.ts';
 import type { State } from '../model/state.ts';
 
@@ -20,7 +20,7 @@ export const EVENTS = [
 ] as const;
 export type Event = (typeof EVENTS)[number];
 
-/** What each event says. A missing cell of the table is a bug of the caller. */
+/** The meaning of each event. A missing cell of the table is a bug of the caller. */
 export const EVENT_MEANINGS: Readonly<Record<Event, string>> = {
   want: 'it is wanted, and its turn may come: a commit changed it, or a wait ended',
   unwant: 'no commit wants it any more, or a wait of its removal ended',
@@ -37,11 +37,11 @@ export const EVENT_MEANINGS: Readonly<Record<Event, string>> = {
   drift: 'a check found something else than what was applied',
 };
 
-/** The state of a server that the store has never seen. */
+/** The state of a server without a recorded row. */
 export const FIRST_STATE = 'pending' satisfies State;
 
-// Read a row as: in this state, on this event, go there. While an action runs, `want` and `unwant` change only what is
-// wanted: the action ends first, so that nothing ever runs beside it.
+// Each row maps events in that state to the next state. While an action runs, `want` and `unwant` change only the
+// wanted spec: the action ends first, so that two actions never run at once.
 export const TRANSITIONS = {
   pending: {
     want: 'pending',
@@ -81,7 +81,7 @@ export const TRANSITIONS = {
     lose: 'unknown',
     learn: 'pending',
   },
-  // A delete succeeds into `pending` only where the server is wanted again, or is replaced; otherwise its row is gone.
+  // A delete leads to `pending` only if the server is wanted again or is being replaced; otherwise its row is removed.
   deleting: {
     want: 'deleting',
     unwant: 'deleting',
@@ -96,7 +96,7 @@ export const TRANSITIONS = {
     hold: 'blocked',
     settle: 'done',
   },
-  // A check that fails leaves it unknown: nothing else may happen before one has succeeded.
+  // A failed check leaves it unknown: no action may run before a check has succeeded.
   unknown: {
     want: 'unknown',
     unwant: 'unknown',
@@ -132,7 +132,7 @@ export const TRANSITIONS = {
   },
 } as const satisfies Record<State, Readonly<Partial<Record<Event, State>>>>;
 
-/** Returns the state that follows. Throws where the table has no cell: the caller must not offer such an event. */
+/** Returns the next state. Throws if the table has no cell: the caller must not send such an event. */
 export function transition(state: State, event: Event): State {
   const row: Readonly<Partial<Record<Event, State>>> = TRANSITIONS[state];
   const next = row[event];
@@ -140,7 +140,7 @@ export function transition(state: State, event: Event): State {
   return next;
 }
 
-/** Returns true where the table has a cell. */
+/** Returns true if the table has a cell. */
 export function accepts(state: State, event: Event): boolean {
   return Object.hasOwn(TRANSITIONS[state], event);
 }

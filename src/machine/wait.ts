@@ -1,4 +1,4 @@
-// What a server waits for, and how that is told to a person. A waiting server waits for one thing at a time.
+// Describes the wait of a server, and its text for people. A waiting server waits for one thing at a time.
 
 import { momentOf } from '../model/moment.ts';
 import type { ServerRow } from '../model/rows.ts';
@@ -8,27 +8,27 @@ import { failuresDigest } from './hold-digests.ts';
 import { groupOf } from './rollout.ts';
 
 export type Wait =
-  /** It depends on that server, which is not done. */
+  /** It depends on that server, which is not up. */
   | { readonly kind: 'dependency'; readonly server: string }
   /** It is to be deleted, and that server still needs it. */
   | { readonly kind: 'holder'; readonly server: string }
-  /** That server's name differs from its own in case only, and has to be gone first. */
+  /** That server's name differs in case only, and has to be gone first. */
   | { readonly kind: 'spelling'; readonly server: string }
   /**
-   * As many members of its group are away as may be (`isAway`: itself is, and waits for one that failed), or the group
-   * rests until a time.
+   * Its group has no free slot (`isAway`: the server is away itself and waits for a failed member), or rests until a
+   * time.
    */
   | { readonly kind: 'slot'; readonly group: string; readonly isAway: boolean; readonly until: number | undefined }
   | { readonly kind: 'capacity'; readonly provider: string; readonly instance: string }
   /** Too many updates of its commit have failed. */
   | { readonly kind: 'failures'; readonly commit: string }
-  /** Its instance is suspended or held; until infinity: until a person says so. */
+  /** Its instance is suspended or held; infinity: until a person resumes it. */
   | { readonly kind: 'instance'; readonly instance: string; readonly until: number }
-  /** Its replacement is beyond the delete budget, which is judged anew at that time. */
+  /** Its replacement exceeds the delete budget, which is judged again at that time. */
   | { readonly kind: 'budget'; readonly until: number }
   | { readonly kind: 'time'; readonly until: number };
 
-/** Returns what a server waits for after a decision about its row, or undefined where it does not wait. */
+/** Returns the wait that a decision about a row leads to, or undefined if the server does not wait. */
 export function waitOf(next: Next, row: ServerRow, reviewAt: number): Wait | undefined {
   switch (next.kind) {
     case 'after':
@@ -50,7 +50,7 @@ export function waitOf(next: Next, row: ServerRow, reviewAt: number): Wait | und
   }
 }
 
-/** Returns what a wait is for, for a person. */
+/** Returns the text of a wait. */
 export function waitReason(wait: Wait): string {
   switch (wait.kind) {
     case 'dependency':
@@ -77,7 +77,7 @@ export function waitReason(wait: Wait): string {
   }
 }
 
-/** Returns a wait as people are told it; undefined where there is none. */
+/** Returns a wait in the form that the interface shows; undefined if there is none. */
 export function toldWait(wait: Wait | undefined): ToldWait | undefined {
   if (wait === undefined) return undefined;
   const until = 'until' in wait && wait.until !== undefined && Number.isFinite(wait.until) ? wait.until : undefined;
@@ -89,7 +89,7 @@ export function toldWait(wait: Wait | undefined): ToldWait | undefined {
   };
 }
 
-/** Returns true where the two wait at the same place, so that the second does not lose the place of the first. */
+/** Returns true if both wait in the same line, so that the second keeps the place of the first. */
 export function isSameWait(a: Wait, b: Wait): boolean {
   return placeOf(a) === placeOf(b);
 }

@@ -1,4 +1,4 @@
-// What a commit means for the row of one server. Pure; decide.ts then does something about it.
+// Applies a commit to the row of one server. Pure; decide.ts acts on the result.
 
 import { isSame } from '../model/json.ts';
 import { momentOf } from '../model/moment.ts';
@@ -12,26 +12,26 @@ import { isSameSpec, needsNoAction } from './difference.ts';
 import { isConverged } from './existence.ts';
 import { FIRST_STATE } from './transitions.ts';
 
-/** When a commit is taken. */
+/** The commit that is activated, and when. */
 export interface CommitStamp {
   readonly commit: string;
   /** Committer time of the followed head, RFC 3339: `last_stack_update` of what it changes. */
   readonly time: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** The version is the one that was active before a restart: what waits for a time goes on to wait for it. */
+  /** The version was active before a restart: servers that wait for a time keep waiting for it. */
   readonly isRestored?: boolean;
 }
 
 /** States in which a server waits for something that a new commit may have changed. */
 const WAITING: ReadonlySet<State> = new Set(['failed', 'retrying', 'blocked']);
 
-/** Where its outcome is unknown and a check of it failed, it waits for the next check. */
+/** With an unknown outcome and a failed check, the server waits for the next check. */
 function isWaiting({ state, due }: ServerRow): boolean {
   return WAITING.has(state) || (state === 'unknown' && due !== null);
 }
 
-/** Returns the first row of a server. It is looked at before anything else, whatever it waits for. */
+/** Returns the first row of a server. It is checked before anything else, whatever it waits for. */
 export function firstRow(server: WantedServer, { commit, time, now }: CommitStamp): ServerRow {
   return {
     ...placeOf(server),
@@ -60,7 +60,7 @@ export function firstRow(server: WantedServer, { commit, time, now }: CommitStam
   };
 }
 
-/** Returns the row after a commit that wants the server; the same object where the commit changes nothing about it. */
+/** Returns the row after a commit that wants the server; the same object if the commit changes nothing about it. */
 export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp): ServerRow {
   const { commit, time, now, isRestored = false } = stamp;
   const isOld = row.wanted !== null && isSameSpec(row.wanted, server.spec) && isSamePlace(row, server);
@@ -73,7 +73,7 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
     generation: row.generation + (changesServer ? 1 : 0),
     updated: changesServer ? time : row.updated,
     commit: changesServer ? commit : row.commit,
-    // Of a replacement that goes on as it was approved.
+    // The approval stays valid for a replacement that the commit does not change.
     approved: row.approved && row.replacing && !changesServer,
     replacing: row.replacing && !(changesServer && isStillWhole(row)),
     gaveUp: row.gaveUp && !changesServer,
@@ -83,33 +83,35 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
   if (changesServer || isWaiting(row)) {
     return advance(known, 'want', { now: momentOf(now), due: null, attempt: 0 });
   }
-  // What needs no action still has to be remembered as applied: deletes follow what is applied, not what is wanted.
+  // A spec that needs no action is recorded as applied: deletes follow the applied dependencies, not the wanted ones.
   return known.state === 'done' && isConverged(known) ? { ...known, applied: known.wanted } : known;
 }
 
 export interface Parting extends Pick<CommitStamp, 'commit' | 'now'> {
-  /** Its last record, or null where nobody knows it. */
+  /** Its last record, or null if it is unknown. */
   readonly lastRecord: ExplainedRecord | null;
 }
 
-/** Returns the row after a commit that does not want the server any more. Its record stays until the server is gone. */
+/** Returns the row after a commit that no longer wants the server. Its record stays until the server is gone. */
 export function unwantRow(row: ServerRow, { lastRecord, commit, now }: Parting): ServerRow {
   if (row.wanted === null) return row;
   const requeued = { due: null, attempt: 0, gaveUp: false, replacing: false, generation: row.generation + 1 };
-  // A delete of it that runs was approved for this incarnation of it.
+  // A running delete was approved for this incarnation.
   const approved = row.approved || row.action?.isApproved === true;
   const facts = { ...requeued, wanted: null, approved, lastRecord, commit };
   return advance(row, 'unwant', { now: momentOf(now), ...facts });
 }
 
-/** No delete of it runs, so what is wanted by now may be reached without one: the provider is asked again. */
+/**
+ * Returns true if no delete runs, so that the wanted spec may be reachable without one: the provider is asked again.
+ */
 function isStillWhole({ applied, action }: ServerRow): boolean {
   return applied !== null && action === null;
 }
 
 /**
- * Returns what is applied to a server of which a commit changes nothing but structure. That needs no action, so it holds
- * at once, also where the server has drifted or failed: whoever it does not need any more may go.
+ * Returns the applied spec of a server if a commit changes only its structure. This needs no action, so it applies at
+ * once, also to a drifted or failed server: servers that it no longer needs can be deleted.
  */
 function restructured({ applied, wanted }: ServerRow, { dependsOn, lists }: Spec): Spec | null {
   if (applied === null || wanted === null) return applied;
@@ -121,7 +123,10 @@ function restructured({ applied, wanted }: ServerRow, { dependsOn, lists }: Spec
   return isAsBefore ? applied : { ...applied, ...structure };
 }
 
-/** Returns `names` with what came from `before` to `after` added, and what went taken away, sorted; itself where that is nothing. */
+/**
+ * Returns `names` with the additions and removals between `before` and `after` applied, sorted; the same list if there
+ * are none.
+ */
 function rebased(names: readonly string[], before: readonly string[], after: readonly string[]): readonly string[] {
   const gone = new Set(before).difference(new Set(after));
   const come = new Set(after).difference(new Set(before));
