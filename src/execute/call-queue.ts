@@ -1,4 +1,5 @@
-// How many calls to providers run at once. The only file that knows p-queue; names wait elsewhere, not here.
+// Limits how many calls to providers run at once. The only file that imports p-queue; servers wait for capacity
+// elsewhere.
 import PQueue from 'p-queue';
 
 export class CallQueue {

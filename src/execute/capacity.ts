@@ -1,11 +1,11 @@
-// Counts the calls that are in flight, in all and by provider entry, and keeps capacity for servers that will claim it.
+// Counts the calls in flight, in total and by provider entry, and reserves capacity for servers that will claim it.
 import type { Clock } from '../clock.ts';
 import { invariant } from '../model/invariant.ts';
 
 export interface CapacityOptions {
-  /** Calls at once, over all provider entries. */
+  /** Concurrent calls over all provider entries. */
   readonly concurrency: number;
-  /** How many calls of a provider entry run at once. */
+  /** Returns the number of concurrent calls of a provider entry. */
   readonly concurrencyOf: (provider: string) => number;
   readonly clock: Clock;
 }
@@ -18,11 +18,11 @@ export interface Claimed {
 
 export class Capacity {
   readonly #options: CapacityOptions;
-  /** The provider of every call that was claimed and has not ended, by server, and when it was claimed. */
+  /** The provider and claim time of every claimed call that has not ended, by server. */
   readonly #inFlight = new Map<string, Claimed & { readonly provider: string }>();
-  /** The provider of every server for which capacity is kept and no call was claimed yet. */
+  /** The provider of every server with reserved capacity and no claimed call. */
   readonly #reserved = new Map<string, string>();
-  /** How many of both there are by provider. */
+  /** Number of claims and reservations by provider. */
   readonly #busy = new Map<string, number>();
   #isClosed = false;
 
@@ -30,22 +30,22 @@ export class Capacity {
     this.#options = options;
   }
 
-  /** How many calls are in flight. */
+  /** Number of calls in flight. */
   get inFlight(): number {
     return this.#inFlight.size;
   }
 
-  /** Returns whether a call for this server was claimed and has not ended. */
+  /** Returns true if a call for this server was claimed and has not ended. */
   isInFlight(server: string): boolean {
     return this.#inFlight.has(server);
   }
 
-  /** Returns when the call in flight for this server was claimed; undefined where there is none. */
+  /** Returns when the call in flight for this server was claimed; undefined if there is none. */
   claimedAt(server: string): Claimed | undefined {
     return this.#inFlight.get(server);
   }
 
-  /** Returns whether one more call of this provider may be claimed now; by `server`, for which capacity may be reserved. */
+  /** Returns true if one more call of this provider may be claimed now; by `server`, which may have a reservation. */
   hasCapacity(provider: string, server?: string): boolean {
     if (this.#isClosed) return false;
     if (server !== undefined && this.#reserved.get(server) === provider) return true;
@@ -53,14 +53,14 @@ export class Capacity {
     return (this.#busy.get(provider) ?? 0) < this.#options.concurrencyOf(provider);
   }
 
-  /** Keeps capacity of a provider that has some for a server that may claim it. */
+  /** Reserves capacity of a provider for a server. The provider must have capacity. */
   reserve(server: string, provider: string): void {
     this.release(server);
     this.#reserved.set(server, provider);
     this.#count(provider, 1);
   }
 
-  /** Gives back what was reserved for a server, if anything was. */
+  /** Releases the reservation of a server, if any. */
   release(server: string): void {
     const provider = this.#reserved.get(server);
     if (provider === undefined) return;
@@ -68,7 +68,10 @@ export class Capacity {
     this.#count(provider, -1);
   }
 
-  /** Takes capacity for a call that follows once its intent is durable. No other call for this server may be claimed meanwhile. */
+  /**
+   * Claims capacity for a call that starts once its intent is durable. No other call for this server may be claimed
+   * meanwhile.
+   */
   claim(server: string, provider: string): void {
     invariant(!this.#inFlight.has(server), `two calls at once for ${server}`);
     this.release(server);
@@ -77,7 +80,7 @@ export class Capacity {
     this.#count(provider, 1);
   }
 
-  /** Gives back the claim of a call that has ended, or does not follow. */
+  /** Releases the claim of a call that has ended, or was not started. */
   unclaim(server: string): void {
     const claimed = this.#inFlight.get(server);
     if (claimed === undefined) return;
@@ -85,7 +88,7 @@ export class Capacity {
     this.#count(claimed.provider, -1);
   }
 
-  /** No more calls may be claimed. */
+  /** Accepts no more claims. */
   close(): void {
     this.#isClosed = true;
   }

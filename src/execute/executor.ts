@@ -1,5 +1,5 @@
-// Carries out what a pass decided: calls the provider, minds the deadline, and hands the answer back. Decides nothing
-// and writes nothing; an action whose call ends without an answer is simply no longer live, and its row still says so.
+// Executes the decisions of passes: calls the provider, enforces the deadline, and reports the answer. It decides and
+// writes nothing; an action whose call ends without an answer is no longer in flight, and its row still holds it.
 
 import type { Clock } from '../clock.ts';
 import { plainRecord } from '../hiera/explain.ts';
@@ -14,24 +14,24 @@ import type { Call, Provider } from '../providers/provider.ts';
 import { CallQueue } from './call-queue.ts';
 import { Capacity } from './capacity.ts';
 
-/** A provider entry of the settings, as far as calls go. */
+/** The fields of a provider entry that calls need. */
 export interface CallableEntry {
   readonly name: string;
   readonly timeoutSeconds: number;
-  /** How many of its calls run at once. */
+  /** Concurrent calls of this entry. */
   readonly concurrency: number;
   readonly provider: Provider;
 }
 
 export interface ExecutorOptions {
   readonly concurrency: number;
-  /** How long a call that ignores its deadline is waited for. */
+  /** How long to wait for a call that ignores its deadline. */
   readonly graceMs: number;
   readonly clock: Clock;
   readonly log: Logger;
   readonly entryOf: (provider: string) => CallableEntry | undefined;
   readonly recordOf: (server: string) => NodeRecord;
-  /** Told once for every call; undefined: it ended without an answer. The server is not live any more. */
+  /** Called once for every call; undefined: it ended without an answer. The server is no longer in flight. */
   readonly onResult: (server: string, ended: CallResult | undefined) => void;
 }
 
@@ -39,11 +39,14 @@ export class Executor {
   readonly capacity: Capacity;
   readonly #options: ExecutorOptions;
   readonly #calls: CallQueue;
-  /** The last action that was begun for a server and has not answered, and until when it may run, by the monotonic clock. */
+  /**
+   * The last action that was begun for a server and has not answered, and until when it may run, by the monotonic
+   * clock.
+   */
   readonly #unanswered = new Map<string, { readonly action: string; readonly ends: number }>();
-  /** Ends each call that is under way. */
+  /** The abort controllers of all running calls. */
   readonly #ends = new Set<AbortController>();
-  /** Why no call goes on; undefined until those that are under way are not waited for any more. */
+  /** The reason that ends all calls; undefined while running calls are still waited for. */
   #stopReason: Error | undefined;
 
   constructor(options: ExecutorOptions) {
@@ -54,8 +57,8 @@ export class Executor {
   }
 
   /**
-   * Returns for how many more milliseconds an action that ended without an answer may be running: 0 where it cannot any
-   * more, undefined where this process did not begin it.
+   * Returns for how many more milliseconds an action that ended without an answer may be running: 0 if it cannot any
+   * more, undefined if this process did not begin it.
    */
   lostMsLeft(server: string, { id }: RunningAction): number | undefined {
     const unanswered = this.#unanswered.get(server);
@@ -63,20 +66,20 @@ export class Executor {
     return Math.max(0, unanswered.ends - this.#options.clock.monotonic());
   }
 
-  /** Asks the provider whether a claimed server is there. */
+  /** Asks the provider whether a claimed server exists. */
   check(server: string, row: ServerRow, provider: string): void {
     this.#unanswered.delete(server);
     this.#start(server, { row, provider, kind: 'check', operation: 'check' });
   }
 
-  /** Carries out the action that a claimed server's row holds. The row must be durable before. */
+  /** Runs the action in a claimed server's row. The row must be durable before. */
   run(server: string, row: ServerRow): void {
     invariant(row.action !== null, `${server} has no action to carry out`);
     const { operation, provider } = row.action;
     this.#start(server, { row, provider, kind: 'action', operation });
   }
 
-  /** Starts no more calls, waits up to `ms` for those that run, then ends them without an answer. */
+  /** Starts no more calls, waits up to `ms` for running ones, then ends them without an answer. */
   async stop(ms: number): Promise<void> {
     this.capacity.close();
     const actions = this.capacity.inFlight;
@@ -106,7 +109,7 @@ export class Executor {
     const entry = this.#options.entryOf(job.provider);
     if (entry === undefined) return undefined;
     const { clock, log, graceMs } = this.#options;
-    // A check after a lost action has a deadline of its own: the action's may have passed long ago.
+    // A check after a lost action has its own deadline: the action's may have passed long ago.
     const action = job.kind === 'action' ? job.row.action : null;
     const leftMs = action === null ? entry.timeoutSeconds * 1000 : this.#msLeft(server, action, entry);
     const deadline = clock.now() + leftMs;
@@ -142,8 +145,8 @@ export class Executor {
   }
 
   /**
-   * Measured by the monotonic clock from the claim, which is when the intent was written: setting the wall clock neither
-   * ends a call nor lets it run on, also while the intent became durable.
+   * Measured by the monotonic clock from the claim, when the intent was written: setting the wall clock neither ends
+   * nor prolongs a call, also while the intent became durable.
    */
   #msLeft(server: string, { deadline }: RunningAction, { timeoutSeconds }: CallableEntry): number {
     const { clock } = this.#options;
@@ -152,7 +155,7 @@ export class Executor {
     return Math.max(0, wholeMs - (clock.monotonic() - claimed.monotonic));
   }
 
-  /** Returns the record, or the last one that was recorded: a lost record is no reason not to call. */
+  /** Returns the record, or the last recorded one: a missing record does not stop a call. */
   #recordFor(server: string, { row, operation }: Job): NodeRecord {
     try {
       return this.#options.recordOf(server);
@@ -186,7 +189,7 @@ function callOf(server: string, job: Job, facts: { readonly record: NodeRecord; 
   };
 }
 
-/** A check changes nothing, so one that ends without an answer is only tried again. */
+/** A check changes nothing, so one that ends without an answer is simply retried. */
 function noAnswer(error: unknown): Answer {
   const message = error instanceof Error ? error.message : String(error);
   return { outcome: 'retryable', message: `no answer: ${message}`, outputs: {}, observed: {} };

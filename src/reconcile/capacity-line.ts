@@ -1,8 +1,11 @@
-// Servers that wait until a provider has capacity for one more call. Capacity is given out in turn: one provider entry
-// after another, and within an entry one instance after another, so that none of them keeps the others waiting.
+// Queues servers that wait until a provider has capacity for one more call. Capacity is distributed round-robin: over
+// provider entries, and within an entry over instances, so that none of them starves the others.
 import { NameLine } from './name-line.ts';
 
-/** The instances of one entry that wait, and the servers of each. Instances without one are dropped when met. */
+/**
+ * The waiting instances of one entry, and the servers of each. Instances without servers are dropped when they are
+ * reached.
+ */
 interface Entry {
   readonly instances: NameLine;
   readonly servers: Map<string, NameLine>;
@@ -12,7 +15,7 @@ export class CapacityLine {
   readonly #order = new NameLine();
   readonly #entries = new Map<string, Entry>();
 
-  /** Puts a server at the end of its instance's line. */
+  /** Appends a server to its instance's line. */
   add(server: string, provider: string, instance: string): void {
     const entry = this.#entries.get(provider) ?? { instances: new NameLine(), servers: new Map<string, NameLine>() };
     const line = entry.servers.get(instance) ?? new NameLine();
@@ -28,7 +31,7 @@ export class CapacityLine {
     this.#entries.get(provider)?.servers.get(instance)?.delete(server);
   }
 
-  /** Removes and returns the server that is next, of a provider that has capacity; undefined where there is none. */
+  /** Removes and returns the next server of a provider with capacity; undefined if there is none. */
   take(hasCapacity: (provider: string) => boolean): { readonly server: string; readonly provider: string } | undefined {
     for (let left = this.#order.size; left > 0; left -= 1) {
       const provider = this.#order.take() ?? '';

@@ -1,13 +1,14 @@
-// Breaks circles of waits: soon after a server has begun to wait, it looks whether it waits in one, and lets one server of
-// the circle go first. What begins to wait within that time is looked at together, so that each server is walked over once.
+// Breaks circles of waits: shortly after a server begins to wait, searches for a circle it is part of, and lets one
+// server of the circle go first. Servers that begin to wait within that time are searched together, so that each server
+// is visited once.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { type Circle, circleWords, findCircles, type OrderWait, type WaitGraph } from '../machine/circles.ts';
 import type { Reason, ServerRow } from '../model/rows.ts';
 
-/** How long waits are collected before they are looked at. */
+/** How long waits are collected before the search. */
 const LOOK_MS = 1_000;
-/** So many are looked at together; the rest follows. */
+/** Servers per search; the rest follows in the next one. */
 const SERVERS_MAX = 20_000;
 
 export interface CircleWatchOptions {
@@ -15,23 +16,23 @@ export interface CircleWatchOptions {
   readonly log: Logger;
   readonly graph: WaitGraph;
   readonly rowOf: (server: string) => ServerRow | undefined;
-  /** Whether a server waits in a way of which every circle has at least one. */
+  /** Returns true if servers wait for something that every possible circle contains. */
   readonly mayBeCircles: () => boolean;
   readonly wake: (server: string) => void;
 }
 
-/** A server may go although its wait is not over. */
+/** Permission for a server to continue although its wait is not over. */
 export interface Leave {
-  /** The generation of its row for which this holds. */
+  /** The generation of its row for which the permission is valid. */
   readonly generation: number;
-  /** Which of its waits is not waited for. */
+  /** The kind of wait that is skipped. */
   readonly wait: OrderWait['kind'];
   readonly reason: Reason;
 }
 
 export class CircleWatch {
   readonly #options: CircleWatchOptions;
-  /** Servers that have begun to wait for another. */
+  /** Servers that have begun to wait for another since the last search. */
   readonly #begun = new Set<string>();
   readonly #leaves = new Map<string, Leave>();
   #cancel: (() => void) | undefined;
@@ -41,24 +42,24 @@ export class CircleWatch {
     this.#options = options;
   }
 
-  /** Notes that a server waits for another one, or for a slot. */
+  /** Notes that a server waits for another server or for a slot. */
   note(server: string): void {
     this.#begun.add(server);
     this.#searchSoon();
   }
 
-  /** Returns why a server goes first although its wait is not over; undefined where it does not. */
+  /** Returns the permission of a server to go first; undefined if it has none. */
   leaveOf(server: string, { generation }: ServerRow): Leave | undefined {
     const leave = this.#leaves.get(server);
     return leave?.generation === generation ? leave : undefined;
   }
 
-  /** Ends the leave of a server: it went, or waits for something else. */
+  /** Ends the permission of a server: it went, or waits for something else. */
   endLeave(server: string): void {
     this.#leaves.delete(server);
   }
 
-  /** Looks no more. */
+  /** Ends the search. */
   stop(): void {
     this.#isStopped = true;
     this.#cancel?.();
@@ -81,13 +82,13 @@ export class CircleWatch {
     const servers = [...this.#begun.values().take(SERVERS_MAX)];
     for (const server of servers) this.#begun.delete(server);
     for (const circle of findCircles(servers, graph)) {
-      // The others of it may wait in further ones.
+      // The other servers of the circle may be part of further ones.
       if (this.#break(circle)) for (const { server } of circle.links) this.#begun.add(server);
     }
     if (this.#begun.size > 0) this.#searchSoon();
   }
 
-  /** Returns false where that server may go already, and its pass is still to come. */
+  /** Returns false if that server has a permission already and its pass is pending. */
   #break(circle: Circle): boolean {
     const { log, rowOf, wake } = this.#options;
     const [{ server, wait }] = circle.links;

@@ -1,22 +1,23 @@
-// Notices when the wall clock jumps: somebody set it, or the machine slept. Waits are measured by the monotonic clock, but
-// rows hold wall-clock time. After a step back these are corrected; after a step forward what is due is looked at.
+// Detects jumps of the wall clock: it was set, or the machine slept. Waits are measured by the monotonic clock, but
+// rows hold wall-clock time. After a step back the rows are corrected; after a step forward the servers that are due
+// are enqueued.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { RepeatedErrors } from './repeated-errors.ts';
 
 /** How often the two clocks are compared. */
 const COMPARE_MS = 1_000;
-/** What a clock may be corrected by without being noticed; NTP slews by less. */
+/** Smaller corrections of the wall clock are ignored; NTP slews by less. */
 const STEP_MS = 1_000;
 
 export interface ClockWatchOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Corrects recorded moments after a step back by so many milliseconds, and has everything looked at that waits. */
+  /** Corrects recorded times after a step back by so many milliseconds, and enqueues every server that waits. */
   readonly correct: (backMs: number) => Promise<void>;
-  /** Has everything looked at that waits for a time. */
+  /** Enqueues every server that waits for a time. */
   readonly wake: () => void;
-  /** How often the two clocks are compared; every second unless told otherwise. */
+  /** Interval between comparisons of the two clocks; default: one second. */
   readonly compareMs?: number | undefined;
 }
 
@@ -25,7 +26,7 @@ export class ClockWatch {
   readonly #errors: RepeatedErrors;
   #wall: number;
   #monotonic: number;
-  /** Steps back that rows do not know of yet. */
+  /** Steps back that are not yet corrected in the rows. */
   #backMs = 0;
   #cancel: () => void = () => undefined;
   #isStopped = false;
@@ -39,7 +40,7 @@ export class ClockWatch {
     this.#compareLater();
   }
 
-  /** Compares the clocks no more. */
+  /** Ends the comparisons. */
   stop(): void {
     this.#isStopped = true;
     this.#cancel();
@@ -60,7 +61,7 @@ export class ClockWatch {
     else this.#compareLater();
   }
 
-  /** Never throws. Correcting is tried again at the next comparison where it fails. */
+  /** Never throws. A failed correction is tried again at the next comparison. */
   async #correct(backMs: number): Promise<void> {
     const { correct, log } = this.#options;
     try {
@@ -73,7 +74,7 @@ export class ClockWatch {
     this.#compareLater();
   }
 
-  /** Returns by how much the wall clock has moved beyond the time that has passed since the last comparison. */
+  /** Returns how far the wall clock has moved beyond the time elapsed since the last comparison. */
   #takeStep(): number {
     const { clock } = this.#options;
     const wall = clock.now();

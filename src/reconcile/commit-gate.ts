@@ -1,14 +1,14 @@
-// Many passes write a row each at once; a new commit writes many rows together. The gate keeps the two apart, so that
-// taking a commit is never starved by rows that change all the time.
+// Separates passes, which write one row each concurrently, from activation, which writes many rows in one transaction,
+// so that activating a commit is not starved by rows that change all the time.
 
 export class CommitGate {
   #shared = 0;
-  /** The last exclusive turn that was asked for; everything that comes later waits for it. */
+  /** The last exclusive section that was requested; all later work waits for it. */
   #exclusive: Promise<void> = Promise.resolve();
   #exclusiveWaiting = 0;
   #emptied: () => void = () => undefined;
 
-  /** Runs `work` beside others of its kind, but never beside an exclusive turn. */
+  /** Runs `work` concurrently with other shared work, but never with exclusive work. */
   async shared<Result>(work: () => Promise<Result>): Promise<Result> {
     while (this.#exclusiveWaiting > 0) await this.#exclusive;
     this.#shared += 1;

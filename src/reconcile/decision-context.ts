@@ -1,4 +1,4 @@
-// What surrounds one server at the moment of a decision: rows of others, providers, room. Reads, and changes nothing.
+// Collects the facts that a decision about one server reads: rows of others, providers, capacity. Read-only.
 
 import type { Capacity } from '../execute/capacity.ts';
 import type { CheckEnd, DecisionContext, ResponsibleProvider } from '../machine/decide.ts';
@@ -21,27 +21,29 @@ export interface ContextSources {
   readonly now: number;
   /** Added to a deadline before a lost action counts as ended. */
   readonly graceMs: number;
-  /** How many deletes and replacements that nobody approved may be under way or have happened within the last hour. */
+  /** How many deletes and replacements without approval may be in progress or have happened within the last hour. */
   readonly removalsMax: () => number;
   readonly capacity: Pick<Capacity, 'isInFlight' | 'hasCapacity'>;
-  /** How a server's last check ended; see FreshChecks. */
+  /** Returns how a server's last check ended; see FreshChecks. */
   readonly lastCheckOf: (server: string) => CheckEnd | undefined;
-  /** For how many more milliseconds a lost action may be running; undefined where this process did not begin it. */
+  /**
+   * Returns for how many more milliseconds a lost action may be running; undefined if this process did not begin it.
+   */
   readonly lostMsLeft: (server: string, action: RunningAction) => number | undefined;
-  /** The group of the server's row, as that server sees it. */
+  /** Returns the group of the server's row, as that server sees it. */
   readonly groupViewOf: (server: string, row: ServerRow) => GroupView;
-  /** The server goes first, since its wait was a part of a circle. */
+  /** Returns the permission of a server to go first, since its wait was part of a circle. */
   readonly leaveOf: (server: string, row: ServerRow) => Leave | undefined;
 }
 
 type Rows = Pick<Ledger, 'server' | 'index'>;
 
-/** Returns the world as the server `name` sees it now. */
+/** Returns the decision context of the server `name` now. */
 export function decisionContextOf(name: string, around: ContextSources): DecisionContext {
   return new LazyContext(name, around);
 }
 
-/** Finds each fact only when the decision asks for it: most decisions ask for few. */
+/** Computes each fact on demand: most decisions read few of them. */
 class LazyContext implements DecisionContext {
   readonly now: number;
   readonly isInFlight: boolean;
@@ -94,7 +96,7 @@ class LazyContext implements DecisionContext {
     return this.#leave?.wait === 'holder' ? undefined : holderOf(this.#name, this.#around.ledger);
   }
 
-  /** A failed server is tried again all the same; that is how the hold ends by itself. */
+  /** A failed server is retried all the same; so the hold can end by itself. */
   updatesAreHeld(row: ServerRow): boolean {
     return !row.gaveUp && updatesAreHeld(row.commit, this.#around.ledger);
   }
@@ -109,13 +111,13 @@ class LazyContext implements DecisionContext {
   }
 }
 
-/** Counted are rows, so that of many replacements that begin at once no more go on than may. */
+/** Counts rows, so that of many replacements that begin at once no more continue than the budget allows. */
 function mayReplace(name: string, { ledger, now, removalsMax }: ContextSources): boolean | undefined {
   if (ledger.server(name)?.replacing !== true) return undefined;
   return openRemovals(ledger, now) <= removalsMax();
 }
 
-/** Whether the instance is held (until it is not), or suspended (until a time, or for ever as far as anybody knows). */
+/** Returns infinity for a held instance, or the end of its suspension. */
 function stoppedUntil(name: string, { ledger, now }: ContextSources): number | undefined {
   const instance = ledger.server(name)?.instance ?? '';
   if (ledger.read('held', instance) !== undefined) return Number.POSITIVE_INFINITY;
@@ -123,7 +125,7 @@ function stoppedUntil(name: string, { ledger, now }: ContextSources): number | u
   return ends.length === 0 ? undefined : Math.max(...ends);
 }
 
-/** Returns whether so many updates of a commit are failed that the rest of them waits. */
+/** Returns true if so many updates of a commit are failed that its other updates are held. */
 export function updatesAreHeld(commit: string, ledger: Pick<Ledger, 'index' | 'read'>): boolean {
   const rollout = ledger.read('rollout', commit);
   if (rollout === undefined || ledger.index.failedUpdatesOf(commit).size < failuresMax(rollout)) return false;
@@ -131,9 +133,9 @@ export function updatesAreHeld(commit: string, ledger: Pick<Ledger, 'index' | 'r
 }
 
 /**
- * Returns the other spelling of its name for which a server waits. A site may take names that differ in case only for one.
- * So a server that is not there yet waits for another spelling of its name that may be there, or that nobody wants;
- * admission lets no two of them be wanted for long.
+ * Returns the other spelling of its name for which a server waits. A site may treat names that differ in case only as
+ * equal. So a server that does not exist yet waits for another spelling that may exist or is unwanted; admission never
+ * lets both be wanted for long.
  */
 export function otherSpelling(name: string, row: ServerRow, ledger: Rows): string | undefined {
   if (mayBeThere(row)) return undefined;
@@ -145,8 +147,8 @@ function isInTheWay(row: ServerRow | undefined): boolean {
 }
 
 /**
- * Returns those that may hold up a delete. Where another spelling of the name waits for it, what is wanted does not: it may
- * be waiting for that other spelling itself.
+ * Returns the servers that may hold up a delete. If another spelling of the name waits for this delete, wanted specs do
+ * not count: their servers may wait for that other spelling themselves.
  */
 export function holders(name: string, ledger: Rows): Iterable<string> {
   const dependents = ledger.index.dependentsOf(name);
@@ -162,7 +164,10 @@ function otherSpellings(name: string, ledger: Rows): readonly string[] {
   return spellings.size < 2 ? [] : [...spellings].filter((other) => other !== name);
 }
 
-/** The last one: servers come up in order, so whoever waited for the first would be woken once for each of them. */
+/**
+ * Returns the last unmet dependency: servers come up in order, so a server that waited for the first would be woken
+ * once for each of them.
+ */
 function unmetDependency(row: ServerRow, ledger: Pick<Ledger, 'server'>): string | undefined {
   return row.wanted?.dependsOn.findLast((server) => !isUp(ledger.server(server)));
 }
@@ -171,14 +176,15 @@ function holderOf(name: string, ledger: ContextSources['ledger']): string | unde
   return firstHolder(name, holders(name, ledger), (server) => ledger.server(server));
 }
 
-/** Returns whether servers that depend on this one may go on. */
+/** Returns true if servers that depend on this one may continue. */
 export function isUp(row: ServerRow | undefined): boolean {
   return row?.state === 'done' || row?.state === 'drifted';
 }
 
 /**
- * An action of a provider that ends with the controller is over as soon as nobody here carries it out. Of others, this
- * process knows how long those may run that it began, whatever the wall clock says; else there is only the recorded time.
+ * Returns when a lost action has ended. An action whose provider ends with the controller is over as soon as this
+ * process does not run it. For other actions that it began, this process knows the remaining time, whatever the wall
+ * clock says; else only the recorded time is known.
  */
 function lostActionEnds(name: string, action: RunningAction, around: ContextSources): number {
   const provider = around.registry.byName(action.provider)?.provider;
@@ -187,11 +193,14 @@ function lostActionEnds(name: string, action: RunningAction, around: ContextSour
   return leftMs === undefined ? Date.parse(action.deadline) + around.graceMs : around.now + leftMs;
 }
 
-/** The entry that made a server looks after it; one that nobody made yet goes to the first entry that matches. */
+/**
+ * The entry that created the server stays responsible; a server without one is assigned to the first entry that
+ * matches.
+ */
 function responsibleProvider(registry: ProviderRegistry, row: ServerRow): ResponsibleProvider {
   const match = row.wanted === null ? undefined : registry.match(row.wanted);
   const entry = row.provider === null ? match : registry.byName(row.provider);
-  // Only the entry whose action was lost can tell how that ended, whatever the settings choose by now.
+  // Only the entry whose action was lost can tell how that ended, whatever entry the settings select now.
   const isOther = row.wanted !== null && match !== entry && row.state !== 'unknown';
   if (row.provider !== null && (entry === undefined || isOther)) {
     const now = match === undefined ? 'none matches it now' : `"${match.name}" matches it now`;

@@ -1,22 +1,25 @@
-// Forgets the instances that no commit wants once their last server is gone.
+// Removes the rows of unwanted instances after their last server is gone.
 import type { Change } from '../model/rows.ts';
 import type { Ledger } from './ledger.ts';
 
 export class EmptiedInstances {
   readonly #ledger: Ledger;
-  /** Instances of which a server was forgotten. */
+  /** Instances of which a server was removed. */
   readonly #thinned = new Set<string>();
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
   }
 
-  /** Notes that a server of an instance was forgotten. */
+  /** Notes that a server of an instance was removed. */
   note(instance: string): void {
     this.#thinned.add(instance);
   }
 
-  /** Forgets those that have no server any more, each with its suspension. Throws where that cannot be written; try again. */
+  /**
+   * Removes the rows of noted instances without servers, and their suspensions. Throws if that cannot be written; call
+   * again.
+   */
   async forget(): Promise<void> {
     for (const name of this.#thinned) if (this.#ledger.index.hasServers(name)) this.#thinned.delete(name);
     const emptied = [...this.#thinned];

@@ -1,6 +1,6 @@
-// When each server was last checked. A create follows a check that is at most 30 s old: what somebody else builds while a
-// server waits must not be taken over. In memory: after a restart no check counts. The monotonic clock stands still while
-// the machine sleeps, and the other one may be set back; so the one counts by which more time has passed.
+// Records when each server was last checked. A create requires a check that is at most 30 s old, so that a server which
+// another party creates meanwhile is not taken over. In memory: after a restart no check counts. The monotonic clock
+// stops while the machine sleeps, and the wall clock may be set back; the age is the larger of the two.
 
 import type { Clock } from '../clock.ts';
 import type { CheckEnd } from '../machine/decide.ts';
@@ -9,7 +9,7 @@ import type { CheckEnd } from '../machine/decide.ts';
 const FRESH_MS = 30_000;
 
 interface NotedCheck {
-  /** By the monotonic clock, and by that on the wall. */
+  /** By the monotonic clock and by the wall clock. */
   readonly ended: number;
   readonly endedWall: number;
   readonly end: CheckEnd;
@@ -17,7 +17,7 @@ interface NotedCheck {
 
 export class FreshChecks {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** By server, the oldest first. */
+  /** By server, oldest first. */
   readonly #checks = new Map<string, NotedCheck>();
 
   constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
@@ -31,12 +31,14 @@ export class FreshChecks {
     this.#prune();
   }
 
-  /** Forgets a server's check: an action on it begins, and the check tells nothing about what follows. */
+  /** Drops a server's check: an action on it begins, and the check tells nothing about its result. */
   forget(server: string): void {
     this.#checks.delete(server);
   }
 
-  /** Returns how the last check of a server ended, or undefined where there was none within 30 s or an action followed it. */
+  /**
+   * Returns how the last check of a server ended, or undefined if there was none within 30 s or an action followed it.
+   */
   of(server: string): CheckEnd | undefined {
     const check = this.#checks.get(server);
     return check !== undefined && this.#isFresh(check) ? check.end : undefined;

@@ -1,5 +1,5 @@
-// What the rules of a roll-out ask about a group, kept up to date member by member, so that no question about one member
-// walks over all of them. rollout.ts is the rules.
+// Counts the failed and away members of each group incrementally, so that a question about one member does not walk
+// over all of them. machine/rollout.ts applies the counts.
 
 import type { GroupView } from '../machine/rollout.ts';
 import type { ServerRow } from '../model/rows.ts';
@@ -16,7 +16,7 @@ interface Group {
   size: number;
   readonly failed: Set<string>;
   readonly away: Set<string>;
-  /** When each member that is done came back. */
+  /** When each done member came back. */
   readonly back: Latest;
 }
 
@@ -25,10 +25,10 @@ const NOBODY: ReadonlySet<string> = new Set();
 export class GroupCounts {
   readonly #groups = new Map<string, Group>();
   readonly #shares = new Map<string, Share>();
-  /** Servers for which a call is about to be made, or under way. */
+  /** Servers with a claimed call, started or not. */
   readonly #inFlight = new Set<string>();
 
-  /** Follows the row of a member to what it is now; undefined where there is none. */
+  /** Updates a member to its current row; undefined if there is none. */
   follow(name: string, row: ServerRow | undefined, group: string): void {
     const before = this.#shares.get(name);
     if (before !== undefined) this.#leave(name, before);
@@ -41,7 +41,7 @@ export class GroupCounts {
     this.#join(name, share);
   }
 
-  /** Notes whether a call for a server is about to be made, or under way. */
+  /** Notes whether a call for a server is claimed. */
   setInFlight(name: string, isInFlight: boolean): void {
     if (isInFlight) this.#inFlight.add(name);
     else this.#inFlight.delete(name);
@@ -49,7 +49,7 @@ export class GroupCounts {
     if (share !== undefined) this.follow(name, share.row, share.group);
   }
 
-  /** Returns the standing of a group as the member `name` sees it: itself counts for the size only. */
+  /** Returns a group as the member `name` sees it: the member itself counts for the size only. */
   besides(name: string, groupName: string): GroupView {
     const group = this.#groups.get(groupName);
     if (group === undefined) return { size: 1, hasFailed: false, away: 0, lastBack: 0 };
@@ -91,7 +91,8 @@ export class GroupCounts {
 function kindOf(row: ServerRow, isInFlight: boolean): Share['kind'] {
   if (row.wanted === null || (row.applied === null && !row.replacing)) return 'new or unwanted';
   if (row.state === 'failed') return 'failed';
-  // A member does not serve, or may not, from the start of its change until that has succeeded, or until it is built anew.
+  // A member does not serve, or may not, from the start of its change until the change has succeeded, or until it is
+  // created again.
   if (isInFlight || row.dirty || row.applied === null) return 'away';
   return row.state === 'done' ? 'done' : 'there';
 }

@@ -1,4 +1,4 @@
-// The groups of servers as their members see them: who is away, and which slots are free.
+// Provides the groups of servers as their members see them: members that are away, and free slots.
 import type { Clock } from '../clock.ts';
 import type { GroupSlots } from '../machine/circles.ts';
 import { awayMax, type GroupView, groupOf, hasSlot } from '../machine/rollout.ts';
@@ -19,21 +19,24 @@ export class GroupViews {
     this.#options = options;
   }
 
-  /** Returns the group of a server as it sees it, with the slots that are reserved for others. */
+  /** Returns the group of a server as that server sees it, including the slots reserved for others. */
   of(server: string, row: ServerRow): GroupView {
     const { ledger, reserved } = this.#options;
     const group = ledger.index.groupViewOf(server, row);
     return { ...group, away: group.away + reserved.reservedBesides(server, groupOf(row)) };
   }
 
-  /** Returns whether a server may go away now, from a time on, or not yet; see {@link hasSlot}. Undefined: it has no row. */
+  /**
+   * Returns whether a server may go away now, from a time on, or not yet; see {@link hasSlot}. Undefined: it has no
+   * row.
+   */
   slotOf(name: string): boolean | number | undefined {
     const row = this.#options.ledger.server(name);
     if (row === undefined) return undefined;
     return hasSlot(row, this.of(name, row), { now: this.#options.clock.now(), isBeyond: false });
   }
 
-  /** Returns the members that occupy slots. A group of which a member has failed waits until that one is tried again. */
+  /** Returns the members that occupy slots. A group with a failed member waits until that member is retried. */
   slotsOf(group: string, server: string): GroupSlots {
     const { index } = this.#options.ledger;
     const row = this.#options.ledger.server(server);

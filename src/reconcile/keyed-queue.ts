@@ -1,11 +1,11 @@
-// Names that have to be looked at. It holds names, never events: what happened is read from the rows when the turn comes.
-// After client-go's workqueue: one name is never handled twice at once, and once more if it was asked for meanwhile.
+// Queues names for passes. It holds names, never events: a pass reads from the rows what has happened. After
+// client-go's workqueue: one name is never handled twice at once, and once more if it was added meanwhile.
 import type { Clock } from '../clock.ts';
 import { NameLine } from './name-line.ts';
 
 export interface KeyedQueueOptions {
   readonly clock: Clock;
-  /** How many names are handled at once. */
+  /** Number of names handled at once. */
   readonly concurrency: number;
   /** Handles one name. It must not throw. */
   readonly handle: (name: string) => Promise<void>;
@@ -21,10 +21,10 @@ export class KeyedQueue {
   readonly #clock: Clock;
   readonly #concurrency: number;
   readonly #handle: (name: string) => Promise<void>;
-  /** In order of asking. Disjoint from `#running`. */
+  /** In order of arrival. Disjoint from `#running`. */
   readonly #waiting = new NameLine();
   readonly #running = new Set<string>();
-  /** Asked for while running; a part of `#running`. */
+  /** Added while running; a subset of `#running`. */
   readonly #again = new Set<string>();
   readonly #timers = new Map<string, Timer>();
   #isStopped = false;
@@ -36,18 +36,18 @@ export class KeyedQueue {
     this.#handle = handle;
   }
 
-  /** Names waiting for their turn now. */
+  /** Number of names that are due and not running. */
   get size(): number {
     return this.#waiting.size;
   }
 
-  /** Returns whether a look at `name` was asked for and is due, or is under way. */
+  /** Returns true if `name` is due or running. */
   has(name: string): boolean {
     const time = this.#timers.get(name)?.time ?? Number.POSITIVE_INFINITY;
     return this.#running.has(name) || this.#waiting.has(name) || time <= this.#clock.monotonic();
   }
 
-  /** Asks for a look at `name`, soon. An earlier `addAt` of it is forgotten: whoever looks sets a new one. */
+  /** Enqueues `name`. Drops an earlier `addAfter` of it: the pass sets a new one. */
   add(name: string): void {
     if (this.#isStopped) return;
     this.#timers.get(name)?.cancel();
@@ -57,7 +57,7 @@ export class KeyedQueue {
     this.#startMore();
   }
 
-  /** Asks for a look at `name` in `ms` milliseconds, instead of the last such wish. */
+  /** Enqueues `name` after `ms` milliseconds, in place of its last `addAfter`. */
   addAfter(name: string, ms: number): void {
     if (this.#isStopped) return;
     this.#timers.get(name)?.cancel();
@@ -65,12 +65,12 @@ export class KeyedQueue {
     this.#timers.set(name, { time: this.#clock.monotonic() + ms, cancel });
   }
 
-  /** Asks for a look at every name that waits for its time. */
+  /** Enqueues every name that waits for its time. */
   wakeTimed(): void {
     for (const name of [...this.#timers.keys()]) this.add(name);
   }
 
-  /** Takes no more names, and resolves when those being handled are through. */
+  /** Accepts no more names, and resolves when all running handlers have ended. */
   stop(): Promise<void> {
     this.#isStopped = true;
     for (const { cancel } of this.#timers.values()) cancel();

@@ -1,4 +1,4 @@
-// The largest of many numbers that come and go under names: a binary heap that knows where each name stands.
+// Keeps the largest of many numbers, each set under a name: a binary heap with an index of positions.
 
 interface Entry {
   readonly name: string;
@@ -6,7 +6,7 @@ interface Entry {
 }
 
 export class Latest {
-  /** No entry is larger than the one at half its place, which is above it. */
+  /** Heap order: no entry is larger than its parent, at half its index. */
   readonly #entries: Entry[] = [];
   readonly #places = new Map<string, number>();
 
@@ -19,7 +19,7 @@ export class Latest {
     this.#rise(this.#entries.length - 1);
   }
 
-  /** Returns the largest number of all names but `name`; undefined where there is none. */
+  /** Returns the largest number of all names except `name`; undefined if there is none. */
   besides(name: string): number | undefined {
     const [first, second, third] = this.#entries;
     if (first?.name !== name) return first?.value;
@@ -58,7 +58,7 @@ export class Latest {
     }
   }
 
-  /** Swaps the two where the lower one is larger; returns whether it did. */
+  /** Swaps the two if the lower one is larger; returns true if it did. */
   #swapIfLarger(lower: number, upper: number): boolean {
     const [below, above] = [this.#entries[lower], this.#entries[upper]];
     if (below === undefined || above === undefined || below.value <= above.value) return false;

@@ -1,4 +1,4 @@
-// The recorded rows as reconciling uses them: the store, and an index that is never behind it.
+// Joins the store and an index over its rows that is never behind it, for reconciling.
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
@@ -23,7 +23,7 @@ export class Ledger {
     return this.#store.journalBytes;
   }
 
-  /** What all rows take in the store. */
+  /** Size of all rows in the store, in bytes. */
   get rowBytes(): number {
     return this.#store.rowBytes;
   }
@@ -40,12 +40,14 @@ export class Ledger {
     return this.#store.list(kind);
   }
 
-  /** Calls `watcher` with every change once it is durable and the index has followed all of its commit. It must not throw. */
+  /**
+   * Calls `watcher` with every change once it is durable and the index includes all of its commit. It must not throw.
+   */
   watch(watcher: (change: Change) => void): void {
     this.#watchers.push(watcher);
   }
 
-  /** Saves all of `changes` or none; see Store.commit. The index follows at once. */
+  /** Saves all of `changes` or none; see Store.commit. Updates the index at once. */
   async commit(changes: readonly Change[]): Promise<void> {
     await this.#store.commit(changes);
     for (const { kind, name, expected, value } of changes) {

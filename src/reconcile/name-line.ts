@@ -1,32 +1,35 @@
-// Names that wait in a line. Each stands in it once, and taking the first costs the same however long the line is.
+// A FIFO queue of unique names. Taking the first one costs the same however long the queue is.
 
 export class NameLine {
   readonly #names = new Set<string>();
-  /** All that it has passed were taken, or are `#first`. It is kept, for a new one would walk over the gaps that they have left. */
+  /**
+   * Every name before its position was taken, or is `#first`. The iterator is kept, since a new one would walk over the
+   * gaps of taken names.
+   */
   #walk = this.#names.values();
-  /** The name that was looked at and not taken. */
+  /** The name that was read and not taken. */
   #first: string | undefined;
 
   get size(): number {
     return this.#names.size;
   }
 
-  /** Returns whether a name stands in the line. */
+  /** Returns true if the queue holds a name. */
   has(name: string): boolean {
     return this.#names.has(name);
   }
 
-  /** Puts a name at the end, unless it stands in the line already. */
+  /** Appends a name, unless it is queued already. */
   add(name: string): void {
     this.#names.add(name);
   }
 
-  /** Returns the one that has waited longest, and leaves it where it is; undefined where nobody waits. */
+  /** Returns the name that has waited longest, and keeps it; undefined if the queue is empty. */
   first(): string | undefined {
     if (this.#first !== undefined) return this.#first;
     let first = this.#walk.next();
     if (first.done) {
-      // One that came to the end stays there, whoever came since.
+      // An iterator that has ended stays ended, although names were added since.
       this.#walk = this.#names.values();
       first = this.#walk.next();
     }
@@ -34,14 +37,14 @@ export class NameLine {
     return this.#first;
   }
 
-  /** Removes and returns the one that has waited longest; undefined where nobody waits. */
+  /** Removes and returns the name that has waited longest; undefined if the queue is empty. */
   take(): string | undefined {
     const first = this.first();
     if (first !== undefined) this.delete(first);
     return first;
   }
 
-  /** Removes a name, wherever it stands. */
+  /** Removes a name at any position. */
   delete(name: string): void {
     this.#names.delete(name);
     if (name === this.#first) this.#first = undefined;

@@ -1,5 +1,5 @@
-// Drives every server to what is wanted of it: a queue of names, one pass over a server at a time, and all that puts a name
-// into the queue again. server-pass.ts is the pass.
+// Drives every server to its wanted spec: a queue of names, one pass over a server at a time, and the events that
+// enqueue a name. server-pass.ts implements the pass.
 import type { Clock } from '../clock.ts';
 import { Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
@@ -21,7 +21,7 @@ import { ServerPass } from './server-pass.ts';
 import { Sweep } from './sweep.ts';
 import { WakeUps } from './wake-ups.ts';
 
-/** Passes under way at once. Most of their time is waiting for the disk, which serves many together. */
+/** Concurrent passes. They mostly wait for the disk, which serves many at once. */
 const PASSES_MAX = 256;
 const RETRY_PASS_MS = 1_000;
 
@@ -31,15 +31,15 @@ export interface ReconcilerOptions {
   readonly registry: ProviderRegistry;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Calls to providers at once. */
+  /** Concurrent calls to providers. */
   readonly concurrency: number;
   readonly graceMs: number;
   readonly deleteBudget: DeleteBudget;
-  /** Asks for what is held to be judged anew. */
+  /** Requests a new judgement of held deletes. */
   readonly review: () => void;
   /** In [0, 1). */
   readonly random: () => number;
-  /** The merged configuration of a server, for its provider. */
+  /** Returns the merged configuration of a server, for its provider. */
   readonly recordOf: (server: string) => NodeRecord;
 }
 
@@ -53,9 +53,9 @@ export class Reconciler {
   readonly #sources: ContextSources;
   readonly #sweep: Sweep;
   readonly #errors: RepeatedErrors;
-  /** A server was enqueued: something is in force. */
+  /** A server was enqueued: a commit is active. */
   #isBegun = false;
-  /** Servers whose last pass failed and comes again. */
+  /** Servers whose last pass failed and is retried. */
   readonly #failed = new Set<string>();
 
   constructor(options: ReconcilerOptions) {
@@ -78,26 +78,26 @@ export class Reconciler {
       onStart: (server) => this.#checks.forget(server),
     });
     this.#sweep = new Sweep({
-      // Before something is in force no server is enqueued: nothing could say what its record holds.
+      // No server is enqueued before a commit is active: its record could not be computed.
       ...{ clock, log, wake, servers: () => (this.#isBegun ? ledger.list('server').keys() : []) },
       idleRow: (server) => this.#idleRow(server),
     });
   }
 
-  /** Returns what a server waits for, after its last pass; undefined where it does not wait. `waitReason` has the words. */
+  /** Returns the wait of a server after its last pass; undefined if it does not wait. `waitReason` returns its text. */
   waitsOf(server: string): Wait | undefined {
     const wait = this.#wakeUps.waitOf(server);
-    // The rest of its group is over by then, and others are away.
+    // The rest of its group is over by then, and other members are away.
     const isOver = wait?.kind === 'slot' && wait.until !== undefined && wait.until <= this.#options.clock.now();
     return isOver ? { ...wait, until: undefined } : wait;
   }
 
-  /** How many servers stood still although they could go on, until the sweep woke them. Each is a defect. */
+  /** Number of servers that could continue and were not enqueued until the sweep found them. Each is a defect. */
   get missedWakeUps(): number {
     return this.#sweep.missed;
   }
 
-  /** Asks for a pass over each of these servers: their rows have changed. `operation` goes through the log of what follows. */
+  /** Enqueues each of these servers: their rows have changed. `operation` is logged with what follows. */
   enqueue(names: Iterable<string>, operation: string): void {
     this.#isBegun = true;
     for (const name of names) {
@@ -112,7 +112,7 @@ export class Reconciler {
     this.#wakeUps.wakeTimed();
   }
 
-  /** Starts nothing more, waits up to `ms` for calls that run, and records how they ended. */
+  /** Starts no more calls, waits up to `ms` for running ones, and records how they ended. */
   async stop(ms: number): Promise<void> {
     this.#sweep.stop();
     this.#wakeUps.stop();
@@ -128,7 +128,7 @@ export class Reconciler {
     this.#wakeUps.called(server);
   }
 
-  /** Never throws: the one place where a pass that failed is caught. */
+  /** Never throws: the one place that catches a failed pass. */
   async #handle(name: string): Promise<void> {
     try {
       this.#failed.delete(name);
@@ -159,10 +159,10 @@ export class Reconciler {
     };
   }
 
-  /** Returns the row of a server that could go on now although it is not in the queue. */
+  /** Returns the row of a server that could continue although it is not in the queue. */
   #idleRow(name: string): ServerRow | undefined {
     const row = this.#options.ledger.server(name);
-    // What waits for another try of a pass, or for the budget to be judged anew, is enqueued again by itself.
+    // A server whose pass is retried, or whose budget is to be judged again, is enqueued without the sweep.
     const isPlanned = this.#failed.has(name) || this.waitsOf(name)?.kind === 'budget';
     if (row?.due != null && Date.parse(row.due) > this.#options.clock.now()) return undefined;
     const isDue = this.#queue.has(name) || this.#wakeUps.isDue(name);
@@ -172,7 +172,7 @@ export class Reconciler {
   }
 }
 
-/** Returns whether a check told if the server is there. */
+/** Returns true if a check determined whether the server exists. */
 function hasTold({ answer: { outcome } }: CallResult): boolean {
   return outcome === 'done' || outcome === 'absent';
 }

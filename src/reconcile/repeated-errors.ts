@@ -1,14 +1,14 @@
-// An error that comes again and again, such as that of a full disk, is worth a line of the log now and then, not one for
-// every try. Errors are the same where their words are.
+// Throttles the log lines of an error that repeats, such as that of a full disk. Errors with the same message are the
+// same.
 import type { Clock } from '../clock.ts';
 
 const QUIET_MS = 60_000;
-/** The oldest of more are forgotten. */
+/** Beyond this number the oldest errors are dropped. */
 const KEPT_MAX = 100;
 
-/** What goes with the line of an error. */
+/** The fields that are logged with an error. */
 export interface Told {
-  /** How often it came since its last line; undefined where it did not. */
+  /** How often it occurred since its last line; undefined if it did not. */
   readonly repeated: number | undefined;
 }
 
@@ -19,14 +19,14 @@ interface Known {
 
 export class RepeatedErrors {
   readonly #clock: Clock;
-  /** By words, the longest known first. */
+  /** By message, oldest first. */
   readonly #known = new Map<string, Known>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Returns what to log with an error, or undefined where it had a line within the last minute. */
+  /** Returns the fields to log with an error, or undefined if it was logged within the last minute. */
   tell(error: unknown): Told | undefined {
     const words = error instanceof Error ? error.message : String(error);
     const now = this.#clock.monotonic();

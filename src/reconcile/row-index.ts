@@ -1,5 +1,5 @@
-// What the rows say together: who needs whom, which rows form a group, which belong to an instance. Kept up to date row
-// by row, so that no question about one server walks over all of them.
+// Indexes the rows by dependency, group and instance. Updated row by row, so that a question about one server does not
+// walk over all of them.
 
 import { isBeingRemoved } from '../machine/existence.ts';
 import { specsInUse } from '../machine/holders.ts';
@@ -11,18 +11,21 @@ import { GroupCounts } from './group-counts.ts';
 type Row = ServerRow | undefined;
 
 export class RowIndex {
-  /** By server, the names of those that depend on it or list it, as applied or as an action is bringing about. */
+  /** By server, the names of the servers that depend on it or list it, by their applied spec or a running action's. */
   readonly #dependents = new NameSets();
   readonly #counts = new GroupCounts();
   readonly #instances = new NameSets();
-  /** By lower-case name, the names of the rows so spelled: more than one only while one of them is on its way out. */
+  /**
+   * By lower-case name, the names of the rows with that spelling: more than one only while all but one are being
+   * deleted.
+   */
   readonly #spellings = new NameSets();
-  /** By followed commit, the names of those whose update it wanted and that gave up. */
+  /** By followed commit, the names of the servers that gave up on its update. */
   readonly #failedUpdates = new NameSets();
-  /** Names of those that are to be deleted or replaced and that nobody approved, by instance. */
+  /** Names of the servers that are to be deleted or replaced without approval, by instance. */
   readonly #removals = new NameSets();
 
-  /** Follows one row from what it was to what it is; undefined where there is none. */
+  /** Updates the index for one row; undefined if there is none. */
   follow(name: string, before: Row, after: Row): void {
     if (before === undefined || after === undefined) {
       const folded = [name.toLowerCase()];
@@ -43,17 +46,19 @@ export class RowIndex {
     }
   }
 
-  /** Names of the servers that depend on `server`, or list it: as last applied, or as an action is bringing about. */
+  /**
+   * Returns the names of the servers that depend on `server` or list it, by their applied spec or a running action's.
+   */
   dependentsOf(server: string): Iterable<string> {
     return this.#dependents.of(server);
   }
 
-  /** Names of the recorded servers whose name equals this one without regard to case, itself included. */
+  /** Returns the names of the recorded servers that equal this name without regard to case, itself included. */
   spellingsOf(server: string): ReadonlySet<string> {
     return this.#spellings.of(server.toLowerCase());
   }
 
-  /** Notes whether a call for a server is about to be made, or under way: its group counts it as away. */
+  /** Notes whether a call for a server is claimed: its group counts it as away. */
   setInFlight(server: string, isInFlight: boolean): void {
     this.#counts.setInFlight(server, isInFlight);
   }
@@ -63,27 +68,27 @@ export class RowIndex {
     return this.#counts.besides(name, groupOf(row));
   }
 
-  /** Names of the members that occupy the slots of a group: they do not serve, or may not. */
+  /** Returns the names of the members that occupy the slots of a group: they do not serve, or may not. */
   awayOf(group: string): ReadonlySet<string> {
     return this.#counts.awayOf(group);
   }
 
-  /** Names of the servers that gave up on the update that a commit wanted, and have not succeeded since. */
+  /** Returns the names of the servers that gave up on the update of a commit, and have not succeeded since. */
   failedUpdatesOf(commit: string): ReadonlySet<string> {
     return this.#failedUpdates.of(commit);
   }
 
-  /** Names of the servers that are to be deleted or replaced without approval, by instance. */
+  /** Returns the names of the servers that are to be deleted or replaced without approval, by instance. */
   openRemovals(): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#removals.all();
   }
 
-  /** Whether a recorded server belongs to an instance. */
+  /** Returns true if a recorded server belongs to an instance. */
   hasServers(instance: string): boolean {
     return this.#instances.of(instance).size > 0;
   }
 
-  /** Names of the recorded servers of an instance, sorted: a walk over all of them. */
+  /** Returns the names of the recorded servers of an instance, sorted. Walks over all of them. */
   serversOf(instance: string): readonly string[] {
     return [...this.#instances.of(instance)].sort(compareNames);
   }
@@ -91,7 +96,7 @@ export class RowIndex {
 
 const NOBODY: ReadonlySet<string> = new Set();
 
-/** Sets of names under keys; an empty set takes no room. */
+/** Sets of names by key; empty sets are removed. */
 class NameSets {
   readonly #sets = new Map<string, Set<string>>();
 

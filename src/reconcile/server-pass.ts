@@ -1,5 +1,5 @@
-// One pass over one server: reads its row, concludes how its last call ended, decides, writes the row, and carries the
-// decision out. What a pass may decide is machine/decide.ts, not here.
+// Runs one pass over one server: reads its row, concludes its last call, decides, writes the row, and carries the
+// decision out. machine/decide.ts makes the decisions.
 import type { Clock } from '../clock.ts';
 import type { Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
@@ -16,7 +16,7 @@ import type { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
 import type { WakeUps } from './wake-ups.ts';
 
-/** How long a replacement beyond the budget waits before its next pass; most often it is held by then. */
+/** Delay before the next pass of a replacement that exceeds the budget; it is usually held by then. */
 const REVIEW_MS = 30_000;
 
 export interface ServerPassOptions {
@@ -28,9 +28,9 @@ export interface ServerPassOptions {
   readonly wakeUps: WakeUps;
   readonly queue: Pick<KeyedQueue, 'add' | 'addAfter'>;
   readonly contextOf: (server: string) => DecisionContext;
-  /** An action of the server begins. */
+  /** Called when an action of the server begins. */
   readonly onStart: (server: string) => void;
-  /** Asks for what is held to be judged anew. */
+  /** Requests a new judgement of held deletes. */
   readonly review: () => void;
   /** In [0, 1). */
   readonly random: () => number;
@@ -39,7 +39,7 @@ export interface ServerPassOptions {
 export class ServerPass {
   readonly #options: ServerPassOptions;
   readonly #emptied: EmptiedInstances;
-  /** Results that no row has taken in yet. */
+  /** Results that are not concluded in a row yet. */
   readonly #results = new Map<string, CallResult>();
   /** The operation that changed the row of each server last, for the log. */
   readonly #operations = new Map<string, string>();
@@ -62,7 +62,7 @@ export class ServerPass {
     this.#operations.set(name, operation);
   }
 
-  /** Throws where the row cannot be written; then nothing has happened. */
+  /** Throws if the row cannot be written; then nothing has happened. */
   async run(name: string): Promise<void> {
     const { ledger, wakeUps } = this.#options;
     wakeUps.passing(name);
@@ -81,7 +81,7 @@ export class ServerPass {
     if (after?.state !== row.state) this.#logStep(name, row, after);
     if (after !== null) return;
     this.#emptied.note(row.instance);
-    // Where this fails, the next pass finds no row and tries it again.
+    // If this fails, the next pass finds no row and tries again.
     await this.#emptied.forget();
   }
 
@@ -94,7 +94,7 @@ export class ServerPass {
     return concluded === null ? { row: null, next: { kind: 'rest' } } : decide(concluded, contextOf(name));
   }
 
-  /** Notes what has to be known before the first wait, so that no change of another server slips through. */
+  /** Records the wait and the claim before the first await, so that no change of another server is missed. */
   #prepare(name: string, after: ServerRow | null, next: Next): void {
     const { executor, ledger, clock, wakeUps } = this.#options;
     if (next.kind === 'check' || next.kind === 'run') {
@@ -105,7 +105,7 @@ export class ServerPass {
     wakeUps.begin(name, after, after === null ? undefined : waitOf(next, after, reviewAt));
   }
 
-  /** A delete that begins without approval counts against the budget; that is recorded with the intent. */
+  /** A delete that begins without approval counts against the budget; its row is written together with the intent. */
   async #write(name: string, row: ServerRow, after: ServerRow | null): Promise<void> {
     const { ledger, clock, executor, wakeUps } = this.#options;
     const change: Change = { kind: 'server', name, value: after, expected: row };

@@ -1,20 +1,20 @@
-// Members of groups that wait for their turn to go away. As many are woken as there are free slots. A slot is reserved
-// for the one that was woken until its pass is through, or until it has the capacity that it waits for.
+// Queues the members of groups that wait for a rollout slot. Wakes as many as there are free slots. A slot stays
+// reserved for the woken member until its pass ends, or until it has the capacity that it waits for.
 import type { Clock } from '../clock.ts';
 import { NameLine } from './name-line.ts';
 
 interface Line {
   /** Members that serve, and wait for a slot. */
   readonly fresh: NameLine;
-  /** Members that are away already, and wait until none is failed. They need no slot. */
+  /** Members that are away already, and wait until no member is failed. They need no slot. */
   readonly away: Set<string>;
-  /** The wait for the end of a rest, which is over at `time` by the monotonic clock. */
+  /** The timer for the end of a rest, due at `time` by the monotonic clock. */
   rest: { readonly time: number; readonly cancel: () => void } | undefined;
 }
 
 export interface SlotLinesOptions {
   readonly clock: Clock;
-  /** Whether a member may go away now, or from when on; undefined where it has no row any more. */
+  /** Returns whether a member may go away now, or from when on; undefined if it has no row any more. */
   readonly slotOf: (name: string) => boolean | number | undefined;
   readonly wake: (name: string) => void;
 }
@@ -30,7 +30,7 @@ export class SlotLines {
     this.#options = options;
   }
 
-  /** Puts a member at the end of its group's line. */
+  /** Appends a member to its group's line. */
   add(name: string, group: string, isAway: boolean): void {
     const line = this.#lines.get(group) ?? { fresh: new NameLine(), away: new Set(), rest: undefined };
     this.#lines.set(group, line);
@@ -53,7 +53,7 @@ export class SlotLines {
     this.#reservedOf.set(group, (this.#reservedOf.get(group) ?? new Set()).add(name));
   }
 
-  /** Gives the slot of a member back; returns the group that it was in. */
+  /** Releases the slot of a member; returns the group that it was in. */
   release(name: string): string | undefined {
     const group = this.#reservations.get(name);
     if (group === undefined) return undefined;
@@ -64,13 +64,13 @@ export class SlotLines {
     return group;
   }
 
-  /** Returns how many slots of a group are reserved for others than `name`. */
+  /** Returns how many slots of a group are reserved for members other than `name`. */
   reservedBesides(name: string, group: string): number {
     const names = this.#reservedOf.get(group);
     return names === undefined ? 0 : names.size - (names.has(name) ? 1 : 0);
   }
 
-  /** Wakes the members of a group that have their turn. Returns the one that is first in the line then. */
+  /** Wakes the members of a group that get a slot. Returns the first one that still waits. */
   wake(group: string): string | undefined {
     const line = this.#lines.get(group);
     if (line === undefined) return undefined;
@@ -82,18 +82,18 @@ export class SlotLines {
     return first;
   }
 
-  /** Returns whether a rest of a group is over, so that its members are about to be woken. */
+  /** Returns true if the rest of a group is over, so that its members are about to be woken. */
   isDue(group: string): boolean {
     const time = this.#lines.get(group)?.rest?.time ?? Number.POSITIVE_INFINITY;
     return time <= this.#options.clock.monotonic();
   }
 
-  /** Groups that rest. */
+  /** Returns the groups that rest. */
   resting(): readonly string[] {
     return [...this.#lines].filter(([, { rest }]) => rest !== undefined).map(([group]) => group);
   }
 
-  /** Forgets the rests that it waits for. */
+  /** Cancels the timers of all rests. */
   stop(): void {
     for (const { rest } of this.#lines.values()) rest?.cancel();
     this.#lines.clear();

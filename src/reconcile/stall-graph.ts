@@ -1,5 +1,5 @@
-// Who waits for whom, as the rows tell it: the same order as decide.ts keeps, but of all that a server waits for and not only
-// of the first. Reads, and changes nothing.
+// Builds the graph of waits from the rows: in the order that decide.ts keeps, but with all needs of a server and not
+// only the first. Read-only.
 
 import type { Clock } from '../clock.ts';
 import { firstHolder, includesSorted } from '../machine/holders.ts';
@@ -13,7 +13,7 @@ import type { Ledger } from './ledger.ts';
 
 type Recorded = Pick<Ledger, 'server' | 'index' | 'read'>;
 
-/** Returns a function that tells the stalls of waiting servers; see {@link stallsOf}. */
+/** Returns a function that returns the stalls of waiting servers; see {@link stallsOf}. */
 export function stallsIn(
   ledger: Recorded,
   clock: Pick<Clock, 'now'>,
@@ -25,7 +25,7 @@ export function stallsIn(
 export function stallGraph(ledger: Recorded, now: number): StallGraph {
   const groups = new Map<string, Stall | undefined>();
 
-  /** Asked for once a group: each of its members would look at all that are away. */
+  /** Cached by group: otherwise each member would read all members that are away. */
   function groupStall(server: string, row: ServerRow): Stall | undefined {
     const group = groupOf(row);
     if (!groups.has(group)) groups.set(group, slotStall(server, row, ledger));
@@ -51,14 +51,14 @@ export function stallGraph(ledger: Recorded, now: number): StallGraph {
   };
 }
 
-/** Whether no action of an instance starts before a person says so. */
+/** Returns true if no action of an instance starts before a person resumes it. */
 function isStopped(instance: string, ledger: Recorded, now: number): boolean {
   if (ledger.read('held', instance) !== undefined) return true;
   const keys = [instance, EVERY_INSTANCE];
   return keys.some((key) => suspendedUntil(ledger.read('suspension', key), now) === Number.POSITIVE_INFINITY);
 }
 
-/** It is there and waits to be updated or replaced, so that the rules of a roll-out are for it. */
+/** Returns true if the server exists and waits to be updated or replaced, so that the rollout rules apply to it. */
 function changes({ wanted, applied, checked }: ServerRow): boolean {
   return checked && wanted !== null && applied !== null;
 }
@@ -71,11 +71,11 @@ interface Rollout {
 function rolloutStall(server: string, row: ServerRow, { ledger, groupStall }: Rollout): Stall | undefined {
   if (!row.gaveUp && updatesAreHeld(row.commit, ledger)) return 'failed';
   if (ledger.index.groupViewOf(server, row).hasFailed) return 'failed';
-  // Who is away already takes no further slot.
+  // A member that is away already needs no further slot.
   return row.dirty ? undefined : groupStall(server, row);
 }
 
-/** The slots of a group are taken by members that a person has to see to. */
+/** Returns the stall of a group whose slots are occupied by members that need a person. */
 function slotStall(member: string, row: ServerRow, { server, index }: Recorded): Stall | undefined {
   const away = index.awayOf(groupOf(row));
   const stalled = [...away].filter((name) => server(name)?.state === 'blocked').length;
@@ -85,7 +85,7 @@ function slotStall(member: string, row: ServerRow, { server, index }: Recorded):
 
 function* needsOf(server: string, ledger: Recorded): Iterable<string | undefined> {
   const row = ledger.server(server);
-  // A server that was never seen is only checked next, and that waits for nobody.
+  // A server that was never checked is checked next, and that waits for no other.
   if (row === undefined || !row.checked) return;
   if (row.wanted === null) {
     const rowOf = (name: string): ServerRow | undefined => ledger.server(name);

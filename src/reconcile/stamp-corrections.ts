@@ -1,5 +1,5 @@
-// Recorded moments after the clock was set back. Rows keep wall-clock time, since people and programs read it; but nobody
-// may wait for a moment only because the clock was ahead when it was written down. Pure.
+// Corrects recorded times after the clock was set back. Rows keep wall-clock time, since people and programs read it;
+// but no server may wait only because the clock was ahead when the row was written. Pure.
 
 import { momentOf } from '../model/moment.ts';
 import type { Change, RowKind, Rows, RunningAction, ServerRow } from '../model/rows.ts';
@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 export interface Correction {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** By how much the clock was just set back; 0 where nobody knows, as at a start. */
+  /** How far the clock was just set back; 0 if unknown, as at a start. */
   readonly backMs: number;
   /** The longest that a server waits for its next try. */
   readonly waitMsMax: number;
@@ -17,8 +17,8 @@ export interface Correction {
 type Read = Pick<Store, 'list'>;
 
 /**
- * Returns the changes after which no row tells of a moment that is still to come, but for waits: those last as long as
- * they had left, and no longer than the longest wait. When a suspension ends is left as it is: a person named that moment.
+ * Returns the changes after which no row holds a future time except waits: those keep their remaining time, up to the
+ * longest wait. The end of a suspension is unchanged: a person set that time.
  */
 export function stampCorrections(store: Read, correction: Correction): readonly Change[] {
   const { now } = correction;
@@ -44,7 +44,7 @@ function correctedDue(due: string, { now, backMs, waitMsMax }: Correction): stri
   return time <= now ? due : momentOf(Math.min(time - backMs, now + waitMsMax));
 }
 
-/** An action may run for as long as it had left. */
+/** An action keeps its remaining time. */
 function correctedAction(action: RunningAction, { now, backMs }: Correction): RunningAction {
   const started = Date.parse(action.started);
   const deadline = Date.parse(action.deadline);

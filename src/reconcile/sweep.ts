@@ -1,12 +1,12 @@
-// The safety net below all wake-ups: slowly, again and again, it looks whether a server could go on that nobody woke.
-// There should be none; each is a defect of Treeline, is counted and told, and goes on from there.
+// Searches all servers periodically for those that could continue and were not woken, as a safety net below all
+// wake-ups. There should be none; each is a defect of Treeline, and is counted, logged and enqueued.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { ServerRow } from '../model/rows.ts';
 
-/** From the end of one round over all servers to the start of the next. */
+/** Pause between the end of one sweep over all servers and the start of the next. */
 export const SWEEP_MS = 300_000;
-/** How many servers are looked at together, and how long it is to the next ones: a round is never a burst. */
+/** Servers per slice, and the pause between slices, so that a sweep is never a burst. */
 export const SLICE_SERVERS = 500;
 export const SLICE_MS = 1_000;
 
@@ -15,21 +15,18 @@ export interface SweepOptions {
   readonly log: Logger;
   /** Names of all recorded servers. */
   readonly servers: () => Iterable<string>;
-  /**
-   * Returns the row of a server that could go on now and stands still all the same: nobody has asked for a look at it,
-   * and it waits for no time.
-   */
+  /** Returns the row of a server that could continue and is idle: it is not in the queue and waits for no time. */
   readonly idleRow: (server: string) => ServerRow | undefined;
   readonly wake: (server: string) => void;
 }
 
 export class Sweep {
   readonly #options: SweepOptions;
-  /** What is left of the round. */
+  /** The servers of this sweep that are still to be checked. */
   #rest: string[] = [];
   /**
-   * Servers that could go on when they were looked at, with their rows. What was on its way at that moment has changed
-   * the row, or begun a call, by the time of the next slice.
+   * Servers that could continue when they were checked, with their rows. If they were about to be woken then, the row
+   * has changed, or a call is in flight, by the next slice.
    */
   #suspects = new Map<string, ServerRow>();
   #missed = 0;
@@ -41,12 +38,12 @@ export class Sweep {
     this.#cancel = options.clock.after(SWEEP_MS, () => this.#begin());
   }
 
-  /** How many servers it had to wake. */
+  /** Number of servers that the sweep had to wake. */
   get missed(): number {
     return this.#missed;
   }
 
-  /** Looks no more. */
+  /** Ends the sweep. */
   stop(): void {
     this.#isStopped = true;
     this.#cancel();

@@ -1,5 +1,5 @@
-// Who waits for what. A waiting server waits for one thing at a time, so a change wakes only those it may concern. It is
-// in memory only: after a start every server is looked at once.
+// Records what each server waits for. A waiting server waits for one thing at a time, so a change wakes only the
+// servers it may concern. In memory only: after a start every server is enqueued once.
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { isSameWait, type Wait } from '../machine/wait.ts';
 import { CapacityLine } from './capacity-line.ts';
@@ -9,9 +9,9 @@ type Kind = Wait['kind'];
 
 export class Waiting {
   readonly #waits = new Map<string, Wait>();
-  /** How many waits there are of each kind. */
+  /** Number of waits of each kind. */
   readonly #counts = new Map<Kind, number>();
-  /** By server, those that depend on it; and those that wait for any change of its row. */
+  /** By server: those that depend on it, and those that wait for any change of its row. */
   readonly #dependencies = new Map<string, Set<string>>();
   readonly #changes = new Map<string, Set<string>>();
   readonly #commits = new Map<string, Set<string>>();
@@ -23,22 +23,25 @@ export class Waiting {
     this.#slots = slots;
   }
 
-  /** Returns what a server waits for; undefined where it does not wait. */
+  /** Returns the wait of a server; undefined if it does not wait. */
   of(name: string): Wait | undefined {
     return this.#waits.get(name);
   }
 
-  /** Returns how many servers wait for that kind of thing. */
+  /** Returns how many servers have a wait of that kind. */
   count(kind: Kind): number {
     return this.#counts.get(kind) ?? 0;
   }
 
-  /** Commits whose failed updates are waited for. */
+  /** Returns the commits whose failed updates servers wait for. */
   commits(): readonly string[] {
     return [...this.#commits.keys()];
   }
 
-  /** `name` waits for this, and for nothing else. Who waited at the same place keeps it. Returns whether it is new there. */
+  /**
+   * Records the only wait of `name`. A server that already waits in the same line keeps its place. Returns true if it
+   * is new in that line.
+   */
   begin(name: string, wait: Wait): boolean {
     const before = this.#waits.get(name);
     if (before !== undefined && isSameWait(before, wait)) {
@@ -52,7 +55,7 @@ export class Waiting {
     return true;
   }
 
-  /** `name` waits for nothing. */
+  /** Removes the wait of `name`. */
   end(name: string): void {
     const wait = this.#waits.get(name);
     if (wait === undefined) return;
@@ -61,24 +64,27 @@ export class Waiting {
     this.#leave(name, wait);
   }
 
-  /** Ends the waits for a change of that server's row, and returns who waited. `isUp`: those who depend on it may go on. */
+  /**
+   * Ends the waits for a change of that server's row, and returns their servers. `isUp`: those that depend on it may
+   * continue.
+   */
   onServer(server: string, isUp: boolean): readonly string[] {
     const changed = this.#endAll(this.#changes.get(server));
     return isUp ? [...changed, ...this.#endAll(this.#dependencies.get(server))] : changed;
   }
 
-  /** Ends the waits for the failed updates of a commit, and returns who waited. */
+  /** Ends the waits for the failed updates of a commit, and returns their servers. */
   onFailures(commit: string): readonly string[] {
     return this.#endAll(this.#commits.get(commit));
   }
 
-  /** Ends the waits that a change of this suspension or hold may concern, and returns who waited. */
+  /** Ends the waits that a change of this suspension or hold may concern, and returns their servers. */
   onInstance(name: string): readonly string[] {
     const sets = name === EVERY_INSTANCE ? [...this.#instances.values()] : [this.#instances.get(name) ?? []];
     return sets.flatMap((names) => this.#endAll(names));
   }
 
-  /** Ends the wait of the server that is next to be given capacity; undefined where nobody is. */
+  /** Ends the wait of the next server that gets capacity; undefined if there is none. */
   onCapacity(
     hasCapacity: (provider: string) => boolean,
   ): { readonly server: string; readonly provider: string } | undefined {

@@ -1,5 +1,5 @@
-// Everything that ends a wait: it watches the rows that are written and the calls that end, and wakes exactly those who
-// may go on. Also what has to be shared among those who wait: slots of groups and capacity of providers.
+// Ends waits: watches written rows and ended calls, and wakes exactly the servers that may continue. Also distributes
+// shared limits among waiting servers: slots of groups and capacity of providers.
 
 import type { Clock } from '../clock.ts';
 import type { Capacity } from '../execute/capacity.ts';
@@ -20,7 +20,7 @@ export interface WakeUpsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly capacity: Pick<Capacity, 'hasCapacity' | 'reserve' | 'release'>;
-  /** Asks for a look at a server. */
+  /** Enqueues a server. */
   readonly wake: (server: string) => void;
 }
 
@@ -31,8 +31,8 @@ export class WakeUps {
   readonly #waiting: Waiting;
   readonly #circles: CircleWatch;
   /**
-   * Servers for which something was reserved and whose next pass has not begun. What was given while a pass is under way
-   * is for the pass that follows: given back at the end of this one, two servers could hand it to each other for ever.
+   * Servers with a reservation whose next pass has not begun. A reservation made during a pass is for the pass after
+   * it: if this pass released it at its end, two servers could pass it to each other for ever.
    */
   readonly #given = new Set<string>();
 
@@ -49,34 +49,34 @@ export class WakeUps {
         waitOf: (server) => this.#waiting.of(server),
         slotsOf: (group, server) => this.groups.slotsOf(group, server),
       },
-      // Dependencies alone form none: no commit is followed whose dependencies do.
+      // Dependencies alone form no circle: admission refuses a commit with circular dependencies.
       mayBeCircles: () => this.#waiting.count('holder') + this.#waiting.count('slot') > 0,
     });
     ledger.watch((change) => this.#onChange(change));
   }
 
-  /** Returns what a server waits for; undefined where it does not wait. */
+  /** Returns the wait of a server; undefined if it does not wait. */
   waitOf(server: string): Wait | undefined {
     return this.#waiting.of(server);
   }
 
-  /** Returns whether the time for which a server waits in its group has come, so that it is about to be woken. */
+  /** Returns true if the time for which a server waits in its group has come, so that it is about to be woken. */
   isDue(server: string): boolean {
     const wait = this.#waiting.of(server);
     return wait?.kind === 'slot' && this.#slots.isDue(wait.group);
   }
 
-  /** Returns why a server goes first although its wait is not over; undefined where it does not. */
+  /** Returns the permission of a server to go first although its wait is not over; undefined if it has none. */
   leaveOf(server: string, row: ServerRow): Leave | undefined {
     return this.#circles.leaveOf(server, row);
   }
 
-  /** A pass over a server begins: it may use what is reserved for it. */
+  /** Notes that a pass over a server begins: it may use its reservation. */
   passing(server: string): void {
     this.#given.delete(server);
   }
 
-  /** A pass has decided that a server, whose row is `row` then, waits for this; undefined: it does not wait. */
+  /** Records the wait that a pass has decided for a server with the row `row`; undefined: it does not wait. */
   begin(server: string, row: ServerRow | null, wait: Wait | undefined): void {
     if (wait?.kind !== 'capacity') this.#circles.endLeave(server);
     if (row !== null && wait?.kind === 'capacity' && needsSlot(row)) this.#slots.reserve(server, groupOf(row));
@@ -90,7 +90,7 @@ export class WakeUps {
     if (isNew && log.isLevelEnabled('debug')) log.debug({ server, wait: waitReason(wait) }, 'waits');
   }
 
-  /** A pass over a server is through: what was reserved for it and is not used goes to the next. */
+  /** Notes that a pass over a server has ended: an unused reservation goes to the next server. */
   passed(server: string): void {
     const wait = this.#waiting.of(server);
     if (!this.#given.has(server)) this.#release(server, wait);
@@ -98,19 +98,19 @@ export class WakeUps {
     this.#giveCapacity();
   }
 
-  /** A call for a server has ended, or does not follow. */
+  /** Notes that a call for a server has ended, or was not started. */
   called(server: string): void {
     const row = this.#options.ledger.server(server);
     if (row !== undefined) this.#wakeGroup(groupOf(row));
     this.#giveCapacity();
   }
 
-  /** The clock was set: wakes those of groups that rest whose time has come. */
+  /** Wakes the groups whose rest is over after the clock was set. */
   wakeTimed(): void {
     for (const group of this.#slots.resting()) this.#wakeGroup(group);
   }
 
-  /** Wakes nobody any more. */
+  /** Ends all wake-ups. */
   stop(): void {
     this.#circles.stop();
     this.#slots.stop();
@@ -173,7 +173,7 @@ export class WakeUps {
   }
 }
 
-/** Its action takes a slot of its group. */
+/** Returns true if the action of a server occupies a slot of its group. */
 function needsSlot({ wanted, applied, dirty }: ServerRow): boolean {
   return wanted !== null && applied !== null && !dirty;
 }

@@ -1,4 +1,4 @@
-// Keeps recorded moments right: at a start, and whenever the clock is set. See clock-watch.ts and stamp-corrections.ts.
+// Corrects recorded times at a start, and whenever the clock is set. See clock-watch.ts and stamp-corrections.ts.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { ClockWatch } from './clock-watch.ts';
@@ -20,8 +20,8 @@ export interface WatchedParts {
 }
 
 /**
- * Corrects the recorded moments that lie in the future, and returns a watch that does so whenever the clock is set back.
- * `corrected` resolves once the first is durable; exclusive turns that are asked for later come after it.
+ * Corrects recorded times that lie in the future, and returns a watch that repeats this whenever the clock is set back.
+ * `corrected` resolves once the first correction is durable; exclusive work requested later follows it.
  */
 export function watchClock(parts: WatchedParts): { readonly watch: ClockWatch; readonly corrected: Promise<void> } {
   const { clock, log, ledger, reconciler, compareMs } = parts;
