@@ -1,5 +1,5 @@
-// Addresses of objects. The same address names an instance in a commit, among the units and in the rows.
-// docs/rest.md has the types.
+// Addresses of objects. A commit, the units and the rows name an instance by the same address. docs/rest.md lists the
+// types.
 
 /** Returns the address of an object: `<type>/<name>`. No name holds a slash. */
 export function addressOf<Type extends string>(type: Type, name: string): `${Type}/${string}` {

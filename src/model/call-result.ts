@@ -1,4 +1,4 @@
-// The answer of a provider to a call, and the result of a call as the reconciler gets it.
+// Defines the answer of a provider to a call, and the result of a call that the reconciler receives.
 import type { JsonMap } from './json.ts';
 
 /** `absent` answers `check` and `delete`; `replace` answers `update` and asks for delete and create instead. */
@@ -7,9 +7,9 @@ export type AnswerOutcome = 'done' | 'absent' | 'replace' | 'retryable' | 'faile
 export interface Answer {
   readonly outcome: AnswerOutcome;
   readonly message: string;
-  /** What the server reports of itself (addresses, ids): becomes part of its record. */
+  /** The values that the server reports (addresses, ids): part of its record. */
   readonly outputs: JsonMap;
-  /** What a look at the server showed, by property name. A property that is missing was not looked at. */
+  /** The observed values by property name. A missing property was not checked. */
   readonly observed: JsonMap;
 }
 

@@ -1,4 +1,4 @@
-// One file of the stacks repository after it was checked: what every later stage reads, and how it reports mistakes.
+// Defines a checked file of the stacks repository, which all later stages read, and how problems refer to it.
 import type { Place, Problem } from './problem.ts';
 
 export interface Entry<Value> {
@@ -6,13 +6,13 @@ export interface Entry<Value> {
   readonly path: string;
   /** The blob's object id: the same content always has the same one. */
   readonly oid: string;
-  /** The checked object, or null where a problem of the file itself leaves nothing to work with. */
+  /** The checked object, or null if the file is too broken to yield one. */
   readonly object: Value | null;
-  /** The file's own mistakes. Any error among them makes whatever draws on this entry wrong too. */
+  /** The file's own problems. An error among them also makes every unit that depends on this entry invalid. */
   readonly problems: readonly Problem[];
   /**
-   * Returns the place of a value, or of its key, by RFC 6901 pointer. A pointer that is not in the file answers with
-   * its nearest ancestor that is, so that a missing value is reported where it would have to stand.
+   * Returns the place of a value, or of its key, by RFC 6901 pointer. For a pointer that is not in the file it returns
+   * the place of its nearest ancestor, so that a missing value is reported where it belongs.
    */
   readonly locate: (pointer: string, part?: 'key' | 'value') => Place;
 }
@@ -27,7 +27,7 @@ export interface ProblemText {
   readonly instances?: readonly string[];
 }
 
-/** Returns a problem that stands at a pointer of an entry. */
+/** Returns a problem at a pointer of an entry. */
 export function problemAt(entry: Entry<unknown>, pointer: string, text: ProblemText): Problem {
   const { line, column } = entry.locate(pointer, text.part ?? 'value');
   return {
@@ -43,7 +43,7 @@ export function problemAt(entry: Entry<unknown>, pointer: string, text: ProblemT
   };
 }
 
-/** Returns `pointer` with one more step, escaped as RFC 6901 asks. */
+/** Returns `pointer` extended by keys, escaped according to RFC 6901. */
 export function below(pointer: string, ...keys: readonly (string | number)[]): string {
   return keys.reduce<string>(
     (sum, key) => `${sum}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`,
@@ -51,7 +51,7 @@ export function below(pointer: string, ...keys: readonly (string | number)[]): s
   );
 }
 
-/** Returns the last key of an RFC 6901 pointer, as it is written in the file. */
+/** Returns the last key of an RFC 6901 pointer, unescaped. */
 export function lastStep(pointer: string): string {
   return pointer
     .slice(pointer.lastIndexOf('/') + 1)
@@ -59,7 +59,7 @@ export function lastStep(pointer: string): string {
     .replaceAll('~0', '~');
 }
 
-/** Returns true when the file itself is right: it has an object and nothing worse than warnings. */
+/** Returns true if the file itself is valid: it has an object and no problem worse than a warning. */
 export function isValidEntry<Value>(entry: Entry<Value>): entry is Entry<Value> & { readonly object: Value } {
   return entry.object !== null && entry.problems.every((problem) => problem.severity === 'warning');
 }

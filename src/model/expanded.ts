@@ -1,15 +1,15 @@
-// A server as expansion leaves it: its own properties are final, its configuration layers are not looked at yet.
+// Defines a server after expansion: its own properties are final, its configuration layers are not read yet.
 import type { Entry } from './entry.ts';
 import type { Properties } from './objects.ts';
 
-/** Where a value was written: a pointer in one of the files that a stack is made of. */
+/** The place where a value is written: a pointer in one of the files of a stack. */
 export interface Origin {
   readonly entry: Entry<unknown>;
   /** RFC 6901, of the value. */
   readonly pointer: string;
 }
 
-/** A server name in `depends_on` that no resource of the own stack has; whether it exists is seen with all stacks at hand. */
+/** A server name in `depends_on` that no resource of the stack itself has; admission checks it against all stacks. */
 export interface OutsideDependency {
   readonly server: string;
   readonly origin: Origin;
@@ -30,15 +30,18 @@ export interface ExpandedServer {
   readonly properties: Properties;
   /** Names of properties that start no action when they change, sorted. */
   readonly configurationOnly: readonly string[];
-  /** Names of all servers that have to be done first, outside dependencies included, sorted, without repeats. */
+  /** Names of all servers that have to be up first, outside dependencies included, sorted, without repeats. */
   readonly dependsOn: readonly string[];
   readonly outside: readonly OutsideDependency[];
-  /** Names of the servers whose values its Array placeholders read, itself left out, sorted. */
+  /** Names of the servers whose values its Array placeholders read, without itself, sorted. */
   readonly lists: readonly string[];
   readonly maxUnavailable: string;
   readonly pauseSeconds: number;
-  /** Where a property is written: in the template, or in the instance's additions. */
+  /** Returns where a property is written: in the template, or in the instance's additions. */
   readonly originOf: (property: string) => Origin;
-  /** What has to change where a property's value is wrong: the parameter whose value it is, else where it is written. */
+  /**
+   * Returns where to correct an invalid value of a property: at the parameter that supplies it, else where it is
+   * written.
+   */
   readonly blameOf: (property: string) => Origin;
 }

@@ -1,4 +1,4 @@
-// What must hold because we say so. A failure is a bug of Treeline, never of its input.
+// Checks internal invariants. A failure is a bug of Treeline, never of its input.
 
 /** Throws with `message` unless `condition` holds. */
 export function invariant(condition: unknown, message: string): asserts condition {

@@ -1,28 +1,28 @@
-// JSON as it comes out of a file of the stacks repository. Maps have no prototype, so no key of a user can reach one.
+// JSON values read from a file of the stacks repository. Maps have no prototype, so no user key can reach one.
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonMap;
 
-/** A map whose keys come from a user. Has a null prototype where Treeline made it; see {@link emptyMap}. */
+/** A map with user-chosen keys. Has a null prototype if Treeline made it; see {@link emptyMap}. */
 export interface JsonMap {
   readonly [key: string]: Json;
 }
 
-/** Returns a map without a prototype, safe to fill with keys that a user chose (`__proto__`, `constructor`). */
+/** Returns a map without a prototype, safe for user-chosen keys (`__proto__`, `constructor`). */
 export function emptyMap<Value = Json>(): Record<string, Value> {
   return Object.create(null);
 }
 
-/** Tells a map from lists and scalars. */
+/** Returns true for a map; false for lists and scalars. */
 export function isMap(value: unknown): value is JsonMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the value of a map's own key, or undefined where the map does not have it. */
+/** Returns the value of a map's own key, or undefined if the map does not have it. */
 export function fieldOf<Value>(map: Readonly<Record<string, Value>>, key: string): Value | undefined {
   return Object.hasOwn(map, key) ? map[key] : undefined;
 }
 
-/** Compares two values by what they hold: the order of a map's keys does not count, the order of a list does. */
+/** Returns true if two values are equal: the order of a map's keys does not count, the order of a list does. */
 export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {

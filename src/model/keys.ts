@@ -1,7 +1,8 @@
-// Which words may be configuration keys, and which of them select layers. See docs/concepts.md, hierarchy and records.
+// Defines which words may be configuration keys, and which of them select layers. See docs/concepts.md, hierarchy and
+// records.
 import { NAME_LENGTH_MAX, type PlainTypeName, RESERVED_KEYS } from './names.ts';
 
-/** The longest text that a value may be, or an item of a list, in characters: UTF-16 code units. */
+/** The maximum length of a text, as a value or a list item, in characters: UTF-16 code units. */
 export const TEXT_LENGTH_MAX = 64 * 1024;
 
 /** Fields that every object may have: they describe it, and are never configuration keys. */
@@ -17,13 +18,13 @@ export const SELECTORS: ReadonlySet<string> = new Set<PlainTypeName>([
   'configuration',
 ]);
 
-/** Returns why no map may hold a key, as the end of a sentence that begins with the key, or undefined. */
+/** Returns why a key is too long, as the end of a sentence that begins with the key, or undefined. */
 export function keyLengthFault(key: string): string | undefined {
   if (key.length <= NAME_LENGTH_MAX) return undefined;
   return `has ${key.length} characters, and a key may have ${NAME_LENGTH_MAX}`;
 }
 
-/** Returns why nothing may hold a text, as the end of a sentence that begins with the text, or undefined. */
+/** Returns why a text is too long, as the end of a sentence that begins with the text, or undefined. */
 export function textLengthFault(text: string): string | undefined {
   if (text.length <= TEXT_LENGTH_MAX) return undefined;
   return `has ${text.length} characters, and a text may have ${TEXT_LENGTH_MAX}`;

@@ -1,4 +1,4 @@
-// The names that the interface fixes, and what a name may look like. See docs/concepts.md, names.
+// Defines the type names of the interface and the rules for names. See docs/concepts.md, names.
 
 /** The thirteen type names, in the order in which `GET /types` lists them. */
 export const TYPE_NAMES = [
@@ -18,7 +18,7 @@ export const TYPE_NAMES = [
 ] as const;
 export type TypeName = (typeof TYPE_NAMES)[number];
 
-/** The types whose objects stand in files of their own below `types/`. */
+/** The types whose objects are files of their own below `types/`. */
 export type PlainTypeName = Exclude<TypeName, 'all' | 'stack-template' | 'stack-instance'>;
 
 export const ROLES = ['administrator', 'automation-endpoint', 'proxy'] as const;
@@ -44,13 +44,13 @@ export function isTypeName(text: string): text is TypeName {
   return (TYPE_NAMES as readonly string[]).includes(text);
 }
 
-/** Returns what an object of a type is called in a sentence: `zone`, `stack template`; `object` for `all`. */
+/** Returns the words for an object of a type: `zone`, `stack template`; `object` for `all`. */
 export function kindOf(type: TypeName): string {
   if (type === 'all') return 'object';
   return type === 'common' ? 'common object' : type.replace('-', ' ');
 }
 
-/** Returns true for the name of a type whose objects stand below `types/`. */
+/** Returns true for the name of a type whose objects are below `types/`. */
 export function isPlainTypeName(text: string): text is PlainTypeName {
   return isTypeName(text) && text !== 'all' && text !== 'stack-template' && text !== 'stack-instance';
 }
@@ -67,7 +67,7 @@ export function nameFault(name: string): string | undefined {
   return undefined;
 }
 
-/** Orders names by code unit: the same on every machine, whatever its locale. */
+/** Compares names by code unit, independent of the locale. */
 export function compareNames(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

@@ -1,4 +1,4 @@
-// The objects that people commit, as the interface names their fields. See docs/rest.md and docs/concepts.md.
+// Defines the objects that people commit, with the field names of the interface. See docs/rest.md and docs/concepts.md.
 import type { JsonMap } from './json.ts';
 import type { PlainTypeName, Role } from './names.ts';
 
@@ -37,14 +37,14 @@ export interface StackInstance {
 }
 
 export interface Client {
-  /** The serial, as the interface's examples have it. */
+  /** The serial, as in the interface's examples. */
   readonly name: string;
   readonly type: 'client';
   readonly description: string;
   readonly role: Role;
-  /** SHA-256, upper-case bytes joined by colons; empty where the file gives none. */
+  /** SHA-256, upper-case bytes joined by colons; empty if the file gives none. */
   readonly fingerprint: string;
-  /** In its one spelling; see serial.ts. */
+  /** In canonical form; see serial.ts. */
   readonly serial: string;
   readonly tenant: string;
   readonly tags?: readonly string[];
@@ -76,7 +76,7 @@ export type MergeRule = 'first' | 'unique';
 export interface Hierarchy {
   readonly order: readonly HierarchyLevel[];
   readonly merge: Readonly<Record<string, MergeRule>>;
-  /** The types whose objects reach a server by an action and not only through its record. */
+  /** The types whose objects are applied to a server by an action, not only through its record. */
   readonly provisioning: readonly PlainTypeName[];
   readonly secrets?: { readonly keys: readonly string[]; readonly reference: string };
 }

@@ -1,7 +1,7 @@
-// A mistake in the user's files, as a value: collected, never thrown, sorted at the edge and shown all at once.
+// Defines a problem in the user's files as a value: collected, never thrown, sorted at the edge and shown all at once.
 import { compareNames } from './names.ts';
 
-/** Where something stands in a text. Both count from 1; columns count UTF-16 units. */
+/** A position in a text. Both count from 1; columns count UTF-16 units. */
 export interface Place {
   readonly line: number;
   readonly column: number;
@@ -19,13 +19,13 @@ export interface Problem extends Place {
   readonly pointer: string;
   /** One sentence that quotes the offending text. */
   readonly message: string;
-  /** What to write instead, where that can be said. */
+  /** A correction, if one is known. */
   readonly hint: string | null;
-  /** The instances that cannot move because of it, sorted; absent where it stops none. */
+  /** The instances that the problem pins, sorted; absent if there are none. */
   readonly instances?: readonly string[];
 }
 
-/** Sorts problems by file, place and message, and joins those that differ only in the instances they stop. */
+/** Returns problems sorted by file, place and message; merges those that differ only in their instances. */
 export function sortProblems(problems: Iterable<Problem>): Problem[] {
   const same = Map.groupBy(problems, identityOf);
   return [...same.values()].flatMap(joinInstances).sort(compareProblems);
@@ -35,33 +35,33 @@ function identityOf({ file, line, column, code, message }: Problem): string {
   return `${file}\n${line}:${column}\n${code}\n${message}`;
 }
 
-/** Folders as problems name them where it is a file that is missing. */
+/** The folders that a problem names if a file is missing in them. */
 const FOLDERS: ReadonlySet<string> = new Set(['', '.', 'clients', 'stacks/instances']);
 
-/** Returns where a problem stands, as compilers print it; of a folder its name alone, '' where it is the whole layout. */
+/** Returns the place of a problem as compilers print it; of a folder the name alone, '' for the whole layout. */
 export function placeOf({ file, line, column }: Problem): string {
   if (FOLDERS.has(file)) return file === '.' ? '' : file;
   return `${file}:${line}:${column}`;
 }
 
-/** Returns true for what stops a unit; false for a warning. */
+/** Returns true for an error, false for a warning. */
 export function isError(problem: Problem): boolean {
   return problem.severity === 'error';
 }
 
-/** Returns the problems with `instance` among those they stop. Warnings stop nobody and stay as they are. */
+/** Returns the problems with `instance` added to their instances. Warnings are unchanged. */
 export function affecting(problems: readonly Problem[], instance: string): readonly Problem[] {
   return problems.map((problem) =>
     isError(problem) ? { ...problem, instances: [...new Set([...(problem.instances ?? []), instance])] } : problem,
   );
 }
 
-/** Returns true when nothing worse than a warning is among them. */
+/** Returns true if there is nothing worse than a warning. */
 export function hasNoErrors(problems: readonly Problem[]): boolean {
   return !problems.some(isError);
 }
 
-/** Returns the first of problems that are the same, with the instances of all. */
+/** Returns the first of several equal problems, with the instances of all. */
 function joinInstances(same: readonly Problem[]): readonly Problem[] {
   if (same.length === 1) return same;
   const instances = [...new Set(same.flatMap((problem) => problem.instances ?? []))].sort(compareNames);

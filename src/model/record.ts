@@ -1,12 +1,12 @@
-// A hiera record as it is served: flat keys, and for each where its value comes from.
+// Defines a hiera record as it is served: flat keys, and the source of each value.
 import type { MergeRule } from './objects.ts';
 
 export type RecordValue = string | number | boolean | readonly string[];
 
-/** The values of one node's record by key, in the order in which they are shown. */
+/** The values of one node's record by key, in display order. */
 export type NodeRecord = Readonly<Record<string, RecordValue>>;
 
-/** Where a value was set. `file` and `line` are null where nobody wrote it, as for `stackInstance`. */
+/** The source of a value. `file` and `line` are null for a computed value such as `stackInstance`. */
 export interface ValueSource {
   readonly type: string;
   readonly name: string;
@@ -14,11 +14,11 @@ export interface ValueSource {
   readonly line: number | null;
 }
 
-/** What `?info=true` answers for one key. */
+/** The answer of `?info=true` for one key. */
 export interface ExplainedValue extends ValueSource {
   readonly value: RecordValue;
   readonly merge: MergeRule;
-  /** What the value hides, from specific to general. */
+  /** The values that this one overrides, from specific to general. */
   readonly overrides: readonly (ValueSource & { readonly value: RecordValue | null })[];
 }
 

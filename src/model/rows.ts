@@ -1,17 +1,18 @@
-// What the store keeps. Git holds what is wanted; these rows hold what Treeline did about it and what Git cannot tell.
+// Defines the rows of the store. Git holds the desired state; the rows hold Treeline's actions on it and facts that Git
+// does not hold.
 import type { JsonMap } from './json.ts';
 import type { ExplainedRecord } from './record.ts';
 import type { ServerPolicy, Spec } from './spec.ts';
 import type { Operation, State } from './state.ts';
 
-/** The commit that is followed. One row, named `head`. */
+/** The followed commit. One row, named `head`. */
 export interface HeadRow {
   readonly commit: string;
   /** Committer time, RFC 3339. */
   readonly time: string;
 }
 
-/** A file as it was read, for when Git's newest commit has another version of it, or none. */
+/** A file as it was read, kept in case Git's newest commit has another version of it, or none. */
 export interface Document {
   readonly path: string;
   readonly oid: string;
@@ -20,44 +21,46 @@ export interface Document {
 }
 
 /**
- * An object whose newest version is not in force, under `<type>/<name>`: kept at the last commit where it was right.
+ * An object whose newest version is not active, under `<type>/<name>`: pinned to the last commit in which it was valid.
  * Most repositories have none of these.
  */
 export interface PinnedRow extends Document {
-  /** Null: a newcomer that has no right version yet, so that nothing of it is in force. */
+  /** Null: a new object without a valid version, so that none is active. */
   readonly commit: string | null;
 }
 
 /**
- * The document of an instance or a client that is active, under `<type>/<name>`: what has to be known of it where Git lost
- * the commit that it comes from.
+ * The document of an active instance or client, under `<type>/<name>`: used if Git has lost the commit that it is from.
  */
 export type ActiveRow = Document;
 
-/** An instance that no commit wants any more and whose servers are not gone yet. Its file may not exist now. */
+/** An unwanted instance whose servers are not all gone yet. Its file may not exist any more. */
 export type TerminatingRow = Document;
 
-/** Why something does not happen before a person says yes. */
+/** The kinds of holds that wait for a person's approval. */
 export type HoldKind = 'deletes' | 'nothing left' | 'history' | 'failures';
 
-/** An instance that is held whole until a person approves what would be deleted. Named after the instance. */
+/** An instance that is held whole until a person approves its deletes. Named after the instance. */
 export interface HeldRow {
-  /** Over the servers that would go and their incarnations: an approval names it. */
+  /** Over the servers to be removed and their incarnations: an approval names it. */
   readonly digest: string;
   /** Names of the servers that would be deleted or replaced, sorted. */
   readonly servers: readonly string[];
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
   readonly since: string;
-  /** It was protected until a commit lifted that; left out where it was not. */
+  /** It was protected until a commit lifted that; omitted otherwise. */
   readonly isLifted?: boolean;
-  /** Names of other instances that were protected until a commit lifted that, and that wait for this one; left out where there are none. */
+  /**
+   * Names of other instances that were protected until a commit lifted that, and that wait for this one; omitted if
+   * there are none.
+   */
   readonly lifts?: readonly string[];
-  /** They may be meant for an instance that is wrong; left out where the budget alone holds them. */
+  /** The servers may be meant for an invalid instance; omitted if only the budget holds them. */
   readonly isHandOver?: boolean;
 }
 
-/** A person said yes to something that is held, named after its digest. Gone once it has been made use of. */
+/** A person's approval of a hold, named after its digest. Removed once it is used. */
 export interface ApprovalRow {
   readonly what: HoldKind | 'requested delete';
   /** Serial of the client; null for the machine's own operator. */
@@ -69,24 +72,24 @@ export interface ApprovalRow {
 
 /**
  * A delete, or the delete of a replacement, that began without approval, under `<server>/<incarnation>`. Kept while it
- * runs and for an hour.
+ * runs and for an hour after.
  */
 export interface RemovalRow {
-  /** When it ended, or began last; RFC 3339, with milliseconds. */
+  /** When it ended, or else last began; RFC 3339, with milliseconds. */
   readonly time: string;
 }
 
-/** An instance of which no action starts, named after it; `*` is every instance. */
+/** A suspended instance, of which no action starts, named after it; `*` is every instance. */
 export interface SuspensionRow {
   readonly by: string | null;
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
   readonly since: string;
-  /** When it ends by itself, RFC 3339; null: when somebody resumes. */
+  /** When it ends by itself, RFC 3339; null: when a person resumes it. */
   readonly until: string | null;
 }
 
-/** How many servers a followed commit wanted to be updated; named after the commit. */
+/** Number of servers that a followed commit updates; named after the commit. */
 export interface RolloutRow {
   readonly updates: number;
 }
@@ -98,7 +101,7 @@ export interface NodeRow {
   readonly updated: string;
 }
 
-/** Why a server is not further. Programs go by the code; docs/rest.md lists the codes. */
+/** The reason for which a server does not progress. Programs read the code; docs/rest.md lists the codes. */
 export interface Reason {
   readonly code: ReasonCode;
   /** For a person. */
@@ -117,77 +120,82 @@ export type ReasonCode =
   | 'must_replace'
   | 'drifted';
 
-/** An action that was decided and has not been concluded. Written before the provider is called. */
+/** An action that was decided and is not concluded. Written before the provider is called. */
 export interface RunningAction {
-  /** The same for the same step of the same building of the server, so that a repeated call can be recognised. */
+  /** Equal for the same step of the same incarnation of the server, so that a repeated call can be recognised. */
   readonly id: string;
   readonly operation: Exclude<Operation, 'check'>;
-  /** What the action brings about; null for a delete. */
+  /** The spec that the action applies; null for a delete. */
   readonly spec: Spec | null;
   readonly provider: string;
   /** RFC 3339, with milliseconds. */
   readonly started: string;
   readonly deadline: string;
-  /** A delete that a person has approved: it never counts, whatever is wanted by now. Left out where nobody has. */
+  /** A person approved this delete: it never counts, whatever is wanted now. Omitted otherwise. */
   readonly isApproved?: boolean;
 }
 
-/** One server: its record is also its job. Named after the server. */
+/** One server: its record and its job in one. Named after the server. */
 export interface ServerRow {
   readonly instance: string;
   readonly key: string;
   readonly index: string | null;
   readonly policy: ServerPolicy;
   readonly state: State;
-  /** Why it is not further; null where the state says all. */
+  /** The reason for which it does not progress; null if the state alone explains it. */
   readonly reason: Reason | null;
-  /** Since when it is in this state; RFC 3339, with milliseconds. */
+  /** When it entered this state; RFC 3339, with milliseconds. */
   readonly since: string;
-  /** The followed commit that changed last what is wanted of it. */
+  /** The followed commit that last changed its wanted spec. */
   readonly commit: string;
-  /** Raised whenever what is wanted changes. */
+  /** Incremented whenever the wanted spec changes. */
   readonly generation: number;
   /**
-   * Which building of the server: raised when one has ended. Starts from the clock, so that a name that is given up and
-   * taken again years later is not mistaken for the old server.
+   * The incarnation of the server, incremented when one has ended. Starts from the clock, so that a name which is given
+   * up and used again years later is not mistaken for the old server.
    */
   readonly incarnation: number;
   /** Null: unwanted. */
   readonly wanted: Spec | null;
-  /** What the last success left. Null: nothing is there that Treeline made or adopted. */
+  /** The spec that the last success applied. Null: no server exists that Treeline created or adopted. */
   readonly applied: Spec | null;
-  /** A person approved that it is deleted or replaced: it does not count against the budget. */
+  /** A person approved its delete or replacement: it does not count against the budget. */
   readonly approved: boolean;
   /** A person asked to adopt it. */
   readonly adopting: boolean;
-  /** A check has told whether it is there. Until then nothing else is done to it. */
+  /** A check has determined whether it exists. Until then no other step runs. */
   readonly checked: boolean;
   /**
-   * A create of this incarnation began, and nothing has shown since that it left nothing: what a check finds may be
-   * Treeline's own. Means something only where `applied` is null.
+   * A create of this incarnation began and has not been shown to leave nothing: the server that a check finds may be
+   * Treeline's own. Valid only if `applied` is null.
    */
   readonly mayExist: boolean;
   /** The running action; in the state `unknown`, the one whose outcome was lost. */
   readonly action: RunningAction | null;
-  /** An update or delete began after `applied` was recorded and has not succeeded: what is there may be neither. */
+  /**
+   * An update or delete began after `applied` was recorded and has not succeeded: the server may match neither spec.
+   */
   readonly dirty: boolean;
   /**
-   * It is deleted and created anew, since the provider said that it cannot be updated; or it was found gone. Until that
-   * is through, its group misses it. Never where it is unwanted.
+   * It is deleted and created anew, since the provider reported that it cannot be updated, or it was found gone. Until
+   * then it counts as away in its group. Never set for an unwanted server.
    */
   readonly replacing: boolean;
-  /** Tries of the present step that did not succeed. */
+  /** Failed tries of the current step. */
   readonly attempt: number;
-  /** It gave up on what is wanted of it, and has not succeeded since. Waiting for its next try, it still counts as failed. */
+  /**
+   * It gave up on its wanted spec, and has not succeeded since. While it waits for its next try, it still counts as
+   * failed.
+   */
   readonly gaveUp: boolean;
-  /** When a wait ends: the next try, RFC 3339 with milliseconds. Null: it waits for no time. */
+  /** When its wait ends: the next try, RFC 3339 with milliseconds. Null: it waits for no time. */
   readonly due: string | null;
-  /** The provider entry that was told to make it; that one also changes and deletes it. Null: none was ever told. */
+  /** The provider entry that was asked to create it and is responsible for it since. Null: none was asked. */
   readonly provider: string | null;
   readonly outputs: JsonMap;
   /** `last_stack_update` of its record, RFC 3339. */
   readonly updated: string;
-  /** Its last record, kept from the moment no commit wants it until it is gone. */
+  /** Its last record, kept while it is unwanted and not gone. */
   readonly lastRecord: ExplainedRecord | null;
 }
 
@@ -206,13 +214,15 @@ export interface Rows {
 }
 export type RowKind = keyof Rows;
 
-/** One row to write, or to remove where `value` is null. */
+/** One row to write, or to remove if `value` is null. */
 export type Change = {
   readonly [Kind in RowKind]: {
     readonly kind: Kind;
     readonly name: string;
     readonly value: Rows[Kind] | null;
-    /** What was read before deciding: the very value that `read` gave, or undefined where there was none. */
+    /**
+     * The value that was read before deciding: the same object that `read` returned, or undefined if there was none.
+     */
     readonly expected: Rows[Kind] | undefined;
   };
 }[RowKind];

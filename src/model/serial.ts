@@ -1,8 +1,8 @@
-// Certificate serials and fingerprints: people and tools spell them in many ways, Treeline keeps one.
+// Normalizes certificate serials and fingerprints, which people and tools spell in many ways.
 
 /**
- * Returns the serial in its one spelling: upper-case hexadecimal, no separators, no leading zero bytes (the form
- * of Node's `X509Certificate.serialNumber`). Accepts `0x`, colons, dashes and lower case. Undefined: not a serial.
+ * Returns the serial in canonical form: upper-case hexadecimal, no separators, no leading zero bytes (the form of
+ * Node's `X509Certificate.serialNumber`). Accepts `0x`, colons, dashes and lower case. Undefined: not a serial.
  */
 export function canonicalSerial(text: string): string | undefined {
   const digits = text.replace(/^0x/i, '').replace(/[:-]/g, '').toUpperCase();

@@ -1,4 +1,5 @@
-// Why a request cannot be served. The codes are a closed list; api/errors.ts maps each to one HTTP status.
+// Defines the error for a request that cannot be served. The codes are a closed list; api/errors.ts maps each to one
+// HTTP status.
 
 export type ServiceErrorCode =
   | 'invalid_input'

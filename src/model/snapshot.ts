@@ -1,4 +1,5 @@
-// One commit as plain data: what the pure stages start from. Made by source/ from Git, or from a directory for the command line.
+// Defines one commit as plain data, the input of the pure stages. source/ builds it from Git, or from a directory for
+// the command line.
 
 /** A file's mode in a Git tree. Symlinks (120000) and submodules (160000) are listed, never followed. */
 export type FileMode = '100644' | '100755' | '120000' | '160000';
@@ -13,8 +14,8 @@ export interface Snapshot {
   readonly commit: string;
   /** Committer time, RFC 3339 in UTC with seconds: `2026-11-20T10:13:56Z`. */
   readonly time: string;
-  /** Every file below the layout's directory, by path relative to it. */
+  /** All files below the layout's directory, by path relative to it. */
   readonly files: ReadonlyMap<string, SnapshotFile>;
-  /** The content of the blobs that the reader asked for, by object id. */
+  /** The content of the requested blobs, by object id. */
   readonly blobs: ReadonlyMap<string, Uint8Array>;
 }

@@ -1,8 +1,9 @@
-// What one server should be: the end of the pure way from a template and an instance, and the start of every action.
+// Defines the wanted spec of one server: the result of the pure pipeline from a template and an instance, and the input
+// of every action.
 import type { JsonMap } from './json.ts';
 import type { DriftPolicy, Properties } from './objects.ts';
 
-/** Everything that is applied to a server. Plain data: it is compared, recorded, and sent to providers. */
+/** All values that are applied to a server. Plain data: it is compared, recorded, and sent to providers. */
 export interface Spec {
   readonly kind: string;
   readonly properties: Properties;
@@ -10,13 +11,16 @@ export interface Spec {
   readonly layers: Readonly<Record<string, JsonMap>>;
   /** Names of properties that are in the record but start no action. */
   readonly configurationOnly: readonly string[];
-  /** Server names that have to be done first, sorted. */
+  /** Names of servers that have to be up first, sorted. */
   readonly dependsOn: readonly string[];
-  /** Server names whose values its Array placeholders read, sorted. They imply no order, but hold up their deletion. */
+  /**
+   * Names of servers whose values its Array placeholders read, sorted. They imply no order, but hold up the deletion of
+   * these servers.
+   */
   readonly lists: readonly string[];
 }
 
-/** A wanted server: its spec, and where it belongs. Changing where it belongs is no change of the server. */
+/** A wanted server: its spec, and its place in a stack. Changing the place does not change the server. */
 export interface WantedServer {
   readonly name: string;
   readonly instance: string;
@@ -28,14 +32,14 @@ export interface WantedServer {
   readonly policy: ServerPolicy;
 }
 
-/** How actions on the server are paced and allowed; not part of what is applied. */
+/** The limits and permissions of actions on the server; not part of the applied spec. */
 export interface ServerPolicy {
   /** Number or percent of the group that may be away at once, as written: `1`, `25%`. */
   readonly maxUnavailable: string;
   readonly pauseSeconds: number;
   readonly drift: DriftPolicy | null;
   readonly deletion: 'delete' | 'retain';
-  /** It is neither deleted nor replaced. Deletes do not get as far as this: see desired/admit.ts. */
+  /** It is neither deleted nor replaced. Admission pins the instance before a delete; see desired/admit.ts. */
   readonly protected: boolean;
   readonly adopt: boolean;
 }

@@ -1,4 +1,4 @@
-// The words for how far a resource and an instance are. Which follows which is machine/transitions.ts alone.
+// Defines the states of servers and the statuses of instances. machine/transitions.ts alone defines the transitions.
 
 export const STATES = [
   'pending',
@@ -15,7 +15,7 @@ export const STATES = [
 ] as const;
 export type State = (typeof STATES)[number];
 
-/** What an instance as a whole answers; the first that holds, in this order. */
+/** The statuses of an instance; the first that applies, in this order. */
 export const INSTANCE_STATUSES = [
   'Marked for delete',
   'Suspended',
@@ -29,5 +29,5 @@ export const INSTANCE_STATUSES = [
 ] as const;
 export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];
 
-/** The four things that can be asked of a provider. */
+/** The operations of a provider. */
 export type Operation = 'check' | 'create' | 'update' | 'delete';

@@ -1,13 +1,14 @@
-// "Did you mean": the nearest name in scope, for hints.
+// Suggests the nearest name in scope for hints: "did you mean".
 import { compareNames } from './names.ts';
 
 const DISTANCE_MAX = 2;
-/** No name of an object is longer; a value that is longer is no misspelt name. */
+/** No name of an object is longer; a longer value is not a misspelt name. */
 const LENGTH_MAX = 250;
 
 /**
- * Returns `did you mean "x"?` for the nearest candidate within edit distance 2 (1 where both have five characters at most), or null. Of several that are equally near
- * it is the first by code unit. The work is linear in the candidates, and small for those of another length.
+ * Returns `did you mean "x"?` for the nearest candidate within edit distance 2 (1 if both have five characters at
+ * most), or null. Of several equally near ones it is the first by code unit. The work is linear in the candidates, and
+ * small for those of another length.
  */
 export function didYouMean(name: string, candidates: Iterable<string>): string | null {
   if (name.length > LENGTH_MAX) return null;
@@ -33,8 +34,8 @@ function limitFor(a: string, b: string): number {
 }
 
 /**
- * Returns the Levenshtein distance with swapped neighbours counted once, or any number above `limit` where it is above.
- * What both begin and end with is left out, and only cells that may be within the limit are filled.
+ * Returns the Levenshtein distance with swapped neighbours counted once, or any number above `limit` if it is above.
+ * Skips the common prefix and suffix, and fills only cells that may be within the limit.
  */
 function editDistance(a: string, b: string, limit: number): number {
   let start = 0;
@@ -47,7 +48,7 @@ function editDistance(a: string, b: string, limit: number): number {
   return bandedDistance(left, right, limit);
 }
 
-/** In a row, the cell at `k` is that of the column `i + k - limit`: cells further from the diagonal are above the limit. */
+/** The cell `k` of a row is that of the column `i + k - limit`: cells further from the diagonal are above the limit. */
 function bandedDistance(a: string, b: string, limit: number): number {
   const above = limit + 1;
   const width = 2 * limit + 1;

@@ -1,11 +1,11 @@
-// The wait of a server as REST and the command line show it.
+// Defines the wait of a server as REST and the command line show it.
 
 export interface ToldWait {
   readonly reason: string;
-  /** The server whose change ends the wait; null where something else does. */
+  /** The server whose change ends the wait; null if something else does. */
   readonly server: string | null;
-  /** When it ends at the latest, RFC 3339 with milliseconds; null where nobody knows. */
+  /** When it ends at the latest, RFC 3339 with milliseconds; null if unknown. */
   readonly until: string | null;
-  /** The command that ends it; null where none does. */
+  /** The command that ends it; null if none does. */
   readonly action: string | null;
 }
