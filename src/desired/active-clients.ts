@@ -1,4 +1,5 @@
-// Who may come in. A client file that is wrong admits nobody, but the last administrators are never locked out by a file.
+// Selects the registered clients of a commit. An invalid client file grants no access, but a commit never removes the
+// last administrators.
 import type { Catalog } from '../catalog/catalog.ts';
 import { isValidEntry, problemAt } from '../model/entry.ts';
 import type { Client } from '../model/objects.ts';
@@ -11,8 +12,8 @@ export interface Registry {
 }
 
 /**
- * Returns the clients in force after this commit, by canonical serial. Where it would leave no administrator, all
- * administrators of before stay as they were, and that is a problem.
+ * Returns the active clients after this commit, by canonical serial. If it would leave no administrator, all previous
+ * administrators stay registered, and that is reported as a problem.
  */
 export function registerClients(catalog: Catalog, before: InForce<Client>): Registry {
   const clients = new Map<string, Kept<Client>>();

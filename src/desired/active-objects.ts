@@ -1,11 +1,14 @@
-// Objects read by name answer their last right version: this keeps it while the newest one is wrong.
+// Selects the active version of each object that is read by name: its last valid one while the newest one is invalid.
 import type { Catalog } from '../catalog/catalog.ts';
 import { type Entry, isValidEntry } from '../model/entry.ts';
 import type { StackTemplate } from '../model/objects.ts';
 import { hasNoErrors } from '../model/problem.ts';
 import type { DesiredState, InForce, Kept } from './desired-state.ts';
 
-/** Returns templates and typed objects by `<type>/<name>`. A removed file is gone, a wrong one leaves what was before. */
+/**
+ * Returns templates and typed objects by `<type>/<name>`. A removed file is dropped; an invalid one keeps its previous
+ * version.
+ */
 export function objectsInForce(
   catalog: Catalog,
   templateProblems: DesiredState['templateProblems'],

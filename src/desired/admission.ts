@@ -1,5 +1,5 @@
-// Admission selects, for every instance, the newest valid version that is compatible with the others. A version that is not
-// is refused, and its instance pinned to the version in force. docs/decisions/0003 and 0027.
+// Admission selects, for every instance, the newest valid version that is compatible with the others. A version that is
+// not is refused, and its instance pinned to the active version. docs/decisions/0003 and 0027.
 
 import { instanceAddress } from '../model/address.ts';
 import { problemAt } from '../model/entry.ts';
@@ -16,22 +16,25 @@ import { Versions } from './versions.ts';
 
 /** A set of versions that are compatible. */
 export interface AdmittedSet {
-  /** Instances in force, by address. */
+  /** Active instances, by address. */
   readonly units: ReadonlyMap<string, Unit>;
   /** Server name to the address of the instance that makes it. */
   readonly owners: ReadonlyMap<string, string>;
-  /** Addresses of the instances that cannot come into force as they are now, wrong ones included. */
+  /** Addresses of the instances whose newest version cannot become active, invalid ones included. */
   readonly refused: ReadonlySet<string>;
 }
 
-/** One attempt at a set of compatible versions, narrowed until nothing is refused. Each instance costs what it makes and needs. */
+/**
+ * One attempt to find a set of compatible versions: pins instances until nothing is refused. The cost per instance is
+ * proportional to the servers that it makes and needs.
+ */
 export class Admission {
   readonly #versions: Versions;
-  /** Pinned instances that could come into force, and wait for a person. */
+  /** Pinned instances whose newest version is compatible and waits for a person's approval. */
   readonly #held = new Set<string>();
   readonly #missing = new MissingServers();
   readonly #needs: OutsideNeeds;
-  /** Servers of refused versions for which it was not checked yet which instance loses them. */
+  /** Servers of refused versions for which it is not checked yet which instance loses them. */
   readonly #refusedServers = new Set<string>();
 
   constructor(candidates: ReadonlyMap<string, Unit>, baseline: Baseline) {
@@ -44,13 +47,13 @@ export class Admission {
     }
   }
 
-  /** Returns the versions as they are now. A held instance waits for a person; it is not refused, unless it is wrong too. */
+  /** Returns the current versions. A held instance waits for a person; it is not refused, unless it is invalid too. */
   result(): AdmittedSet {
     const owners = new Map([...this.#versions.claims.all()].map(({ name, key }) => [name, key]));
     return { units: this.#versions.all(), owners, refused: this.#versions.pinned.difference(this.#held) };
   }
 
-  /** Returns what the versions mean for servers, as long as no more are pinned. */
+  /** Returns the consequences of the current versions for servers, as long as no more are pinned. */
   consequences(): Omit<Consequences, 'undetermined'> {
     return {
       removed: this.losses(),
@@ -60,7 +63,7 @@ export class Admission {
     };
   }
 
-  /** Returns the servers that are in force until now and that no version makes, by instance. */
+  /** Returns the active servers that no version makes any more, by instance. */
   losses(): ReadonlyMap<string, readonly string[]> {
     return this.#versions.losses();
   }
@@ -74,13 +77,13 @@ export class Admission {
     return this.#versions.pinned.has(key);
   }
 
-  /** Lets an instance wait for a person, at the version that is in force. */
+  /** Holds an instance at its active version until a person approves. */
   hold(key: string): void {
     if (!this.isPinned(key)) this.#held.add(key);
     this.pin(key);
   }
 
-  /** Leaves an instance at the version that is in force, or out where there is none. */
+  /** Pins an instance to its active version, or excludes it if there is none. */
   pin(key: string): void {
     const newest = this.#versions.newest.get(key);
     this.#reject(key, newest);
@@ -88,15 +91,15 @@ export class Admission {
     this.#needs.onPinned(key);
   }
 
-  /** Pins instances until names and hand-overs are compatible. Dependencies are not checked yet. */
+  /** Pins instances until names and hand-overs are compatible. Does not check dependencies yet. */
   settleNames(): Problem[] {
     return this.#narrow(() => this.#nameRefusals());
   }
 
   /**
-   * Pins instances until all are compatible; returns why. An instance that needs a server which its owner gives up is
-   * refused after all that may keep that owner as it was. `lastly` may refuse some of what is settled: what is refused
-   * for something else needs no capacity.
+   * Pins instances until all are compatible; returns the problems. An instance that needs a server which its owner
+   * gives up is refused last, since another refusal may pin that owner and keep the server. `lastly` may refuse some of
+   * the settled versions: a version refused for another reason needs no capacity.
    */
   settle(lastly: (units: AdmittedSet['units']) => readonly Refusal[]): Problem[] {
     const names = (): readonly Refusal[] => this.#nameRefusals();
@@ -110,7 +113,7 @@ export class Admission {
     return [...firstProblems, ...otherProblems];
   }
 
-  /** Pins at least one instance each time, so it ends after at most as many times as there are instances. */
+  /** Pins at least one instance per iteration, so there are at most as many iterations as instances. */
   #narrow(refusals: () => readonly Refusal[]): Problem[] {
     const problems: Problem[] = [];
     for (let refused = refusals(); refused.length > 0; refused = refusals()) {
@@ -127,7 +130,7 @@ export class Admission {
     this.#needs.check(key);
   }
 
-  /** Puts the version in force in the place of the newest one, and notes what that would have made. */
+  /** Replaces the newest version with the active one, and notes the servers that the newest would have made. */
   #reject(key: string, newest: Unit | undefined): void {
     this.#versions.pin(key);
     if (newest === undefined) return;
@@ -152,7 +155,7 @@ export class Admission {
   }
 }
 
-/** Returns what the first of these refuses that refuses anything. */
+/** Returns the refusals of the first function that returns any. */
 function firstOf(...refusals: readonly (() => readonly Refusal[])[]): readonly Refusal[] {
   for (const refuse of refusals) {
     const refused = refuse();

@@ -1,5 +1,6 @@
-// Which version of each unit comes into force: the newest sound one, as long as it gets along with all the others.
-// A unit that does not stays whole at its older version, or out; nothing is ever computed from files of two commits.
+// Admits the newest valid version of each instance that is compatible with all others, within the limits for deletes
+// and capacity. An instance that is not admitted stays whole at its active version, or is excluded; nothing is computed
+// from files of two commits.
 import { instanceAddress } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
 import { Admission, type AdmittedSet } from './admission.ts';
@@ -16,28 +17,31 @@ export interface AdmittedInstances extends AdmittedSet {
   readonly approved: Judgement['approved'];
   readonly spent: Judgement['spent'];
   readonly unused: Judgement['unused'];
-  /** Tells whether other facts judge the deletes in the same way. It takes no longer than these are many. */
+  /**
+   * Returns true if other facts lead to the same judgement of the deletes. The cost is proportional to the number of
+   * deletes.
+   */
   readonly holdsFor: (safety: Safety) => boolean;
 }
 
-/** What has a say in which deletes may happen; without it, all may. */
+/** The facts that limit which deletes may happen; without them, all may. */
 export interface Safety {
   readonly deletions: DeletionFacts;
-  /** Keys of units whose protection a commit between the one in force and this one has lifted. */
+  /** Keys of units whose protection was lifted by a commit after the active one, up to this one. */
   readonly unprotected: ReadonlySet<string>;
-  /** What all rows take in the store; 0 if left out. */
+  /** Size of all rows in the store, in bytes; 0 if omitted. */
   readonly recordedBytes?: number;
 }
 
-/** What a commit proposes. */
+/** The versions that a commit proposes. */
 export interface Proposal {
-  /** All instances, sound or not, by unit key. */
+  /** All instances, valid or not, by unit key. */
   readonly candidates: ReadonlyMap<string, Unit>;
-  /** What may be meant to take over servers that go; see undetermined.ts. */
+  /** Instances and files that may be meant to take over removed servers; see undetermined.ts. */
   readonly undetermined: readonly string[];
 }
 
-/** Returns which instances are in force after this commit. */
+/** Returns the active instances after this commit. */
 export function admitInstances(
   { candidates, undetermined }: Proposal,
   baseline: Baseline,
@@ -54,7 +58,8 @@ export function admitInstances(
     const consequences = consequencesOf({ admission, intended, waiting, removed });
     const judgement = judgeDeletions(consequences, safety.deletions);
     const more = [...judgement.held.keys()].filter((name) => !admission.isPinned(instanceAddress(name)));
-    // Each turn holds one instance more, so there are at most as many turns as instances; almost always there is one.
+    // Each iteration holds at least one more instance, so there are at most as many iterations as instances; usually
+    // one.
     if (more.length === 0) {
       const result = admission.result();
       const isSameCapacity = sameCapacity(result, { limits: settled.limits, baseline, safety });
@@ -63,7 +68,8 @@ export function admitInstances(
     }
     for (const name of more) waiting.add(instanceAddress(name));
     settled = attempt({ candidates, baseline, safety, waiting });
-    // What is held keeps its servers, so an instance that missed one may move now, and lose servers that are not judged yet.
+    // Held instances keep their servers, so a version that lacked one may be admitted now, and lose servers that are
+    // not judged yet.
     for (const [instance, servers] of settled.admission.losses())
       removed.set(instance, removed.get(instance) ?? servers);
   }
@@ -73,8 +79,9 @@ const NONE: ReadonlySet<string> = new Set();
 const UNJUDGED = { held: new Map(), approved: NONE, spent: NONE, unused: NONE, holdsFor: () => false };
 
 /**
- * What waits for a person is judged by what it would do. Of the others counts what becomes of them while that waits: who
- * is pinned because of it wants its servers no more again than before.
+ * Returns the consequences to judge: of a waiting instance those that its newest version would have, of the others
+ * those that hold meanwhile. An instance that is pinned because of a waiting one does not want its removed servers back
+ * for that.
  */
 function consequencesOf({
   admission,
@@ -99,7 +106,7 @@ function consequencesOf({
   };
 }
 
-/** What was judged, and whether other facts judge it in the same way. */
+/** Returns the judgement, and a function that tells whether other facts lead to the same one. */
 function judged(
   judgement: Judgement,
   {
@@ -113,7 +120,7 @@ function judged(
   },
 ): Judgement & Pick<AdmittedInstances, 'holdsFor'> {
   const waits = (name: string): boolean => consequences.isPinned(name) && !judgement.held.has(name);
-  // A lift is remembered for as long as what it allows is held, or waits for what is.
+  // A lift is remembered while the deletes that it allows are held, or wait for held ones.
   const held = new Map(
     [...judgement.held].map(([name, item]) => [name, { ...item, ...liftsOf(name, safety.unprotected, waits) }]),
   );
@@ -124,7 +131,10 @@ function judged(
   return { ...judgement, held, holdsFor };
 }
 
-/** What fits still fits, although rows were written meanwhile; where something did not, any other size is another answer. */
+/**
+ * Returns true if other row sizes lead to the same refusals. If all fitted, they still do although rows were written
+ * meanwhile; if some did not, any other size counts as a change.
+ */
 function sameCapacity(
   { units }: AdmittedSet,
   {
@@ -141,7 +151,7 @@ interface Attempt {
   readonly candidates: ReadonlyMap<string, Unit>;
   readonly baseline: Baseline;
   readonly safety: Safety | undefined;
-  /** Keys of units that wait for a person. */
+  /** Keys of units that wait for a person's approval. */
   readonly waiting: ReadonlySet<string>;
 }
 
@@ -152,8 +162,9 @@ interface Settled {
 }
 
 /**
- * Who stays for its own sake is pinned first: dependencies are looked up in what is in force after all. A protected
- * unit that only then turns out to lose servers is pinned in another attempt, before anybody misses them.
+ * Pins instances for their own reasons first: dependencies are checked against the versions that are active in the end.
+ * If a protected unit turns out only then to lose servers, it is pinned in another attempt, before dependent units are
+ * refused.
  */
 function attempt({ candidates, baseline, safety, waiting }: Attempt): Settled {
   const protectedUnits = new Map<string, Refusal>();

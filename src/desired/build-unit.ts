@@ -1,4 +1,4 @@
-// One unit out of one catalog: expansion and configuration of everything that an instance, or a clientcert, makes.
+// Builds one unit from one catalog: expands an instance, or a clientcert, and merges the configuration of its nodes.
 
 import type { Catalog } from '../catalog/catalog.ts';
 import { type Expansion, expandStack } from '../expand/expand-stack.ts';
@@ -16,13 +16,13 @@ import { tooLarge } from './store-capacity.ts';
 import { TrackedReads } from './tracked-reads.ts';
 import type { Unit } from './unit.ts';
 
-/** An object's name, which its path gives, and its file. */
+/** An object's name, derived from its path, and its file. */
 type Named<Value> = readonly [name: string, entry: Entry<Value>];
 
-/** The problems that a template has without any instance; empty for a right one. See check-templates.ts. */
+/** Returns the problems of a template without any instance; empty for a valid one. See check-templates.ts. */
 export type TemplateCheck = (template: Entry<StackTemplate>) => readonly Problem[];
 
-/** Returns the instance as this catalog has it, right or wrong. Never throws for a mistake of the user. */
+/** Returns the instance as defined in this catalog, valid or not. Never throws for a mistake of the user. */
 export function buildInstance([name, entry]: Named<StackInstance>, catalog: Catalog, check: TemplateCheck): Unit {
   const reads = new TrackedReads(catalog);
   reads.use(instanceAddress(name), entry);
@@ -50,7 +50,7 @@ interface KnownExpansion {
 /** The last expansion of each instance's file. */
 const expansions = new WeakMap<Entry<StackInstance>, KnownExpansion>();
 
-/** Two files decide which servers there are: a commit that changes their configuration only expands nothing anew. */
+/** Two files determine the servers: a commit that changes only their configuration expands nothing again. */
 function expansionOf(...[instance, template]: Parameters<typeof expandStack>): Expansion {
   const known = expansions.get(instance);
   if (known?.template === template) return known.expansion;
@@ -59,7 +59,7 @@ function expansionOf(...[instance, template]: Parameters<typeof expandStack>): E
   return expansion;
 }
 
-/** Returns a clientcert that no stack makes, as this catalog has it. */
+/** Returns a clientcert that no stack makes, as defined in this catalog. */
 export function buildClientcert([name, entry]: Named<TypedObject>, catalog: Catalog): Unit {
   const reads = new TrackedReads(catalog);
   reads.use(addressOf('clientcert', name), entry);
@@ -138,7 +138,7 @@ interface BlankParts {
   readonly reads?: TrackedReads;
 }
 
-/** Returns a unit without servers and problems, which has looked at nothing unless `reads` did. */
+/** Returns a unit without servers and problems; its tracked reads are those of `reads`, or none. */
 export function blankUnit(
   type: Unit['type'],
   name: string,

@@ -1,4 +1,4 @@
-// All units of one commit, right or wrong. Those that draw on nothing that changed are taken over as they were.
+// Builds all units of one commit, valid or not. A unit whose tracked reads are unchanged is reused.
 
 import type { Catalog } from '../catalog/catalog.ts';
 import { checkTemplate } from '../expand/check-template.ts';
@@ -16,12 +16,12 @@ type TemplateProblems = DesiredState['templateProblems'];
 
 export interface Candidates {
   readonly units: ReadonlyMap<string, Unit>;
-  /** Units that were built and not taken over, and the records that this took. */
+  /** Number of units that were built and not reused, and of the records merged for them. */
   readonly built: number;
   readonly recordsMerged: number;
 }
 
-/** Returns every instance as `catalog` has it. `earlier` only saves work: the answer is the same without it. */
+/** Returns every instance as defined in `catalog`. `earlier` only saves work: the result is the same without it. */
 export function buildInstances(
   catalog: Catalog,
   templateProblems: TemplateProblems,
@@ -35,7 +35,10 @@ export function buildInstances(
   return reuse;
 }
 
-/** Returns every hand-written clientcert, which is one that no stack in force makes. `owners`: who makes each server. */
+/**
+ * Returns every hand-written clientcert: one whose name no active stack makes. `owners`: the unit that makes each
+ * server.
+ */
 export function buildClientcerts(
   catalog: Catalog,
   owners: ReadonlyMap<string, string>,
@@ -50,7 +53,7 @@ export function buildClientcerts(
   return reuse;
 }
 
-/** Returns the problems of each template on its own. */
+/** Returns the problems of each template, without any instance. */
 export function checkTemplates(catalog: Catalog, earlier?: Pick<DesiredState, 'templateProblems'>): TemplateProblems {
   const checked = new Map<Entry<StackTemplate>, readonly Problem[]>();
   for (const entry of catalog.templates.values()) {
@@ -72,7 +75,7 @@ interface Wanted {
   readonly named: readonly [name: string, entry: Unit['entry']];
 }
 
-/** Takes units over where they would come out the same, and counts those it had to build. */
+/** Reuses units that would be built equally, and counts those that were built. */
 class Reuse implements Candidates {
   readonly units = new Map<string, Unit>();
   readonly #catalog: Catalog;
@@ -98,7 +101,7 @@ class Reuse implements Candidates {
     this.units.set(key, unit);
   }
 
-  /** A defect of ours that one unit brings out makes that unit wrong, and no other. */
+  /** An exception of Treeline's own invalidates only the unit that causes it. */
   #guarded({ type, named: [name, entry] }: Wanted, build: () => Unit): Unit {
     try {
       return build();

@@ -1,16 +1,16 @@
-// Which instances claim each server name, while versions of instances come and go. Knows nothing of who is right.
+// Tracks which instances claim each server name while instances change versions. It does not decide conflicts.
 import type { Unit } from './unit.ts';
 
-/** A server name as one instance has it. */
+/** A server name as one instance spells it. */
 export interface Claim {
   readonly key: string;
   readonly name: string;
 }
 
-/** Of a name that one instance claims, as almost every name, the claim itself; else the claims by key. */
+/** The claim itself if one instance claims the name, as for almost every name; else the claims by key. */
 type Claimed = Claim | Map<string, Claim>;
 
-/** Names that differ only in case are one name: they would be one to most of what they meet. */
+/** Tracks claims without regard to case: most systems treat names that differ in case only as equal. */
 export class Claims {
   readonly #byName = new Map<string, Claimed>();
   #contested = new Set<string>();
@@ -38,20 +38,20 @@ export class Claims {
     }
   }
 
-  /** Returns the claims of each name that has become one of several since the last call and still is. */
+  /** Returns the claims of each name that has become contested since the last call and still is. */
   takeContested(): readonly (readonly Claim[])[] {
     const contested = [...this.#contested].map((folded) => claimsIn(this.#byName.get(folded)));
     this.#contested = new Set();
     return contested.filter(({ length }) => length > 1);
   }
 
-  /** Returns the key of the instance that makes a server of exactly this name, or undefined. */
+  /** Returns the key of the instance that makes a server of exactly this spelling, or undefined. */
   ownerOf(server: string): string | undefined {
     const claim = firstOf(this.#byName.get(server.toLowerCase()));
     return claim?.name === server ? claim.key : undefined;
   }
 
-  /** Yields one claim a name: every claim that stands, where none is contested. */
+  /** Yields one claim per name: every claim, if no name is contested. */
   *all(): Generator<Claim> {
     for (const claimed of this.#byName.values()) {
       const claim = firstOf(claimed);

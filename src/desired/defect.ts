@@ -1,17 +1,18 @@
-// Turns an exception of Treeline's own on one object of the user into a problem, so that the others go on.
+// Turns an exception of Treeline's own, thrown for one object of the user, into a problem, so that other objects are
+// processed.
 import { type Entry, problemAt } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 
-/** Returns true where Treeline failed: nobody knows what that depended on, so it is tried again with each commit. */
+/** Returns true if Treeline failed: the dependencies of that failure are unknown, so each commit tries again. */
 export function hasDefect(problems: readonly Problem[]): boolean {
   return problems.some(({ code }) => code === 'internal_error');
 }
 
-/** Returns the problem that stands for an exception while an object was worked on. */
+/** Returns the problem for an exception thrown while an object was processed. */
 export function defectAt(entry: Entry<unknown>, error: unknown): Problem {
   const { path, oid, object, problems } = entry;
   const text = error instanceof Error ? error.message : String(error);
-  // The entry's own function may be what failed.
+  // The entry's own `locate` may be the function that failed.
   const place = { path, oid, object, problems, locate: () => ({ line: 1, column: 1 }) };
   return problemAt(place, '', {
     code: 'internal_error',

@@ -1,5 +1,5 @@
-// How much a commit may take away before a person has said yes. docs/concepts.md, wrong commits. Pure: what is recorded and
-// allowed is handed in.
+// Judges which deletes of a commit wait for a person's approval. docs/concepts.md, wrong commits. Pure: the caller
+// passes rows and limits.
 import { deletesDigest } from '../machine/hold-digests.ts';
 import type { Removal } from '../machine/removals.ts';
 import { compareNames } from '../model/names.ts';
@@ -8,29 +8,33 @@ import type { Spec } from '../model/spec.ts';
 import type { Lifts } from './lifts.ts';
 import { undeterminedText } from './undetermined.ts';
 
-/** What rows and settings say about deletes and replacements. */
+/** The facts about deletes and replacements from rows and settings. */
 export interface DeletionFacts {
-  /** How many that nobody approved may be under way or have happened within the last hour. */
+  /** How many without approval may be in progress or have happened within the last hour. */
   readonly limit: number;
-  /** Those that have begun within the last hour, or are not over. */
+  /** Number of those that began within the last hour, or are not over. */
   readonly recent: number;
-  /** Whether one is among these. */
+  /** Returns true if a removal is among these. */
   readonly isRecent: (removal: Removal) => boolean;
-  /** Those that are wanted and not done, by instance. */
+  /** Removals that are wanted and not done, by instance. */
   readonly underWay: ReadonlyMap<string, readonly Removal[]>;
-  /** Whether one of these goes on where that is wanted of the server; undefined: nobody wants it. */
+  /**
+   * Returns true if a removal in progress continues when that spec is wanted of the server; undefined: it is unwanted.
+   */
   readonly goesOn: (server: string, spec: Spec | undefined) => boolean;
-  /** The building of a server; undefined where none was made, so that nothing can be deleted. */
+  /** Returns the incarnation of a server; undefined if none was made, so that nothing can be deleted. */
   readonly incarnationOf: (server: string) => number | undefined;
-  /** Whether a person approved a held set with this digest. */
+  /** Returns true if a person approved a held set with this digest. */
   readonly isApproved: (digest: string) => boolean;
-  /** What was held until now, by instance: what is held stays so, however much time passes. */
+  /** The previous holds, by instance: a hold stays, however much time passes. */
   readonly heldBefore: ReadonlyMap<string, HeldBefore>;
-  /** The largest number in a `Treeline-Approve-Deletes` trailer of the commits that are being taken; 0 without one. */
+  /**
+   * The largest number in a `Treeline-Approve-Deletes` trailer of the commits that are being activated; 0 without one.
+   */
   readonly approvedCount: number;
 }
 
-/** What is remembered of deletes that are held. */
+/** The recorded facts of held deletes. */
 export type HeldBefore = Pick<HeldRow, 'digest' | 'servers' | 'reason' | 'isHandOver'>;
 
 export interface HeldDeletes extends Lifts {
@@ -38,43 +42,45 @@ export interface HeldDeletes extends Lifts {
   /** Sorted by name. */
   readonly removals: readonly Removal[];
   readonly reason: string;
-  /** They may be meant for an instance that is wrong: they wait also where the budget would let them go. */
+  /** They may be meant for an invalid instance: they wait even if the budget would allow them. */
   readonly isHandOver?: boolean;
 }
 
 export interface Judgement {
   /** Instances that are held whole, by name. */
   readonly held: ReadonlyMap<string, HeldDeletes>;
-  /** Instances whose deletes a person or a trailer approved, by name. They do not count. */
+  /** Instances whose deletes a person or a trailer approved, by name. These deletes do not count. */
   readonly approved: ReadonlySet<string>;
-  /** The digests of what goes with approval: each is used up by that. */
+  /** The digests of the approved deletes that happen: each approval is used up. */
   readonly spent: ReadonlySet<string>;
-  /** The digests of what is approved and does not go yet, as its instance cannot come into force for another reason. */
+  /**
+   * The digests of approved deletes that do not happen yet, as their instance cannot become active for another reason.
+   */
   readonly unused: ReadonlySet<string>;
 }
 
-/** What a commit means for servers, if all of it comes into force. */
+/** The consequences of a commit for servers, if all of it becomes active. */
 export interface Consequences {
   /** The servers that it takes away, by instance. */
   readonly removed: ReadonlyMap<string, readonly string[]>;
-  /** What it wants of a server that belongs to an instance until now; undefined: nobody wants it. */
+  /** Returns the spec it wants of a server that an instance owned before; undefined: the server is unwanted. */
   readonly specOf: (server: string, instance: string) => Spec | undefined;
-  /** Whether an instance leaves what it does not want any more as it is. */
+  /** Returns true if an instance leaves unwanted servers as they are. */
   readonly retains: (instance: string) => boolean;
-  /** Whether an instance stays at the version in force for another reason than what it would take away. */
+  /** Returns true if an instance is pinned for another reason than its deletes. */
   readonly isPinned: (instance: string) => boolean;
-  /** What is in this commit and may be meant to take over servers that go by it; see undetermined.ts. */
+  /** Instances and files of this commit that may be meant to take over removed servers; see undetermined.ts. */
   readonly undetermined: readonly string[];
 }
 
-/** Returns what is held of what would go. */
+/** Returns the judgement of the deletes: which are held, approved, or allowed. */
 export function judgeDeletions(consequences: Consequences, facts: DeletionFacts): Judgement {
   const all = removalsByInstance(consequences, facts);
   const open = new Map([...all].filter(([, removals]) => !facts.isApproved(deletesDigest(removals))));
   const isApproved = (instance: string): boolean => all.has(instance) && !open.has(instance);
   const count = sum(open);
   if (count > 0 && count <= facts.approvedCount) return approvalOf(all, consequences);
-  // Some of what would go has begun: it counts once, and not at all where it is approved by now.
+  // Deletes that have begun count once, and not at all if they are approved by now.
   const begun = [...all.values()].flat().filter(facts.isRecent).length;
   const recent = facts.recent - begun;
   const isOver = recent + count > facts.limit;
@@ -92,14 +98,14 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
 
 interface Loss {
   readonly removals: readonly Removal[];
-  /** Servers that this commit takes away. */
+  /** Servers that this commit removes. */
   readonly lost: readonly string[] | undefined;
   readonly before: HeldBefore | undefined;
 }
 
 /**
- * Why servers wait that may be meant for a wrong instance; undefined where none are. They wait for as long as one of them
- * would go: other ones that go with it later change nothing about that.
+ * Returns why servers wait that may be meant for an invalid instance; undefined if there are none. They wait as long as
+ * one of them would be removed, even if other servers join them later.
  */
 function handOverReason(
   { removals, lost = [], before }: Loss,
@@ -113,7 +119,7 @@ function handOverReason(
   return before?.isHandOver === true && isAmong(before.servers) ? before.reason : undefined;
 }
 
-/** Returns whether two judgements of the same commit say the same. */
+/** Returns true if two judgements of the same commit are equal. */
 export function isSameJudgement(a: Judgement, b: Judgement): boolean {
   return textOf(a) === textOf(b);
 }
@@ -152,7 +158,7 @@ function removalsByInstance(
     if (going.length > 0) all.set(instance, going);
   }
   for (const [instance, servers] of removed) {
-    // One that is being replaced is under way already.
+    // A server that is being replaced is in progress already.
     const known = all.get(instance) ?? [];
     const counted = new Set(known.map(({ server }) => server));
     const removals = servers.flatMap((server) => {

@@ -1,11 +1,14 @@
-// Finds the new versions that close a circle of dependencies over several instances.
+// Finds new versions that close a cycle of dependencies over several instances.
 import { problemAt } from '../model/entry.ts';
 import { findCycles } from './find-cycle.ts';
 import { circleText } from './refusal-texts.ts';
 import { type Refusal, unitAddress } from './unit.ts';
 import type { Versions } from './versions.ts';
 
-/** Returns a refusal of every new version that is part of a circle, at the dependency by which the circle leaves it. */
+/**
+ * Returns a refusal of every new version in a cycle, located at the dependency that continues the cycle in another
+ * instance.
+ */
 export function cycleRefusals(versions: Versions): readonly Refusal[] {
   const starts = [...versions.newest.values()].flatMap((unit) => unit.outside.map(({ of }) => of));
   const refused: Refusal[] = [];

@@ -1,5 +1,6 @@
-// What is in force: for every unit its newest sound version, for every object its last right one, and who may come in.
-// Plain data, made by derive.ts out of one commit and the desired state before it.
+// Defines the desired state: the newest valid and admitted version of every unit, the last valid version of every
+// object, and the registered clients. Plain data, computed by derive.ts from one commit and the desired state before
+// it.
 
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Entry } from '../model/entry.ts';
@@ -9,17 +10,17 @@ import type { HeldDeletes } from './deletions.ts';
 import type { Undetermined } from './undetermined.ts';
 import type { Unit } from './unit.ts';
 
-/** A file that counts although the followed commit has another version of it, or a wrong one. */
+/** A file that is active although the followed commit has another version of it, or an invalid one. */
 export interface Kept<Value> {
   readonly entry: Entry<Value>;
-  /** The last commit in which it was right. */
+  /** The last commit in which it was valid. */
   readonly commit: string;
 }
 
 /** An entry and the commit whose version it is. */
 export type InForce<Value> = ReadonlyMap<string, Kept<Value>>;
 
-/** What a commit cost. */
+/** The cost of processing a commit. */
 export interface Counts {
   readonly blobsRead: number;
   readonly filesParsed: number;
@@ -27,9 +28,9 @@ export interface Counts {
   readonly recordsMerged: number;
 }
 
-/** What the next commit is measured against. */
+/** The state that the next commit is compared with. */
 export interface Baseline {
-  /** By unit key; only sound ones. No two of them make a server of the same name. */
+  /** By unit key; only valid ones. No two of them make a server of the same name. */
   readonly units: ReadonlyMap<string, Unit>;
   /** Server name to the key of the unit that makes it. */
   readonly owners: ReadonlyMap<string, string>;
@@ -37,11 +38,11 @@ export interface Baseline {
   readonly objects: InForce<unknown>;
   /** The registry, by canonical serial. */
   readonly clients: InForce<Client>;
-  /** Whether hierarchy.yaml says how things merge, and not the defaults. */
+  /** True if hierarchy.yaml defines the merge rules, false for the defaults. */
   readonly hasHierarchy: boolean;
-  /** Wrong instances of which nobody can tell which servers they make. */
+  /** Invalid instances whose servers cannot be determined. */
   readonly undetermined: Undetermined;
-  /** The places of the followed commit: every path in or beside the layout. */
+  /** All paths of the followed commit in or beside the layout. */
   readonly places: Catalog['places'];
 }
 
@@ -58,19 +59,19 @@ export interface DesiredState extends Baseline {
   readonly commit: string;
   readonly time: string;
   readonly catalog: Catalog;
-  /** Every unit as the followed commit has it, sound or not. */
+  /** Every unit as the followed commit defines it, valid or not. */
   readonly candidates: ReadonlyMap<string, Unit>;
-  /** Problems of each template on its own. */
+  /** Problems of each template, without any instance. */
   readonly templateProblems: ReadonlyMap<Entry<StackTemplate>, readonly Problem[]>;
-  /** Names of the instances whose newest version is wrong, with or without an older one in force. */
+  /** Names of the instances whose newest version is invalid, with or without an older active one. */
   readonly invalid: ReadonlySet<string>;
-  /** Instances that are held whole, at the version before, until their deletes are approved. By name. */
+  /** Instances that are held whole, at their active version, until their deletes are approved. By name. */
   readonly held: ReadonlyMap<string, HeldDeletes>;
   /** Instances whose deletes were approved with this commit. */
   readonly approved: ReadonlySet<string>;
   /** The digests of these deletes: an approval of one is used up. */
   readonly spent: ReadonlySet<string>;
-  /** The digests of approved deletes that do not happen yet, as their instance cannot come into force. */
+  /** The digests of approved deletes that do not happen yet, as their instance cannot become active. */
   readonly unused: ReadonlySet<string>;
   readonly problems: readonly Problem[];
   readonly limits: Limits;

@@ -1,8 +1,8 @@
-// Finds cycles in a graph that is given as a function. Walks with its own stack, so depth is bounded by memory only.
+// Finds cycles in a graph that is given as a function. Uses its own stack, so depth is limited by memory only.
 
 export interface Graph {
   readonly next: (node: string) => readonly string[];
-  /** True for a node that was taken out of the graph while it was searched; default: none is. */
+  /** Returns true for a node that was removed from the graph during the search; default: none is. */
   readonly isGone?: (node: string) => boolean;
 }
 
@@ -13,8 +13,8 @@ export function findCycle(starts: Iterable<string>, next: Graph['next']): readon
 }
 
 /**
- * Yields cycles reachable from `starts`, each in order and closed. Whoever takes one may take nodes out of the graph: no
- * later cycle goes through them. Every cycle that is left at the end was yielded, or shares an edge with one that was.
+ * Yields cycles reachable from `starts`, each in order and closed. The caller may remove nodes after each one: no later
+ * cycle contains them. Every cycle that remains at the end was yielded, or shares an edge with one that was.
  */
 export function* findCycles(
   starts: Iterable<string>,
@@ -41,7 +41,7 @@ function* walk(start: string, { next, isGone, finished }: Search): Generator<rea
   }
 }
 
-/** The nodes from the start to where the search stands, each with those of its next ones that are still to be visited. */
+/** The nodes from the start to the current one, each with its successors that are still to be visited. */
 class Path {
   readonly #next: Graph['next'];
   readonly #nodes: { readonly node: string; readonly steps: Iterator<string, unknown> }[] = [];
@@ -67,7 +67,7 @@ class Path {
     return node;
   }
 
-  /** Returns the next step from where the search stands; undefined: the path has ended. */
+  /** Returns the next step from the current node; undefined: the path has ended. */
   step(): IteratorResult<string, unknown> | undefined {
     return this.#nodes.at(-1)?.steps.next();
   }
@@ -76,7 +76,7 @@ class Path {
     return [...this.#nodes.slice(this.#positions.get(node)).map((visit) => visit.node), node];
   }
 
-  /** Goes back to before the first node that is gone. */
+  /** Cuts the path before its first removed node. */
   cutAt(isGone: (node: string) => boolean): void {
     const at = this.#nodes.findIndex(({ node }) => isGone(node));
     while (at !== -1 && this.#nodes.length > at) this.pop();

@@ -1,11 +1,11 @@
-// Units whose newest version needs a server that the newest version of its owner gives up. Where the owner stays as it was
-// in the end, the server is there after all: so these wait until it is decided what becomes of the owner.
+// Tracks units whose newest version needs a server that the newest version of its owner gives up. If the owner is
+// pinned in the end, the server stays: so these units wait until the owner is decided.
 
 export class GivenUpNeeds {
   /** The owner that each of these units waits for. */
   readonly #owners = new Map<string, string>();
   readonly #waiters = new Map<string, Set<string>>();
-  /** Units of whose owner nobody has asked yet whether it waits itself. */
+  /** Units whose owner is not checked yet for waiting itself. */
   readonly #unasked = new Set<string>();
 
   get size(): number {
@@ -22,7 +22,7 @@ export class GivenUpNeeds {
     this.#unasked.add(key);
   }
 
-  /** It is decided what becomes of the unit. */
+  /** Notes that a unit is decided. */
   remove(key: string): void {
     const owner = this.#owners.get(key);
     if (owner === undefined) return;
@@ -37,7 +37,7 @@ export class GivenUpNeeds {
     return this.#waiters.get(owner) ?? [];
   }
 
-  /** Returns units whose owner gives the server up for good; where all wait for each other, one of a circle. */
+  /** Returns units whose owner gives the server up for good; if all wait for each other, one unit of a cycle. */
   takeDecided(): readonly string[] {
     const decided = [...this.#unasked].filter((key) => {
       const owner = this.#owners.get(key);

@@ -1,4 +1,4 @@
-// Everything that is in force as objects of files: what a commit that cannot be read must not take away.
+// Lists the active objects of files: those that an unreadable commit must not remove.
 
 import { HIERARCHY_FILE } from '../catalog/paths.ts';
 import type { Known } from '../catalog/unreadable.ts';
@@ -6,7 +6,7 @@ import { splitAddress } from '../model/address.ts';
 import { isPlainTypeName } from '../model/names.ts';
 import type { Baseline } from './desired-state.ts';
 
-/** Yields every object in force with the path that it was read from; some of them twice. */
+/** Yields every active object with the path that it was read from; some of them twice. */
 export function* knownObjects({ units, objects, clients, hasHierarchy }: Baseline): Generator<Known> {
   for (const { type, name, entry } of units.values()) {
     yield { type, name, path: entry.path };

@@ -1,16 +1,16 @@
-// Protection that a commit has lifted and that is made use of only later: remembered with what is held until then.
+// Records lifted protections that take effect only later, together with the deletes that are held until then.
 // docs/concepts.md, protected instances.
 import { instanceAddress, nameAt } from '../model/address.ts';
 
-/** What is remembered with deletes that are held. */
+/** The lifts recorded with held deletes. */
 export interface Lifts {
   /** The instance itself was protected, and a commit has lifted that. */
   readonly isLifted?: boolean;
-  /** Names of others of which the same is true, and that stay as they are while this one is held. */
+  /** Names of other instances whose protection was lifted too, and that are pinned while this one is held. */
   readonly lifts?: readonly string[];
 }
 
-/** Returns the keys of the units whose lifted protection is remembered, out of what is held by instance. */
+/** Returns the keys of the units with a recorded lift, from the holds by instance. */
 export function liftsIn(held: Iterable<readonly [string, Lifts]>): ReadonlySet<string> {
   const names = [...held].flatMap(([instance, { isLifted = false, lifts = [] }]) => [
     ...(isLifted ? [instance] : []),
@@ -20,8 +20,8 @@ export function liftsIn(held: Iterable<readonly [string, Lifts]>): ReadonlySet<s
 }
 
 /**
- * Returns what to remember with the deletes of an instance that are held. `unprotected`: keys of the units whose protection
- * is lifted. `waits`: whether an instance stays as it is and is not held itself.
+ * Returns the lifts to record with the held deletes of an instance. `unprotected`: keys of the units whose protection
+ * is lifted. `waits`: returns true if an instance is pinned and not held itself.
  */
 export function liftsOf(
   instance: string,

@@ -1,5 +1,5 @@
-// Refuses versions that would take servers away which have to stay: those of protected instances, and those that are handed
-// over to an instance that cannot come into force. docs/decisions/0050.
+// Refuses versions that would remove servers which must stay: servers of protected instances, and servers that are
+// handed over to an instance that cannot become active. docs/decisions/0050.
 import { instanceAddress } from '../model/address.ts';
 import { problemAt } from '../model/entry.ts';
 import type { MissingServers } from './missing-servers.ts';
@@ -8,8 +8,8 @@ import { isProtected, type Refusal } from './unit.ts';
 import type { Versions } from './versions.ts';
 
 /**
- * Returns refusals of instances that would lose servers although they are protected until now: retained servers too, and
- * servers that go to an instance that is not protected. `unprotected`: addresses of those whose protection was lifted.
+ * Returns refusals of instances that were protected before and would lose servers: retained servers too, and servers
+ * that move to an instance without protection. `unprotected`: addresses of instances whose protection was lifted.
  */
 export function protectedRefusals(versions: Versions, unprotected: ReadonlySet<string>): readonly Refusal[] {
   return [...protectedLosses(versions)].flatMap(([instance, loss]) => {
@@ -31,7 +31,7 @@ function protectedLosses(versions: Versions): ReadonlyMap<string, ProtectedLoss>
   return losses;
 }
 
-/** Returns the servers that leave protected instances for ones that are not, where they may be replaced or deleted. */
+/** Returns the servers that move from protected instances to others, where they may be replaced or deleted. */
 function handedToUnprotected(versions: Versions): ReadonlyMap<string, ProtectedLoss['given']> {
   const handed = new Map<string, ProtectedLoss['given']>();
   for (const unit of versions.baseline.units.values()) {
@@ -47,8 +47,8 @@ function handedToUnprotected(versions: Versions): ReadonlyMap<string, ProtectedL
 }
 
 /**
- * Returns refusals of instances that would give one of these servers to an instance that cannot come into force. They stay
- * too, or no instance would want the server any more and it would be deleted.
+ * Returns refusals of instances that would give one of these servers to an instance that cannot become active. They are
+ * pinned too; otherwise no instance would want the server and it would be deleted.
  */
 export function handOverRefusals(
   servers: Iterable<string>,

@@ -1,17 +1,18 @@
-// Why a server that something depends on is not there: nobody makes it, or whoever does cannot come into force.
+// Explains why a server that is depended on is missing: no instance makes it, or the one that does cannot become
+// active.
 import type { ProblemText } from '../model/entry.ts';
 import { didYouMean } from '../model/suggest.ts';
 import type { Unit } from './unit.ts';
 
-/** Names for which the nearest one is looked for. */
+/** Number of missing names for which a similar name is searched. */
 const SUGGESTIONS_MAX = 20;
-/** Wrong instances that a problem names. */
+/** Number of invalid instances that a problem names. */
 const NAMED_MAX = 5;
 
-/** Versions that cannot come into force, by the servers that they would make. */
+/** Versions that cannot become active, by the servers that they would make. */
 export class MissingServers {
   readonly #makers = new Map<string, Unit>();
-  /** Instances that have no version in force, and of whose newest nobody knows what servers it makes. */
+  /** Instances without an active version whose newest version does not tell its servers. */
   readonly #unknownMakers: string[] = [];
   readonly #hints = new Map<string, string | null>();
 
@@ -20,19 +21,19 @@ export class MissingServers {
     for (const server of unit.servers.keys()) this.#makers.set(server, unit);
   }
 
-  /** Notes an instance that is wrong and was never in force, so that it may make any server. */
+  /** Notes an invalid instance that was never active, so that it may make any server. */
   refuseUnknown(name: string): void {
     this.#unknownMakers.push(name);
   }
 
-  /** Returns the instance that would make a server if it could come into force. */
+  /** Returns the instance that would make a server if it could become active. */
   makerOf(server: string): Unit | undefined {
     return this.#makers.get(server);
   }
 
   /**
-   * Returns what is said of a dependency that is not there. Where another mistake is the cause, that one has to be mended,
-   * and this is none. `names`: the servers that there are.
+   * Returns the text for a missing dependency. If another problem is the cause, that one has to be fixed, and this is a
+   * warning. `names`: the existing servers.
    */
   textFor({ of, server }: Unit['outside'][number], { keys }: Unit, names: () => Iterable<string>): ProblemText {
     const wanted = `"${of}" depends on "${server}"`;
@@ -53,7 +54,7 @@ export class MissingServers {
     return `${names.join(', ')}${more > 0 ? ` or ${more} more` : ''}, which ${names.length > 1 ? 'are' : 'is'} wrong`;
   }
 
-  /** A thousand stacks may miss a server, and looking for the nearest name is slow. */
+  /** A thousand stacks may miss a server, and searching similar names is slow. */
   #suggest(missing: string, names: () => Iterable<string>): string | null {
     const known = this.#hints.get(missing);
     if (known !== undefined || this.#hints.size === SUGGESTIONS_MAX) return known ?? null;
@@ -63,7 +64,7 @@ export class MissingServers {
   }
 }
 
-/** The mistake is reported where it has to be mended: this only says who waits for that. */
+/** The cause is reported where it has to be fixed: this text only names the units that wait for the fix. */
 function waitingText(message: string): ProblemText {
   const hint = 'mend that instance first; until then nothing of this one changes';
   return { code: 'dependency_waits', severity: 'warning', message, hint };

@@ -1,10 +1,10 @@
-// Decides which instance may have a server name that several claim.
+// Decides which instance gets a server name that several claim.
 import { compareNames } from '../model/names.ts';
 import type { Claim } from './claims.ts';
 import { nameTaken } from './refusal-texts.ts';
 import type { Versions } from './versions.ts';
 
-/** A claim that loses, and the text that says so. */
+/** A losing claim, and the text of the problem. */
 export interface LostClaim {
   readonly key: string;
   readonly text: ReturnType<typeof nameTaken>;
@@ -19,18 +19,18 @@ export function* lostClaims(versions: Versions): Generator<LostClaim> {
   }
 }
 
-/** The order among several claims of a name: versions in force, then their newer ones, then newcomers. */
+/** Returns the rank of a claim: active versions first, then their newer versions, then new instances. */
 function rankOf(key: string, versions: Versions): number {
   if (versions.isStaying(key)) return 0;
   return versions.baseline.units.has(key) ? 1 : 2;
 }
 
-/** The later of two loses, unless it is the one that had the name before, or both are new: then neither may have it. */
+/** Returns the losers of two claims: the later one, unless it had the name before; both, if both are new. */
 function losersOf(late: Claim, early: Claim, versions: Versions): readonly LostClaim[] {
   const had = ({ key, name }: Claim): boolean => versions.baseline.owners.get(name) === key;
   const losers = had(late) ? [early] : had(early) ? [late] : [late, early];
   const lost = losers.map((loser) => ({ key: loser.key, text: nameTaken(loser, loser === late ? early : late) }));
   const moving = lost.filter(({ key }) => versions.newest.has(key));
-  // Versions in force never clash; where they were put together wrongly, one has to go, and its servers are left alone.
+  // Active versions never conflict; should the baseline be inconsistent, one is removed and its servers are left alone.
   return moving.length > 0 ? moving : lost.slice(0, 1);
 }

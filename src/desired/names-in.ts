@@ -1,11 +1,11 @@
-// The names of all objects of a type in a commit, for suggestions: worked out once, since thousands of servers may share
-// a mistake.
+// Lists the names of all objects of a type in a commit, for suggestions. Computed once, since thousands of servers may
+// share a mistake.
 
 import type { Catalog } from '../catalog/catalog.ts';
 import { splitAddress } from '../model/address.ts';
 import { compareNames, type PlainTypeName } from '../model/names.ts';
 
-/** A type of which names are suggested. */
+/** A type whose names are suggested. */
 export type NamedObjects = PlainTypeName | 'stack-template';
 
 const known = new WeakMap<Catalog, ReadonlyMap<string, readonly string[]>>();
@@ -33,7 +33,7 @@ function namesByType({ objects, templates }: Catalog): ReadonlyMap<string, reado
 
 const compared = new WeakMap<readonly string[], WeakMap<readonly string[], boolean>>();
 
-/** Returns true where both lists hold the same. Two lists are compared once, however many units saw them. */
+/** Returns true if both lists are equal. Two lists are compared once, however many units read them. */
 export function isSameNames(a: readonly string[], b: readonly string[]): boolean {
   if (a === b) return true;
   const withA = compared.get(a) ?? new WeakMap<readonly string[], boolean>();

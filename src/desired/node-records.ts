@@ -1,5 +1,4 @@
-// Returns the records of nodes: computed from the desired state in force, or, for a server that no commit wants any more, as
-// recorded last.
+// Computes the records of nodes from the desired state, or, for an unwanted server, returns its last recorded one.
 import { explainRecord, explainValue, plainRecord } from '../hiera/explain.ts';
 import type { HieraNode } from '../hiera/node.ts';
 import { buildRecord, lookUp, type NodeFacts, recordOf } from '../hiera/record.ts';
@@ -10,7 +9,7 @@ import type { ExplainedRecord, ExplainedValue, NodeRecord } from '../model/recor
 import type { NodeRow, ServerRow } from '../model/rows.ts';
 import type { Baseline } from './desired-state.ts';
 
-/** A desired state, and the recorded rows that tell outputs and times. */
+/** A desired state, and the rows that hold outputs and times. */
 export interface NodeView {
   readonly desired: Baseline;
   readonly rows: {
@@ -20,13 +19,16 @@ export interface NodeView {
   };
 }
 
-/** Returns a node of the desired state: a server of a stack, or a hand-written clientcert; undefined where neither has the name. */
+/**
+ * Returns a node of the desired state: a server of a stack, or a hand-written clientcert; undefined if neither has the
+ * name.
+ */
 export function nodeOf(desired: Baseline, name: string): HieraNode | undefined {
   const key = desired.owners.get(name) ?? addressOf('clientcert', name);
   return desired.units.get(key)?.nodes.get(name);
 }
 
-/** Returns the names of all nodes of the desired state, in no order. */
+/** Yields the names of all nodes of the desired state, unordered. */
 export function* nodeNames(desired: Baseline): Generator<string> {
   for (const unit of desired.units.values()) yield* unit.nodes.keys();
 }
@@ -37,7 +39,7 @@ export function recordedNodes({ desired, rows }: NodeView): string[] {
   return [...new Set([...nodeNames(desired), ...terminating])].sort(compareNames);
 }
 
-/** Returns a node's record, or undefined where there is no such node. */
+/** Returns a node's record, or undefined if there is no such node. */
 export function recordOfNode({ desired, rows }: NodeView, name: string): NodeRecord | undefined {
   const node = nodeOf(desired, name);
   if (node !== undefined) return recordOf(buildRecord(node, factsOf(name, rows)));
@@ -45,14 +47,16 @@ export function recordOfNode({ desired, rows }: NodeView, name: string): NodeRec
   return lastRecord == null ? undefined : plainRecord(lastRecord);
 }
 
-/** Returns a node's record with the source of each value, or undefined where there is no such node. */
+/** Returns a node's record with the source of each value, or undefined if there is no such node. */
 export function explainedRecordOfNode({ desired, rows }: NodeView, name: string): ExplainedRecord | undefined {
   const node = nodeOf(desired, name);
   if (node !== undefined) return explainRecord(buildRecord(node, factsOf(name, rows)));
   return rows.server(name)?.lastRecord ?? undefined;
 }
 
-/** Returns one value of a node's record with its source, without building the rest; undefined where it has no such key. */
+/**
+ * Returns one value of a node's record with its source, without computing the rest; undefined if it has no such key.
+ */
 export function explainedValueOfNode(view: NodeView, name: string, key: string): ExplainedValue | undefined {
   const node = nodeOf(view.desired, name);
   if (node !== undefined) {

@@ -1,5 +1,5 @@
-// Checks that the servers on which instances depend outside of themselves are made. Each instance is checked again only
-// where something that it needs may have gone.
+// Checks that the servers on which instances depend outside of themselves are made. An instance is checked again only
+// if one of them may be gone.
 import { problemAt } from '../model/entry.ts';
 import { dependentsIn } from './dependents.ts';
 import { GivenUpNeeds } from './given-up-needs.ts';
@@ -19,17 +19,17 @@ export class OutsideNeeds {
     this.#missing = missing;
   }
 
-  /** Returns true where an instance needs a server that its owner gives up, and it is not decided what becomes of the owner. */
+  /** Returns true if an instance needs a server that its owner gives up, and the owner is not decided. */
   get hasUndecided(): boolean {
     return this.#givenUp.size > 0;
   }
 
-  /** Notes that an instance has to be checked. */
+  /** Enqueues an instance for a check. */
   check(key: string): void {
     this.#unchecked.add(key);
   }
 
-  /** Notes that a version has gone, and with it the servers that it made. */
+  /** Notes that a version was removed, and with it its servers. */
   onGone(unit: Unit | undefined): void {
     for (const server of unit?.servers.keys() ?? []) {
       if (this.#versions.claims.ownerOf(server) !== undefined) continue;
@@ -44,7 +44,10 @@ export class OutsideNeeds {
     for (const waiter of this.#givenUp.waitersOf(key)) this.check(waiter);
   }
 
-  /** Returns refusals for what is missing now. An instance whose need another one gives up is left undecided. */
+  /**
+   * Returns refusals for servers that are missing now. An instance whose needed server is given up by its owner stays
+   * undecided.
+   */
   refusals(): readonly Refusal[] {
     const unchecked = [...this.#unchecked];
     this.#unchecked.clear();
@@ -58,7 +61,7 @@ export class OutsideNeeds {
     });
   }
 
-  /** Returns refusals for what owners give up for good. */
+  /** Returns refusals for servers that their owners give up for good. */
   givenUpRefusals(): readonly Refusal[] {
     return this.#givenUp.takeDecided().flatMap((key) => this.#refuse(key));
   }

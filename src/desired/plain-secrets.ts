@@ -1,5 +1,5 @@
-// Finds secrets that are written as they are, in every object of a commit, whether or not a node selects it: whoever can
-// read the repository knows them already. See docs/concepts.md, merging.
+// Finds secrets in plain text in every object of a commit, whether or not a node selects it: every reader of the
+// repository knows them already. See docs/concepts.md, merging.
 import type { Catalog } from '../catalog/catalog.ts';
 import { checkSecrets } from '../hiera/check-values.ts';
 import { layerOf } from '../hiera/layers.ts';
@@ -11,14 +11,17 @@ import type { Problem } from '../model/problem.ts';
 import { sortProblems } from '../model/problem.ts';
 import { writtenLayers } from './written-layers.ts';
 
-/** The entries that a hierarchy makes wrong, so that the same file is the same entry in every commit; null: it is right. */
+/**
+ * The invalid counterpart of each entry under a hierarchy, so that the same file yields the same entry in every commit;
+ * null: the entry is valid.
+ */
 type Checked = WeakMap<Entry<unknown>, Entry<unknown> | null>;
 
 const checkedUnder = new WeakMap<Hierarchy, Checked>();
 
 /**
- * Returns the catalog in which every object that holds a plain secret is wrong: with an error at the value, which is never
- * quoted. Without a right hierarchy it is not known what a secret is, and the catalog is returned as it is.
+ * Returns the catalog in which every object with a plain secret is invalid: with an error at the value, which is never
+ * quoted. Without a valid hierarchy the secrets are unknown, and the catalog is returned unchanged.
  */
 export function withoutPlainSecrets(catalog: Catalog): Catalog {
   const { hierarchy } = catalog;
@@ -51,7 +54,7 @@ class Check {
     this.#checked = checked;
   }
 
-  /** Returns the entries by the same names; the same map where none of them is wrong. */
+  /** Returns the entries by the same names; the same map if none of them is invalid. */
   each<Value>(
     entries: ReadonlyMap<string, Entry<Value>>,
     layersOf: (entry: ValidEntry<Value>) => readonly Layer[],
@@ -83,7 +86,7 @@ function layersOfTemplate(entry: ValidEntry<StackTemplate>): readonly Layer[] {
   return writtenLayers(entry, { resources, pointer: '/resources', parameters, parametersAt: '/parameters' });
 }
 
-/** What an instance adds. Its parameters are looked at where a server of it has them. */
+/** Returns the additions of an instance as layers. Its parameters are checked in the servers that use them. */
 function layersOfInstance(entry: ValidEntry<StackInstance>): readonly Layer[] {
   const { stackTemplateAdditions, parameters } = entry.object;
   const resources = Object.hasOwn(stackTemplateAdditions, 'resources') ? stackTemplateAdditions.resources : undefined;

@@ -1,13 +1,13 @@
-// The texts of problems for which a version of an instance cannot come into force.
+// Formats the texts of problems for which a version of an instance is refused.
 
 import { printCycle } from '../expand/dependency-order.ts';
 import { nameAt } from '../model/address.ts';
 import type { Claim } from './claims.ts';
 
-/** Servers, or instances, that a text names. */
+/** Number of servers or instances that a text names. */
 const NAMED_MAX = 5;
 
-/** Returns the text for a server that is given to an instance that cannot take it. */
+/** Returns the text for a server that is given to an instance that cannot become active. */
 export function handOverText(server: string, receiver: string) {
   return {
     code: 'hand_over_waits',
@@ -16,14 +16,14 @@ export function handOverText(server: string, receiver: string) {
   };
 }
 
-/** What a commit would take from a protected instance. */
+/** The servers that a commit would remove from a protected instance. */
 export interface ProtectedLoss {
   readonly deleted: readonly string[];
-  /** Servers that instances take over that are not protected. */
+  /** Servers that move to instances without protection. */
   readonly given: readonly { readonly server: string; readonly receiver: string }[];
 }
 
-/** Returns the text for a commit that would take servers from a protected instance. */
+/** Returns the text for a commit that would remove servers from a protected instance. */
 export function protectedText(instance: string, { deleted, given }: ProtectedLoss) {
   const losses = [
     ...(deleted.length > 0 ? [`delete ${some(deleted)}`] : []),
@@ -47,7 +47,7 @@ function some(servers: readonly string[]): string {
   return `${servers.slice(0, NAMED_MAX).join(', ')}${servers.length > NAMED_MAX ? ' and others' : ''}`;
 }
 
-/** Returns the text for a claim that loses against another one. */
+/** Returns the text for a claim that loses to another one. */
 export function nameTaken(loser: Claim, winner: Claim) {
   const other = nameAt(winner.key);
   return {
@@ -57,7 +57,7 @@ export function nameTaken(loser: Claim, winner: Claim) {
   };
 }
 
-/** Returns the text for a circle of dependencies, in the words of one within a stack. */
+/** Returns the text for a cycle of dependencies, in the same words as for a cycle within a stack. */
 export function circleText(cycle: readonly string[]) {
   return {
     code: 'dependency_cycle',

@@ -1,10 +1,10 @@
-// The newest commit, where it is not followed: wrong as a whole, or held until a person accepts it.
+// Defines the newest commit if it is not followed: invalid as a whole, or held until a person accepts it.
 import type { Problem } from '../model/problem.ts';
 import type { HoldKind } from '../model/rows.ts';
 
 export interface RefusedCommit {
   readonly commit: string;
-  /** Null: it is wrong, and only another commit helps. Else a person may accept it under `digest`. */
+  /** Null: the commit is invalid, and only another commit helps. Else a person may accept it under `digest`. */
   readonly hold: { readonly kind: HoldKind; readonly digest: string } | null;
   readonly reason: string;
   readonly problems: readonly Problem[];

@@ -1,5 +1,5 @@
-// What is right file by file and most likely not meant: objects that no node selects, nobody who may come in, nothing to
-// make. Warnings only: they stop nobody, and no write is refused for them.
+// Reports valid objects that are probably not intended: objects that no node selects, a registry without clients, a
+// layout without servers. Warnings only: they pin no instance and refuse no write.
 
 import { isTreeType, treeIndex } from '../hiera/tree-index.ts';
 import { splitAddress } from '../model/address.ts';
@@ -12,14 +12,14 @@ import { didYouMean } from '../model/suggest.ts';
 import type { DesiredState } from './desired-state.ts';
 import type { Unit } from './unit.ts';
 
-/** Objects of these types have an effect, if any, without being selected. */
+/** Objects of these types take effect, if any, without being selected. */
 const SELECTED_BY_NONE: ReadonlySet<string> = new Set(['action', 'stack-snapshot', 'clientcert']);
 
 const known = new WeakMap<DesiredState, readonly Problem[]>();
 
 /**
- * Returns everything that is wrong or odd in the followed commit, sorted: the problems of the desired state, and the warnings about
- * the repository as a whole. Worked out when somebody asks, once for each desired state.
+ * Returns all problems of the followed commit, sorted: those of the desired state, and the warnings about the
+ * repository as a whole. Computed on demand, once for each desired state.
  */
 export function problemsAndRemarks(desired: DesiredState): readonly Problem[] {
   const found = known.get(desired) ?? sortProblems([...desired.problems, ...remarksOn(desired)]);
@@ -59,7 +59,7 @@ function ofFolder(file: string, text: Pick<Problem, 'code' | 'message' | 'hint'>
 
 function* unusedObjects({ catalog, candidates, units }: DesiredState): Generator<Problem> {
   const nodes = [...candidates.values(), ...units.values()];
-  // What a wrong instance would select is not known; and where there are no nodes at all, that is said already.
+  // The selections of an invalid instance are unknown; and a layout without any nodes has a warning of its own.
   if (nodes.some(isUnknown) || nodes.every((unit) => unit.nodes.size === 0)) return;
   const reads = readsOf(nodes);
   for (const [address, entry] of catalog.objects) {
@@ -87,15 +87,15 @@ function isBase({ type, name }: TypedObject, root: string | undefined): boolean 
   return type === 'common' && name === root;
 }
 
-/** A place of the tree says where servers can be, also before the first one is there. */
+/** A place of the tree is in use also before it has its first server. */
 function isInTree({ type, name }: TypedObject, { tree }: DesiredState['catalog']): boolean {
   return tree.object !== null && isTreeType(type) && treeIndex(tree.object).pathsTo({ type, name }).length > 0;
 }
 
 interface Reads {
-  /** Addresses of the objects that nodes have found. */
+  /** Addresses of the objects that nodes have read. */
   readonly found: ReadonlySet<string>;
-  /** Names that nodes have looked for and that are not there, by type. */
+  /** Names that nodes have read and that do not exist, by type. */
   readonly inVain: ReadonlyMap<string, ReadonlySet<string>>;
 }
 

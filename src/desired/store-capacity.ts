@@ -1,5 +1,5 @@
-// How much room the servers of a desired state take in the store, before any of it is written: what is allowed must be
-// recordable. docs/concepts.md, limits. Pure: what is recorded already is handed in.
+// Estimates the size of a desired state's servers in the store before any row is written: an admitted server must be
+// recordable. docs/concepts.md, limits. Pure: the caller passes the recorded sizes.
 import { problemAt } from '../model/entry.ts';
 import { compareNames } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
@@ -9,30 +9,30 @@ import type { Refusal, Unit } from './unit.ts';
 
 const MIB = 2 ** 20;
 
-/** What all instances together may take, with servers that no commit wants any more and that are still there. */
+/** Limit for all instances together, including unwanted servers that are not gone yet. */
 export const ROWS_BYTES_MAX = 1024 * MIB;
 
-/** What is wanted of the servers of one instance together. */
+/** Limit for the wanted specs of one instance. */
 export const INSTANCE_BYTES_MAX = 128 * MIB;
 
-/** Of a row: what is wanted and what is applied. */
+/** A row holds the wanted and the applied spec. */
 const SPECS_OF_ROW = 2;
-/** What a row holds besides. */
+/** Allowance for the other fields of a row. */
 const ROW_BYTES = 1024;
 
 type Servers = ReadonlyMap<string, WantedServer>;
 
-/** Where the bytes of what is wanted of servers come from. */
+/** The composition of the size of wanted specs. */
 export interface SpecBytes {
   readonly total: number;
-  /** Names of servers that others depend on, or list. */
+  /** Size of the names of servers that others depend on, or list. */
   readonly names: number;
 }
 
 /** By the servers of a unit, which never change. */
 const KNOWN = new WeakMap<Servers, SpecBytes>();
 
-/** Returns how many bytes of JSON say what is wanted of servers. What they share counts for each of them. */
+/** Returns the size of the wanted specs of servers as JSON, in bytes. Shared values count for each server. */
 export function specBytes(servers: Servers): SpecBytes {
   const known = KNOWN.get(servers);
   if (known !== undefined) return known;
@@ -49,30 +49,30 @@ export function specBytes(servers: Servers): SpecBytes {
   return bytes;
 }
 
-/** Returns how many bytes the rows of a unit's servers may take at most, but for what providers report. */
+/** Returns the maximum size of the rows of a unit's servers in bytes, without the outputs of providers. */
 export function reservedBytes({ servers }: Unit): number {
   return SPECS_OF_ROW * specBytes(servers).total + ROW_BYTES * servers.size;
 }
 
-/** What is recorded when a commit is judged. */
+/** The recorded rows at the time of admission. */
 export interface Recorded {
   readonly baseline: Baseline;
-  /** What all rows take. */
+  /** Size of all rows, in bytes. */
   readonly bytes: number;
 }
 
-/** Returns what the units, and rows that no unit explains, take or may come to take. */
+/** Returns the current or future size of the units, and of rows that belong to no unit, in bytes. */
 export function capacityUsed(units: Iterable<Unit>, recorded: Recorded): number {
   const unexplained = Math.max(0, recorded.bytes - sumOf(recorded.baseline.units.values()));
   return unexplained + sumOf(units);
 }
 
-/** Returns whether the units fit. */
+/** Returns true if the units fit. */
 export function hasCapacityFor(units: Iterable<Unit>, recorded: Recorded): boolean {
   return capacityUsed(units, recorded) <= ROWS_BYTES_MAX;
 }
 
-/** Returns the units that would take more room than there is: as few as possible, those that grow most. */
+/** Returns refusals of the units that exceed the capacity: as few as possible, those that grow most. */
 export function capacityRefusals(
   units: ReadonlyMap<string, Unit>,
   recorded: Recorded,
@@ -94,7 +94,7 @@ export function capacityRefusals(
   return refused;
 }
 
-/** Returns what is wrong with an instance whose servers could not be recorded, or undefined. */
+/** Returns the problem of an instance whose servers are too large to be recorded, or undefined. */
 export function tooLarge(unit: Unit): Problem | undefined {
   const { total, names } = specBytes(unit.servers);
   if (total <= INSTANCE_BYTES_MAX) return undefined;
@@ -135,7 +135,7 @@ class Measure {
     return known;
   }
 
-  /** But for the names. */
+  /** Without the names. */
   ofSpec({ kind, properties, layers, configurationOnly }: Spec): number {
     let bytes = 100 + kind.length + this.of(configurationOnly);
     for (const [name, value] of Object.entries(properties)) {

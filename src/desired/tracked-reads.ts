@@ -1,5 +1,4 @@
-// Looking objects up while noting what was looked at: the reason why a commit costs only what changed.
-// Knows nothing of what the objects mean.
+// Reads objects of a catalog and records each read, so that a commit rebuilds only the units whose reads have changed.
 
 import type { Catalog } from '../catalog/catalog.ts';
 import { addressOf, splitAddress } from '../model/address.ts';
@@ -9,7 +8,7 @@ import type { StackTemplate, TreeNode, TypedObject } from '../model/objects.ts';
 import { isSameNames, type NamedObjects, namesIn } from './names-in.ts';
 import type { Inputs, NamesSeen, Unit } from './unit.ts';
 
-/** A catalog that remembers every look, the vain ones included. */
+/** A catalog view that records every read, including reads of missing objects. */
 export class TrackedReads {
   readonly #catalog: Catalog;
   readonly #inputs = new Map<string, Entry<unknown> | undefined>();
@@ -37,14 +36,14 @@ export class TrackedReads {
     return this.#namesSeen;
   }
 
-  /** Returns the names of all objects of a type, sorted, for suggestions; what comes to be said depends on them. */
+  /** Returns the names of all objects of a type, sorted, for suggestions; the unit's problems depend on them. */
   namesOf(type: NamedObjects): readonly string[] {
     const names = namesIn(this.#catalog, type);
     this.#namesSeen.set(type, names);
     return names;
   }
 
-  /** Notes that an entry was used that the caller had at hand. */
+  /** Records the use of an entry that the caller already has. */
   use<Value>(address: string, entry: Entry<Value>): Entry<Value> {
     return this.#note(address, entry);
   }
@@ -63,7 +62,7 @@ export class TrackedReads {
   }
 }
 
-/** Returns true where every look would find the very same entries in `catalog`, and the same names. */
+/** Returns true if every read would return the same entries in `catalog`, and the same names. */
 export function hasSameReads({ inputs, namesSeen }: Pick<Unit, 'inputs' | 'namesSeen'>, catalog: Catalog): boolean {
   for (const [address, entry] of inputs) {
     if (!isSameEntry(entryAt(catalog, address), entry)) return false;
@@ -71,7 +70,7 @@ export function hasSameReads({ inputs, namesSeen }: Pick<Unit, 'inputs' | 'names
   return [...namesSeen].every(([type, names]) => isSameNames(namesIn(catalog, type), names));
 }
 
-/** A file that cannot be read has a new entry in each commit, which says the same as long as the file is the same. */
+/** An unreadable file has a new entry in each commit, which is equal as long as the file is. */
 function isSameEntry(a: Entry<unknown> | undefined, b: Entry<unknown> | undefined): boolean {
   if (a === b || a === undefined || b === undefined) return a === b;
   if (a.object !== null || b.object !== null || a.path !== b.path || a.oid !== b.oid) return false;

@@ -1,5 +1,5 @@
-// Instances that are wrong in such a way that nobody can tell which servers they would make, and files that may be meant as
-// instances and are not read. Any server that goes by the same commit may be meant for one of them. docs/decisions/0050.
+// Finds invalid instances whose servers cannot be determined, and unread files that may be meant as instances. Any
+// server that the same commit removes may be meant for one of them. docs/decisions/0050.
 import type { Catalog } from '../catalog/catalog.ts';
 import { newUnreadInstances } from '../catalog/unread-instances.ts';
 import { quoteSome } from '../model/quote.ts';
@@ -8,12 +8,12 @@ import { isValidUnit, type Unit } from './unit.ts';
 /** The versions of the files of undetermined instances, by unit key. */
 export type Undetermined = ReadonlyMap<string, string>;
 
-/** Returns true where a wrong version of an instance does not even tell which servers it would make. */
+/** Returns true if an invalid version of an instance does not tell which servers it would make. */
 export function isUndetermined(unit: Unit): boolean {
   return unit.type === 'stack-instance' && unit.servers.size === 0 && !isValidUnit(unit);
 }
 
-/** Returns all such instances: the baseline of the next commit keeps them. */
+/** Returns all undetermined instances; the baseline of the next commit keeps them. */
 export function undeterminedIn(candidates: ReadonlyMap<string, Unit>): Undetermined {
   return new Map(
     [...candidates].filter(([, unit]) => isUndetermined(unit)).map(([key, unit]) => [key, versionOf(unit)]),
@@ -25,7 +25,7 @@ interface Proposed {
   readonly catalog: Catalog;
 }
 
-/** What the commit is measured against: what is in force, and what the followed commit has. */
+/** The active state and the followed commit that a new commit is compared with. */
 interface Followed {
   readonly units: ReadonlyMap<string, Unit>;
   readonly undetermined: Undetermined;
@@ -33,8 +33,8 @@ interface Followed {
 }
 
 /**
- * Returns the names of the instances that are undetermined and were not before, or were so with other files, and the paths
- * of files that may be meant as instances and are not read, which were not there before, or not in this version.
+ * Returns the names of instances that became undetermined or have other files since, and the paths of unread files that
+ * may be meant as instances and are new or changed.
  */
 export function newlyUndetermined(
   { candidates, catalog }: Proposed,
@@ -51,8 +51,8 @@ function isNewlyUndetermined(key: string, unit: Unit, known: Undetermined): bool
 }
 
 /**
- * Returns the reason for which the servers that a commit takes away are held. `takers`: names of undetermined instances and
- * paths of unread files, at least one.
+ * Returns the reason for which the servers that a commit removes are held. `takers`: names of undetermined instances
+ * and paths of unread files, at least one.
  */
 export function undeterminedText(receivers: readonly string[]): string {
   const paths = receivers.filter((receiver) => receiver.includes('/')).length;
@@ -61,7 +61,7 @@ export function undeterminedText(receivers: readonly string[]): string {
   return `${quoteSome(receivers)} ${is} ${fault} in the commit that takes these servers away, and may be what takes them over`;
 }
 
-/** The ids of the files that say which servers an instance makes: its own, and its template. */
+/** Returns the ids of the files that determine the servers of an instance: its own, and its template. */
 function versionOf({ entry, inputs }: Unit): string {
   const templates = [...inputs].filter(([address]) => address.startsWith('stack-template/'));
   return [entry.oid, ...templates.map(([address, template]) => `${address} ${template?.oid ?? ''}`)].join('\n');

@@ -1,4 +1,4 @@
-// The unit that moves from commit to commit as a whole: an instance with its servers, or a hand-written clientcert.
+// Defines the unit that becomes active as a whole: an instance with its servers, or a hand-written clientcert.
 
 import type { HieraNode } from '../hiera/node.ts';
 import { addressOf } from '../model/address.ts';
@@ -9,10 +9,12 @@ import { hasNoErrors, type Problem } from '../model/problem.ts';
 import type { WantedServer } from '../model/spec.ts';
 import type { NamedObjects } from './names-in.ts';
 
-/** What the unit drew on, by address; undefined where nothing was there, so that a new file counts as a change too. */
+/**
+ * The tracked reads of the unit, by address; undefined for a missing object, so that a new file counts as a change too.
+ */
 export type Inputs = ReadonlyMap<string, Entry<unknown> | undefined>;
 
-/** The names of all objects, by type, where a hint of the unit's problems was chosen from them. */
+/** The names of all objects, by type, from which a hint of the unit's problems was chosen. */
 export type NamesSeen = ReadonlyMap<NamedObjects, readonly string[]>;
 
 export interface Unit {
@@ -20,22 +22,22 @@ export interface Unit {
   readonly name: string;
   /** Its own file. */
   readonly entry: Entry<StackInstance> | Entry<TypedObject>;
-  /** The one commit that everything in it was computed from, and that commit's time. */
+  /** The one commit from which all of it was computed, and that commit's time. */
   readonly commit: string;
   readonly time: string;
   /** Resource keys in the order of the template. Empty for a clientcert. */
   readonly keys: readonly string[];
   readonly servers: ReadonlyMap<string, WantedServer>;
   readonly nodes: ReadonlyMap<string, HieraNode>;
-  /** Dependencies on servers of other units, by the server that has them. */
+  /** Dependencies on servers of other units, by the server that depends on them. */
   readonly outside: readonly (OutsideDependency & { readonly of: string })[];
-  /** Everything wrong with it, problems of what it draws on included. */
+  /** All its problems, including those of the objects that it depends on. */
   readonly problems: readonly Problem[];
   readonly inputs: Inputs;
   readonly namesSeen: NamesSeen;
 }
 
-/** A version that cannot come into force, and why. */
+/** A version that cannot become active, and the reason. */
 export interface Refusal {
   /** The address of its unit. */
   readonly key: string;
@@ -47,12 +49,12 @@ export function unitAddress({ type, name }: Pick<Unit, 'type' | 'name'>): string
   return addressOf(type, name);
 }
 
-/** Returns true where the unit may come into force. */
+/** Returns true if the unit may become active. */
 export function isValidUnit(unit: Unit): boolean {
   return hasNoErrors(unit.problems);
 }
 
-/** Returns true where both were computed from the same files, whenever those were read. */
+/** Returns true if both were computed from the same files, whichever commits these were read from. */
 export function isSameVersion(a: Unit, b: Unit): boolean {
   if (a === b) return true;
   const addresses = [...a.inputs.keys()];
@@ -62,12 +64,12 @@ export function isSameVersion(a: Unit, b: Unit): boolean {
   );
 }
 
-/** Returns true where no commit may take a server of the instance away, nor may one be replaced. */
+/** Returns true if no commit may remove a server of the instance, nor replace one. */
 export function isProtected({ entry: { object } }: Unit): boolean {
   return object !== null && 'protected' in object && object.protected === true;
 }
 
-/** Returns true where the instance leaves servers that it does not want any more as they are. */
+/** Returns true if the instance leaves unwanted servers as they are. */
 export function isRetaining(unit: Unit | undefined): boolean {
   const object = unit?.entry.object ?? null;
   return object !== null && 'deletion' in object && object.deletion === 'retain';

@@ -1,4 +1,5 @@
-// The version at which each instance is while an admission pins those that are not compatible. Knows no reasons.
+// Tracks the version of each instance while an admission pins those that are not compatible. It does not know the
+// reasons.
 import { instanceAddress, nameAt } from '../model/address.ts';
 import { Claims } from './claims.ts';
 import type { Baseline } from './desired-state.ts';
@@ -7,7 +8,7 @@ import { isRetaining, isSameVersion, type Unit, unitAddress } from './unit.ts';
 export class Versions {
   readonly baseline: Baseline;
   readonly #newest = new Map<string, Unit>();
-  /** Instances that stay at the version in force; these were compatible before, and still are. */
+  /** Instances at their active version; these were compatible before, and still are. */
   readonly #staying = new Map<string, Unit>();
   /** Instances that are not at their newest version; some have no other. */
   readonly #pinned = new Set<string>();
@@ -34,7 +35,7 @@ export class Versions {
     return this.#staying.has(key);
   }
 
-  /** Returns every instance at its version; those without one are missing. */
+  /** Returns every instance at its current version; those without one are omitted. */
   all(): ReadonlyMap<string, Unit> {
     return new Map([...this.#staying, ...this.#newest]);
   }
@@ -48,20 +49,23 @@ export class Versions {
     return this.of(this.#claims.ownerOf(server) ?? '');
   }
 
-  /** Returns true where the instance is at a version that is not the one in force. */
+  /** Returns true if the instance is at another version than the active one. */
   isNew(unit: Unit): boolean {
     const key = unitAddress(unit);
     const before = this.baseline.units.get(key);
     return this.#newest.has(key) && (before === undefined || !isSameVersion(unit, before));
   }
 
-  /** Puts an instance to its newest version. */
+  /** Moves an instance to its newest version. */
   move(key: string, unit: Unit): void {
     this.#newest.set(key, unit);
     this.#claims.add(key, unit);
   }
 
-  /** Leaves an instance at the version in force, or out where there is none. Returns the version that it leaves, if any. */
+  /**
+   * Moves an instance back to its active version, or removes it if there is none. Returns the version that it leaves,
+   * if any.
+   */
   pin(key: string): Unit | undefined {
     const newest = this.#newest.get(key);
     if (newest !== undefined) {
@@ -77,7 +81,7 @@ export class Versions {
     return newest;
   }
 
-  /** Puts an instance out of force that stays and is not compatible with another one. Returns the version that goes. */
+  /** Removes an instance whose active version is not compatible with another one. Returns the removed version. */
   evict(key: string): Unit | undefined {
     const unit = this.#staying.get(key);
     if (unit === undefined) return undefined;
@@ -86,7 +90,7 @@ export class Versions {
     return unit;
   }
 
-  /** Returns the servers that are in force until now and that no version makes, by instance. */
+  /** Returns the active servers that no version makes any more, by instance. */
   losses({ withRetained = false } = {}): ReadonlyMap<string, readonly string[]> {
     const losses = new Map<string, string[]>();
     for (const [server, key] of this.baseline.owners) {
@@ -100,18 +104,18 @@ export class Versions {
     return losses;
   }
 
-  /** Returns whether an instance retains what it does not want any more. */
+  /** Returns true if an instance retains its unwanted servers. */
   retains(instance: string): boolean {
     return isRetaining(this.of(instanceAddress(instance)));
   }
 
-  /** By the version that is in force until now, or by the one that comes into force. */
+  /** By the active version, or by the one that replaces it. */
   isRetained(key: string, server: string): boolean {
     if (this.baseline.units.get(key)?.servers.get(server)?.policy.deletion === 'retain') return true;
     return isRetaining(this.of(key));
   }
 
-  /** Its file is there, but no valid version of it was found: nothing says that its servers are not wanted. */
+  /** Its file exists, but has no valid version: nothing shows that its servers are unwanted. */
   #isUnreadable(key: string): boolean {
     return this.#pinned.has(key) && !this.#staying.has(key);
   }

@@ -1,4 +1,4 @@
-// The properties of a template's servers as far as its file says their values, as layers: what can be known of them
+// Returns the properties of a template's servers as layers, as far as the template alone determines their values:
 // before any instance is expanded. See expand/ for the rest.
 import { literalOf, type Token, tokenize } from '../expand/placeholders.ts';
 import type { Layer } from '../hiera/node.ts';
@@ -8,7 +8,7 @@ import { DESCRIBING_FIELDS } from '../model/keys.ts';
 import type { ResourceDefinition } from '../model/objects.ts';
 import type { RecordValue } from '../model/record.ts';
 
-/** Resources, and the values that their placeholders have. */
+/** Resources, and the values of their placeholders. */
 export interface WrittenResources {
   readonly resources: Json | Readonly<Record<string, ResourceDefinition>> | undefined;
   readonly pointer: string;
@@ -16,7 +16,7 @@ export interface WrittenResources {
   readonly parametersAt: string;
 }
 
-/** Returns a layer for every resource of a file; values that hang on another file are left out. */
+/** Returns a layer for every resource of a file; values that depend on another file are omitted. */
 export function writtenLayers(entry: Entry<unknown>, written: WrittenResources): readonly Layer[] {
   if (!isMap(written.resources)) return [];
   const resources: JsonMap = written.resources;
@@ -27,7 +27,7 @@ export function writtenLayers(entry: Entry<unknown>, written: WrittenResources):
   );
 }
 
-/** The properties of a server, and those of a group's members. */
+/** Returns the properties of a server, and those of a group's members. */
 function propertyMaps(resource: Json, pointer: string): readonly (readonly [pointer: string, properties: JsonMap])[] {
   const properties = mapIn(resource, 'properties');
   if (properties === undefined) return [];
@@ -62,7 +62,7 @@ function layerOfProperties(entry: Entry<unknown>, { name, pointer, properties, w
 
 interface KnownValue {
   readonly value: RecordValue;
-  /** What has to change where it is wrong, unless that is the property itself. */
+  /** The place to correct if the value is invalid, unless that is the property itself. */
   readonly place?: string | undefined;
 }
 
@@ -84,7 +84,7 @@ function knownText(text: string, { parameters, parametersAt }: WrittenResources)
   return { value, place: isParameter ? below(parametersAt, only.name) : undefined };
 }
 
-/** An empty default is none. */
+/** An empty default counts as none. */
 function filledIn(token: Token, parameters: Readonly<Record<string, string>>): Token | undefined {
   if (token.kind === 'literal') return token;
   const value = token.kind === 'parameter' && Object.hasOwn(parameters, token.name) ? parameters[token.name] : '';
