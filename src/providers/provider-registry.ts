@@ -1,21 +1,23 @@
-// Which provider looks after which server: the operator's entries, in their order. What none of them matches is left to
-// others, and nobody here decides what that means.
+// Selects the provider entry that is responsible for a server, from the operator's entries in their order. It does not
+// decide about servers that match none.
 import { isSame } from '../model/json.ts';
 import type { Properties } from '../model/objects.ts';
 import type { ProviderSettings } from '../settings.ts';
 import type { Provider } from './provider.ts';
 
-/** One provider at work, with the rules under which it is called. */
+/** A provider and the settings for its calls. */
 export interface ProviderEntry extends ProviderSettings {
   readonly provider: Provider;
 }
 
 export interface ProviderRegistry {
-  /** Returns the first entry whose kind and properties the server has, or undefined. */
+  /** Returns the first entry that matches the server's kind and properties, or undefined. */
   match(server: MatchedServer): ProviderEntry | undefined;
-  /** Returns the entry of a name, which a server's row may hold though the entry is gone by now: then undefined. */
+  /**
+   * Returns the entry of a name, or undefined if it is no longer in the settings, though a server's row may name it.
+   */
   byName(name: string): ProviderEntry | undefined;
-  /** Closes every provider, also where one of them fails; throws the first failure. */
+  /** Closes every provider, even if one of them fails; throws the first failure. */
   close(): Promise<void>;
 }
 
@@ -24,7 +26,7 @@ export interface MatchedServer {
   readonly properties: Properties;
 }
 
-/** Returns the registry of some entries, whose names differ. `make` builds the provider of each. */
+/** Returns the registry of entries with distinct names. `make` builds the provider of each. */
 export function createProviderRegistry(
   settings: readonly ProviderSettings[],
   make: (entry: ProviderSettings) => Provider,

@@ -1,4 +1,5 @@
-// What makes, changes, removes and looks at servers. Implementations: simulated.ts; others join the registry.
+// Defines the contract of a provider, which creates, updates, deletes and checks servers. Implementations:
+// simulated.ts; others join the registry.
 import type { Answer } from '../model/call-result.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { Properties } from '../model/objects.ts';
@@ -8,7 +9,7 @@ import type { Operation } from '../model/state.ts';
 
 export interface Call {
   readonly operation: Operation;
-  /** The same for a repeated call of the same step; a provider may use it to recognise one. */
+  /** Equal for repeated calls of the same step; a provider may use it to recognise them. */
   readonly action: string;
   /** The server's name. */
   readonly resource: string;
@@ -16,7 +17,7 @@ export interface Call {
   readonly properties: Properties;
   /** The merged configuration, as hiera serves it. */
   readonly record: NodeRecord;
-  /** What the last success left, or null. */
+  /** The spec that the last success applied, or null. */
   readonly applied: Spec | null;
   readonly outputs: JsonMap | null;
   /** RFC 3339, with milliseconds. */
@@ -24,17 +25,19 @@ export interface Call {
 }
 
 /**
- * Every call may be repeated, and `create` of what is there, `delete` of what is gone, answer as if they had done it.
- * A call that throws has a lost outcome: it may have happened, or may be happening still.
+ * Every call may be repeated: `create` of an existing server and `delete` of a missing one answer as if they had
+ * succeeded. A call that throws has a lost outcome: it may have happened, or may still be running.
  */
 export interface Provider {
   /**
-   * When an action whose outcome was lost can no longer be running: with the controller's own end, or once its
-   * deadline and the grace have passed. Before that nobody looks at it again.
+   * When an action whose outcome was lost can no longer be running: with the end of the controller, or after its
+   * deadline and the grace time. The server is not checked before that.
    */
   readonly lostActionEnds: 'with the controller' | 'after its deadline';
 
-  /** Does what the call asks, and answers. `signal` fires at the deadline and when the controller stops waiting. */
+  /**
+   * Executes the call, and returns the answer. `signal` fires at the deadline and when the controller stops waiting.
+   */
   perform(call: Call, signal: AbortSignal): Promise<Answer>;
 
   close(): Promise<void>;

@@ -1,28 +1,28 @@
-// The servers that the simulated provider made, in a file of JSON lines: one line a change, so that a killed controller
-// loses none. At every start, and whenever it has doubled, the file is written anew with one line a server.
+// Stores the servers of the simulated provider in a file of JSON lines, one line per change, so that a killed
+// controller loses none. At every start, and whenever the file has doubled, it is compacted to one line per server.
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isMap } from '../model/json.ts';
 import type { Properties } from '../model/objects.ts';
 
-/** Actions remembered for each server. A call that is repeated is one of the last. */
+/** Actions remembered per server. A repeated call is one of the last. */
 const ACTIONS_MAX = 20;
-/** Servers that are gone and whose actions are remembered all the same; the oldest are forgotten first. */
+/** Removed servers whose actions are still remembered; the oldest are dropped first. */
 const GONE_MAX = 10_000;
-/** What Node reads of a file at once. */
+/** The largest file that Node reads at once. */
 const FILE_BYTES_MAX = 2 ** 31 - 1;
-/** A file below this is never worth writing anew. */
+/** A smaller file is not compacted. */
 const COMPACTION_BYTES = 4 * 1024 * 1024;
 const SLICE_LENGTH = 1024 * 1024;
 const NEWLINE = 10;
 
 interface Server {
-  /** Null: it is gone, and only its actions are remembered. */
+  /** Null: the server is removed, and only its actions are remembered. */
   readonly properties: Properties | null;
   readonly actions: readonly string[];
 }
 
-/** How much is remembered, for tests. */
+/** Limits of what is remembered, for tests. */
 export interface MemoryLimits {
   readonly goneMax?: number;
   readonly compactionBytes?: number;
@@ -31,16 +31,16 @@ export interface MemoryLimits {
 export class SimulatedServers {
   readonly #file: string;
   readonly #servers = new Map<string, Server>();
-  /** Those that are gone, the last one at the end. */
+  /** The removed servers, the latest one last. */
   readonly #gone = new Map<string, Server>();
   readonly #goneMax: number;
   readonly #compactionBytes: number;
   #descriptor: number | undefined;
   #length = 0;
-  /** From which length on the file is written anew. */
+  /** The file length from which on the file is compacted. */
   #compactAt = 0;
 
-  /** Reads the file, or starts with none. Throws where a line other than the last one is damaged. */
+  /** Reads the file, or starts with no servers. Throws if a line other than the last one is damaged. */
   constructor(file: string, { goneMax = GONE_MAX, compactionBytes = COMPACTION_BYTES }: MemoryLimits = {}) {
     this.#file = file;
     this.#goneMax = goneMax;
@@ -51,17 +51,17 @@ export class SimulatedServers {
     this.#writeAnew();
   }
 
-  /** Returns what a server has, or undefined where there is none. */
+  /** Returns the properties of a server, or undefined if there is none. */
   find(name: string): Properties | undefined {
     return this.#servers.get(name)?.properties ?? undefined;
   }
 
-  /** Tells whether an action has changed this server before. */
+  /** Returns true if an action has changed this server before. */
   hasSeen(name: string, action: string): boolean {
     return (this.#servers.get(name) ?? this.#gone.get(name))?.actions.includes(action) ?? false;
   }
 
-  /** Makes, changes or (with null) removes a server. Where it throws, nothing has changed. */
+  /** Creates, changes or (with null) removes a server. If it throws, nothing has changed. */
   change(name: string, { action, properties }: { action: string; properties: Properties | null }): void {
     this.#append(Buffer.from(lineOf(name, { properties, actions: [action] })));
     this.#keep(name, { properties, actions: [action] });
@@ -86,7 +86,7 @@ export class SimulatedServers {
     if (this.#gone.size > this.#goneMax && oldest !== undefined) this.#gone.delete(oldest);
   }
 
-  /** The change that asked for it is in the old file already, so a failure costs room and nothing else. */
+  /** The change that triggered this is in the old file already, so a failure costs disk space only. */
   #compact(): void {
     try {
       this.#writeAnew();
@@ -95,7 +95,7 @@ export class SimulatedServers {
     }
   }
 
-  /** Writes the servers that are there to a file that takes the old one's place. Where it throws, the old one goes on. */
+  /** Writes the existing servers to a file that replaces the old one. If it throws, the old one stays in use. */
   #writeAnew(): void {
     const aside = `${this.#file}.new`;
     const descriptor = openSync(aside, 'w', 0o600);
@@ -121,7 +121,7 @@ export class SimulatedServers {
     try {
       writeAll(this.#descriptor, line, this.#length);
     } catch (error) {
-      // Half a line would spoil the next one.
+      // A partial line would corrupt the next one.
       ftruncateSync(this.#descriptor, this.#length);
       throw error;
     }
@@ -129,7 +129,7 @@ export class SimulatedServers {
   }
 }
 
-/** Writes all of `bytes`, from `position` on or where the last write ended, and returns their number. */
+/** Writes all of `bytes`, from `position` or after the last write, and returns their number. */
 function writeAll(descriptor: number, bytes: Buffer, position?: number): number {
   for (let written = 0; written < bytes.length; ) {
     const at = position === undefined ? undefined : position + written;
@@ -149,7 +149,7 @@ function* slicesOf(servers: ReadonlyMap<string, Server>): Generator<Buffer> {
   yield Buffer.from(slice);
 }
 
-/** What follows the last line break was never finished. */
+/** Text after the last line break was never finished. */
 function* linesOf(file: string): Generator<{ name: string; server: Server }> {
   const bytes = readBytes(file);
   let start = 0;

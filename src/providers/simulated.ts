@@ -1,5 +1,5 @@
-// A provider without servers: it waits, keeps a file of what would exist, and fails as often as it is told to. The same
-// seed gives the same failures. For demos, rehearsals and tests; what exists outlives the controller, as servers would.
+// A provider without real servers: it waits, keeps its servers in a file, and fails as often as configured. The same
+// seed gives the same failures. For demos, rehearsals and tests; its servers outlive the controller, as real ones do.
 
 import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.ts';
@@ -13,14 +13,14 @@ const CALLS_KEPT_MAX = 10_000;
 const TRIES_KEPT_MAX = 10_000;
 
 export interface SimulatedOptions {
-  /** The file of what exists; made, with its directory, where it is missing. */
+  /** The file of servers; created with its directory if missing. */
   readonly file: string;
   readonly createMs: number;
   readonly updateMs: number;
   readonly deleteMs: number;
-  /** 0 unless given. */
+  /** 0 if omitted. */
   readonly checkMs?: number;
-  /** The share of tries that fail, 0 to 1. Checks never do. */
+  /** The share of tries that fail, 0 to 1. Checks never fail. */
   readonly failRate: number;
   readonly seed: number;
 }
@@ -31,9 +31,8 @@ export interface SimulatedProvider extends Provider {
 }
 
 /**
- * Returns a provider that answers after the time its options give. A call throws when its signal ends that wait; by
- * then it has taken effect or not, as with a real server, and which of the two depends on seed and action. Throws
- * where the file is damaged.
+ * Returns a provider that answers after the configured time. A call throws when its signal ends that wait; whether it
+ * has taken effect by then depends on seed and action, as with a real server. Throws if the file is damaged.
  */
 export function createSimulatedProvider(options: SimulatedOptions, clock: Clock): SimulatedProvider {
   const servers = new SimulatedServers(options.file);
@@ -69,7 +68,7 @@ export function createSimulatedProvider(options: SimulatedOptions, clock: Clock)
   return { lostActionEnds: 'with the controller', calls, perform, close: async () => servers.close() };
 }
 
-/** Answers by what is there now, so that a call that comes again late claims nothing that no longer holds. */
+/** Answers from the current servers, so that a late repeated call claims nothing that no longer holds. */
 function answerOf({ operation, resource }: Call, properties: Properties | undefined): Answer {
   const isThere = properties !== undefined;
   if (operation === 'delete' && isThere) return answer('failed', { message: `"${resource}" was created again since` });
@@ -82,7 +81,7 @@ function answer(outcome: AnswerOutcome, rest: { message?: string; observed?: Pro
   return { outcome, message: rest.message ?? '', outputs: {}, observed: rest.observed ?? {} };
 }
 
-/** Returns a source of failures that counts the tries of each action, and forgets the oldest of very many. */
+/** Returns a source of failures that counts the tries of each action, up to a limited number of actions. */
 function createFailures({ seed, failRate }: SimulatedOptions): { next(action: string): string | undefined } {
   const tries = new Map<string, number>();
   return {
@@ -98,7 +97,7 @@ function createFailures({ seed, failRate }: SimulatedOptions): { next(action: st
   };
 }
 
-/** Returns a number from 0 up to 1 that a text always gives, and that looks like chance. */
+/** Returns a pseudo-random number from 0 up to 1 that depends only on the text. */
 function shareOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE() / 2 ** 32;
 }
