@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// Where the command starts. Only the version of Node is looked at here: the rest is loaded after that, since an old Node
-// fails in it with words that help nobody.
+// Entry point of the command. Checks the version of Node before it loads the rest, since an old Node fails there with
+// an unhelpful error.
 const NODE_MAJOR_LEAST = 24;
 
-// A reader that has seen enough (`| head`) closes the pipe; that is no failure.
+// A reader that closes the pipe early (`| head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);

@@ -1,14 +1,14 @@
-// Time, handed in: the only place that asks the machine what time it is, so that tests can say it instead.
+// Provides time as a parameter: the only file that reads the machine's clock, so that tests can replace it.
 
-/** The longest that Node's timers wait; longer waits wake up early and are decided again. */
+/** The longest timer of Node; longer waits fire early and are decided again. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
   now(): number;
   /**
-   * Milliseconds since some moment, which nobody can set: only differences mean anything, within one process. Waits of
-   * {@link after} are measured by it.
+   * Milliseconds since an arbitrary fixed moment; cannot be set. Only differences within one process are meaningful.
+   * {@link after} measures by it.
    */
   monotonic(): number;
   /** Calls `wake` once after `ms`. The returned function cancels that. A pending call keeps no process alive. */

@@ -1,4 +1,4 @@
-// Builds every part and wires them: with compose/, the only files that know all implementations. Here are the doors.
+// Builds and wires all parts, with compose/: only these files know all implementations. This file starts the listeners.
 import { startApi } from './api/api.ts';
 import type { Listener } from './api/listener.ts';
 import { openTlsFiles } from './api/tls/tls-files.ts';
@@ -14,28 +14,28 @@ import type { Reader } from './service/reader.ts';
 import type { Settings } from './settings.ts';
 import { diskFiles, type Files } from './store/files.ts';
 
-/** A controller that runs. */
+/** A running controller. */
 export interface Controller {
   readonly api: ListenAddress;
   readonly management: ListenAddress;
-  /** Null where none was asked for. */
+  /** Null if not configured. */
   readonly webhook: ListenAddress | null;
-  /** What the REST interface answers, without HTTP. */
+  /** The read service behind the REST interface. */
   readonly reader: Reader;
-  /** True once reads are served from a good commit, else why not. */
+  /** Returns true once reads are served from a valid commit, else the reason. */
   ready(): true | string;
-  /** Lets go of everything in order: requests, actions that run, the store. */
+  /** Stops all parts in order: requests, running actions, the store. */
   stop(): Promise<void>;
 }
 
 export interface Platform {
   readonly log: Logger;
   readonly clock?: Clock;
-  /** Where the store's bytes go; for tests that fill the disk. */
+  /** The file operations of the store; tests use them to fill the disk. */
   readonly files?: Files;
 }
 
-/** Starts a controller. Throws where a part cannot start; what was started before it is stopped again. */
+/** Starts a controller. Throws if a part cannot start; the parts started before it are stopped again. */
 export async function startController(
   settings: Settings,
   { log, clock = systemClock, files = diskFiles }: Platform,
@@ -64,7 +64,7 @@ async function compose(settings: Settings, { log, clock, files, opened }: Parts)
   const served = await startApi({ ...settings.api, tls: tls.material, reader, operator, writer, commits, clock, log });
   const api = opened.adopt(served, (it: Listener) => it.close());
   tls.follow((material) => api.reload(material));
-  // First, so that writes on their way and reads that wait are answered before the doors close.
+  // First, so that writes in progress and waiting reads are answered before the listeners close.
   opened.adopt(core, (it) => it.stopWaiting());
   const health = await createManagement({ ...settings.management, ready });
   const management = opened.adopt(health, (it: Listening) => it.close());

@@ -1,24 +1,24 @@
-// Bounds the connections of a listener without ever locking anybody out: when they run out, an idle one makes room for the
-// new one. Knows nothing of what is asked on them. See docs/operations.md, connections.
+// Limits the connections of a listener without locking clients out: at the limit, an idle connection is closed for a
+// new one. Independent of the requests. See docs/operations.md, connections.
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 
 interface Open {
-  /** Where there is TLS, the encrypted socket once its handshake is done. */
+  /** With TLS, the encrypted socket once its handshake is done. */
   socket: Socket;
   hasAsked: boolean;
-  /** The requests that are not answered yet; several where the client does not wait. */
+  /** The unanswered requests; several if the client pipelines. */
   readonly requests: Set<IncomingMessage>;
 }
 
 /**
- * Keeps at most `max` connections of a server that does not listen yet. For a new one beyond them the oldest is closed that
- * never asked anything; else the one that has been idle longest; else the oldest whose request has not arrived as a whole.
- * Where every connection waits for an answer, the new one is closed.
+ * Keeps at most `max` connections of a server that does not listen yet. For a new one beyond them it closes the oldest
+ * that never sent a request; else the one that has been idle longest; else the oldest whose request is incomplete. If
+ * every connection waits for an answer, it closes the new one.
  */
 export function limitConnections(server: HttpServer | HttpsServer, max: number): void {
-  /** By the address of the other end, the longest idle first. */
+  /** By remote address, the longest idle first. */
   const connections = new Map<string, Open>();
 
   function accept(socket: Socket): void {
@@ -43,7 +43,7 @@ export function limitConnections(server: HttpServer | HttpsServer, max: number):
     response.once('close', () => {
       open.requests.delete(request);
       if (open.requests.size > 0 || connections.get(name) !== open) return;
-      // Idle from now on: behind those that have been for longer.
+      // Idle from now on: moves to the end of the order.
       connections.delete(name);
       connections.set(name, open);
     });

@@ -1,4 +1,4 @@
-// The pure way from a commit to the desired state in force. Reconciling, the service and the command line all take it.
+// The pure pipeline from a commit to the desired state. Reconciling, the service and the command line all use it.
 
 import type { Catalog } from './catalog/catalog.ts';
 import { loadCatalog, type ParsedFiles } from './catalog/load-catalog.ts';
@@ -17,12 +17,15 @@ import { nameAt } from './model/address.ts';
 import { type Problem, sortProblems } from './model/problem.ts';
 import type { Snapshot } from './model/snapshot.ts';
 
-/** A commit that is followed, or one that is not taken and why; then everything stays as it is. */
+/** A commit that is followed, or the reason for which it is not; then the desired state is unchanged. */
 export type Derivation =
   | {
       readonly isFollowed: true;
       readonly desired: DesiredState;
-      /** Returns the desired state as other facts judge it, without reading anything again: the same one where it makes no difference. */
+      /**
+       * Returns the desired state as other facts judge it, without reading files again: the same object if the
+       * judgement is equal.
+       */
       readonly judge: (safety: Safety) => DesiredState;
     }
   | {
@@ -34,23 +37,23 @@ export type Derivation =
     };
 
 export interface Before {
-  /** What is in force. */
+  /** The active state. */
   readonly baseline: Baseline;
-  /** The desired state whose work may be used again; the answer does not depend on it. */
+  /** An earlier desired state whose units may be reused; the result does not depend on it. */
   readonly earlier?: DesiredState | undefined;
-  /** Files of the snapshot that were parsed beforehand; the answer does not depend on them. */
+  /** Files of the snapshot that are parsed already; the result does not depend on them. */
   readonly parsedFiles?: ParsedFiles | undefined;
-  /** What has a say in which deletes may happen; left out: all may. */
+  /** The facts that limit which deletes may happen; omitted: all may. */
   readonly safety?: Safety | undefined;
-  /** A person said yes to a commit after which nothing is left. */
+  /** A person accepted a commit that leaves nothing. */
   readonly isAccepted?: boolean;
-  /** The commit was taken once, so that nothing in it is new. */
+  /** The commit was activated before, so that nothing in it is new. */
   readonly isKnown?: boolean;
 }
 
 /**
- * Returns the desired state after a commit: each unit at its newest sound version, each object at its last right one. Mistakes
- * of the user are problems, never exceptions. docs/concepts.md, wrong commits.
+ * Returns the desired state after a commit: each unit at its newest valid and admitted version, each object at its last
+ * valid one. Mistakes of the user are problems, never exceptions. docs/concepts.md, wrong commits.
  */
 export function derive(snapshot: Snapshot, before: Before = { baseline: EMPTY_BASELINE }): Derivation {
   const { baseline, earlier, parsedFiles, safety, isAccepted = false, isKnown = false } = before;
@@ -82,7 +85,7 @@ interface Built extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
   readonly blobsRead: number;
 }
 
-/** What is in force once it is known which versions are admitted. */
+/** Returns the desired state for the admitted versions. */
 function desiredOf(
   { catalog, baseline, earlier, stacks, templateProblems, blobsRead }: Built,
   instances: AdmittedInstances,
@@ -126,7 +129,7 @@ function desiredOf(
   };
 }
 
-/** Hand-written clientcerts; a wrong one stays at the version before. */
+/** Yields the hand-written clientcerts; an invalid one keeps its active version. */
 function* validOrBaseline(clientcerts: ReadonlyMap<string, Unit>, { units }: Baseline): Generator<[string, Unit]> {
   for (const [key, candidate] of clientcerts) {
     const unit = isValidUnit(candidate) ? candidate : units.get(key);

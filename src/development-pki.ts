@@ -1,5 +1,5 @@
-// A small certification authority: makes keys and certificates as PEM text and writes no files. For the demo, for tests, and for
-// those who have no authority of their own; nothing that serves requests depends on this file.
+// A small certificate authority: creates keys and certificates as PEM text and writes no files. For the demo, for
+// tests, and for operators without an authority of their own; no part that serves requests depends on this file.
 import 'reflect-metadata';
 import { createPrivateKey, X509Certificate as NodeCertificate, randomBytes, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -19,7 +19,7 @@ import {
 } from '@peculiar/x509';
 import { canonicalFingerprint, canonicalSerial } from './model/serial.ts';
 
-/** The names by which a server on this machine is reached. */
+/** The names of this machine for local clients. */
 export const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '::1'];
 
 /** A private key with its certificate, both PEM. The key is a secret: write it with mode 0600. */
@@ -29,15 +29,15 @@ export interface KeyPair {
   readonly cert: string;
 }
 
-/** A new key pair, and how its certificate is registered. */
+/** A new key pair, and the identifiers under which its certificate is registered. */
 export interface Credential extends KeyPair {
-  /** In the one spelling of `model/serial.ts`. */
+  /** In the canonical form of `model/serial.ts`. */
   readonly serial: string;
   /** SHA-256, upper-case bytes joined by colons. */
   readonly fingerprint: string;
 }
 
-/** When a certificate or revocation list is made and how long it holds. */
+/** When a certificate or revocation list is issued and how long it is valid. */
 export interface Validity {
   /** Milliseconds since 1970, UTC. */
   readonly now: number;
@@ -45,12 +45,12 @@ export interface Validity {
 }
 
 const AUTHORITY_DAYS = 3650;
-/** Browsers on macOS and iOS refuse server certificates that hold longer than 825 days. */
+/** Browsers on macOS and iOS refuse server certificates that are valid for more than 825 days. */
 const CERTIFICATE_DAYS = 365;
 const CRL_DAYS = 365;
 const RENEWAL_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Certificates begin in the past, so that a machine whose clock is a little behind accepts them at once. */
+/** Certificates are backdated, so that a machine whose clock is slightly behind accepts them at once. */
 const CLOCK_SKEW_MS = 5 * 60 * 1000;
 
 const KEY_ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256' };
@@ -75,7 +75,7 @@ export async function createAuthority(options: Validity & { readonly commonName:
   return credentialOf(keys.privateKey, certificate);
 }
 
-/** Returns a key and certificate for a TLS server that is reached by `hosts`, names or addresses. */
+/** Returns a key and certificate for a TLS server at `hosts`, names or addresses. */
 export function issueServerCertificate(
   authority: KeyPair,
   options: Validity & { readonly hosts?: readonly string[] },
@@ -90,7 +90,7 @@ export function issueServerCertificate(
   });
 }
 
-/** Returns a key and certificate for a client of the REST interface. Its rights come from the registry, not from here. */
+/** Returns a key and certificate for a client of the REST interface. The registry defines its permissions. */
 export function issueClientCertificate(
   authority: KeyPair,
   options: Validity & { readonly commonName: string },
@@ -103,7 +103,7 @@ export function issueClientCertificate(
   });
 }
 
-/** Returns a revocation list as PEM. `revoked` are serials in any spelling; throws for what is none. */
+/** Returns a revocation list as PEM. `revoked` are serials in any spelling; throws for an invalid one. */
 export async function createCrl(
   authority: KeyPair,
   options: Validity & { readonly revoked: readonly string[] },
@@ -119,11 +119,11 @@ export async function createCrl(
     entries: [...serials].map((serialNumber) => ({ serialNumber, revocationDate: new Date(options.now) })),
     extensions: [await AuthorityKeyIdentifierExtension.create(issuer.publicKey), crlNumber(options.now)],
   });
-  // OpenSSL knows no other label; the library's own is "CRL".
+  // OpenSSL accepts no other label; the library's own is "CRL".
   return `${crl.toString('pem').replaceAll(' CRL-----', ' X509 CRL-----')}\n`;
 }
 
-/** Tells whether a certificate (PEM) has expired or will within 30 days of `now`, milliseconds since 1970. */
+/** Returns true if a certificate (PEM) has expired or will within 30 days of `now`, milliseconds since 1970. */
 export function needsRenewal(cert: string, now: number): boolean {
   return new NodeCertificate(cert).validToDate.getTime() - now < RENEWAL_DAYS * DAY_MS;
 }
@@ -147,7 +147,7 @@ async function issue(authority: KeyPair, { validity, commonName, purpose, extens
     signingKey: await importKey(authority.key),
     signingAlgorithm: SIGNATURE_ALGORITHM,
     notBefore: new Date(validity.now - CLOCK_SKEW_MS),
-    // Nothing verifies past its issuer's end, so a later date would only hide when renewal is due.
+    // A certificate is not valid after its issuer has expired, so a later date would only hide when renewal is due.
     notAfter: new Date(Math.min(end, issuer.notAfter.getTime())),
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
@@ -202,7 +202,7 @@ function requireSerial(text: string): string {
   return serial;
 }
 
-/** RFC 5280, 5.2.3: every list has a number that grows with time. Milliseconds do. */
+/** RFC 5280, 5.2.3: every list has a number that grows with time. Milliseconds satisfy this. */
 function crlNumber(now: number): Extension {
   const digits = now.toString(16);
   const positive = digits.length % 2 === 0 && digits >= '8' ? `00${digits}` : digits;

@@ -1,21 +1,24 @@
-// Watches single files, whether they exist yet or not, and nothing beside them. Only a hint: what it misses (a network
-// disk, too many watches, a directory that is exchanged as a whole) has to be found by looking now and then.
+// Watches single files, existing or not. Only a hint: changes that it misses (a network disk, too many watches, a
+// directory that is replaced as a whole) have to be found by polling.
 import { watch } from 'chokidar';
 
 export interface FileWatchOptions {
-  /** A file was made, changed, replaced or removed; also a symbolic link on the way to it. Often several times a change. */
+  /**
+   * Called when a file, or a symbolic link on its path, is created, changed, replaced or removed. Often several times
+   * per change.
+   */
   readonly changed: () => void;
-  /** Something cannot be watched. May come more than once. */
+  /** Called when something cannot be watched. May be called more than once. */
   readonly failed: (error: unknown) => void;
 }
 
 export interface FileWatch {
-  /** Resolves once changes are seen; those of before may have been missed. Not at all where watching failed. */
+  /** Resolves once changes are detected; earlier ones may be missed. Never resolves if watching failed. */
   readonly ready: Promise<void>;
   close(): Promise<void>;
 }
 
-/** Returns a watch on files, given by absolute paths, that has begun. Close it in the end. */
+/** Returns a started watch on files, given by absolute paths. The caller has to close it. */
 export function watchFiles(files: readonly string[], { changed, failed }: FileWatchOptions): FileWatch {
   const { promise: ready, resolve } = Promise.withResolvers<void>();
   const watcher = watch([...files], { ignoreInitial: true });

@@ -11,7 +11,7 @@ export interface ListenAddress {
 
 const CONNECTIONS_MAX = 100;
 
-/** A listener that answers. */
+/** A running listener. */
 export interface Listening extends ListenAddress {
   /** Stops listening and ends every connection. */
   close(): Promise<void>;
@@ -26,8 +26,8 @@ export function createPlainServer(options: ServerOptions = {}): HttpServer {
 }
 
 /**
- * Resolves with the address once a server accepts connections. Throws where it is taken, or cannot be had; the error then
- * names `setting`, the setting that holds the port.
+ * Resolves with the address once a server accepts connections. Throws if the address is in use or not available; the
+ * error then names `setting`, the setting that holds the port.
  */
 export async function listenOn(server: Server, { host, port }: ListenAddress, setting?: string): Promise<AddressInfo> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -41,7 +41,7 @@ export async function listenOn(server: Server, { host, port }: ListenAddress, se
   return address;
 }
 
-/** Stops listening and ends every connection, whatever goes on in it. */
+/** Stops listening and ends every connection, including active ones. */
 export async function closeAtOnce(server: HttpServer): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());

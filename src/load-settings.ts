@@ -1,5 +1,5 @@
-// From the operator's file to settings: reads it, checks it against schemas/settings.schema.json, refuses what this
-// version cannot do, and fills in what is left out. All mistakes are told at once.
+// Loads the settings from the operator's file: checks it against schemas/settings.schema.json, refuses what this
+// version does not support, and fills in defaults. Reports all mistakes at once.
 
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -18,7 +18,7 @@ import { reasonOf } from './model/quote.ts';
 import { type PlacedFault, refusalsOf } from './refuse-settings.ts';
 import type { ProviderSettings, RepositorySettings, SecretPlace, Settings, SimulatedSettings } from './settings.ts';
 
-/** The settings cannot be used. Its message holds every problem, one a line. */
+/** The settings are invalid. The message holds every problem, one per line. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly problems: readonly Problem[];
@@ -29,7 +29,7 @@ export class SettingsError extends Error {
   }
 }
 
-/** What the schema lets a person write. */
+/** The shape that the schema allows. */
 interface Written {
   readonly id?: string;
   readonly api: {
@@ -83,15 +83,15 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const checkShape = compileSchema(schema);
 
 /**
- * Returns the settings of a file, complete and with absolute paths. Throws SettingsError where the file cannot be read,
- * breaks its schema, or asks for something that this version does not have; `environment` may ask for such things too.
+ * Returns the settings of a file, complete and with absolute paths. Throws SettingsError if the file cannot be read,
+ * violates its schema, or requests something that this version does not support; `environment` is checked for that too.
  */
 export async function loadSettings(file: string, environment: Environment = process.env): Promise<Settings> {
   const path = resolve(file);
   const document = parseYaml(file, await readSettings(path));
   const shape = [...document.problems, ...checkShape(file, document)];
   const refusals = problemsOf(file, document, refusalsOf(document.value, environment));
-  // The schema vouches for the shape; what it knows beyond Written is refused.
+  // The schema guarantees the shape; keys that it allows beyond Written are refused.
   const settings = hasNoErrors(shape)
     ? fillIn(document.value as unknown as Written, dirname(path), environment)
     : undefined;
@@ -187,7 +187,7 @@ function fillInRepository(written: WrittenRepository, base: string, environment:
   };
 }
 
-/** What a provider's entry takes over where it says nothing. */
+/** The defaults of a provider's entry. */
 interface Inherited {
   readonly base: string;
   /** Of the store. */
@@ -211,18 +211,18 @@ function fillInProvider(
     timeoutSeconds: written.timeoutSeconds ?? 600,
     checkSeconds: written.checkSeconds ?? 300,
     drift: written.drift ?? 'report',
-    // None takes all of it, unless the operator wants that.
+    // No entry uses all of it, unless the operator configures that.
     concurrency: written.concurrency ?? Math.max(1, Math.floor(concurrency / 2)),
     retry: { ...retry, ...written.retry },
   };
 }
 
-/** Returns a path as an absolute one. A URL stays as it is, also one that is refused elsewhere. */
+/** Returns a path as an absolute one. A URL is unchanged, even if it is refused elsewhere. */
 function absoluteUrl(url: string, base: string): string {
   return url.includes(':') ? url : resolve(base, url);
 }
 
-/** Entries that are right alone and cannot stand beside each other. */
+/** Returns the conflicts between entries that are valid on their own. */
 function conflictsOf({ execution: { providers } }: Settings): PlacedFault[] {
   const faults: PlacedFault[] = [];
   const names = new Set<string>();

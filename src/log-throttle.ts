@@ -1,18 +1,20 @@
-// Bounds what strangers can write into the log: whoever reaches a listener can be refused thousands of times a second.
+// Limits the log lines that unauthenticated clients can cause: a listener may refuse thousands of requests per second.
 import type { Clock } from './clock.ts';
 
-/** How many lines of one kind an interval has. */
+/** Lines per kind and interval. */
 const LINES_MAX = 10;
 const INTERVAL_MS = 10_000;
 
 export interface LogThrottle {
-  /** Calls `write` now, or counts it: when the interval ends, `summarize` is told how many lines it left out. */
+  /** Calls `write` now, or counts it: at the end of the interval, `summarize` gets the number of omitted lines. */
   log(write: () => void): void;
-  /** Forgets the summary that is still to come. */
+  /** Cancels the pending summary. */
   stop(): void;
 }
 
-/** Returns a throttle: of each interval of ten seconds the first ten lines are written, and one that counts the others. */
+/**
+ * Returns a throttle: of each interval of ten seconds it writes the first ten lines, and one that counts the others.
+ */
 export function throttleLog(clock: Clock, summarize: (leftOut: number) => void): LogThrottle {
   let written = 0;
   let leftOut = 0;

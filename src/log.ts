@@ -1,4 +1,4 @@
-// The log: pino, one JSON object a line on standard output.
+// Creates the log: pino, one JSON object per line on standard output.
 import { type Logger, pino } from 'pino';
 
 export type { Logger } from 'pino';
@@ -14,10 +14,10 @@ export function createLog(level: LogLevel, destination?: { write(line: string): 
 }
 
 const DETAILED: ReadonlySet<LogLevel> = new Set(['trace', 'debug']);
-/** Failures of the outside, whose message says what happened and what to do. */
+/** External failures whose message says what happened and what to do. */
 const FORESEEN: ReadonlySet<string> = new Set(['GitError']);
 
-/** Returns an error as the log holds it: the stack only where the program itself may be at fault. */
+/** Returns an error in the form of the log: with the stack only if the program itself may be at fault. */
 function serializeError(error: Error): object {
   const { stack, ...serialized } = pino.stdSerializers.err(error);
   return error instanceof Error && FORESEEN.has(error.name) ? serialized : { ...serialized, stack };

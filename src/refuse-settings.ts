@@ -1,5 +1,5 @@
-// Settings that later versions of Treeline know and this one does not: each is refused in so many words, for nobody
-// should believe that a key has an effect which it does not have.
+// Refuses settings of later Treeline versions with a specific message, since a key that is silently ignored would
+// mislead the operator.
 import type { Fault } from './catalog/fault.ts';
 import { below } from './model/entry.ts';
 import { isMap } from './model/json.ts';
@@ -7,7 +7,7 @@ import { checkEncryption } from './source/remotes/http-access.ts';
 import { parseRepositoryUrl, type RepositoryUrl } from './source/repository-url.ts';
 import { SourceError } from './source/source.ts';
 
-/** A fault and the pointer of the value that has it. */
+/** A fault, and the pointer of the value. */
 export interface PlacedFault {
   readonly pointer: string;
   readonly fault: Fault;
@@ -41,7 +41,7 @@ const PROVIDER_REFUSALS: readonly UnbuiltSetting[] = [
 const SECRET_KEYS = ['usernameFile', 'passwordFile'];
 const SECRET_VARIABLES = ['TREELINE_GIT_USERNAME', 'TREELINE_GIT_PASSWORD'];
 
-/** What to do with a key that is about HTTP, by the kind of the repository's URL. */
+/** The advice for a key that concerns HTTP, by the kind of the repository's URL. */
 const NOT_ASKED: Readonly<Record<RepositoryUrl['kind'], string>> = {
   http: 'leave it out, or write https://',
   local: 'leave it out: a local repository is read with the rights of the user that runs Treeline',
@@ -52,7 +52,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
   TREELINE_STORE_URL: 'this version keeps its state in a directory only',
 };
 
-/** Returns what settings and environment ask for in vain. `settings` may have any shape. */
+/** Returns the unsupported requests in settings and environment. `settings` may have any shape. */
 export function refusalsOf(settings: unknown, environment: Environment): readonly PlacedFault[] {
   const providers = valueAt(settings, ['execution', 'providers']);
   const count = Array.isArray(providers) ? providers.length : 0;
@@ -90,7 +90,7 @@ function refuseUrl(settings: unknown, environment: Environment): PlacedFault[] {
   }
 }
 
-/** Whoever names a password believes that it is used. */
+/** A password that is configured and not used is refused. */
 function refuseAccess(settings: unknown, url: RepositoryUrl): PlacedFault[] {
   return [...SECRET_KEYS, 'caFile'].flatMap((key) => {
     const steps = ['repository', key];

@@ -39,27 +39,27 @@ import type { Files } from '../store/files.ts';
 import { createLowdbStore } from '../store/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
 
-/** What every part is built with. */
+/** The parts that all others are built with. */
 export interface Parts {
   readonly log: Logger;
   readonly clock: Clock;
   readonly files: Files;
-  /** Closes every part, the last one first. */
+  /** Closes all parts in reverse order. */
   readonly opened: AsyncDisposableStack;
 }
 
-/** What the doors need of it. */
+/** The parts of the core that the listeners use. */
 export interface Core {
   readonly reader: Reader;
   readonly operator: Operator;
   readonly writer: Writer;
   readonly commits: CommitWait;
   readonly follower: Follower;
-  /** Sends reads away that wait for a commit, refuses new writes, and waits for those that are on their way. */
+  /** Ends reads that wait for a commit, refuses new writes, and waits for the writes in progress. */
   stopWaiting(): Promise<void>;
 }
 
-/** What {@link wireCore} wires: every part that reaches outside, and every number that the settings give. */
+/** The inputs of {@link wireCore}: all external parts and all numbers from the settings. */
 export interface OutsideParts extends Omit<Parts, 'files'> {
   readonly store: Store;
   readonly registry: ProviderRegistry;
@@ -70,23 +70,23 @@ export interface OutsideParts extends Omit<Parts, 'files'> {
   readonly random: () => number;
   readonly execution: Settings['execution'];
   readonly writes: Settings['repository']['writes'];
-  /** How often the clocks are compared; every second unless told otherwise. */
+  /** Interval between comparisons of the clocks; default: one second. */
   readonly compareMs?: number;
-  /** Gives other work its turn between two writes; a turn of the event loop unless told otherwise. */
+  /** Yields to other work between two writes; default: one turn of the event loop. */
   readonly yieldToOthers?: () => Promise<unknown>;
 }
 
-/** The core with its inner parts, for whoever starts, stops and watches it. */
+/** The core with its inner parts, for starting, stopping and watching it. */
 export interface WiredCore extends Core {
   readonly current: CurrentState;
   readonly ledger: Ledger;
   readonly reconciler: Reconciler;
 }
 
-/** How long writes that are on their way may take to end when the controller stops. */
+/** How long writes in progress may take to end when the controller stops. */
 const STOP_WRITING_MS = 8_000;
 
-/** Everything but the doors: what follows the repository, drives the servers, and answers. */
+/** Builds the core from the settings: the parts that follow the repository, drive the servers, and answer requests. */
 export async function composeCore(settings: Settings, { log, clock, files, opened }: Parts): Promise<Core> {
   const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, files }), (it: Store) =>
     it.close(),
@@ -104,7 +104,7 @@ export async function composeCore(settings: Settings, { log, clock, files, opene
   return core;
 }
 
-/** Resolves with the core made of these parts; it follows nothing yet. The simulator wires its parts here too. */
+/** Resolves with the core of these parts; it does not follow the repository yet. The simulator uses it too. */
 export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const { store, registry, source, triggers, clock, log, random } = outside;
   const current = new CurrentState();
@@ -159,7 +159,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   return { reader, operator, writer, commits, follower, stopWaiting, current, ledger, reconciler };
 }
 
-/** The longest that a server waits for its next try. */
+/** Returns the longest wait of a server for its next try. */
 function waitMsMaxOf({ retry, providers }: Settings['execution']): number {
   const policies = [retry, ...providers.map((provider) => provider.retry)];
   return Math.max(...policies.flatMap(({ failedSeconds, maxSeconds }) => [failedSeconds, maxSeconds])) * 1000;
@@ -214,7 +214,7 @@ async function sourceOf(
   return createGitSource({ url, branch, directory, access, cache: cacheOf(store), clock, log });
 }
 
-/** A local repository is watched, and polled all the same: a hint that is lost costs time, never a commit. */
+/** A local repository is watched and also polled: a lost hint costs time, never a commit. */
 function triggersOf({ repository }: Settings, { log, clock }: Omit<Parts, 'opened' | 'files'>): Trigger[] {
   const poll = createPollTimer(repository.pollSeconds * 1000, clock);
   const url = parseRepositoryUrl(repository.url);
@@ -222,7 +222,7 @@ function triggersOf({ repository }: Settings, { log, clock }: Omit<Parts, 'opene
   return [poll, createBranchWatch({ path: url.path, branch: repository.branch, log })];
 }
 
-/** Where the local copy of the repository is. */
+/** Returns the directory of the local copy of the repository. */
 function cacheOf(store: Settings['store']): string {
   return join(store.directory, 'repository');
 }

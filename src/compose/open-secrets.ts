@@ -1,9 +1,9 @@
-// Secrets in files that everybody on the machine may read. They work all the same, so this is told and not refused.
+// Detects secrets in files that every user of the machine can read. They still work, so this is logged and not refused.
 import { stat } from 'node:fs/promises';
 import type { Settings } from '../settings.ts';
 
 export interface OpenSecret {
-  /** Which key of the settings names the file. */
+  /** The key of the settings that names the file. */
   readonly setting: string;
   readonly path: string;
   /** Octal, such as `0644`. */
@@ -12,7 +12,7 @@ export interface OpenSecret {
 
 const READ_BY_ANYBODY = 0o004;
 
-/** Returns the files with a secret that everybody may read. One that is not there is told where it is read. */
+/** Returns the files with a secret that every user can read. A missing file is reported when it is read. */
 export async function openSecrets(settings: Settings): Promise<readonly OpenSecret[]> {
   const found = await Promise.all(
     secretFiles(settings).map(async (file) => ({ ...file, mode: await modeOf(file.path) })),
@@ -28,7 +28,7 @@ function secretFiles({ api, webhook, repository }: Settings): readonly Omit<Open
     { setting: 'api.tls.key', path: api.tls.key },
     ...(webhook === null ? [] : [{ setting: 'webhook.secretFile', path: webhook.secretFile }]),
     ...(password?.kind === 'file' ? [{ setting: 'repository.passwordFile', path: password.path }] : []),
-    // A host that looks at a token alone takes it as the name.
+    // A host that checks the token only accepts it as the username.
     ...(password === null && username?.kind === 'file'
       ? [{ setting: 'repository.usernameFile', path: username.path }]
       : []),
