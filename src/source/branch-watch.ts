@@ -1,5 +1,5 @@
-// Says "look now" when a branch of a local repository moves, within milliseconds. Only a hint: what it misses (another
-// way of storing refs, a network disk, too many watches) is found by the next poll.
+// Triggers a poll within milliseconds when a branch of a local repository moves. Only a hint: the next poll finds
+// changes that it misses (another ref storage, a network disk, too many watches).
 import { join } from 'node:path';
 import { type FileWatch, watchFiles } from '../file-watch.ts';
 import type { Logger } from '../log.ts';
@@ -13,7 +13,7 @@ export interface BranchWatchOptions {
   readonly log?: Logger;
 }
 
-/** Returns a trigger on the two files that say where a branch is. Where they cannot be watched, it says so in the log. */
+/** Returns a trigger on the two files that hold a branch's head. If they cannot be watched, it logs that. */
 export function createBranchWatch({ path, branch, log }: BranchWatchOptions): Trigger {
   let opening: Promise<FileWatch | undefined> = Promise.resolve(undefined);
 

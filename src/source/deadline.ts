@@ -1,5 +1,5 @@
-// An end to waiting for a remote: isomorphic-git has answers on which it waits for ever, and what follows a branch must
-// not; nor must a controller that stops.
+// Sets a deadline for work on a remote: isomorphic-git waits for ever for some answers, which would block following the
+// branch and stopping the controller.
 import type { Clock } from '../clock.ts';
 import { untilAborted } from '../git/until-aborted.ts';
 import { SourceError } from './source.ts';
@@ -8,15 +8,15 @@ export interface Deadline {
   readonly clock: Clock;
   /** In milliseconds. */
   readonly fetchMs: number;
-  /** Who is waited for, for the message. */
+  /** The remote, for the message. */
   readonly remote: { readonly name: string };
-  /** Ends the wait earlier, with its reason. */
+  /** Ends the wait early, with its reason. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Returns what `work` resolves to. Throws SourceError where that takes longer, and the signal's reason where that comes
- * first. The work is told by a signal of its own, and not waited for.
+ * Returns the result of `work`. Throws SourceError at the deadline, or the signal's reason if that comes first. The
+ * work gets a signal of its own, and is not awaited further.
  */
 export async function withDeadline<Value>(
   { clock, fetchMs, remote, signal }: Deadline,

@@ -1,5 +1,5 @@
-// A working directory as a snapshot: what the command line checks before anything is committed. Names every file as a
-// commit of it would; what .gitignore leaves out is listed all the same.
+// Reads a working directory as a snapshot: the command line checks it before a commit. Uses the file names of a commit;
+// also lists files that .gitignore excludes.
 import { createHash } from 'node:crypto';
 import { createReadStream, type Dirent } from 'node:fs';
 import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
@@ -10,18 +10,18 @@ import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
 import { type BlobFilter, SourceError } from './source.ts';
 
 export interface DirectoryOptions {
-  /** RFC 3339: the time that the snapshot gives itself. Default: the beginning of 1970. */
+  /** RFC 3339: the time of the snapshot. Default: the beginning of 1970. */
   readonly time?: string;
-  /** Which files' content is in the snapshot; default: every file's. */
+  /** Selects the files whose content is in the snapshot; default: all. */
   readonly wants?: BlobFilter;
-  /** Files and directories. */
+  /** Limit for files and directories together. */
   readonly entriesMax?: number;
-  /** The content of a larger file is left out. */
+  /** The content of a larger file is omitted. */
   readonly blobBytesMax?: number;
 }
 
 const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
-/** Nobody knows which commit a repository inside the directory would be recorded at. */
+/** The commit of a repository inside the directory is unknown. */
 const UNKNOWN_COMMIT = '0'.repeat(40);
 const DEPTH_MAX = 256;
 
@@ -29,7 +29,7 @@ type DirectoryEntry = { readonly path: string; readonly kind: 'file' | 'symlink'
 
 /**
  * Returns the files below a directory, without `.git` and `node_modules`. A repository inside is listed as a submodule
- * and not entered. Throws SourceError where it is no directory, cannot be read, or holds too many files.
+ * and not entered. Throws SourceError if it is not a directory, cannot be read, or holds too many files.
  */
 export async function readDirectory(directory: string, options: DirectoryOptions = {}): Promise<Snapshot> {
   const { time = '1970-01-01T00:00:00Z', wants = () => true } = options;
@@ -49,7 +49,7 @@ export async function readDirectory(directory: string, options: DirectoryOptions
   return { commit: '', time, files, blobs };
 }
 
-/** Lists what a commit would list, in the order of Git's own walk but for names that begin alike. */
+/** Lists the files that a commit would hold, in Git's order except for names with a common prefix. */
 async function listEntries(directory: string, entriesMax: number): Promise<readonly DirectoryEntry[]> {
   const entries: DirectoryEntry[] = [];
   let seen = 0;
@@ -77,7 +77,7 @@ async function listEntries(directory: string, entriesMax: number): Promise<reado
   return entries;
 }
 
-/** Null for sockets, pipes and devices, which Git does not see either. */
+/** Returns null for sockets, pipes and devices, which Git ignores too. */
 function kindOf(entry: Dirent): 'file' | 'symlink' | null {
   if (entry.isSymbolicLink()) return 'symlink';
   return entry.isFile() ? 'file' : null;

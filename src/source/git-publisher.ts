@@ -1,5 +1,5 @@
-// Puts commits on a branch of the followed repository: the implementation of Publisher. Makes them in memory, and leaves
-// it to git, there, to lock, to run hooks and to decide. See docs/decisions/0023-pushing.md.
+// Implements Publisher: pushes commits to a branch of the followed repository. Creates them in memory; locking, hooks
+// and the decision are left to git on the remote. See docs/decisions/0023-pushing.md.
 import { type Clock, systemClock } from '../clock.ts';
 import { EditConflictError } from '../git/edit-tree.ts';
 import { checkPerson, type Person } from '../git/encode-commit.ts';
@@ -17,11 +17,11 @@ import { checkBranch, directorySteps, parseRepositoryUrl } from './repository-ur
 import { SourceError } from './source.ts';
 
 export interface PublisherLimits {
-  /** The largest answer of a remote, in bytes: all its refs have to fit. */
+  /** The maximum size of a remote's answer, in bytes: all its refs have to fit. */
   readonly answerBytesMax: number;
   /** How long one push may take, in milliseconds, hooks included. */
   readonly pushMs: number;
-  /** How long a remote may send nothing at all, connecting included, in milliseconds. */
+  /** How long a remote may be silent, connecting included, in milliseconds. */
   readonly silenceMs: number;
 }
 
@@ -32,15 +32,15 @@ export const PUBLISHER_LIMITS: PublisherLimits = {
 };
 
 export interface GitPublisherOptions {
-  /** As of the source, and so are the next ones. */
+  /** As in the options of the source; so are the next four. */
   readonly url: string;
   readonly access?: RepositoryAccess;
   readonly branch: string;
   readonly directory: string;
   readonly cache: string;
-  /** Whose local copy holds the commits that others are built on. */
+  /** The source whose local copy holds the base commits. */
   readonly source: Pick<GitSource, 'readObjects'>;
-  /** Who commits, whoever the author is. */
+  /** The committer, whoever the author is. */
   readonly committer?: Person;
   readonly limits?: Partial<PublisherLimits>;
   readonly clock?: Clock;
@@ -48,7 +48,7 @@ export interface GitPublisherOptions {
 
 const COMMITTER: Person = { name: 'Treeline', email: 'treeline@localhost' };
 
-/** Returns the publisher. Asks the repository nothing yet. Throws SourceError where an option can never work. */
+/** Returns the publisher. Sends no request yet. Throws SourceError for an invalid option. */
 export function createGitPublisher(options: GitPublisherOptions): Publisher {
   const { source, committer = COMMITTER, clock = systemClock } = options;
   const limits = { ...PUBLISHER_LIMITS, ...options.limits };
@@ -90,7 +90,7 @@ export function createGitPublisher(options: GitPublisherOptions): Publisher {
   };
 }
 
-/** Returns what a failure of the repository means where nothing was sent. Throws what is none. */
+/** Returns the outcome for a failure before anything was sent. Rethrows other errors. */
 function notSent(error: unknown): NotPublished {
   if (!(error instanceof SourceError)) throw error;
   return { is: 'not sent', reason: error.message };

@@ -1,5 +1,4 @@
-// Follows one branch of a Git repository: the implementation of Source. It reads from the repository, never writes to it,
-// and never checks anything out.
+// Implements Source: follows one branch of a Git repository. It only reads from the repository, and checks nothing out.
 import { type Clock, systemClock } from '../clock.ts';
 import type { ParsedCommit } from '../git/git-object.ts';
 import { type HistoryQuestion, isReachable, lineBetween, newCommits } from '../git/history.ts';
@@ -24,23 +23,23 @@ import { type SnapshotCounts, SnapshotReader } from './snapshot-reader.ts';
 import { type BlobFilter, type Commit, type Source, SourceError } from './source.ts';
 
 export interface SourceLimits {
-  /** The largest answer of a remote, in bytes: a clone of the whole branch has to fit. */
+  /** The maximum size of a remote's answer, in bytes: a clone of the whole branch has to fit. */
   readonly answerBytesMax: number;
-  /** How many objects one fetch may bring: those of the whole branch have to fit. */
+  /** The maximum number of objects per fetch: those of the whole branch have to fit. */
   readonly objectsMax: number;
   /** How long one fetch may take, in milliseconds. */
   readonly fetchMs: number;
-  /** How long a remote may send nothing at all, in milliseconds. */
+  /** How long a remote may be silent, in milliseconds. */
   readonly silenceMs: number;
-  /** Files and directories below the followed directory. */
+  /** Limit for files and directories below the followed directory. */
   readonly entriesMax: number;
   /** A larger file is listed but not read. */
   readonly blobBytesMax: number;
-  /** Of all the files that one snapshot reads. */
+  /** Limit for all the files of one snapshot. */
   readonly snapshotBytesMax: number;
-  /** Every fetch adds a pack; beyond this many the local copy is made anew. */
+  /** Every fetch adds a pack; beyond this number the local copy is replaced. */
   readonly packsMax: number;
-  /** How long git may look through the history for one answer, in milliseconds. */
+  /** How long git may search the history for one answer, in milliseconds. */
   readonly historyMs: number;
 }
 
@@ -59,12 +58,12 @@ export const SOURCE_LIMITS: SourceLimits = {
 export interface GitSourceOptions {
   /** A path, `https://` …; see repository-url.ts. */
   readonly url: string;
-  /** How an `http(s)://` repository lets Treeline in; default: as anybody. */
+  /** Access to an `http(s)://` repository; default: anonymous. */
   readonly access?: RepositoryAccess;
   readonly branch: string;
-  /** Where in the repository the layout starts; `.` is its root. */
+  /** The directory of the layout in the repository; `.` is its root. */
   readonly directory: string;
-  /** A folder of its own for the local copy; made where it is missing. */
+  /** A directory for the local copy only; created if missing. */
   readonly cache: string;
   readonly limits?: Partial<SourceLimits>;
   readonly clock?: Clock;
@@ -72,16 +71,16 @@ export interface GitSourceOptions {
 }
 
 export interface GitSource extends Source {
-  /** Hands out the objects that are here for as long as `work` takes. Damage that it meets is mended by the next fetch. */
+  /** Provides the objects of the local copy while `work` runs. The next fetch repairs damage that it finds. */
   readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value>;
 
-  /** What the last snapshot cost. */
+  /** The cost of the last snapshot. */
   readonly counts: SnapshotCounts;
 }
 
 const BRANCHES_NAMED_MAX = 10;
 
-/** Returns the source. Asks the repository nothing yet. Throws SourceError where an option can never work. */
+/** Returns the source. Sends no request yet. Throws SourceError for an invalid option. */
 export async function createGitSource(options: GitSourceOptions): Promise<GitSource> {
   const limits = { ...SOURCE_LIMITS, ...options.limits };
   checkBranch(options.branch);
@@ -99,9 +98,9 @@ class BranchSource implements GitSource {
   readonly #log: Logger | undefined;
   readonly #reader: SnapshotReader;
   #state: 'unchecked' | 'intact' | 'damaged' = 'unchecked';
-  /** What was fetched last, or found to be here. */
+  /** The last head that was fetched or found in the local copy. */
   #head: Commit | undefined;
-  /** Fetches come one after the other: they share a folder. */
+  /** Fetches run one after the other: they share a directory. */
   #fetching: Promise<unknown> = Promise.resolve();
   readonly #closing = new AbortController();
 
@@ -121,7 +120,7 @@ class BranchSource implements GitSource {
     return this.#reader.counts;
   }
 
-  /** Takes no `known`: every object of the copy was verified when it came, and is hashed again whenever it is read. */
+  /** Ignores `known`: every object of the copy was verified on arrival, and is hashed again on each read. */
   fetch(): Promise<Commit> {
     const fetch = this.#fetching.then(() => this.#remote.secrets.guard(() => this.#fetch()));
     this.#fetching = fetch.catch(() => undefined);
@@ -144,7 +143,7 @@ class BranchSource implements GitSource {
     return this.readObjects(async (objects) => {
       const newest = await commitHere(objects, descendant);
       if ((await lineBetween(objects, ancestor, newest)) !== undefined) return true;
-      // A copy holds whole histories: what is not in it comes before nothing that is.
+      // The copy holds whole histories: a commit outside of it is no ancestor of one inside.
       if (!(await objects.hasCommit(ancestor))) return false;
       return await isReachable(this.#question(), { ancestor, descendant });
     });
@@ -163,7 +162,7 @@ class BranchSource implements GitSource {
     });
   }
 
-  /** Ends a fetch that is under way, and refuses later ones. What is here can still be read. */
+  /** Ends a running fetch, and refuses later ones. The local copy can still be read. */
   async close(): Promise<void> {
     this.#closing.abort(new SourceError('the source is closed'));
     await this.#fetching;
@@ -200,12 +199,12 @@ class BranchSource implements GitSource {
     return this.#head;
   }
 
-  /** Returns the head where it is in a copy that is intact: the branch did not move, or moved back to an older commit. */
+  /** Returns the head if it is in an undamaged copy: the branch did not move, or moved back to an older commit. */
   async #find(head: string): Promise<Commit | undefined> {
     if (this.#state === 'damaged') return undefined;
     if (this.#state === 'intact' && this.#head?.oid === head) return this.#head;
     try {
-      // Once a process; from then on, the hash of every object that is read says more.
+      // Once per process; later, hashing every object on read is the stronger check.
       if (this.#state === 'unchecked') await verifyChecksums(this.#copy);
       this.#state = 'intact';
       const commit = await this.#objects.findCommit(head);

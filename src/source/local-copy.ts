@@ -1,5 +1,5 @@
-// The bare repository in which Treeline keeps what it fetched. It is only a cache: packs join it whole and verified, and
-// when in doubt it is replaced by a new one. One process works on a folder at a time.
+// Manages the bare repository with the fetched objects. It is only a cache: packs are added whole and verified, and in
+// doubt it is replaced by a new one. One process uses a directory at a time.
 import { existsSync, renameSync } from 'node:fs';
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -7,12 +7,12 @@ import { FOLLOWED_REF, initRepository, PRIVATE_DIRECTORY, PRIVATE_FILE } from '.
 import { isOid } from '../git/git-object.ts';
 import { packBases } from '../git/pack-files.ts';
 
-/** Returns where in the cache folder the local copy is. */
+/** Returns the path of the local copy in the cache directory. */
 export function copyIn(folder: string): string {
   return join(folder, 'repository.git');
 }
 
-/** Returns the head that was fetched last, or null where there is no copy yet or its ref is damaged. */
+/** Returns the head that was fetched last, or null if there is no copy yet or its ref is damaged. */
 export async function readFollowed(gitDirectory: string): Promise<string | null> {
   try {
     const oid = (await readFile(join(gitDirectory, FOLLOWED_REF), 'utf8')).trim();
@@ -43,7 +43,7 @@ export async function extendCopy(gitDirectory: string, quarantine: string, head:
   const folder = join(gitDirectory, 'objects', 'pack');
   await mkdir(folder, PRIVATE_DIRECTORY);
   for (const base of packBases(quarantine)) {
-    // The index last: a pack without one is not looked at, an index without its pack is damage.
+    // The index last: git ignores a pack without an index, and reports an index without its pack as damage.
     for (const ending of ['.pack', '.idx']) {
       await chmod(`${base}${ending}`, PRIVATE_FILE.mode);
       await syncPath(`${base}${ending}`);
@@ -54,7 +54,7 @@ export async function extendCopy(gitDirectory: string, quarantine: string, head:
   await writeFollowed(gitDirectory, head);
 }
 
-/** Puts a new copy, made of verified packs alone, in the place of the one in `folder`, if there is one. */
+/** Replaces the copy in `folder`, if any, by a new one made of verified packs only. */
 export async function replaceCopy(folder: string, quarantine: string, head: string): Promise<void> {
   const copy = copyIn(folder);
   const fresh = join(folder, 'fresh.git');
@@ -62,14 +62,14 @@ export async function replaceCopy(folder: string, quarantine: string, head: stri
   await Promise.all([fresh, old].map((path) => rm(path, { recursive: true, force: true })));
   await initRepository(fresh);
   await extendCopy(fresh, quarantine, head);
-  // Without a pause in between, so that nobody in this process ever finds no copy.
+  // Synchronous, so that no other code in this process finds the copy missing.
   if (existsSync(copy)) renameSync(copy, old);
   renameSync(fresh, copy);
   await syncPath(folder);
   await rm(old, { recursive: true, force: true });
 }
 
-/** Waits until a file, or the names in a directory, would survive a power cut. */
+/** Waits until a file, or the names in a directory, are durable. */
 async function syncPath(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {

@@ -1,8 +1,8 @@
-// Says "look now" at a fixed pace: what no hint tells is found by the next poll.
+// Triggers a poll at a fixed interval: it finds the changes that other triggers miss.
 import type { Clock } from '../clock.ts';
 import type { Trigger } from './source.ts';
 
-/** Returns a trigger that fires every `pollMs`, for the first time after that long. */
+/** Returns a trigger that fires every `pollMs`, first after one interval. */
 export function createPollTimer(pollMs: number, clock: Clock): Trigger {
   let cancel: (() => void) | undefined;
   return {

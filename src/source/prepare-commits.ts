@@ -1,4 +1,4 @@
-// Makes commits in memory, one after the other, on top of one that is here. Sends nothing.
+// Creates a sequence of commits in memory, on top of one in the local copy. Sends nothing.
 import { setImmediate } from 'node:timers/promises';
 import { editTree } from '../git/edit-tree.ts';
 import { encodeCommit, type Person } from '../git/encode-commit.ts';
@@ -12,14 +12,14 @@ export interface CommitOrder {
   /** A commit of the local copy. */
   readonly base: string;
   readonly commits: readonly NewCommit[];
-  /** The steps from the repository's root to the layout's directory. */
+  /** The path segments from the repository's root to the layout's directory. */
   readonly directory: readonly string[];
   readonly committer: Person;
-  /** Their time: since 1970. */
+  /** Seconds since 1970, the time of all commits. */
   readonly seconds: number;
 }
 
-/** Returns the commits with everything that is new in them. Throws DamagedCopyError, and like {@link editTree}. */
+/** Returns the commits with all their new objects. Throws DamagedCopyError, and like {@link editTree}. */
 export async function prepareCommits(present: ObjectReader, order: CommitOrder): Promise<PreparedCommits> {
   const { base, commits, directory, committer, seconds } = order;
   invariant(commits.length > 0, 'there is something to commit');
@@ -31,7 +31,7 @@ export async function prepareCommits(present: ObjectReader, order: CommitOrder):
     tree = await editTree(objects, tree, changes);
     const parent = made.at(-1) ?? base;
     made.push(objects.make('commit', encodeCommit({ tree, parent, author, committer, seconds, message })));
-    // Other work gets its turn: a large directory takes a while.
+    // Yields to other work: a large directory takes a while.
     await setImmediate();
   }
   return { is: 'prepared', base, commits: made, pack: encodePack(objects.made) };

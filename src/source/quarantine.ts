@@ -1,5 +1,5 @@
-// Fetches into a repository apart, where git verifies what comes, and only then lets it join the local copy: whatever a
-// remote, the network or a disk does, the copy stays as it was or becomes right.
+// Fetches into a separate repository, where git verifies all objects before they are added to the local copy: if the
+// remote, the network or a disk fails, the copy is unchanged.
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,17 +14,17 @@ import { copyIn, extendCopy, readFollowed, replaceCopy } from './local-copy.ts';
 import type { Branches, Remote } from './remotes/remote.ts';
 
 export interface QuarantinedFetch extends Deadline, PackLimits {
-  /** The folder of the local copy. */
+  /** The directory of the local copy. */
   readonly folder: string;
   /** Reads the local copy. */
   readonly objects: ObjectReader;
   readonly remote: Remote;
-  /** What the remote has just said of them. */
+  /** The branches that the remote has just advertised. */
   readonly branches: Branches;
   readonly branch: string;
-  /** Fetch everything, and replace the copy that is there. */
+  /** Fetch everything, and replace the existing copy. */
   readonly anew: boolean;
-  /** A copy of more packs is replaced, and so is one of more objects or bytes than one fetch may bring. */
+  /** A copy with more packs is replaced, and so is one with more objects or bytes than one fetch may bring. */
   readonly packsMax: number;
 }
 
@@ -32,8 +32,8 @@ const PREFIX = 'quarantine-';
 const REMOVALS_MAX = 5;
 
 /**
- * Returns the branch's head as it describes itself, once it and everything that it refers to is verified, in the local copy, and durable.
- * Throws SourceError where the remote fails or what it sent is not whole; the copy is then as before.
+ * Returns the branch's head commit, once it and all objects that it refers to are verified, in the local copy, and
+ * durable. Throws SourceError if the remote fails or its answer is incomplete; the copy is then unchanged.
  */
 export async function fetchVerified(options: QuarantinedFetch): Promise<ParsedCommit> {
   const { folder, remote, branches, branch } = options;
@@ -41,24 +41,24 @@ export async function fetchVerified(options: QuarantinedFetch): Promise<ParsedCo
   const quarantine = await mkdtemp(join(folder, PREFIX));
   const copy = copyIn(folder);
   try {
-    // One of before this rule, perhaps.
+    // The copy may be older than this rule.
     if (existsSync(copy)) await makePrivateDirectory(copy);
     const lender = options.anew ? null : await lenderOf(copy, options);
     const head = await withDeadline(options, (signal) => branches.fetchInto({ quarantine, branch, lender, signal }));
     const commit = await requireCommit(head, { remote, quarantine });
     if (lender === null) {
       await replaceCopy(folder, quarantine, head);
-      // The one that was there is still open.
+      // The replaced copy is still open.
       options.objects.close();
     } else await extendCopy(copy, quarantine, head);
     return commit;
   } finally {
-    // A remote that was given up may still be writing.
+    // An aborted remote may still be writing.
     await rm(quarantine, { recursive: true, force: true, maxRetries: REMOVALS_MAX });
   }
 }
 
-/** Makes the folder, and removes quarantines that a killed process, or a remote that was given up, left behind. */
+/** Creates the directory, and removes the quarantines of killed processes and aborted remotes. */
 async function removeQuarantines(folder: string): Promise<void> {
   await makePrivateDirectory(folder);
   const names = await readdir(folder);
@@ -66,7 +66,7 @@ async function removeQuarantines(folder: string): Promise<void> {
   await Promise.all(stale.map((name) => rm(join(folder, name), { recursive: true, force: true })));
 }
 
-/** Returns the copy with the commit from which on it can be extended, or null where it has to be made anew. */
+/** Returns the copy and the commit from which it can be extended, or null if it has to be replaced. */
 async function lenderOf(
   copy: string,
   { objects, packsMax, objectsMax, packBytesMax }: QuarantinedFetch,
@@ -76,7 +76,7 @@ async function lenderOf(
   try {
     await objects.readCommit(oid);
     const packed = await countPacked(copy);
-    // A fetch adds as much again at most, so that the copy has an end whatever is pushed.
+    // A fetch at most adds the same amount again, so that the size of the copy is bounded.
     return packed.objects > objectsMax || packed.bytes > packBytesMax ? null : { gitDirectory: copy, oid };
   } catch (error) {
     if (error instanceof DamagedCopyError) return null;
@@ -84,12 +84,12 @@ async function lenderOf(
   }
 }
 
-/** Every object is whole by now; what a remote sent may all the same be something else than was asked for. */
+/** All objects are complete by now, but the remote may have sent others than requested. */
 async function requireCommit(
   head: string,
   { remote, quarantine }: { readonly remote: Remote; readonly quarantine: string },
 ): Promise<ParsedCommit> {
-  // What the quarantine borrows counts as its own.
+  // Objects borrowed by the quarantine count as its own.
   const objects = new ObjectReader(quarantine);
   try {
     const commit = await objects.findCommit(head);

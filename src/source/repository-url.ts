@@ -1,4 +1,4 @@
-// Checks how the URL of a repository, its branch and the followed directory are written. Opens nothing.
+// Checks the syntax of a repository's URL, its branch and the followed directory. Opens nothing.
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SourceError } from './source.ts';
@@ -12,8 +12,8 @@ export type RepositoryUrl =
 
 /**
  * Returns how a repository is reached: a path or `file://` is local (and made absolute), `http(s)://`, `ssh://` and
- * `user@host:path` are remote. Throws SourceError for anything else, and for a URL that holds a password or may hold one;
- * its message holds none.
+ * `user@host:path` are remote. Throws SourceError for anything else, and for a URL that holds a password or may hold
+ * one; its message never quotes it.
  */
 export function parseRepositoryUrl(text: string): RepositoryUrl {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
@@ -26,7 +26,7 @@ export function parseRepositoryUrl(text: string): RepositoryUrl {
   return { kind: 'local', path: resolve(text) };
 }
 
-/** `git@host:path`, as git reads it: a colon before the first slash. */
+/** Matches `git@host:path`, as git reads it: a colon before the first slash. */
 function isScpLike(text: string): boolean {
   if (isAbsolute(text) || !/^[^/]+:/.test(text) || /^[A-Za-z]:\\/.test(text)) return false;
   // An option of ssh, or one of git's remote helpers: both could start any program.
@@ -34,7 +34,7 @@ function isScpLike(text: string): boolean {
   return true;
 }
 
-/** What git would take for the path may be a password, and would be in every message. */
+/** The text that git would take for the path may be a password, and would be in every message. */
 function checkScpUrl(text: string): string {
   if (/^https?:/i.test(text)) throw noRepository(text);
   if (/^[^@]*:[^@]*@/.test(text)) {
@@ -46,7 +46,7 @@ function checkScpUrl(text: string): string {
   return text;
 }
 
-/** Returns the URL as requests begin with it. */
+/** Returns the URL as the prefix of requests. */
 function checkHttpUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null) throw noRepository(text);
@@ -75,12 +75,12 @@ function noRepository(text: string): SourceError {
   );
 }
 
-/** What stands behind the path may be a token, and would be in every message. */
+/** The query may be a token, and would be in every message. */
 function withQuery(text: string): SourceError {
   return new SourceError(`"${shown(text)}" is no repository that can be followed: write the URL without "?" and "#"`);
 }
 
-/** Without what stands before the host and after the path: both may be a password. */
+/** Returns the URL without its user part and query: both may be secret. */
 function shown(text: string): string {
   const [, scheme = '', rest = ''] = /^([A-Za-z][A-Za-z0-9+.-]*:\/*)?(.*)$/s.exec(text) ?? [];
   const place = rest.replace(/^.*@/s, '').replace(/[?#].*$/s, '');
@@ -104,7 +104,9 @@ export function checkBranch(branch: string): void {
     throw new SourceError(`"${branch}" is no name of a branch: write it as "git branch" lists it`);
 }
 
-/** Returns the steps from the root to a directory; none for the root. Throws SourceError where they lead out of it. */
+/**
+ * Returns the path segments from the root to a directory; none for the root. Throws SourceError if they leave the root.
+ */
 export function directorySteps(directory: string): readonly string[] {
   const steps = directory.split('/').filter((step) => step !== '' && step !== '.');
   if (directory.startsWith('/') || steps.includes('..')) {

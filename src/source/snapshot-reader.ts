@@ -1,4 +1,5 @@
-// Turns a commit of the local copy into a snapshot. Keeps the trees of the last one, so that the next costs what changed.
+// Reads a commit of the local copy as a snapshot. Keeps the trees of the last one, so that the cost is proportional to
+// the changes.
 import { setImmediate } from 'node:timers/promises';
 import type { ParsedCommit } from '../git/git-object.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
@@ -6,26 +7,26 @@ import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
 import { type BlobFilter, SourceError } from './source.ts';
 import { type KnownTrees, listFiles } from './tree-listing.ts';
 
-/** What a snapshot cost. */
+/** The cost of a snapshot. */
 export interface SnapshotCounts {
   readonly treesRead: number;
   readonly blobsRead: number;
 }
 
 export interface SnapshotReaderOptions {
-  /** The steps from the repository's root to the directory whose files are listed. */
+  /** The path segments from the repository's root to the directory whose files are listed. */
   readonly directory: readonly string[];
-  /** Files and directories below the directory. */
+  /** Limit for files and directories below the directory. */
   readonly entriesMax: number;
-  /** A larger file is listed, but its content is left out. */
+  /** A larger file is listed without its content. */
   readonly blobBytesMax: number;
-  /** Of all files that are read. */
+  /** Limit for all files that are read. */
   readonly snapshotBytesMax: number;
 }
 
-/** Other work gets its turn after so many files. */
+/** Yields to other work after this number of files. */
 const FILES_A_TURN = 500;
-/** So many objects are asked for at once. */
+/** Concurrent requests for objects. */
 const ASKED_AT_ONCE = 1000;
 
 export class SnapshotReader {
@@ -37,14 +38,14 @@ export class SnapshotReader {
     this.#options = options;
   }
 
-  /** Of the last snapshot that was read whole. */
+  /** The cost of the last complete snapshot. */
   get counts(): SnapshotCounts {
     return this.#counts;
   }
 
   /**
-   * Returns the snapshot with the blobs that `wants` asks for. Throws like {@link listFiles}, and SourceError where there
-   * is more to read than `snapshotBytesMax`.
+   * Returns the snapshot with the blobs that `wants` selects. Throws like {@link listFiles}, and SourceError if their
+   * total size exceeds `snapshotBytesMax`.
    */
   async read(objects: ObjectReader, commit: ParsedCommit, wants: BlobFilter): Promise<Snapshot> {
     const { directory, entriesMax } = this.#options;
@@ -55,7 +56,7 @@ export class SnapshotReader {
     return { commit: commit.oid, time: commit.time, files: listing.files, blobs };
   }
 
-  /** A file that is too large is listed, and whoever needs it says so. */
+  /** A file that is too large is listed without content; the stage that needs it reports it. */
   async #readBlobs(
     objects: ObjectReader,
     files: ReadonlyMap<string, SnapshotFile>,
@@ -72,7 +73,7 @@ export class SnapshotReader {
   }
 }
 
-/** Returns the ids of the files that are wanted, each once. */
+/** Returns the ids of the wanted files, each once. */
 async function wantedOf(files: ReadonlyMap<string, SnapshotFile>, wants: BlobFilter): Promise<readonly string[]> {
   const wanted = new Set<string>();
   let handled = 0;
@@ -85,7 +86,7 @@ async function wantedOf(files: ReadonlyMap<string, SnapshotFile>, wants: BlobFil
   return [...wanted];
 }
 
-/** Returns what `read` makes of each, in order, without asking for all of them at once. */
+/** Returns the result of `read` for each item, in order, with limited concurrency. */
 async function inParts<From, To>(all: readonly From[], read: (one: From) => Promise<To>): Promise<readonly To[]> {
   const made: To[] = [];
   for (let at = 0; at < all.length; at += ASKED_AT_ONCE) {

@@ -1,8 +1,8 @@
-// Where commits come from. The one implementation follows a Git branch (git-source.ts); reading a directory for the
-// command line is directory-snapshot.ts, which makes a snapshot and follows nothing.
+// Defines the contract for reading commits. git-source.ts implements it for a Git branch; directory-snapshot.ts reads a
+// directory for the command line, and follows nothing.
 import type { Snapshot } from '../model/snapshot.ts';
 
-/** Which of a commit's files are read: true to have the blob's content in the snapshot. */
+/** Selects the files of a commit to read: returns true to include the blob's content in the snapshot. */
 export type BlobFilter = (path: string, oid: string) => boolean;
 
 export interface Commit {
@@ -15,41 +15,45 @@ export interface Commit {
 }
 
 /**
- * Follows one branch of one repository. What it answers is complete and verified: every object reachable from a
- * commit it names is there and hashes right. A remote that fails, lies or is gone is an exception, never "nothing".
+ * Follows one branch of one repository. Its answers are complete and verified: every object reachable from a commit
+ * that it returns is in the local copy and matches its hash. A failed, malicious or missing remote is an exception,
+ * never an empty answer.
  */
 export interface Source {
   /**
-   * Asks the remote for the branch's head and brings everything it needs here. `known` is the recorded head, whose
-   * objects need no second check. Throws SourceError with advice; what was here before is then unchanged.
+   * Fetches the branch's head with all objects that it needs. `known` is the recorded head, whose objects need no
+   * second check. Throws SourceError with advice; the local copy is then unchanged.
    */
   fetch(known: string | null): Promise<Commit>;
 
-  /** Tells whether a commit is here. Throws SourceError where the local copy cannot be read. */
+  /** Returns true if the local copy has a commit. Throws SourceError if the copy cannot be read. */
   has(commit: string): Promise<boolean>;
 
-  /** Reads one commit that is here. Only the blobs that `wants` asks for are read. Throws SourceError if it is not here. */
+  /**
+   * Reads one commit of the local copy, with the blobs that `wants` selects. Throws SourceError if the copy does not
+   * have it.
+   */
   snapshot(commit: string, wants: BlobFilter): Promise<Snapshot>;
 
-  /** Reads what a commit says of itself. Throws SourceError if it is not here. */
+  /** Returns the metadata of a commit. Throws SourceError if the local copy does not have it. */
   describe(commit: string): Promise<Commit>;
 
   /**
-   * Returns the commits that come with `to` and were not there with `from`, newest first; at most `countMax` of them,
-   * and those beyond are the oldest. Throws SourceError if one of the two is not here.
+   * Returns the commits reachable from `to` and not from `from`, newest first; at most `countMax`, the oldest are
+   * dropped. Throws SourceError if the local copy lacks one of the two.
    */
   commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]>;
 
-  /** Tells whether `descendant` is `ancestor` or comes after it. */
+  /** Returns true if `descendant` is `ancestor` or comes after it. */
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
 
   close(): Promise<void>;
 }
 
-/** The remote, the network or the local copy failed. Its message says what to do; `cause` holds the rest. */
+/** The remote, the network or the local copy failed. Its message says what to do; `cause` holds the details. */
 export { GitError as SourceError } from '../git/git-process.ts';
 
-/** Says "look now", as often as it likes. It never says what there is to see. */
+/** Requests polls, any number of times. It does not tell what has changed. */
 export interface Trigger {
   start(poll: () => void): void;
   stop(): Promise<void>;

@@ -1,5 +1,5 @@
-// Lists the files of a commit below one directory. Reads only trees that the listing before did not have: a commit that
-// changes one file costs the trees above it.
+// Lists the files of a commit below one directory. Reads only trees that the previous listing did not have: a commit
+// that changes one file costs the trees above it.
 import { setImmediate } from 'node:timers/promises';
 import { DIRECTORY_MODE, type TreeEntry } from '../git/git-object.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
@@ -12,34 +12,34 @@ export type KnownTrees = ReadonlyMap<string, readonly TreeEntry[]>;
 export interface TreeListing {
   /** By path relative to the directory. */
   readonly files: ReadonlyMap<string, SnapshotFile>;
-  /** Every tree that this listing went through; what the next one reuses. */
+  /** All trees of this listing, for reuse by the next one. */
   readonly trees: KnownTrees;
-  /** How many trees were read and not reused. */
+  /** Number of trees that were read and not reused. */
   readonly treesRead: number;
 }
 
 export interface ListingOptions {
   /** The commit's own tree. */
   readonly root: string;
-  /** The steps from the root to the directory; none for the root itself. */
+  /** The path segments from the root to the directory; none for the root itself. */
   readonly directory: readonly string[];
   readonly known: KnownTrees;
-  /** Files and directories together: a few objects can describe more of them than there are atoms. */
+  /** Limit for files and directories together: nested trees of a few objects can list an astronomical number. */
   readonly entriesMax: number;
 }
 
 const DEPTH_MAX = 256;
-/** No system opens a longer path. A tree can hold a name of megabytes, and each path below would repeat it. */
+/** No system opens a longer path. A tree can hold a name of megabytes, which each path below would repeat. */
 const PATH_LENGTH_MAX = 4096;
-/** Of all paths together, in characters: as many files as are listed, with paths of 300 characters. */
+/** Limit for all paths together, in characters: for 100,000 files, paths of some 300 characters. */
 const PATHS_LENGTH_MAX = 32 * 1024 * 1024;
-/** Other work gets its turn after so many. */
+/** Yields to other work after this number of entries. */
 const ENTRIES_A_TURN = 5000;
 
 /**
- * Returns the files below a directory, none where the commit has no such directory. Throws DamagedCopyError where a tree
- * is not there or is malformed, SourceError where there are more than `entriesMax` files and directories, or where their
- * paths are too long. Other work gets its turn meanwhile.
+ * Returns the files below a directory, none if the commit has no such directory. Throws DamagedCopyError if a tree is
+ * missing or malformed, SourceError if there are more than `entriesMax` files and directories, or if their paths are
+ * too long. Yields to other work meanwhile.
  */
 export async function listFiles(
   objects: Pick<ObjectReader, 'readTree'>,

@@ -1,15 +1,15 @@
-// What a remote says of its branches, and what it can do. Asks through isomorphic-git, and is the only file that imports it:
-// its fetch takes a pack that was cut off, its push does not say whether anything was sent; see
+// Reads the branches and capabilities that a remote advertises. The only file that imports isomorphic-git: its fetch
+// accepts a truncated pack, and its push does not report whether anything was sent; see
 // docs/decisions/0051-what-git-does-itself.md.
 import { Errors, getRemoteInfo2, type HttpClient } from 'isomorphic-git';
 import { isOid } from '../../git/git-object.ts';
 import { SourceError } from '../source.ts';
 import type { Transport } from './remote.ts';
 
-/** Where Git keeps branches. */
+/** The prefix of branch refs. */
 export const HEADS = 'refs/heads/';
 
-/** The answer of a remote to whoever wants to fetch or push. */
+/** The answer of a remote to the start of a fetch or push. */
 export interface Advertisement {
   /** By the branch's name, without `refs/heads/`. */
   readonly heads: ReadonlyMap<string, string>;
@@ -19,7 +19,9 @@ export interface Advertisement {
 const SHA256_DIGITS = 64;
 const NOTHING = new Uint8Array();
 
-/** Asks a remote, in order to fetch or to push. Throws SourceError where it fails, or is a SHA-256 repository. */
+/**
+ * Requests the advertisement for a fetch or a push. Throws SourceError if the remote fails, or is a SHA-256 repository.
+ */
 export async function askForBranches(
   transport: Transport,
   { forPush, signal }: { readonly forPush: boolean; readonly signal: AbortSignal },
@@ -27,9 +29,9 @@ export async function askForBranches(
   const { name, url } = transport;
   const http = httpOver(transport, signal);
   try {
-    // Version 1: in version 2, an empty repository is taken for one that speaks no version at all.
+    // Version 1: in version 2, isomorphic-git mistakes an empty repository for one that speaks no version at all.
     const { refs = [], capabilities } = await getRemoteInfo2({ http, url, forPush, protocolVersion: 1 });
-    // Where nothing was committed yet, no object tells it.
+    // An empty repository has no object id that shows its format.
     if (capabilities['object-format'] === 'sha256') throw sha256Refused(name);
     return { heads: advertisedHeads(name, refs), capabilities: new Set(Object.keys(capabilities)) };
   } catch (error) {
@@ -38,7 +40,7 @@ export async function askForBranches(
   }
 }
 
-/** Returns the transport in the form that isomorphic-git calls, which knows no end but that of its requests. */
+/** Returns the transport in the form that isomorphic-git calls, which has no deadline except those of its requests. */
 function httpOver(transport: Transport, signal: AbortSignal): HttpClient {
   return {
     async request({ url, method = 'GET', headers = {} }) {
@@ -52,7 +54,7 @@ async function* iterate(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Arra
   yield* chunks;
 }
 
-/** What isomorphic-git did not expect, it wraps into a request to report a bug: mostly, it is an answer that is damaged. */
+/** isomorphic-git wraps unexpected errors into a request to report a bug; usually the answer is damaged. */
 function reasonOf(error: unknown): string {
   if (error instanceof Errors.InternalError) return error.data.message;
   return error instanceof Error ? error.message : String(error);
@@ -60,7 +62,7 @@ function reasonOf(error: unknown): string {
 
 /**
  * Returns the branches' heads by name, without `refs/heads/`. `name` is the remote's, for messages. Throws SourceError
- * where it is a SHA-256 repository.
+ * if it is a SHA-256 repository.
  */
 export function advertisedHeads(
   name: string,
@@ -73,7 +75,7 @@ export function advertisedHeads(
   return new Map(heads.map(({ ref, oid }) => [ref.slice(HEADS.length), oid]));
 }
 
-/** Returns the error for a repository whose objects have longer names. */
+/** Returns the error for a SHA-256 repository. */
 export function sha256Refused(name: string): SourceError {
   return new SourceError(
     `"${name}" is a SHA-256 repository, which Treeline cannot read: make one with "git init --object-format=sha1"`,

@@ -1,4 +1,4 @@
-// What to do where a server cannot be reached over HTTP, or its certificate does not hold: Node's error codes as advice.
+// Translates Node's error codes for HTTP connections and certificates into advice.
 import { SourceError } from '../source.ts';
 
 export interface Attempt {
@@ -41,7 +41,7 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
   'CERT_UNTRUSTED',
 ]);
 
-/** Returns Node's error in words for the operator; a SourceError as it is. */
+/** Returns Node's error as a message for the operator; a SourceError unchanged. */
 export function connectionFailure(error: unknown, attempt: Attempt): SourceError {
   if (error instanceof SourceError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';

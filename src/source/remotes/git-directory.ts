@@ -1,4 +1,4 @@
-// Where a local repository keeps its refs: bare, in a work tree's .git, or in the common directory of a linked work tree.
+// Finds the refs of a local repository: bare, in a work tree's .git, or in the common directory of a linked work tree.
 import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { SourceError } from '../source.ts';
@@ -7,7 +7,7 @@ import { sha256Refused } from './advertisement.ts';
 export interface GitDirectory {
   /** The repository's own directory, which has its HEAD. */
   readonly gitDirectory: string;
-  /** Where refs and objects are: differs from the former in linked work trees only. */
+  /** The directory of refs and objects: differs from the former in linked work trees only. */
   readonly commonDirectory: string;
 }
 
@@ -15,8 +15,8 @@ export interface GitDirectory {
 const SHA256 = /^\s*objectformat\s*=\s*"?sha256\b/im;
 
 /**
- * Finds the directory of the repository at an absolute path. Throws SourceError where there is none, no permission, or one
- * of SHA-256.
+ * Returns the directories of the repository at an absolute path. Throws SourceError if there is none, access is denied,
+ * or it is a SHA-256 repository.
  */
 export async function findGitDirectory(path: string): Promise<GitDirectory> {
   const gitDirectory = await ownDirectory(path);
@@ -30,7 +30,7 @@ export async function findGitDirectory(path: string): Promise<GitDirectory> {
       `"${path}" is not a Git repository: name a bare repository, or a directory that holds .git ("git init" makes one)`,
     );
   }
-  // An empty one does not tell whoever wants to fetch.
+  // The advertisement of an empty repository does not show its format.
   if (SHA256.test((await contentOf(join(commonDirectory, 'config'))) ?? '')) throw sha256Refused(path);
   return { gitDirectory, commonDirectory };
 }

@@ -1,5 +1,5 @@
-// What a request to a repository over HTTP carries besides its URL: a user's name and password, and the authorities that
-// the server's certificate may come from. Secrets are read anew each time, so that a rotated one works without a restart.
+// Provides the credentials and certificate authorities for requests to a repository over HTTP. Secrets are read anew
+// for each request, so that a rotated one works without a restart.
 import { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
@@ -7,11 +7,11 @@ import type { RepositoryAccess, SecretPlace } from '../../settings.ts';
 import { SourceError } from '../source.ts';
 import type { SentLogin } from './sent-secrets.ts';
 
-/** What is sent and believed; a secret. */
+/** The credentials and authorities of one request; secret. */
 export interface HttpSecrets {
   /** The header `Authorization`; undefined: none. */
   readonly authorization: string | undefined;
-  /** What is in it. */
+  /** The login in that header. */
   readonly login: SentLogin | undefined;
   /** PEM; undefined: the authorities that Node trusts. */
   readonly ca: string | undefined;
@@ -19,13 +19,13 @@ export interface HttpSecrets {
 
 export const NO_ACCESS: RepositoryAccess = { username: null, password: null, caFile: null };
 
-/** Hosts that look at the password alone accept any name; this is the one that GitHub documents. */
+/** Hosts that check the password only accept any name; this is the one that GitHub documents. */
 const USERNAME_DEFAULT = 'x-access-token';
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY'];
 const SECRET_BYTES_MAX = 64 * 1024;
 const CA_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Throws SourceError where a name and password would travel in the clear. */
+/** Throws SourceError if a name and password would be sent unencrypted. */
 export function checkEncryption(url: string, hasSecret: boolean): void {
   const { protocol, hostname } = new URL(url);
   if (protocol === 'http:' && hasSecret && !isLoopback(hostname)) {
@@ -35,13 +35,13 @@ export function checkEncryption(url: string, hasSecret: boolean): void {
   }
 }
 
-/** True for names and addresses of this machine. */
+/** Returns true for names and addresses of this machine. */
 export function isLoopback(hostname: string): boolean {
   if (hostname === 'localhost' || hostname === '[::1]') return true;
   return isIP(hostname) === 4 && hostname.startsWith('127.');
 }
 
-/** Reads the secrets. Throws SourceError where a file or variable does not hold what it should. */
+/** Reads the secrets. Throws SourceError if a file or variable is missing or invalid. */
 export async function readHttpSecrets({ username, password, caFile }: RepositoryAccess): Promise<HttpSecrets> {
   const ca = caFile === null ? undefined : await readAuthorities(caFile);
   if (username === null && password === null) return { authorization: undefined, login: undefined, ca };
@@ -56,7 +56,7 @@ export async function readHttpSecrets({ username, password, caFile }: Repository
   return { authorization: `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}`, login, ca };
 }
 
-/** Returns the logins that stand in the URLs of the proxies that the environment names. */
+/** Returns the logins in the URLs of the proxies that the environment names. */
 export function proxyLogins(): readonly SentLogin[] {
   return PROXY_VARIABLES.flatMap((name) => [name, name.toLowerCase()]).flatMap((name) => {
     const url = URL.parse(process.env[name] ?? '');
@@ -70,13 +70,13 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch (error) {
-    // A lone percent sign stands for itself.
+    // A single percent sign is literal.
     if (error instanceof URIError) return text;
     throw error;
   }
 }
 
-/** Returns where name and password come from, for messages: a person has to look there. Undefined where there are none. */
+/** Returns where name and password are configured, for messages. Undefined if there are none. */
 export function placesOf({ username, password }: RepositoryAccess): string | undefined {
   const places = [username, password].filter((place) => place !== null).map(placeOf);
   return places.length === 0 ? undefined : places.join(' and ');
@@ -87,7 +87,7 @@ function placeOf(place: SecretPlace | null): string {
   return place.kind === 'file' ? place.path : `the environment variable ${place.name}`;
 }
 
-/** A newline at the end of a file is not part of it. */
+/** A trailing newline of a file is not part of the secret. */
 async function readSecret(place: SecretPlace, key: string): Promise<string> {
   const text =
     place.kind === 'file'

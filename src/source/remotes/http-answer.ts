@@ -1,11 +1,11 @@
-// Whether an HTTP answer is Git's, and what the operator can do where it is not.
+// Checks whether an HTTP answer is Git's, and gives the operator advice if it is not.
 import type { RepositoryAccess } from '../../settings.ts';
 import { SourceError } from '../source.ts';
 import { placesOf } from './http-access.ts';
 import type { HttpHead } from './http-exchange.ts';
 
 export interface HttpAnswer extends HttpHead {
-  /** All of it, or the beginning where it is no advertisement. */
+  /** The whole body, or its beginning if it is no advertisement. */
   readonly body: readonly Buffer[];
 }
 
@@ -19,14 +19,14 @@ export interface ExpectedAnswer {
 const PACKET_LINE = /^[0-9a-f]{4}/;
 const FLUSH = '0000';
 const DUMB_LINE = /^[0-9a-f]{40}\t/;
-/** Git's own way to refuse in an answer that succeeds as far as HTTP goes. */
+/** Git's refusal in an answer with HTTP status 200. */
 const REFUSAL = /^(?:00[0-9a-f]{2}# service=git-[a-z]+-pack\n0000)?[0-9a-f]{4}ERR ([^\n]*)/;
-/** So much of a body tells whether it is Git's. */
+/** This many bytes of a body show whether it is Git's. */
 export const BEGINNING_BYTES = 1024;
 const ADVERTISEMENT = /-advertisement$/;
 const PUSHING = /-receive-pack-/;
 
-/** An answer whose status says no. */
+/** An answer with an error status. */
 export class HttpStatusError extends SourceError {
   readonly status: number;
 
@@ -36,7 +36,7 @@ export class HttpStatusError extends SourceError {
   }
 }
 
-/** Throws SourceError where the answer is not a whole one of Git's smart protocol. What is in it may still be wrong. */
+/** Throws SourceError if the answer is not a complete one of Git's smart protocol. Its content may still be invalid. */
 export function checkAnswer(answer: HttpAnswer, expected: ExpectedAnswer): void {
   const { name } = expected;
   if (answer.status !== 200) throw new HttpStatusError(`"${name}" ${statusAdvice(answer, expected)}`, answer.status);
@@ -88,7 +88,7 @@ function statusAdvice({ status, statusMessage }: HttpAnswer, { access, contentTy
   }
 }
 
-/** For an answer that says itself that it is something else. */
+/** Returns the advice for an answer of another content type. */
 function foreignAdvice(contentType: string, beginning: string): string {
   if (/html/.test(contentType) || /^\s*<(!doctype|html)/i.test(beginning)) {
     return 'answers with a web page, perhaps to sign in on, and not with Git: check repository.url and the password';

@@ -1,5 +1,5 @@
-// One HTTP request and its whole answer, with an end to its size, to silence and to waiting. Follows no redirects, keeps
-// no connection, and goes through a proxy where the environment names one. Knows nothing about Git.
+// Sends one HTTP request and reads the whole answer, with limits for its size, silence and duration. Follows no
+// redirects, keeps no connection, and uses the proxy that the environment names. Independent of Git.
 import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
@@ -15,12 +15,12 @@ export interface HttpOrder {
   readonly body: Uint8Array;
   /** PEM; undefined: the authorities that Node trusts. */
   readonly ca: string | undefined;
-  /** The largest answer that is taken, in bytes. */
+  /** The maximum size of the answer, in bytes. */
   readonly answerBytesMax: number;
-  /** How long the server may send nothing at all, connecting included, in milliseconds. */
+  /** How long the server may be silent, connecting included, in milliseconds. */
   readonly silenceMs: number;
   readonly signal: AbortSignal;
-  /** Called when there is a connection, before anything is written to it. */
+  /** Called once connected, before the first byte is written. */
   readonly sending?: (() => void) | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface HttpHead {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** What is made of an answer, whose body comes piece by piece. The body is empty where the status is not 200. */
+/** Reads the answer, whose body arrives in pieces. The body is empty if the status is not 200. */
 export type AnswerReader<Value> = (head: HttpHead, body: AsyncIterable<Buffer>) => Promise<Value>;
 
 interface Connection {
@@ -39,8 +39,8 @@ interface Connection {
 }
 
 /**
- * Returns what `read` makes of the answer. Throws Node's own error where the connection fails, SourceError at a limit, the
- * signal's reason; to whoever reads the body, too.
+ * Returns the result of `read`. Throws Node's own error if the connection fails, SourceError at a limit, or the
+ * signal's reason; reading the body throws the same.
  */
 export async function exchange<Value>(order: HttpOrder, read: AnswerReader<Value>): Promise<Value> {
   const { target, silenceMs, signal } = order;
@@ -80,7 +80,7 @@ async function* bodyOf(
       silence.refresh();
     }
   }
-  // What is done with it now may take longer than the server may be silent.
+  // The silence limit does not apply to processing the answer.
   clearTimeout(silence);
 }
 
@@ -101,7 +101,7 @@ function whenConnected(socket: Socket, work: () => void): void {
   else work();
 }
 
-/** Remembers its sockets: while a proxy opens a tunnel, Node's agent does not know the one that leads to the proxy. */
+/** Tracks its sockets: while a proxy opens a tunnel, Node's agent does not know the socket to the proxy. */
 function openConnection({ target, ca }: HttpOrder): Connection {
   const agent = agentFor(target, ca);
   const sockets = new Set<Duplex>();
@@ -124,6 +124,6 @@ function agentFor({ protocol, hostname }: URL, ca: string | undefined): http.Age
   const proxyEnv = process.env;
   if (protocol === 'https:')
     return new https.Agent({ proxyEnv, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) });
-  // A proxy would see the password that may be sent to this machine itself.
+  // A proxy would see the password, which may be sent unencrypted to this machine itself.
   return isLoopback(hostname) ? new http.Agent() : new http.Agent({ proxyEnv });
 }

@@ -1,5 +1,5 @@
-// Git's smart protocol over HTTP and HTTPS. Speaks to one origin only: a redirect to another is refused, and credentials
-// go nowhere else.
+// Implements Git's smart protocol over HTTP and HTTPS. Uses one origin only: a redirect to another is refused, and
+// credentials are sent nowhere else.
 import { buffer } from 'node:stream/consumers';
 import type { RepositoryAccess } from '../../settings.ts';
 import { SourceError } from '../source.ts';
@@ -11,22 +11,22 @@ import { LIST_BYTES_MAX, type Transport, type TransportAnswer, type TransportReq
 import { SentSecrets } from './sent-secrets.ts';
 
 export interface HttpTransportOptions {
-  /** As {@link parseRepositoryUrl} returns it: without user, query and slash at the end. */
+  /** As returned by {@link parseRepositoryUrl}: without user, query and trailing slash. */
   readonly url: string;
   readonly access: RepositoryAccess;
-  /** The largest answer that is taken, in bytes. */
+  /** The maximum size of the answer, in bytes. */
   readonly answerBytesMax: number;
-  /** How long the server may send nothing at all, in milliseconds. */
+  /** How long the server may be silent, in milliseconds. */
   readonly silenceMs: number;
 }
 
-/** Hosts tell Git from browsers by its first word. */
+/** Hosts recognise Git by the beginning of the user agent. */
 const USER_AGENT = 'git/treeline';
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const REDIRECTS_MAX = 3;
 const TEXT_MAX = 200;
 
-/** Returns the transport. Nothing is asked before the first request. Throws SourceError like {@link checkEncryption}. */
+/** Returns the transport. Sends nothing before the first request. Throws SourceError like {@link checkEncryption}. */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
   checkEncryption(options.url, options.access.username !== null || options.access.password !== null);
   return new HttpTransport(options);
@@ -35,7 +35,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
 class HttpTransport implements Transport {
   readonly #options: HttpTransportOptions;
   readonly secrets = new SentSecrets();
-  /** Where the requests of one conversation go: the first, a GET, may be redirected within the origin. */
+  /** The base URL of the conversation: the first request, a GET, may be redirected within the origin. */
   #base: string;
 
   constructor(options: HttpTransportOptions) {
@@ -80,7 +80,7 @@ class HttpTransport implements Transport {
     return this.secrets.guard(() => this.#followRedirects(request, options, read));
   }
 
-  /** Asks, and asks elsewhere as often as the server says so. */
+  /** Sends the request, and follows a limited number of redirects. */
   async #followRedirects<Value>(
     request: TransportRequest,
     options: HttpTransportOptions,
@@ -140,7 +140,7 @@ async function* joined(beginning: readonly Buffer[], rest: AsyncIterator<Buffer>
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }
 
-/** Returns where the repository is instead. Throws SourceError where that is another origin, or no repository. */
+/** Returns the new location of the repository. Throws SourceError if it is at another origin, or is no repository. */
 function redirected(
   { headers: { location = '' } }: HttpHead,
   { url, base, path }: { readonly url: string; readonly base: string; readonly path: string },

@@ -1,6 +1,5 @@
-// A local repository as one more smart remote: each request of the protocol is answered by `git upload-pack` or
-// `git receive-pack`, so that git itself does the locking, runs hooks, follows alternates and linked work trees, and
-// decides what may be read and written.
+// Serves a local repository as a smart remote: `git upload-pack` or `git receive-pack` answers each request, so that
+// git itself does the locking, runs hooks, follows alternates and linked work trees, and checks permissions.
 
 import { type GitOrder, runGit, streamGit } from '../../git/git-process.ts';
 import { SourceError } from '../source.ts';
@@ -11,20 +10,22 @@ import { SentSecrets } from './sent-secrets.ts';
 export interface LocalTransportOptions {
   /** Absolute path of a bare repository or of a work tree. */
   readonly path: string;
-  /** The largest answer that is taken, in bytes. */
+  /** The maximum size of the answer, in bytes. */
   readonly answerBytesMax: number;
 }
 
-/** A name that nobody can register: nothing is ever sent to it. */
+/** A name that cannot be registered: no request is ever sent to it. */
 const ADDRESS = 'http://local.invalid/repository';
 const NOTHING = new Uint8Array();
-/** Each by its program, with the two packet lines that smart HTTP puts before an advertisement and git's command leaves out. */
+/**
+ * The services, each with the two packet lines that smart HTTP puts before an advertisement and git's command omits.
+ */
 const SERVICES: ReadonlyMap<string, Buffer> = new Map([
   ['upload-pack', Buffer.from('001e# service=git-upload-pack\n0000')],
   ['receive-pack', Buffer.from('001f# service=git-receive-pack\n0000')],
 ]);
 
-/** Returns the transport to a local repository. Nothing is looked at before the first request. */
+/** Returns the transport to a local repository. Reads nothing before the first request. */
 export function createLocalTransport(options: LocalTransportOptions): Transport {
   return {
     url: ADDRESS,
@@ -45,7 +46,7 @@ export function createLocalTransport(options: LocalTransportOptions): Transport 
 
 interface Service {
   readonly kind: string;
-  /** What comes before git's own answer. */
+  /** Precedes git's own answer. */
   readonly head: Uint8Array;
   readonly command: readonly string[];
 }
@@ -69,7 +70,7 @@ async function orderOf(
   { body, signal, sending }: TransportRequest,
 ): Promise<GitOrder> {
   const { gitDirectory, commonDirectory } = await findGitDirectory(path);
-  // That the operator named this repository is the consent that git asks for where its files belong to somebody else.
+  // The operator named this repository, which is the consent that git requires for files of another owner.
   const trusted = new Set([path, gitDirectory, commonDirectory]);
   const consent = [...trusted].flatMap((each) => ['-c', `safe.directory=${each}`]);
   sending?.();
@@ -79,7 +80,7 @@ async function orderOf(
     name: path,
     answerBytesMax,
     signal,
-    // Killed, it would leave locks in a repository that is not ours.
+    // SIGKILL would leave locks in a repository that is not ours.
     ending: 'SIGTERM',
   };
 }

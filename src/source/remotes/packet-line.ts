@@ -1,4 +1,4 @@
-// Packet lines, in which Git's protocols talk. See gitprotocol-common and gitprotocol-pack, "Sideband".
+// Encodes and decodes the packet lines of Git's protocols. See gitprotocol-common and gitprotocol-pack, "Sideband".
 
 const LENGTH_DIGITS = 4;
 const PACKET_BYTES_MAX = 65_520;
@@ -13,17 +13,17 @@ export function packetLine(text: string): Buffer {
   return Buffer.concat([Buffer.from(length), bytes]);
 }
 
-/** Takes packets apart that come in pieces of any size. */
+/** Decodes packets that arrive in pieces of any size. */
 export class PacketReader {
-  /** What came of a packet that is not whole yet. */
+  /** The received part of an incomplete packet. */
   #rest: Buffer = Buffer.alloc(0);
 
-  /** True where the last packet is whole. */
+  /** True if the last packet is complete. */
   get isAtEnd(): boolean {
     return this.#rest.length === 0;
   }
 
-  /** Returns the contents of the packets that are whole by now, null for a flush. Throws where it is something else. */
+  /** Returns the contents of the packets that are complete by now, null for a flush. Throws if they are malformed. */
   push(bytes: Uint8Array): readonly (Buffer | null)[] {
     const all = this.isAtEnd
       ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -47,7 +47,7 @@ export class PacketReader {
   }
 }
 
-/** Returns the packets' contents, null for a flush. Throws where they are cut off, or it is something else. */
+/** Returns the packets' contents, null for a flush. Throws if they are truncated or malformed. */
 export function readPackets(bytes: Buffer): readonly (Buffer | null)[] {
   const reader = new PacketReader();
   const packets = reader.push(bytes);
@@ -60,16 +60,16 @@ export function lineIn(packet: Buffer): string {
   return packet.toString('utf8').replace(/\n$/, '');
 }
 
-/** What a remote said on each of the bands that it shares one stream for. */
+/** The output of a remote by band, decoded from one stream. */
 export interface Bands {
   readonly content: Buffer;
-  /** For a person: what hooks print. */
+  /** For people: the output of hooks. */
   readonly words: string;
-  /** Why it gave up; null where it did not. */
+  /** The reason for which it gave up; null if it did not. */
   readonly failure: string | null;
 }
 
-/** Takes the bands apart. Throws where the packets are malformed, or not numbered. */
+/** Separates the bands. Throws if the packets are malformed, or have no band number. */
 export function splitBands(bytes: Buffer): Bands {
   const bands: readonly Buffer[][] = [[], [], []];
   for (const packet of readPackets(bytes)) {

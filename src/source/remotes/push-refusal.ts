@@ -1,29 +1,29 @@
-// What a remote's no means: that the branch has moved on, or that a person has to do something there first.
+// Classifies a remote's refusal of a push: the branch has moved, or a person has to act on the remote first.
 import type { PushOutcome } from '../publisher.ts';
 
 export interface Refusal {
-  /** The repository's, for messages. */
+  /** The repository's name, for messages. */
   readonly name: string;
   readonly branch: string;
-  /** True where the branch was to be made. */
+  /** True if the push creates the branch. */
   readonly isNew: boolean;
   /** Git's own, such as `pre-receive hook declined`. */
   readonly reason: string;
-  /** What hooks and git printed there. */
+  /** The output of hooks and git on the remote. */
   readonly words: string;
 }
 
 const WORDS_MAX = 1000;
 
-/** Somebody else was faster, or is at it. */
+/** Another push was first, or is in progress. */
 const MOVED =
   /^(non-fast-forward|fetch first|stale info|already exists|needs force|failed to (update ref|lock)|cannot lock ref|reference already exists|incorrect old value)/i;
-/** Git gives the same reasons where it cannot write at all, and where a hook did not let it. */
+/** Git gives the same reasons if it cannot write at all, and if a hook refused. */
 const CANNOT_WRITE =
   /permission denied|insufficient permission|unable to create temporary object directory|read-only file system|no space left|quota exceeded/i;
 const ABORTED = /aborted by .*hook/i;
 
-/** The first that fits counts. With `words`, what was printed there is worth reading; git's own essay is not. */
+/** The first match counts. `words`: the remote's output is included; git's own long explanation is not. */
 const ADVICE: readonly { readonly fits: RegExp; readonly advice: string; readonly words: boolean }[] = [
   {
     fits: /is currently checked out/,
@@ -51,7 +51,7 @@ const ADVICE: readonly { readonly fits: RegExp; readonly advice: string; readonl
   { fits: /./, advice: 'see the settings of the repository', words: true },
 ];
 
-/** Returns what a refusal means: that the branch has moved on, or another no, in the repository's own words. */
+/** Returns the outcome for a refusal: the branch has moved, or another reason in the repository's own words. */
 export function judgeRefusal(refusal: Refusal): PushOutcome {
   const { name, branch, isNew, reason } = refusal;
   const words = oneLine(refusal.words);
@@ -69,7 +69,7 @@ export function refused(reason: string): PushOutcome {
   return { is: 'refused', reason };
 }
 
-/** Returns the outcome of a push that was sent and whose answer did not come. */
+/** Returns the outcome of a push that was sent and not answered. */
 export function unknownOutcome(name: string, cause: unknown): PushOutcome {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return { is: 'unknown', reason: `nobody knows whether "${name}" took the push: ${reason}` };
@@ -80,7 +80,7 @@ export function branchExists(name: string, branch: string): PushOutcome {
   return refused(`"${name}" has another branch "${branch}" already, which is left alone: try again`);
 }
 
-/** Without colours and other control characters, which hooks print for a terminal. */
+/** Returns the text without colours and other control characters, which hooks print for a terminal. */
 function oneLine(words: string): string {
   return words
     .replace(/\p{Cc}\[[0-9;]*[A-Za-z]/gu, '')

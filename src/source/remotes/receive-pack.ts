@@ -1,23 +1,23 @@
-// What is said when something is pushed: the order with its pack, and the report. See
-// gitprotocol-pack, "Pushing Data To a Server". Sends nothing itself.
+// Encodes the request of a push, with its pack, and decodes the report. See gitprotocol-pack, "Pushing Data To a
+// Server". Sends nothing itself.
 
 import { type Advertisement, HEADS } from './advertisement.ts';
 import { FLUSH, lineIn, packetLine, readPackets, splitBands } from './packet-line.ts';
 
-/** One branch, and where it is to go. */
+/** One branch, and its new head. */
 export interface RefUpdate {
   /** Without `refs/heads/`. */
   readonly branch: string;
-  /** Where it is; null: nowhere yet. */
+  /** Its current head; null: the branch does not exist. */
   readonly old: string | null;
   readonly commit: string;
 }
 
-/** What became of a push. */
+/** The result of a push. */
 export interface PushReport {
-  /** Null: the branch is where it was to go. Else the remote's reason. */
+  /** Null: the branch is at its new head. Else the remote's reason. */
   readonly refusal: string | null;
-  /** What its hooks printed. */
+  /** The output of its hooks. */
   readonly words: string;
 }
 
@@ -25,7 +25,7 @@ const NOWHERE = '0'.repeat(40);
 const AGENT = 'agent=git/treeline';
 const REPORTS = 'report-status';
 const BANDS = 'side-band-64k';
-/** Asked for where they are offered. Not `atomic`: for one branch it changes nothing but the reasons, which it hides. */
+/** Requested if offered. Not `atomic`: for one branch it only hides the reasons. */
 const WANTED = [REPORTS, BANDS, 'quiet'];
 
 /** Returns the body of the request that moves one branch. */
@@ -38,15 +38,12 @@ export function pushRequest(
   return Buffer.concat([order, Buffer.from(FLUSH), pack]);
 }
 
-/** Tells whether the remote says what became of a push. */
+/** Returns true if the remote can report the result of a push. */
 export function canReport({ capabilities }: Advertisement): boolean {
   return capabilities.has(REPORTS);
 }
 
-/**
- * Reads the answer to a push of `branch`. Throws where it does not say, from beginning to end, what became of that: then
- * nobody knows.
- */
+/** Reads the answer to a push of `branch`. Throws if the report is incomplete: then the result is unknown. */
 export function readReport(body: Buffer, branch: string, { capabilities }: Advertisement): PushReport {
   const { content, words, failure } = capabilities.has(BANDS)
     ? splitBands(body)

@@ -1,57 +1,57 @@
-// What the source needs of the repository that it follows, however that is reached; what carries Git's smart protocol.
-// The source only ever reads; pushing is pusher.ts.
+// Defines the contract for reading the followed repository over any transport, and the transport of Git's smart
+// protocol. For pushing see pusher.ts.
 import type { Lender } from '../../git/bare-repository.ts';
 import type { SentSecrets } from './sent-secrets.ts';
 
-/** The largest answer that is taken as a whole, in bytes: some hundred thousand names of branches. */
+/** The maximum size of a buffered answer, in bytes: some hundred thousand names of branches. */
 export const LIST_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface Remote {
-  /** How messages name it. Holds no password. */
+  /** The name of the repository in messages. Holds no password. */
   readonly name: string;
-  /** What was sent to be let in: whoever makes a message of what it answered has to strip that. */
+  /** The credentials that were sent: messages that quote its answers have to strip them. */
   readonly secrets: SentSecrets;
 
-  /** Asks for the branches. Throws SourceError where the remote fails. */
+  /** Requests the branches. Throws SourceError if the remote fails. */
   branches(signal: AbortSignal): Promise<Branches>;
 }
 
-/** What a remote said of its branches, and the way to fetch one of them. */
+/** The advertised branches of a remote, and a method to fetch one of them. */
 export interface Branches {
-  /** By name, without `refs/heads/`; empty where nothing was committed yet. */
+  /** By name, without `refs/heads/`; empty for an empty repository. */
   readonly heads: ReadonlyMap<string, string>;
 
   /**
-   * Brings the branch's head, and everything reachable from it, into a new bare repository, and returns the head. Every
-   * object that came is right, and what it refers to is there or in the lender; whether the head is among them is for the
-   * caller to see. Throws SourceError where the remote fails, or what it sent is not whole.
+   * Fetches the branch's head, and all objects reachable from it, into a new bare repository, and returns the head.
+   * Every received object is valid, and the objects that it refers to are there or in the lender; the caller has to
+   * check that the head is among them. Throws SourceError if the remote fails, or its answer is incomplete.
    */
   fetchInto(order: FetchOrder): Promise<string>;
 }
 
 export interface FetchOrder {
-  /** Where the new repository is made. */
+  /** The path of the new repository. */
   readonly quarantine: string;
   readonly branch: string;
-  /** What is reachable from its commit may be left out. */
+  /** Objects reachable from its commit may be omitted. */
   readonly lender: Lender | null;
-  /** Ends the fetch at once, with its reason: connections are closed, processes killed. */
+  /** Aborts the fetch at once, with its reason: connections are closed, processes killed. */
   readonly signal: AbortSignal;
 }
 
-/** What carries one request of Git's smart HTTP protocol: HTTP itself, or something that behaves like it. */
+/** Transports one request of Git's smart HTTP protocol: HTTP itself, or an emulation of it. */
 export interface Transport {
-  /** The remote's address, an `http(s)://` URL in any case; requests begin with it. */
+  /** The remote's address, always an `http(s)://` URL and the prefix of requests. */
   readonly url: string;
   readonly name: string;
-  /** What was sent to be let in, and must not be shown to anybody wherever it comes back. Errors of it are stripped. */
+  /** The credentials that were sent, which must not appear in any message. Errors thrown here are stripped of them. */
   readonly secrets: SentSecrets;
-  /** Answers with the whole body or throws SourceError; never with a part of it. */
+  /** Returns the whole body or throws SourceError; never returns a part of it. */
   request(request: TransportRequest): Promise<TransportAnswer>;
 
   /**
-   * Returns what `work` makes of the body of the answer, which it reads as it comes. The body ends only where the answer
-   * is whole: what fails on the way is thrown to whoever reads it, and to the caller.
+   * Returns the result of `work`, which reads the body of the answer as it arrives. The body ends only if the answer is
+   * complete: failures on the way are thrown to the reader and to the caller.
    */
   stream<Value>(request: TransportRequest, work: (body: AsyncIterable<Uint8Array>) => Promise<Value>): Promise<Value>;
 }
@@ -62,9 +62,9 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Empty for a GET. */
   readonly body: Uint8Array;
-  /** Ends the request at once, with its reason. */
+  /** Aborts the request at once, with its reason. */
   readonly signal: AbortSignal;
-  /** Called before the first byte of the body may leave: until then, nothing has happened there. */
+  /** Called before the first byte of the body may be sent: until then, the remote has changed nothing. */
   readonly sending?: () => void;
 }
 

@@ -1,12 +1,12 @@
-// The secrets that were sent to a server, so that none comes back: a server, a proxy or a hook may repeat what it was
-// sent, in a redirect, a status or the name of a branch, and messages end up in logs and in answers to other people.
+// Strips sent secrets from errors: a server, a proxy or a hook may repeat them in a redirect, a status or a branch
+// name, and messages end up in logs and in answers to other people.
 
-/** What stands in the place of a secret. */
+/** Replaces a secret in a text. */
 export const HIDDEN = '***';
 
-/** Shorter ones would take apart every message, and protect nothing. */
+/** Stripping shorter ones would make messages unreadable, and protect nothing. */
 const LENGTH_MIN = 3;
-/** A rotated password may still be in an answer to the one before. */
+/** After a rotation, an answer may still hold the previous password. */
 const KEPT_MAX = 8;
 const CARRIERS_MAX = 100;
 
@@ -19,7 +19,7 @@ export class SentSecrets {
   readonly #logins = new Map<string, SentLogin>();
   #pattern: RegExp | undefined;
 
-  /** Notes what is about to be sent. */
+  /** Notes a login before it is sent. */
   add(login: SentLogin): void {
     const key = JSON.stringify([login.username, login.password]);
     if (this.#logins.has(key)) return;
@@ -30,12 +30,12 @@ export class SentSecrets {
     this.#pattern = longestFirst.length === 0 ? undefined : new RegExp(longestFirst.map(quoted).join('|'), 'gi');
   }
 
-  /** Returns a text without the secrets, however they are spelled in it. */
+  /** Returns a text without the secrets, in any of their spellings. */
   strip(text: string): string {
     return this.#pattern === undefined ? text : text.replace(this.#pattern, HIDDEN);
   }
 
-  /** Returns what `work` resolves to. What it throws is stripped, with its stack, its causes and all that it carries. */
+  /** Returns the result of `work`. Strips thrown errors, with their stack, causes and properties. */
   async guard<Value>(work: () => Promise<Value>): Promise<Value> {
     try {
       return await work();
@@ -45,7 +45,7 @@ export class SentSecrets {
     }
   }
 
-  /** In place, so that the error stays of its class. */
+  /** In place, so that the error keeps its class. */
   #stripAll(value: unknown, seen: Set<unknown>): void {
     if (this.#pattern === undefined || !isCarrier(value) || seen.has(value) || seen.size >= CARRIERS_MAX) return;
     seen.add(value);
@@ -56,13 +56,13 @@ export class SentSecrets {
   }
 }
 
-/** True for an error, and for data that one carries. */
+/** Returns true for an error, and for data that one holds. */
 function isCarrier(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   return value instanceof Error || Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** As it was sent, and as programs write it into a header, a URL or a quoted text. */
+/** Returns the secrets as sent, and as programs write them into a header, a URL or a quoted text. */
 function spellingsOf({ username, password }: SentLogin): readonly string[] {
   const pair = `${username}:${password}`;
   return [password, pair].flatMap((secret) => {

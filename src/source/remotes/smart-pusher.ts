@@ -1,4 +1,5 @@
-// Pushes by Git's smart protocol, version 0: asks where the branch is, then sends the order and the pack in one request.
+// Pushes by Git's smart protocol, version 0: reads the branch's head, then sends the update and the pack in one
+// request.
 
 import type { PushOutcome } from '../publisher.ts';
 import { type Advertisement, askForBranches } from './advertisement.ts';
@@ -9,7 +10,7 @@ import { canReport, pushRequest, readReport } from './receive-pack.ts';
 import type { Transport } from './remote.ts';
 
 const SERVICE = 'git-receive-pack';
-/** With these, a server says no before it has looked at what was sent. */
+/** With these statuses a server refuses before it reads the request. */
 const NOT_ALLOWED: ReadonlySet<number> = new Set([401, 403]);
 const NOT_TAKEN: ReadonlySet<number> = new Set([...NOT_ALLOWED, 404, 413]);
 
@@ -49,7 +50,7 @@ async function advertise(transport: Transport, signal: AbortSignal): Promise<Adv
   }
 }
 
-/** From the moment in which the first byte may have left, no failure says that nothing happened. */
+/** After the first byte may have been sent, no failure proves that nothing happened. */
 async function send(transport: Transport, order: PushOrder, advertisement: Advertisement): Promise<PushOutcome> {
   const { name } = transport;
   const { branch, old } = order;

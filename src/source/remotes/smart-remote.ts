@@ -1,4 +1,4 @@
-// A remote that speaks Git's smart HTTP protocol: fetching. Pushing is smart-pusher.ts.
+// Fetches from a remote by Git's smart HTTP protocol. For pushing see smart-pusher.ts.
 import { initRepository } from '../../git/bare-repository.ts';
 import { indexPack, type PackLimits } from '../../git/index-pack.ts';
 import { SourceError } from '../source.ts';

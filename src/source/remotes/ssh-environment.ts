@@ -1,13 +1,13 @@
-// How git is started where it is to use ssh.
+// Builds the environment of a git that uses ssh.
 import { inherit } from '../../git/git-environment.ts';
 
 const ALIVE_CHECKS = 4;
-/** How ssh finds an agent or a ticket. */
+/** Lets ssh find an agent or a ticket. */
 const INHERITED: readonly string[] = ['SSH_AUTH_SOCK', 'KRB5CCNAME'];
 
 /**
- * Returns what is added to {@link gitEnvironment}: ssh's own settings count, git's do not. Nobody is there to be asked.
- * `silenceMs` is how long connecting, and silence of the server, may last.
+ * Returns the additions to {@link gitEnvironment}: ssh reads its own settings, git does not. ssh never prompts.
+ * `silenceMs` limits connecting, and silence of the server.
  */
 export function sshEnvironment(silenceMs: number): Readonly<Record<string, string>> {
   const seconds = Math.max(1, Math.ceil(silenceMs / 1000));
@@ -16,7 +16,7 @@ export function sshEnvironment(silenceMs: number): Readonly<Record<string, strin
     `ConnectTimeout=${seconds}`,
     `ServerAliveInterval=${Math.ceil(seconds / ALIVE_CHECKS)}`,
     `ServerAliveCountMax=${ALIVE_CHECKS}`,
-    // A connection that others share would outlive git.
+    // A shared connection would outlive git.
     'ControlMaster=no',
   ];
   const command = process.env.GIT_SSH_COMMAND || 'ssh';

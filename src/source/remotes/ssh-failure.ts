@@ -1,8 +1,8 @@
-// What to do where git or ssh could not reach a repository: their words as advice.
+// Translates messages of git and ssh about unreachable repositories into advice.
 import type { GitFailure } from '../../git/git-process.ts';
 import { SourceError } from '../source.ts';
 
-/** The first that fits counts: what ssh says comes before what git makes of it. */
+/** The first match counts: ssh's messages come before those that git derives from them. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/git-(upload|receive)-pack: (command )?not found/, 'git is not installed on that host, or not on the PATH there'],
   [
@@ -35,14 +35,14 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Returns git's failure in words for the operator; `done` is what cannot be done. */
+/** Returns git's failure as a message for the operator; `done` is the operation that failed. */
 export function sshFailure(name: string, failure: GitFailure, done: 'read' | 'pushed to' = 'read'): SourceError {
   const advice = ADVICE.find(([pattern]) => pattern.test(failure.complaint))?.[1];
   if (advice === undefined) return failure;
   return new SourceError(`"${name}" cannot be ${done}: ${advice} (${oneLine(failure.complaint)})`, { cause: failure });
 }
 
-/** Without git's own advice, which asks what is already answered here. */
+/** Returns the text without git's own advice, which the message replaces. */
 function oneLine(complaint: string): string {
   return complaint
     .replace(/Please make sure you have the correct access rights\s+and the repository exists\./, '')

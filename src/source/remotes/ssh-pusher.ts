@@ -1,5 +1,5 @@
-// Pushes over ssh, through the system's git and ssh, from a repository that is made for this one push and borrows what
-// the local copy has.
+// Pushes over ssh with the system's git and ssh, from a temporary repository that borrows the objects of the local
+// copy.
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { initRepository, makePrivateDirectory, PRIVATE_DIRECTORY, PRIVATE_FILE } from '../../git/bare-repository.ts';
@@ -16,28 +16,28 @@ import { sshFailure } from './ssh-failure.ts';
 export interface SshPusherOptions {
   /** `ssh://…` or `user@host:path`; see repository-url.ts. */
   readonly url: string;
-  /** The folder of the local copy, which has the history that is pushed onto. */
+  /** The directory of the local copy, which holds the history that is pushed onto. */
   readonly cache: string;
-  /** How long connecting, and silence of the server, may last, in milliseconds. */
+  /** Limit for connecting, and for silence of the server, in milliseconds. */
   readonly silenceMs: number;
 }
 
 interface Repository {
   readonly path: string;
-  /** Where git writes down what it says to the remote and hears from it. */
+  /** The file to which git traces its packets. */
   readonly trace: string;
 }
 
 const PREFIX = 'push-';
 const OUTPUT_BYTES_MAX = 1024 * 1024;
 const REMOVALS_MAX = 5;
-/** The order to move a ref, as the trace shows it: from then on, nobody knows without a report. */
+/** The update of a ref in the trace: from then on, the result is unknown without a report. */
 const ORDERED = /push> [0-9a-f]{40} [0-9a-f]{40} refs\//;
-/** What hosts say to a key that may read, but not write. */
+/** The answers of hosts to a key that may read, but not write. */
 const NOT_ALLOWED =
   /not allowed|read[- ]?only|permission to .* denied|write access|access denied|unauthorized|forbidden/i;
 
-/** Returns the pusher. Nothing is asked yet. */
+/** Returns the pusher. Sends no request yet. */
 export function createSshPusher(options: SshPusherOptions): Pusher {
   const { url, cache } = options;
   let cleaning: Promise<void> | undefined;
@@ -58,14 +58,14 @@ export function createSshPusher(options: SshPusherOptions): Pusher {
         await beforeSending(url, () => fill(repository, options, order));
         return await push(repository, options, order);
       } finally {
-        // What cannot be removed is a leftover, and changes nothing of what became of the push.
+        // A directory that cannot be removed is a leftover, and does not change the outcome of the push.
         await rm(path, { recursive: true, force: true, maxRetries: REMOVALS_MAX }).catch(() => undefined);
       }
     },
   };
 }
 
-/** Whatever fails here, such as a full disk: nothing was sent. */
+/** A failure in here, such as a full disk, means that nothing was sent. */
 async function beforeSending<Value>(name: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
@@ -76,7 +76,7 @@ async function beforeSending<Value>(name: string, work: () => Promise<Value>): P
   }
 }
 
-/** Removes what a killed process left behind; one process works on a folder at a time. */
+/** Removes the directories of killed processes; one process uses the cache at a time. */
 async function removeLeftovers(cache: string): Promise<void> {
   await makePrivateDirectory(cache);
   const names = (await readdir(cache)).filter((name) => name.startsWith(PREFIX));
@@ -102,7 +102,7 @@ async function push(
 ): Promise<PushOutcome> {
   const { branch, old, commit, signal } = order;
   const ref = `${HEADS}${branch}`;
-  // Git pushes only where the branch is what it is expected to be; nothing, for a new one.
+  // Git pushes only if the branch has its expected head; an empty one for a new branch.
   const lease = `--force-with-lease=${ref}:${old ?? ''}`;
   const args = [
     `--git-dir=${path}`,
@@ -129,14 +129,14 @@ async function push(
   }
 }
 
-/** Reads the line about the ref; see git-push(1), "OUTPUT". */
+/** Parses the line about the ref; see git-push(1), "OUTPUT". */
 function refusalIn(output: string, ref: string): { readonly kind: string; readonly reason: string } | undefined {
   const line = output.split('\n').find((each) => each.startsWith('!\t') && each.split('\t')[1]?.endsWith(`:${ref}`));
   const [, kind, reason = ''] = /\t\[([^\]]*)\](?: \((.*)\))?$/.exec(line ?? '') ?? [];
   return kind === undefined ? undefined : { kind, reason };
 }
 
-/** Returns what the remote printed, without what git prints here. */
+/** Returns the output of the remote, without that of the local git. */
 function wordsIn(complaint: string): string {
   return complaint
     .split('\n')
@@ -149,13 +149,13 @@ async function wasOrdered(trace: string): Promise<boolean> {
   try {
     return ORDERED.test(await readFile(trace, 'latin1'));
   } catch (error) {
-    // Git writes it from the first packet on.
+    // Git creates the file with the first packet.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
     throw error;
   }
 }
 
-/** Throws where the repository was not reached. */
+/** Throws if the repository was not reached. */
 function failureOf(name: string, error: unknown): PushOutcome {
   if (!(error instanceof GitFailure)) throw error;
   if (!NOT_ALLOWED.test(error.complaint)) throw sshFailure(name, error, 'pushed to');

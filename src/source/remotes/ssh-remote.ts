@@ -1,5 +1,5 @@
-// A remote over ssh, through the system's git and ssh: keys, known hosts and jumps are set up in ~/.ssh as for any other
-// use. Git fetches into the quarantine, where what it brought is verified like what any other remote sends.
+// Fetches over ssh with the system's git and ssh: ~/.ssh configures keys, known hosts and jumps as for any other use.
+// Git fetches into the quarantine, where the objects are verified like those of any other remote.
 import { devNull } from 'node:os';
 import { initRepository } from '../../git/bare-repository.ts';
 import { isOid } from '../../git/git-object.ts';
@@ -16,11 +16,11 @@ import { sshFailure } from './ssh-failure.ts';
 export interface SshRemoteOptions extends PackLimits {
   /** `ssh://…` or `user@host:path`; see repository-url.ts. */
   readonly url: string;
-  /** How long connecting, and silence of the server, may last, in milliseconds. */
+  /** Limit for connecting, and for silence of the server, in milliseconds. */
   readonly silenceMs: number;
 }
 
-/** Returns the remote. Nothing is asked yet. */
+/** Returns the remote. Sends no request yet. */
 export function createSshRemote({ url, silenceMs, ...limits }: SshRemoteOptions): Remote {
   const environment = { ...sshEnvironment(silenceMs), ...BOUNDED_ENVIRONMENT };
 
@@ -36,12 +36,12 @@ export function createSshRemote({ url, silenceMs, ...limits }: SshRemoteOptions)
   async function fetchInto({ quarantine, branch, lender, signal }: FetchOrder): Promise<string> {
     await initRepository(quarantine, lender);
     const ref = `${HEADS}${branch}`;
-    // Kept as a pack, and with all objects that it builds on: a pack is what is verified, and what joins the copy.
+    // Keeps a self-contained pack: packs are what is verified and added to the copy.
     const args = [`--git-dir=${quarantine}`, ...BOUNDED, 'fetch-pack', '--keep', '--no-progress', url, ref];
     const large = watchPackSize(quarantine, { ...limits, name: url });
     const fetched = await git(args, AbortSignal.any([signal, large.signal])).finally(() => large.stop());
     large.signal.throwIfAborted();
-    // Not by fetch-pack itself: git 2.39 crashes where it is to keep the pack and to verify it (fetch.fsckObjects).
+    // In a separate step: git 2.39 crashes if fetch-pack is to keep the pack and to verify it (fetch.fsckObjects).
     await verifyPacks({ ...limits, gitDirectory: quarantine, name: url, signal });
     const head = linesOf(fetched, ' ').find((line) => line.ref === ref)?.oid;
     if (head === undefined || !isOid(head)) throw new SourceError(`"${url}" named no commit`);
@@ -52,14 +52,14 @@ export function createSshRemote({ url, silenceMs, ...limits }: SshRemoteOptions)
     name: url,
     secrets: new SentSecrets(),
     async branches(signal) {
-      // No repository: not even the one in whose directory Treeline happens to be started.
+      // No repository: not even the one in whose directory Treeline was started.
       const listed = await git([`--git-dir=${devNull}`, 'ls-remote', '--heads', url], signal);
       return { heads: advertisedHeads(url, linesOf(listed, '\t')), fetchInto };
     },
   };
 }
 
-/** Reads lines of an object id and a name. */
+/** Parses lines of an object id and a name. */
 function linesOf(text: string, between: string): readonly { readonly oid: string; readonly ref: string }[] {
   return text
     .split('\n')

@@ -1,25 +1,25 @@
-// What is said when something is fetched: the request for one commit, and the pack in the answer. See gitprotocol-pack,
-// "Packfile Negotiation". Sends nothing itself, and keeps no more of the answer than one piece.
+// Encodes the request of a fetch for one commit, and extracts the pack from the answer. See gitprotocol-pack, "Packfile
+// Negotiation". Sends nothing itself, and buffers at most one piece of the answer.
 import { notWhole } from '../../git/index-pack.ts';
 import { SourceError } from '../source.ts';
 import { FLUSH, lineIn, PacketReader, packetLine } from './packet-line.ts';
 
 export interface WantedCommit {
-  /** The remote's, for messages. */
+  /** The remote's name, for messages. */
   readonly name: string;
   readonly head: string;
-  /** A commit that is here with everything that it refers to; null: none. */
+  /** A commit of the local copy with all objects that it refers to; null: none. */
   readonly have: string | null;
 }
 
 const AGENT = 'agent=git/treeline';
 const BANDS = 'side-band-64k';
-/** Asked for where they are offered. Not `thin-pack`: every pack of the local copy is whole in itself. */
+/** Requested if offered. Not `thin-pack`: every pack of the local copy is self-contained. */
 const WANTED = [BANDS, 'ofs-delta', 'no-progress'];
 const REASON_LENGTH_MAX = 500;
 const NOTHING = Buffer.alloc(0);
 
-/** Returns the body of the request. Throws SourceError where the server cannot keep the pack apart from its words. */
+/** Returns the body of the request. Throws SourceError if the server cannot separate the pack from its messages. */
 export function fetchRequest({ name, head, have }: WantedCommit, capabilities: ReadonlySet<string>): Buffer {
   if (!capabilities.has(BANDS)) throw new SourceError(`"${name}" does not know ${BANDS}: its Git server is too old`);
   const asked = [...WANTED.filter((each) => capabilities.has(each)), AGENT].join(' ');
@@ -27,7 +27,7 @@ export function fetchRequest({ name, head, have }: WantedCommit, capabilities: R
   return Buffer.concat([packetLine(`want ${head} ${asked}\n`), Buffer.from(FLUSH), ...haves, packetLine('done\n')]);
 }
 
-/** Returns the pack in the answer, piece by piece. Throws SourceError where the answer is cut off or is something else. */
+/** Yields the pack in the answer in pieces. Throws SourceError if the answer is truncated or malformed. */
 export async function* packIn(name: string, answer: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const reader = new PacketReader();
   let isOver = false;
@@ -56,7 +56,7 @@ function packetsOf<Packets>(name: string, read: () => Packets): Packets {
   }
 }
 
-/** Returns what a packet adds to the pack. The first letter of a line is the number of no band. */
+/** Returns the part of the pack in a packet. A line of text never begins with a band number. */
 function pieceIn(name: string, packet: Buffer): Buffer {
   switch (packet[0]) {
     case 1:
