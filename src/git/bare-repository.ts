@@ -1,16 +1,19 @@
-// The bare repositories that Treeline makes: quarantines and the local copy. Plain files, which git takes for a repository,
-// and which only their owner may read.
+// Creates the bare repositories of Treeline: quarantines and the local copy. Plain files in git's layout, readable by
+// their owner only.
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /**
- * Modes of what Treeline keeps for itself: the local copy holds what only those may read who may read the repository. Given
- * with each file, for the umask of this process is that of the hooks of a local repository, too.
+ * Modes of Treeline's own files: only readers of the repository may read the local copy. Set on each file, since the
+ * umask of this process also applies to the hooks of a local repository.
  */
 export const PRIVATE_FILE = { mode: 0o600 } as const;
 export const PRIVATE_DIRECTORY = { mode: 0o700, recursive: true } as const;
 
-/** The one branch of every repository that Treeline makes: it need not be able to hold the followed branch's name. */
+/**
+ * The one branch of every repository that Treeline creates: the followed branch's name may be impossible as a file
+ * name.
+ */
 export const FOLLOWED_REF = 'refs/heads/followed';
 
 const CONFIG = '[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = true\n';
@@ -18,11 +21,11 @@ const CONFIG = '[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbar
 /** Another repository whose objects count as present. */
 export interface Lender {
   readonly gitDirectory: string;
-  /** A commit of it, which the new repository begins with. */
+  /** A commit of it, at which the new repository starts. */
   readonly oid: string;
 }
 
-/** Makes an empty bare repository at `gitDirectory`, whose HEAD is {@link FOLLOWED_REF}. */
+/** Creates an empty bare repository at `gitDirectory`, whose HEAD is {@link FOLLOWED_REF}. */
 export async function initRepository(gitDirectory: string, lender: Lender | null = null): Promise<void> {
   await mkdir(join(gitDirectory, 'objects', 'pack'), PRIVATE_DIRECTORY);
   await mkdir(join(gitDirectory, dirname(FOLLOWED_REF)), PRIVATE_DIRECTORY);
@@ -38,7 +41,7 @@ export async function initRepository(gitDirectory: string, lender: Lender | null
   await writeFile(join(gitDirectory, FOLLOWED_REF), `${lender.oid}\n`, PRIVATE_FILE);
 }
 
-/** Makes a directory that only its owner may enter, with those above it; closes one that is there to everybody else. */
+/** Creates a directory that only its owner may enter, with its parents; restricts an existing one in the same way. */
 export async function makePrivateDirectory(path: string): Promise<void> {
   await mkdir(path, PRIVATE_DIRECTORY);
   await chmod(path, PRIVATE_DIRECTORY.mode);

@@ -1,13 +1,13 @@
-// Takes apart what `git cat-file` prints, in pieces of any size. See git-cat-file, "Batch Output".
+// Parses the output of `git cat-file`, which arrives in pieces of any size. See git-cat-file, "Batch Output".
 
 import { OBJECT_TYPES, type ObjectType } from './git-object.ts';
 import { GitError } from './git-process.ts';
 
-/** An object, and how large it is. */
+/** An object, and its size. */
 export interface ObjectAnswer {
   readonly type: ObjectType;
   readonly size: number;
-  /** Null where contents were not asked for, or where there is too much. */
+  /** Null if contents were not requested, or if the object is too large. */
   readonly bytes: Buffer | null;
 }
 
@@ -20,18 +20,20 @@ export interface AnswerOptions {
 const NEWLINE = 0x0a;
 const LINE_LENGTH_MAX = 200;
 
-/** Reads the answers of one process, which come in the order of the questions. */
+/** Parses the answers of one process, which come in the order of the questions. */
 export class AnswerReader {
   readonly #options: AnswerOptions;
   #line = '';
-  /** The object whose content comes, and how much of it was there, the newline behind it included. */
+  /** The object whose content is being read, and the number of bytes read, including the newline after it. */
   #open: { readonly answer: ObjectAnswer; consumed: number } | undefined;
 
   constructor(options: AnswerOptions) {
     this.#options = options;
   }
 
-  /** Returns the answers that are whole by now, undefined for an object that is not there. Throws GitError where it is none. */
+  /**
+   * Returns the answers that are complete by now, undefined for a missing object. Throws GitError for malformed output.
+   */
   push(chunk: Buffer): readonly (ObjectAnswer | undefined)[] {
     const answers: (ObjectAnswer | undefined)[] = [];
     let at = 0;
@@ -47,7 +49,7 @@ export class AnswerReader {
       } else {
         const { answer, consumed } = this.#open;
         const end = Math.min(chunk.length, at + answer.size + 1 - consumed);
-        // What does not fit is the newline.
+        // The byte beyond the size is the newline.
         answer.bytes?.set(chunk.subarray(at, Math.min(end, at + answer.size - consumed)), consumed);
         this.#open.consumed += end - at;
         at = end;

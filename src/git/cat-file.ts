@@ -1,5 +1,5 @@
-// One `git cat-file` that answers for as long as it is asked: beginning a process costs more than reading a thousand
-// objects. It ends when it has had nothing to do for a while, and is begun again when it is needed.
+// Runs one `git cat-file` for many requests: starting a process costs more than reading a thousand objects. It ends
+// after an idle time, and is started again on demand.
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,9 +9,9 @@ import { BOUNDED, BOUNDED_ENVIRONMENT } from './index-pack.ts';
 
 export interface CatFileOptions {
   readonly gitDirectory: string;
-  /** With contents, or with types and sizes alone. */
+  /** With contents, or with types and sizes only. */
   readonly mode: '--batch' | '--batch-check';
-  /** The content of a larger object is left out. */
+  /** The content of a larger object is omitted. */
   readonly bytesMax: number;
 }
 
@@ -24,7 +24,7 @@ interface Question {
 export class CatFileFailure extends GitError {}
 
 const IDLE_MS = 10_000;
-/** In which git has to say something where it is asked. */
+/** How long git may be silent while requests are open. */
 const SILENCE_MS = 60_000;
 
 export class CatFile {
@@ -36,14 +36,14 @@ export class CatFile {
     this.#options = options;
   }
 
-  /** How many processes were begun. */
+  /** Number of processes started. */
   get startedCount(): number {
     return this.#startedCount;
   }
 
   /**
-   * Returns what an object is, undefined where it is not there: a repository that is not there has no objects. Throws
-   * CatFileFailure where git cannot read it, another GitError where git cannot be started or does not answer.
+   * Returns an object, undefined if it is missing: a missing repository has no objects. Throws CatFileFailure if git
+   * cannot read it, another GitError if git cannot be started or does not answer.
    */
   async ask(oid: string): Promise<ObjectAnswer | undefined> {
     if (this.#process === undefined) {
@@ -57,7 +57,7 @@ export class CatFile {
     return await this.#process.ask(oid);
   }
 
-  /** Ends the process once it has answered what it was asked. */
+  /** Ends the process after its open requests. */
   close(): void {
     this.#process?.end();
   }
@@ -66,9 +66,9 @@ export class CatFile {
 class CatFileProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #options: CatFileOptions;
-  /** Called once nothing more can be asked. */
+  /** Called when the process accepts no more requests. */
   readonly #ended: () => void;
-  /** In the order in which they were asked, which is that of the answers. */
+  /** In order of the requests, which is that of the answers. */
   readonly #questions: Question[] = [];
   readonly #timer: NodeJS.Timeout;
   #complaint = '';
@@ -87,7 +87,7 @@ class CatFileProcess {
     stderr.on('data', (chunk: Buffer) => {
       this.#complaint = `${this.#complaint}${chunk}`.slice(0, COMPLAINT_BYTES_MAX);
     });
-    // Its exit code and its words tell what happened.
+    // Its exit code and its messages show what happened.
     stdin.on('error', () => stdin.destroy());
     this.#child.on('error', (error) => this.#fail(startFailure(gitDirectory, error)));
     this.#child.on('close', (code, signal) => this.#fail(this.#endingOf(code ?? signal)));
@@ -116,7 +116,7 @@ class CatFileProcess {
     }
   }
 
-  /** Ends it where it has nothing to do, or says nothing although it is asked. */
+  /** Ends the process if it is idle, or silent although requests are open. */
   #lookUp(): void {
     if (this.#questions.length === 0) this.end();
     else if (performance.now() - this.#silentSince < SILENCE_MS) this.#timer.refresh();

@@ -1,11 +1,11 @@
-// Changes files of a tree: makes the blobs and the directories above them anew, and leaves everything beside them as it
-// is. Knows nothing about what is in the files.
+// Edits files of a tree: creates the blobs and the directories above them, and leaves all other entries unchanged.
+// Independent of the content of files.
 import { invariant } from '../model/invariant.ts';
 import { GitError } from './git-process.ts';
 import type { NewObjects } from './new-objects.ts';
 import { isDirectory, joinTree, type RawEntry } from './tree-bytes.ts';
 
-/** The repository has something else at the place of an edit, or on the way to it. */
+/** The path of an edit, or a parent of it, is an object of another kind. */
 export class EditConflictError extends GitError {}
 
 export interface FileEdit {
@@ -15,17 +15,17 @@ export interface FileEdit {
   readonly text: string | null;
 }
 
-/** What is to be done at one place and below it. */
+/** The edits at one path and below it. */
 interface Change {
-  /** What becomes of the file here; undefined: nothing. */
+  /** The new content of the file; null removes it; undefined: unchanged. */
   text: string | null | undefined;
   readonly below: Map<string, Change>;
 }
 
-/** One directory while it is changed. */
+/** A directory during the edit. */
 interface Directory {
   readonly objects: NewObjects;
-  /** Where it is, for messages. */
+  /** Its path, for messages. */
   readonly path: string;
   /** By name, byte for byte; see {@link keyOf}. */
   readonly entries: Map<string, RawEntry>;
@@ -36,16 +36,16 @@ const FILE_MODE = '100644';
 const EXECUTABLE_MODE = '100755';
 const STEPS_MAX = 64;
 const STEP_BYTES_MAX = 255;
-/** Control characters, and what is a separator somewhere. */
+/** Control characters, and path separators of any system. */
 const UNSAFE = /[\p{Cc}/\\]/u;
-/** Names that some file system takes for `.git`, as `git fsck` knows them: other case, NTFS's short and odd names. */
+/** Names that some file system treats as `.git`, as in `git fsck`: other case, NTFS short names and variants. */
 const GIT_DIRECTORY = /^(\.git|git~\d+)[. ]*(:.*)?$/i;
-/** What HFS+ leaves out when it compares names. */
+/** The characters that HFS+ ignores in comparisons. */
 const IGNORED_BY_HFS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 
 /**
- * Returns the tree that comes of the edits. A file keeps its executable bit; a directory without files vanishes; removing
- * what is not there changes nothing. Throws EditConflictError.
+ * Returns the tree after the edits. A file keeps its executable bit; a directory without files is removed; removing a
+ * missing file changes nothing. Throws EditConflictError.
  */
 export async function editTree(objects: NewObjects, tree: string, edits: readonly FileEdit[]): Promise<string> {
   const root: Change = { text: undefined, below: new Map() };
@@ -67,14 +67,14 @@ function addEdit(root: Change, { steps, text }: FileEdit): void {
   change.text = text;
 }
 
-/** Git itself takes any bytes, and a checkout of such a tree would then write wherever they lead. */
+/** Git accepts any bytes, and a checkout of such a tree would write outside of its directory. */
 function checkStep(step: string): void {
   const isSafe = step !== '' && step !== '.' && step !== '..' && step.isWellFormed() && !UNSAFE.test(step);
   invariant(isSafe && Buffer.byteLength(step) <= STEP_BYTES_MAX, `${JSON.stringify(step)} can be a name in a tree`);
   invariant(!GIT_DIRECTORY.test(step.replace(IGNORED_BY_HFS, '')), `${JSON.stringify(step)} is not Git's directory`);
 }
 
-/** Returns the changed directory, undefined where nothing is left of it. Without an oid, it is not there yet. */
+/** Returns the changed directory, undefined if it is empty. Without an oid, it does not exist yet. */
 async function changeDirectory(
   objects: NewObjects,
   { oid, change, path }: { readonly oid: string | undefined; readonly change: Change; readonly path: string },
@@ -83,7 +83,7 @@ async function changeDirectory(
   const entries = new Map(before.map((entry) => [keyOf(entry.name), entry]));
   for (const [step, next] of change.below) await changeEntry({ objects, path, entries }, step, next);
   if (entries.size === 0) return undefined;
-  // Not made anew: what an old tool wrote in another way would get another id.
+  // Not encoded again: an old tool's encoding would get another id.
   const isSame = entries.size === before.length && before.every((entry) => entries.get(keyOf(entry.name)) === entry);
   return oid !== undefined && isSame ? oid : objects.make('tree', joinTree(entries.values()));
 }
@@ -124,7 +124,7 @@ function writeFile(
   if (oid !== found?.oid) entries.set(keyOf(name), { mode: mode ?? FILE_MODE, name, oid });
 }
 
-/** Undefined for what is no file. */
+/** Returns undefined if the entry is not a file. */
 function modeOfFile({ mode }: RawEntry): string | undefined {
   const bits = Number.parseInt(mode, 8);
   if ((bits & 0o170000) !== 0o100000) return undefined;
@@ -139,7 +139,7 @@ function inTheWay(path: string, { mode }: RawEntry, wanted: string): EditConflic
   );
 }
 
-/** Names are bytes: one letter a byte. */
+/** Names are bytes: one character per byte. */
 function keyOf(name: Buffer): string {
   return name.toString('latin1');
 }

@@ -1,5 +1,5 @@
-// A commit as Git's bytes. Checks once more that nobody can forge a header through a name: git's own tools would not write
-// such a commit, but take it.
+// Encodes a commit as Git's bytes. Rejects names that would forge a header: git's own tools would not write such a
+// commit, but accept it.
 import { invariant } from '../model/invariant.ts';
 
 export interface Person {
@@ -12,9 +12,9 @@ export interface CommitContent {
   readonly parent: string;
   readonly author: Person;
   readonly committer: Person;
-  /** Since 1970. */
+  /** Seconds since 1970. */
   readonly seconds: number;
-  /** Newlines at its end become one. */
+  /** Trailing newlines become one. */
   readonly message: string;
 }
 
@@ -37,7 +37,7 @@ export function encodeCommit({ tree, parent, author, committer, seconds, message
   return Buffer.from(lines.join('\n'));
 }
 
-/** Throws where the name or address would end earlier, or later, than it seems to. */
+/** Throws if the name or address contains characters that end it in the encoded commit. */
 export function checkPerson(person: Person): void {
   for (const text of [person.name, person.email]) {
     const isPlain = !/[<>\0\r\n]/.test(text) && text.isWellFormed() && text.trim() !== '';

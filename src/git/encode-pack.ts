@@ -1,4 +1,4 @@
-// A pack of whole objects. See gitformat-pack; pack.ts reads what others write.
+// Encodes a pack of whole objects. See gitformat-pack.
 import { createHash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 import type { GitObject, ObjectType } from './git-object.ts';
@@ -7,7 +7,7 @@ const TYPE_NUMBERS: Readonly<Record<ObjectType, number>> = { commit: 1, tree: 2,
 const VERSION = 2;
 const HEADER_BYTES = 12;
 
-/** Returns the pack, with its checksum at the end. */
+/** Returns the pack, including its checksum. */
 export function encodePack(objects: readonly GitObject[]): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   header.write('PACK', 'latin1');

@@ -1,13 +1,14 @@
-// The environment that git and its hooks are started with. A hook is a program of whoever owns the repository, so nothing
-// of this process gets there that git itself does not need: no password, no secret of another program.
+// Builds the environment of git and its hooks. A hook is a program of the repository's owner, so it gets only the
+// variables that git itself needs: no password, no secret of another program.
 import { devNull } from 'node:os';
 
-/** What programs need to find one another, the home of the user, and a place for temporary files. */
+/** Needed to find programs, the home of the user, and a directory for temporary files. */
 const INHERITED: readonly string[] = ['PATH', 'HOME', 'USER', 'LOGNAME', 'TMPDIR', 'TZ', 'GIT_EXEC_PATH'];
 
 /**
- * Returns the environment. Settings of the user and of the machine do not count, so that git does the same for everybody;
- * the repository's own do. Variables such as GIT_DIR, which git sets for hooks, would lead to another repository.
+ * Returns the environment. Settings of the user and of the machine are ignored, so that git behaves the same for every
+ * user; the repository's own apply. Variables such as GIT_DIR, which git sets for hooks, would select another
+ * repository.
  */
 export function gitEnvironment(): NodeJS.ProcessEnv {
   return {
@@ -16,12 +17,12 @@ export function gitEnvironment(): NodeJS.ProcessEnv {
     GIT_CONFIG_GLOBAL: devNull,
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_TERMINAL_PROMPT: '0',
-    // An object is what its id says, whatever refs/replace asks for.
+    // refs/replace must not substitute other objects.
     GIT_NO_REPLACE_OBJECTS: '1',
   };
 }
 
-/** Returns those of the variables that are set here. */
+/** Returns those of the variables that are set in this process. */
 export function inherit(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {

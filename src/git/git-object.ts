@@ -1,4 +1,4 @@
-// Git's objects as bytes and as plain data: what a commit, a tree and a tag refer to. Knows nothing about where they are stored.
+// Decodes Git's objects into plain data: the references of a commit, a tree and a tag. Independent of their storage.
 import { createHash } from 'node:crypto';
 import { rawEntries } from './tree-bytes.ts';
 
@@ -28,9 +28,9 @@ export interface ParsedCommit {
 
 export const DIRECTORY_MODE = '40000';
 const OID = /^[0-9a-f]{40}$/;
-/** The last second of the year 9999: beyond it, RFC 3339 has no words. */
+/** The last second of the year 9999, the limit of RFC 3339. */
 const SECONDS_MAX = 253_402_300_799;
-/** Nobody reads more, and a commit may have 32 MiB. */
+/** Longer messages are truncated; a commit may have 32 MiB. */
 const MESSAGE_BYTES_MAX = 64 * 1024;
 
 /** Returns true for a full SHA-1 object id in lower-case hexadecimal. */
@@ -43,7 +43,7 @@ export function oidOf({ type, bytes }: { readonly type: ObjectType; readonly byt
   return createHash('sha1').update(`${type} ${bytes.length}\0`).update(bytes).digest('hex');
 }
 
-/** Yields a tree's entries in Git's order. Throws where it is malformed or holds a name that no file can have. */
+/** Yields a tree's entries in Git's order. Throws if it is malformed or holds a name that no file can have. */
 export function* treeEntries(bytes: Buffer): Generator<TreeEntry, void> {
   for (const entry of rawEntries(bytes)) {
     const name = decodeName(entry.name);
@@ -55,8 +55,8 @@ export function* treeEntries(bytes: Buffer): Generator<TreeEntry, void> {
 }
 
 /**
- * Returns what a commit says of itself, of a long message the first 64 KiB; a time that cannot be read is 1970. Keeps
- * nothing of `bytes` beyond that. Throws where it names no tree.
+ * Returns the metadata of a commit, with the first 64 KiB of its message; an unreadable time is 1970. Keeps no
+ * reference to `bytes`. Throws if the commit names no tree.
  */
 export function parseCommit(oid: string, bytes: Buffer): ParsedCommit {
   const blank = bytes.indexOf('\n\n');
@@ -65,7 +65,7 @@ export function parseCommit(oid: string, bytes: Buffer): ParsedCommit {
     headers.filter((line) => line.startsWith(`${key} `)).map((line) => copyOf(line.slice(key.length + 1)));
   const [tree] = valuesOf('tree');
   if (tree === undefined) throw new Error('a commit without a tree');
-  // Old and imported histories hold times that no tool would write today: no reason to refuse what came after them.
+  // Old and imported histories hold times that no current tool would write: no reason to refuse later commits.
   const seconds = Number(/> (\d+)(?: [+-]\d+)?$/.exec(valuesOf('committer')[0] ?? '')?.[1] ?? 0);
   return {
     oid: oid,
@@ -76,12 +76,14 @@ export function parseCommit(oid: string, bytes: Buffer): ParsedCommit {
   };
 }
 
-/** A part of a text keeps the whole of it in memory, and a commit may have megabytes. */
+/** A substring keeps the whole string in memory, and a commit may have megabytes. */
 function copyOf(text: string): string {
   return Buffer.from(text).toString();
 }
 
-/** Old tools wrote modes such as `100664` and `040000`; like git, this looks at the kind and the owner's execute bit. */
+/**
+ * Old tools wrote modes such as `100664` and `040000`; like git, this reads only the kind and the owner's execute bit.
+ */
 function modeOf(text: string): TreeEntry['mode'] {
   const bits = Number.parseInt(text, 8);
   switch (bits & 0o170000) {
@@ -98,7 +100,7 @@ function modeOf(text: string): TreeEntry['mode'] {
   }
 }
 
-/** Git's names are bytes. What is no UTF-8 is read byte by byte, so that two such names never become one. */
+/** Git's names are bytes. A name that is not UTF-8 is decoded byte by byte, so that two such names stay distinct. */
 function decodeName(bytes: Buffer): string {
   const text = bytes.toString('utf8');
   return text.includes('\ufffd') ? bytes.toString('latin1') : text;

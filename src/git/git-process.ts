@@ -1,5 +1,5 @@
-// Runs the system's git without a shell, in a process group of its own that can be ended as a whole. What goes in and
-// what comes out may be streams, so that neither has to fit into memory.
+// Runs the system's git without a shell, in a process group that can be ended as a whole. Input and output may be
+// streams, so that neither has to fit into memory.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import type { Writable } from 'node:stream';
@@ -11,32 +11,32 @@ export interface GitOrder {
   readonly args: readonly string[];
   /** Added to {@link gitEnvironment}. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** A stream is read no faster than git takes it. */
+  /** A stream is read no faster than git consumes it. */
   readonly input?: Uint8Array | AsyncIterable<Uint8Array>;
-  /** The repository that it works on, for messages. */
+  /** The repository's name, for messages. */
   readonly name: string;
-  /** The largest output that is taken, in bytes. */
+  /** The maximum size of the output, in bytes. */
   readonly answerBytesMax: number;
-  /** Ends git and everything that it started. */
+  /** Ends git and all processes that it started. */
   readonly signal: AbortSignal;
-  /** How: default SIGKILL. With SIGTERM, git removes its locks and what it has not finished. */
+  /** The signal that ends git; default SIGKILL. With SIGTERM, git removes its locks and unfinished files. */
   readonly ending?: 'SIGKILL' | 'SIGTERM';
-  /** Gives way to other processes, such as this one, where processors are scarce. */
+  /** Runs at a lower priority, so that other processes, such as this one, get the processor first. */
   readonly givesWay?: boolean;
 }
 
-/** A repository, the way to it, or git itself failed. Its message says what to do; `cause` holds the rest. */
+/** A repository, the connection to it, or git itself failed. Its message says what to do; `cause` holds the details. */
 export class GitError extends Error {
   override readonly name = 'GitError';
 }
 
-/** Git ended with another code than 0. */
+/** Git ended with another exit code than 0. */
 export class GitFailure extends GitError {
   /** Its exit code, or the signal that ended it. */
   readonly ending: number | string | null;
-  /** What it, or a program that it started, wrote to standard error. */
+  /** The standard error output of git and of programs that it started. */
   readonly complaint: string;
-  /** What it printed until then, or the beginning of it. */
+  /** Its output until then, or the beginning of it. */
   readonly output: string;
 
   constructor(name: string, ending: number | string | null, complaint: string, output = '') {
@@ -47,22 +47,22 @@ export class GitFailure extends GitError {
   }
 }
 
-/** Of what git writes to standard error. */
+/** Limit for git's standard error output. */
 export const COMPLAINT_BYTES_MAX = 4096;
-/** Of the output, for a failure. */
+/** Limit for the output in a failure. */
 const KEPT_BYTES_MAX = 64 * 1024;
 
 /**
- * Returns what git prints. Throws GitFailure where it fails, GitError where it cannot be started or prints too much,
- * and the signal's reason as soon as that comes.
+ * Returns git's output. Throws GitFailure if git fails, GitError if it cannot be started or prints too much, and the
+ * signal's reason as soon as that comes.
  */
 export async function runGit(order: GitOrder): Promise<readonly Uint8Array[]> {
   return await streamGit(order, async (output) => [await buffer(output)]);
 }
 
 /**
- * Returns what `work` makes of git's output. The output ends only where git has succeeded: a failure is thrown to whoever
- * reads it, as {@link runGit} throws it. An error of the input stream ends git and is thrown as it is.
+ * Returns the result of `work`, which reads git's output. The output ends only if git has succeeded: a failure is
+ * thrown to the reader, as {@link runGit} throws it. An error of the input stream ends git and is thrown unchanged.
  */
 export async function streamGit<Value>(
   order: GitOrder,
@@ -95,8 +95,8 @@ export function startGit(
 }
 
 /**
- * That git closes its input early is no error here: its exit code and its words tell what happened. The rest of the input
- * is read all the same, for it may tell that it is not whole.
+ * Git may close its input early without an error here: its exit code and its messages show what happened. The rest of
+ * the input is still read, since it may report that it is incomplete.
  */
 async function feed(stdin: Writable, input: GitOrder['input'] = new Uint8Array()): Promise<void> {
   stdin.on('error', () => stdin.destroy());
@@ -110,7 +110,7 @@ async function feed(stdin: Writable, input: GitOrder['input'] = new Uint8Array()
   stdin.end();
 }
 
-/** Resolves once more can be written, or nothing any more. */
+/** Resolves once more can be written, or the stream is closed. */
 function drained(stdin: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -128,7 +128,7 @@ function outputOf(child: ChildProcessWithoutNullStreams, { name, answerBytesMax 
   const kept: Buffer[] = [];
   let bytes = 0;
   const success = exitOf(child, name, () => Buffer.concat(kept).toString('utf8'));
-  // Whoever reads the output is told; where nobody reads it any more, nobody has to be.
+  // The reader of the output gets this error; without a reader it is handled here.
   success.catch(() => undefined);
   async function* read(): AsyncGenerator<Buffer> {
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
@@ -144,7 +144,7 @@ function outputOf(child: ChildProcessWithoutNullStreams, { name, answerBytesMax 
   return read();
 }
 
-/** Resolves once git has ended well and everything that it printed was read. */
+/** Resolves once git has succeeded and all of its output was read. */
 function exitOf(child: ChildProcessWithoutNullStreams, name: string, output: () => string): Promise<void> {
   return new Promise((resolve, reject) => {
     let complaint = '';
@@ -164,12 +164,12 @@ function giveWay({ pid }: ChildProcessWithoutNullStreams): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
-    // It has ended already, or may not be asked to: it does its work all the same.
+    // It has ended already, or may not be signalled: it continues at its priority.
     if (!(error instanceof Error && 'code' in error)) throw error;
   }
 }
 
-/** Returns the error of a git that could not be started. */
+/** Returns the error for a git that could not be started. */
 export function startFailure(name: string, error: Error): GitError {
   const missing = 'code' in error && error.code === 'ENOENT';
   const message = missing
@@ -178,7 +178,7 @@ export function startFailure(name: string, error: Error): GitError {
   return new GitError(message, { cause: error });
 }
 
-/** A process group has the id of the process that began it. */
+/** The id of a process group is that of its first process. */
 function endGroup({ pid }: ChildProcessWithoutNullStreams, ending: NodeJS.Signals): void {
   if (pid === undefined) return;
   try {

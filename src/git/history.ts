@@ -1,4 +1,4 @@
-// Asks git who came before whom. What is near is better read from the commits themselves: a process costs some milliseconds.
+// Compares commits by ancestry with git. For near commits, reading them is faster: a process costs some milliseconds.
 
 import type { ParsedCommit } from './git-object.ts';
 import { GitError, GitFailure, runGit } from './git-process.ts';
@@ -6,19 +6,19 @@ import { BOUNDED_ENVIRONMENT } from './index-pack.ts';
 import { DamagedCopyError, type ObjectReader } from './object-reader.ts';
 
 export interface HistoryQuestion {
-  /** A bare repository that has both commits with all that they refer to. */
+  /** A bare repository that has both commits with all objects that they refer to. */
   readonly gitDirectory: string;
-  /** How long git may look, in milliseconds. */
+  /** How long git may search, in milliseconds. */
   readonly lookMs: number;
 }
 
 const OID_LINE_BYTES = 41;
-/** As many as one push of Treeline's own has: to read them takes less time than to begin a process. */
+/** The number of commits in one push of Treeline: reading them takes less time than starting a process. */
 const LINE_MAX = 50;
 
 /**
- * Returns the commits after `from` up to `to`, newest first, where they follow one another without a merge and are few; none
- * where it is `from` itself. Undefined says nothing.
+ * Returns the commits after `from` up to `to`, newest first, if they are few and without a merge; none if `to` is
+ * `from`. Undefined: not determined.
  */
 export async function lineBetween(
   objects: Pick<ObjectReader, 'readCommit'>,
@@ -37,7 +37,9 @@ export async function lineBetween(
   return line;
 }
 
-/** Tells whether `ancestor` is `descendant` or comes before it. Throws DamagedCopyError where git cannot tell. */
+/**
+ * Returns true if `ancestor` is `descendant` or comes before it. Throws DamagedCopyError if git cannot determine this.
+ */
 export async function isReachable(
   question: HistoryQuestion,
   { ancestor, descendant }: { readonly ancestor: string; readonly descendant: string },
@@ -52,8 +54,8 @@ export async function isReachable(
 }
 
 /**
- * Returns the commits reachable from `to` and not from `from`, newest first by committer time; at most `countMax`. Throws
- * DamagedCopyError where git cannot tell.
+ * Returns the commits reachable from `to` and not from `from`, newest first by committer time; at most `countMax`.
+ * Throws DamagedCopyError if git cannot determine them.
  */
 export async function newCommits(
   question: HistoryQuestion,
@@ -83,7 +85,7 @@ async function ask(
   }
 }
 
-/** Both commits are there: what git misses is what they refer to. */
+/** Both commits exist: an object that git misses is one that they refer to. */
 function asDamage(error: unknown): unknown {
   if (!(error instanceof GitFailure) || typeof error.ending !== 'number') return error;
   return new DamagedCopyError(`the local copy of the repository is damaged: ${error.message}`, { cause: error });

@@ -1,28 +1,28 @@
-// Verifies a pack by git's own `index-pack`, in a process beside this one: it hashes every object, and looks for every object
-// that one refers to. The pack goes through piece by piece, and no object is ever held here.
+// Verifies a pack with git's `index-pack`, in a separate process: it hashes every object, and checks that every
+// referenced object exists. The pack is streamed; this process holds no object.
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GitError, GitFailure, runGit } from './git-process.ts';
 import { PACK_HEADER_BYTES, packBases } from './pack-files.ts';
 
 export interface PackLimits {
-  /** The largest pack that is taken, in bytes. */
+  /** The maximum size of a pack, in bytes. */
   readonly packBytesMax: number;
-  /** How many objects a pack may hold: each costs git some 140 bytes of memory, and this process 32. */
+  /** The maximum number of objects in a pack: each costs git some 140 bytes of memory, and this process 32. */
   readonly objectsMax: number;
 }
 
 export interface PackOrder extends PackLimits {
-  /** A bare repository. What it borrows from others counts as present. */
+  /** A bare repository. Objects that it borrows count as present. */
   readonly gitDirectory: string;
-  /** The remote's, for messages. */
+  /** The remote's name, for messages. */
   readonly name: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * What `git fsck` finds wrong and nothing here depends on: how a commit names its people and times, as old tools wrote it,
- * and what a checkout would need. Treeline never checks out.
+ * Findings of `git fsck` that Treeline does not depend on: names and times of people as old tools wrote them, and
+ * findings that concern checkouts. Treeline never checks out.
  */
 const TOLERATED: readonly string[] = [
   ...['badDate', 'badDateOverflow', 'badTimezone', 'zeroPaddedDate', 'missingSpaceBeforeDate'],
@@ -39,21 +39,21 @@ const TOLERATED: readonly string[] = [
   ...['gitmodulesUpdate', 'gitmodulesUrl'],
 ];
 
-/** Settings of git that bound the memory of `index-pack`: a larger blob is hashed piece by piece. */
+/** Settings of git that limit the memory of `index-pack`: a larger blob is hashed in pieces. */
 export const BOUNDED: readonly string[] = [
   ...['-c', 'core.bigFileThreshold=1m'],
   ...['-c', 'core.deltaBaseCacheLimit=16m'],
   ...['-c', 'pack.threads=1'],
 ];
 
-/** No single piece of memory is larger: what a delta would make of a kilobyte is refused before it is made. */
+/** The maximum size of one allocation: the result of a delta bomb is refused before it is built. */
 export const BOUNDED_ENVIRONMENT: Readonly<Record<string, string>> = { GIT_ALLOC_LIMIT: '128m' };
 
 const OUTPUT_BYTES_MAX = 4096;
 
 /**
- * Resolves once the pack is in the repository, with an index, and every object of it is right and refers only to objects
- * that are there. Throws GitError otherwise, and at a limit; an error of the stream is thrown as it is.
+ * Resolves once the pack is in the repository, with an index, and all its objects are valid and refer only to existing
+ * ones. Throws GitError otherwise, and at a limit; an error of the stream is thrown unchanged.
  */
 export async function indexPack(pack: AsyncIterable<Uint8Array>, order: PackOrder): Promise<void> {
   const received = { bytes: 0 };
@@ -63,7 +63,7 @@ export async function indexPack(pack: AsyncIterable<Uint8Array>, order: PackOrde
   if (bytes.length !== 1 || bytes[0] !== received.bytes) throw notWhole(order.name, 'something comes after the pack');
 }
 
-/** Resolves once the packs that are in the repository are verified in the same way. Throws GitError otherwise. */
+/** Resolves once the packs of the repository are verified in the same way. Throws GitError otherwise. */
 export async function verifyPacks(order: PackOrder): Promise<void> {
   for (const base of packBases(order.gitDirectory)) {
     await runIndexPack(order, ['-o', join(order.gitDirectory, 'verified.idx'), `${base}.pack`]);
@@ -88,7 +88,7 @@ async function runIndexPack(
   }
 }
 
-/** Returns the error that refuses what a remote sent. */
+/** Returns the error for an incomplete or invalid answer of a remote. */
 export function notWhole(name: string, reason: string, cause?: unknown): GitError {
   return new GitError(`what "${name}" sent is not whole, and was not taken: ${reason}`, { cause });
 }
@@ -109,7 +109,7 @@ async function* limited(
   }
 }
 
-/** Throws GitError where the header of a pack announces more objects than are taken. */
+/** Throws GitError if the header of a pack announces too many objects. */
 export function refuseTooMany(header: Buffer, { name, objectsMax }: Pick<PackOrder, 'name' | 'objectsMax'>): void {
   const count = header.readUInt32BE(PACK_HEADER_BYTES - 4);
   if (header.toString('latin1', 0, 4) !== 'PACK' || count <= objectsMax) return;
@@ -118,7 +118,7 @@ export function refuseTooMany(header: Buffer, { name, objectsMax }: Pick<PackOrd
   );
 }
 
-/** The words of git, or what they mean here. */
+/** Returns git's message, or a clearer one for known failures. */
 function reasonOf({ complaint }: GitFailure): string {
   if (/unresolved deltas?/.test(complaint)) return 'the pack lacks objects that it builds on';
   const missing = /did not receive expected object ([0-9a-f]{40})/.exec(complaint)?.[1];

@@ -1,4 +1,4 @@
-// Git objects that are being made on top of those that are here already. Keeps the new ones in memory, writes nothing.
+// Creates Git objects on top of existing ones. Keeps the new ones in memory, writes nothing.
 import { type GitObject, type ObjectType, oidOf } from './git-object.ts';
 import type { ObjectReader } from './object-reader.ts';
 import { type RawEntry, splitTree } from './tree-bytes.ts';
@@ -11,14 +11,14 @@ export class NewObjects {
     this.#present = present;
   }
 
-  /** In the order in which they were made, each once. */
+  /** In order of creation, each once. */
   get made(): readonly GitObject[] {
     return [...this.#made.values()];
   }
 
   /**
-   * Makes an object and returns its id. It counts as new even where an object like it is here: what is here need not
-   * belong to the history that the new commits build on.
+   * Creates an object and returns its id. It counts as new even if the local copy has it: that one need not belong to
+   * the history on which the new commits are based.
    */
   make(type: ObjectType, bytes: Buffer): string {
     const oid = oidOf({ type, bytes });
@@ -26,7 +26,7 @@ export class NewObjects {
     return oid;
   }
 
-  /** Returns the entries of a tree, new or not. Throws DamagedCopyError where it is not there. */
+  /** Returns the entries of a tree, new or not. Throws DamagedCopyError if it is missing. */
   async entriesOf(oid: string): Promise<readonly RawEntry[]> {
     return splitTree((this.#made.get(oid) ?? (await this.#present.read(oid, 'tree'))).bytes);
   }

@@ -1,5 +1,5 @@
-// The objects of a bare repository, read through git. Every object that it hands out was hashed first, so that what a disk
-// or a remote got wrong is noticed and never believed.
+// Reads the objects of a bare repository through git. Hashes every object before it returns it, so that damage by a
+// disk or a remote is detected.
 import { setImmediate } from 'node:timers/promises';
 import { CatFile, CatFileFailure } from './cat-file.ts';
 import type { ObjectAnswer } from './cat-file-answers.ts';
@@ -15,15 +15,17 @@ import {
 } from './git-object.ts';
 import { GitError } from './git-process.ts';
 
-/** Somebody committed what nobody can read in time. Fetched anew, it would be the same. */
+/** An object is too large to be read in time. Fetching it again would not help. */
 export class LargeObjectError extends GitError {}
 
-/** The local copy lacks something or holds something wrong. It is thrown away and fetched anew at the next fetch. */
+/** The local copy lacks an object or holds an invalid one. The next fetch replaces it. */
 export class DamagedCopyError extends GitError {}
 
-/** No larger object is read: more than any commit, any directory of 100,000 files, and any file that is read. */
+/**
+ * Larger objects are refused: the limit exceeds any commit, any directory of 100,000 files, and any file that is read.
+ */
 const OBJECT_BYTES_MAX = 32 * 1024 * 1024;
-/** Other work gets its turn after so many entries of a tree. */
+/** Yields to other work after this number of entries of a tree. */
 const ENTRIES_A_TURN = 5000;
 
 export class ObjectReader {
@@ -31,26 +33,26 @@ export class ObjectReader {
   readonly #contents: CatFile;
   readonly #sizes: CatFile;
 
-  /** Begins nothing before it is asked. A repository that is not there has no objects. */
+  /** Starts no process before the first request. A missing repository has no objects. */
   constructor(gitDirectory: string) {
     this.gitDirectory = gitDirectory;
     this.#contents = new CatFile({ gitDirectory, mode: '--batch', bytesMax: OBJECT_BYTES_MAX });
     this.#sizes = new CatFile({ gitDirectory, mode: '--batch-check', bytesMax: 0 });
   }
 
-  /** How often the packs were opened, by a process each. */
+  /** Number of processes started to read the packs. */
   get openedCount(): number {
     return this.#contents.startedCount + this.#sizes.startedCount;
   }
 
-  /** Returns an object's size in bytes. Throws DamagedCopyError where it is not there. */
+  /** Returns an object's size in bytes. Throws DamagedCopyError if it is missing. */
   async sizeOf(oid: string): Promise<number> {
     return ((await ask(this.#sizes, oid)) ?? missing(oid)).size;
   }
 
   /**
-   * Returns an object of the expected type. Throws DamagedCopyError where it is not there, or is not what its id says;
-   * LargeObjectError where it is too large to be read.
+   * Returns an object of the expected type. Throws DamagedCopyError if it is missing, or does not match its id;
+   * LargeObjectError if it is too large.
    */
   async read(oid: string, type: ObjectType): Promise<GitObject> {
     const object = hashed(oid, (await ask(this.#contents, oid)) ?? missing(oid));
@@ -59,8 +61,8 @@ export class ObjectReader {
   }
 
   /**
-   * Returns a tree's entries in Git's order, and stops with the first one beyond `countMax`: a megabyte can hold a hundred
-   * thousand in a pack. Other work gets its turn meanwhile. Throws like {@link read}.
+   * Returns a tree's entries in Git's order, and stops with the first one beyond `countMax`: a megabyte can hold a
+   * hundred thousand in a pack. Yields to other work meanwhile. Throws like {@link read}.
    */
   async readTree(oid: string, countMax: number): Promise<readonly TreeEntry[]> {
     const { bytes } = await this.read(oid, 'tree');
@@ -76,23 +78,23 @@ export class ObjectReader {
     return entries;
   }
 
-  /** Returns what a commit says of itself. Throws like {@link read}. */
+  /** Returns the metadata of a commit. Throws like {@link read}. */
   async readCommit(oid: string): Promise<ParsedCommit> {
     return commitIn(oid, await this.read(oid, 'commit'));
   }
 
-  /** Tells whether a commit is there, and reads none of it: a stranger may have named it. */
+  /** Returns true if a commit exists, without reading it: its id may come from an untrusted client. */
   async hasCommit(oid: string): Promise<boolean> {
     return (await ask(this.#sizes, oid))?.type === 'commit';
   }
 
-  /** Returns what a commit says of itself, undefined where it is not there. Throws like {@link read}. */
+  /** Returns the metadata of a commit, undefined if it is missing. Throws like {@link read}. */
   async findCommit(oid: string): Promise<ParsedCommit | undefined> {
     const answer = await ask(this.#contents, oid);
     return answer?.type === 'commit' ? commitIn(oid, hashed(oid, answer)) : undefined;
   }
 
-  /** Ends the processes once they have answered what they were asked. What is asked later begins new ones. */
+  /** Ends the processes after their open requests. Later requests start new ones. */
   close(): void {
     this.#contents.close();
     this.#sizes.close();
@@ -125,7 +127,7 @@ function missing(oid: string): never {
   throw damageOf(oid, 'it is not there');
 }
 
-/** Returns the error for an object of the local copy that is not as it has to be. */
+/** Returns the error for an invalid object of the local copy. */
 export function damageOf(oid: string, cause: unknown): DamagedCopyError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new DamagedCopyError(

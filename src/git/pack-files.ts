@@ -1,18 +1,17 @@
-// The packs of a bare repository as files: which there are, how large they are, and whether they are as they were written.
-// Looks at no object.
+// Reads the packs of a bare repository as files: their names, sizes and checksums. Reads no object.
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GitError } from './git-process.ts';
 
-/** In which a pack says how many objects it holds. */
+/** The length of a pack's header, which holds the number of objects. */
 export const PACK_HEADER_BYTES = 12;
 
 const CHECKSUM_BYTES = 20;
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Lists the packs of a bare repository as paths without their endings, sorted; none where there is no repository. */
+/** Returns the packs of a bare repository as paths without their extensions, sorted; none if there is no repository. */
 export function packBases(gitDirectory: string): readonly string[] {
   const folder = join(gitDirectory, 'objects', 'pack');
   return namesIn(folder)
@@ -30,14 +29,14 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** The beginning of a file, and how large it is. */
+/** The beginning of a file, and its size. */
 export interface PackFile {
   readonly bytes: number;
-  /** Shorter where the file is. */
+  /** Shorter if the file is. */
   readonly header: Buffer;
 }
 
-/** Reads the beginning of a pack, finished or not. A file that is not there counts as empty: some come and go. */
+/** Reads the beginning of a pack, finished or not. A missing file counts as empty: some are temporary. */
 export async function readPackHeader(path: string): Promise<PackFile> {
   try {
     const file = await open(path);
@@ -55,7 +54,7 @@ export async function readPackHeader(path: string): Promise<PackFile> {
   }
 }
 
-/** Returns how many objects all packs of a bare repository hold together, and their size in bytes. */
+/** Returns the number of objects in all packs of a bare repository, and their size in bytes. */
 export async function countPacked(gitDirectory: string): Promise<{ readonly objects: number; readonly bytes: number }> {
   const packs = await Promise.all(packBases(gitDirectory).map((base) => readPackHeader(`${base}.pack`)));
   const whole = packs.filter(({ header }) => header.length === PACK_HEADER_BYTES);
@@ -66,8 +65,8 @@ export async function countPacked(gitDirectory: string): Promise<{ readonly obje
 }
 
 /**
- * Resolves when every pack of a bare repository, and its index, is as it was written: a disk may have changed them since git
- * verified what is in them. Throws GitError otherwise.
+ * Resolves if every pack of a bare repository, and its index, matches its checksum: a disk may have changed them since
+ * git verified their content. Throws GitError otherwise.
  */
 export async function verifyChecksums(gitDirectory: string): Promise<void> {
   for (const base of packBases(gitDirectory)) {
@@ -75,7 +74,7 @@ export async function verifyChecksums(gitDirectory: string): Promise<void> {
   }
 }
 
-/** Both kinds of file end with the SHA-1 of everything before. */
+/** Both kinds of file end with the SHA-1 of all bytes before it. */
 async function verifyChecksum(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {

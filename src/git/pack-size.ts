@@ -1,4 +1,4 @@
-// A limit to what another program writes: git itself has none for packs that it fetches.
+// Limits the size of packs that another program writes: git itself has no limit for packs that it fetches.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GitError } from './git-process.ts';
@@ -6,14 +6,14 @@ import { type PackLimits, refuseTooMany } from './index-pack.ts';
 import { PACK_HEADER_BYTES, readPackHeader } from './pack-files.ts';
 
 export interface SizeWatch {
-  /** Aborts, with a GitError as its reason, when the packs have become too large. */
+  /** Aborts, with a GitError as its reason, when the packs exceed the limit. */
   readonly signal: AbortSignal;
-  /** Looks once more, and then no longer: what was written quickly was never looked at. */
+  /** Checks once more, and ends the watch: packs that were written quickly may not be checked yet. */
   stop(): Promise<void>;
 }
 
 export interface SizeLimit extends PackLimits {
-  /** The remote's, for messages. */
+  /** The remote's name, for messages. */
   readonly name: string;
 }
 
@@ -45,7 +45,7 @@ async function refuseLargePacks(gitDirectory: string, { packBytesMax, objectsMax
   let bytes = 0;
   for (const file of await readdir(folder)) {
     const pack = await readPackHeader(join(folder, file));
-    // Files that come and go while they are looked at count as nothing.
+    // Files that disappear during the check count as nothing.
     bytes += pack.bytes;
     if (pack.header.length === PACK_HEADER_BYTES) refuseTooMany(pack.header, { name, objectsMax });
   }

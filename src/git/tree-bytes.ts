@@ -1,7 +1,7 @@
-// The bytes of a Git tree, taken apart into entries and put together again. What nobody touches stays byte for byte: names
-// that are no UTF-8 too, and modes as old tools wrote them.
+// Decodes the bytes of a Git tree into entries, and encodes them again. Unchanged entries stay byte for byte: also
+// names that are not UTF-8, and modes as old tools wrote them.
 
-/** One entry as it is written. */
+/** One raw entry. */
 export interface RawEntry {
   /** Octal, such as `100644` and `40000`. */
   readonly mode: string;
@@ -13,12 +13,12 @@ const OID_BYTES = 20;
 const SPACE = 0x20;
 const SLASH = Buffer.from('/');
 
-/** Returns the entries in the order in which they stand there. Throws where the tree is cut off. */
+/** Returns the entries in stored order. Throws if the tree is truncated. */
 export function splitTree(bytes: Buffer): readonly RawEntry[] {
   return [...rawEntries(bytes)];
 }
 
-/** Returns the same entries one by one, for a tree that may hold more of them than somebody wants. */
+/** Yields the same entries one by one, for a caller that may not need all of them. */
 export function* rawEntries(bytes: Buffer): Generator<RawEntry, void> {
   let at = 0;
   while (at < bytes.length) {
@@ -40,7 +40,7 @@ export function joinTree(entries: Iterable<RawEntry>): Buffer {
   );
 }
 
-/** Tells whether an entry is a directory; old tools wrote `040000`. */
+/** Returns true if an entry is a directory; old tools wrote `040000`. */
 export function isDirectory({ mode }: Pick<RawEntry, 'mode'>): boolean {
   return Number.parseInt(mode, 8) === 0o40000;
 }

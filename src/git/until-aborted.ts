@@ -1,6 +1,6 @@
 // Ends the wait for work that does not end by itself.
 
-/** Returns what `work` resolves to, or throws the signal's reason as soon as that comes, whatever the work does. */
+/** Returns the result of `work`, or throws the signal's reason as soon as that comes, whatever the work does. */
 export async function untilAborted<Value>(
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<Value>,
