@@ -3,6 +3,7 @@
 /** The longest timer of Node; longer waits fire early and are decided again. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
+/** Provides the current time and timers. */
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
   now(): number;

@@ -36,6 +36,7 @@ export type Derivation =
       readonly nothingLeft: Problem | undefined;
     };
 
+/** The inputs of `derive` besides the snapshot. */
 export interface Before {
   /** The active state. */
   readonly baseline: Baseline;

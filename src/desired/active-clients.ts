@@ -6,6 +6,7 @@ import type { Client } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { InForce, Kept } from './desired-state.ts';
 
+/** The active clients, and the problems of selecting them. */
 export interface Registry {
   readonly clients: InForce<Client>;
   readonly problems: readonly Problem[];

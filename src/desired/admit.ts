@@ -10,6 +10,7 @@ import { liftsOf } from './lifts.ts';
 import { capacityRefusals, hasCapacityFor } from './store-capacity.ts';
 import type { Refusal, Unit } from './unit.ts';
 
+/** The active instances, the problems of those that are pinned, and the judgement of deletes. */
 export interface AdmittedInstances extends AdmittedSet {
   readonly limits: Limits;
   readonly problems: readonly Problem[];

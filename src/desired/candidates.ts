@@ -14,6 +14,7 @@ import type { Unit } from './unit.ts';
 
 type TemplateProblems = DesiredState['templateProblems'];
 
+/** All units of one type in a commit, and the cost of building them. */
 export interface Candidates {
   readonly units: ReadonlyMap<string, Unit>;
   /** Number of units that were built and not reused, and of the records merged for them. */

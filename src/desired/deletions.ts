@@ -37,6 +37,7 @@ export interface DeletionFacts {
 /** The recorded facts of held deletes. */
 export type HeldBefore = Pick<HeldRow, 'digest' | 'servers' | 'reason' | 'isHandOver'>;
 
+/** The deletes of an instance that wait for approval. */
 export interface HeldDeletes extends Lifts {
   readonly digest: string;
   /** Sorted by name. */
@@ -46,6 +47,7 @@ export interface HeldDeletes extends Lifts {
   readonly isHandOver?: boolean;
 }
 
+/** The result of judging the deletes of a commit. */
 export interface Judgement {
   /** Instances that are held whole, by name. */
   readonly held: ReadonlyMap<string, HeldDeletes>;

@@ -46,7 +46,7 @@ export interface Baseline {
   readonly places: Catalog['places'];
 }
 
-/** What kept some instance from its newest version that other facts may allow. */
+/** The complete desired state of the followed commit, and the facts of its computation. */
 export interface Limits {
   /** Protection: it may have been lifted by a commit between the one in force and this one. */
   readonly isProtecting: boolean;
@@ -78,6 +78,7 @@ export interface DesiredState extends Baseline {
   readonly counts: Counts;
 }
 
+/** The baseline before the first commit. */
 export const EMPTY_BASELINE: Baseline = {
   units: new Map(),
   owners: new Map(),

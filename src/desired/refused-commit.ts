@@ -2,6 +2,7 @@
 import type { Problem } from '../model/problem.ts';
 import type { HoldKind } from '../model/rows.ts';
 
+/** A commit that is not followed, and the reasons. */
 export interface RefusedCommit {
   readonly commit: string;
   /** Null: the commit is invalid, and only another commit helps. Else a person may accept it under `digest`. */

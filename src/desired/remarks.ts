@@ -1,5 +1,5 @@
-// Reports valid objects that are probably not intended: objects that no node selects, a registry without clients, a
-// layout without servers. Warnings only: they pin no instance and refuse no write.
+// Reports valid objects that are probably not intended: objects that no node selects, a registry without administrators,
+// a layout without instances. Warnings only: they pin no instance and refuse no write.
 
 import { isTreeType, treeIndex } from '../hiera/tree-index.ts';
 import { splitAddress } from '../model/address.ts';

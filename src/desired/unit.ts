@@ -17,6 +17,7 @@ export type Inputs = ReadonlyMap<string, Entry<unknown> | undefined>;
 /** The names of all objects, by type, from which a hint of the unit's problems was chosen. */
 export type NamesSeen = ReadonlyMap<NamedObjects, readonly string[]>;
 
+/** One version of a unit. Immutable. */
 export interface Unit {
   readonly type: 'stack-instance' | 'clientcert';
   readonly name: string;

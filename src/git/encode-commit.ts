@@ -37,7 +37,7 @@ export function encodeCommit({ tree, parent, author, committer, seconds, message
   return Buffer.from(lines.join('\n'));
 }
 
-/** Throws if the name or address contains characters that end it in the encoded commit. */
+/** Throws if the name or address is empty, or contains characters that would break the header of a commit. */
 export function checkPerson(person: Person): void {
   for (const text of [person.name, person.email]) {
     const isPlain = !/[<>\0\r\n]/.test(text) && text.isWellFormed() && text.trim() !== '';

@@ -164,7 +164,7 @@ function giveWay({ pid }: ChildProcessWithoutNullStreams): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
-    // It has ended already, or may not be signalled: it continues at its priority.
+    // It has ended already, or its priority may not be changed: it continues at its current one.
     if (!(error instanceof Error && 'code' in error)) throw error;
   }
 }

@@ -12,6 +12,7 @@ import { backoffMs, type RetryPolicy } from './backoff.ts';
 import { differingProperties, needsNoAction } from './difference.ts';
 import { isConverged } from './existence.ts';
 
+/** The facts besides row and answer that the end of a call depends on. */
 export interface ConcludeContext {
   /** Milliseconds since 1970. */
   readonly now: number;

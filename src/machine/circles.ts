@@ -16,6 +16,7 @@ export interface GroupSlots {
   readonly missing: number;
 }
 
+/** The waits of all servers. */
 export interface WaitGraph {
   readonly waitOf: (server: string) => Wait | undefined;
   /** The slots of the group for which `server` waits. */
@@ -30,6 +31,7 @@ export interface Link {
   readonly wait: OrderWait;
 }
 
+/** Servers that wait for each other. */
 export interface Circle {
   /** Begins with the server that goes first. */
   readonly links: readonly [Link, ...Link[]];

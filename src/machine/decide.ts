@@ -81,6 +81,7 @@ export interface DecisionContext {
   readonly hasSlot: (row: ServerRow) => boolean | number;
 }
 
+/** The provider entry that is responsible for a server, or the reason for which there is none. */
 export type ResponsibleProvider =
   | { readonly name: string; readonly timeoutMs: number }
   | { readonly name: null; readonly reason: Reason };

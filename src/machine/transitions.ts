@@ -3,6 +3,7 @@
 import { invariant } from '../model/invariant.ts';
 import type { State } from '../model/state.ts';
 
+/** All events that may change the state of a server. */
 export const EVENTS = [
   'want',
   'unwant',

@@ -7,6 +7,7 @@ import type { Next } from './decide.ts';
 import { failuresDigest } from './hold-digests.ts';
 import { groupOf } from './rollout.ts';
 
+/** The one thing that a waiting server waits for. */
 export type Wait =
   /** It depends on that server, which is not up. */
   | { readonly kind: 'dependency'; readonly server: string }

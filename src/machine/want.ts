@@ -87,6 +87,7 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
   return known.state === 'done' && isConverged(known) ? { ...known, applied: known.wanted } : known;
 }
 
+/** The commit that no longer wants a server, and its last record. */
 export interface Parting extends Pick<CommitStamp, 'commit' | 'now'> {
   /** Its last record, or null if it is unknown. */
   readonly lastRecord: ExplainedRecord | null;

@@ -1,6 +1,7 @@
 // Defines a checked file of the stacks repository, which all later stages read, and how problems refer to it.
 import type { Place, Problem } from './problem.ts';
 
+/** A checked file of the stacks repository. */
 export interface Entry<Value> {
   /** Relative to the layout's directory, with forward slashes. */
   readonly path: string;

@@ -27,6 +27,7 @@ export type Role = (typeof ROLES)[number];
 export const RESOURCE_GROUP = 'Platform::ResourceGroup';
 export const SERVER = 'Platform::Server';
 
+/** The maximum length of a name, in UTF-16 code units. */
 export const NAME_LENGTH_MAX = 250;
 
 /** Keys that no record may hold: Hiera's own, the computed ones, and those that would reach a prototype. */
@@ -55,7 +56,7 @@ export function isPlainTypeName(text: string): text is PlainTypeName {
   return isTypeName(text) && text !== 'all' && text !== 'stack-template' && text !== 'stack-instance';
 }
 
-/** Returns what is wrong with a name, as the end of a sentence that begins with the name, or undefined. */
+/** Returns why a name is invalid, as the end of a sentence that begins with the name, or undefined. */
 export function nameFault(name: string): string | undefined {
   if (name === '') return 'is empty';
   if (name.length > NAME_LENGTH_MAX) return `is longer than ${NAME_LENGTH_MAX} characters`;

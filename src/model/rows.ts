@@ -199,6 +199,7 @@ export interface ServerRow {
   readonly lastRecord: ExplainedRecord | null;
 }
 
+/** The kinds of rows, and the value of each. */
 export interface Rows {
   readonly head: HeadRow;
   readonly pinned: PinnedRow;

@@ -29,6 +29,7 @@ export interface ErrorDetail {
   readonly message: string;
 }
 
+/** The error for a request that cannot be served. */
 export class ServiceError extends Error {
   readonly code: ServiceErrorCode;
   readonly details: readonly ErrorDetail[];

@@ -9,6 +9,7 @@ export interface SnapshotFile {
   readonly mode: FileMode;
 }
 
+/** The files of one commit below the layout's directory. */
 export interface Snapshot {
   /** Full object id of the commit; empty for a directory that is no commit. */
   readonly commit: string;

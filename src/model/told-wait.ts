@@ -1,5 +1,6 @@
 // Defines the wait of a server as REST and the command line show it.
 
+/** A wait in the form of the interface. */
 export interface ToldWait {
   readonly reason: string;
   /** The server whose change ends the wait; null if something else does. */

@@ -10,6 +10,7 @@ export interface ProviderEntry extends ProviderSettings {
   readonly provider: Provider;
 }
 
+/** The provider entries of the settings, in their order. */
 export interface ProviderRegistry {
   /** Returns the first entry that matches the server's kind and properties, or undefined. */
   match(server: MatchedServer): ProviderEntry | undefined;

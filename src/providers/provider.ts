@@ -7,6 +7,7 @@ import type { NodeRecord } from '../model/record.ts';
 import type { Spec } from '../model/spec.ts';
 import type { Operation } from '../model/state.ts';
 
+/** One call to a provider: an action or a check. */
 export interface Call {
   readonly operation: Operation;
   /** Equal for repeated calls of the same step; a provider may use it to recognise them. */

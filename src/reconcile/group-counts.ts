@@ -5,7 +5,7 @@ import type { GroupView } from '../machine/rollout.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { Latest } from './latest.ts';
 
-/** What one member contributes. */
+/** The contribution of one member to the counts of its group. */
 interface Share {
   readonly group: string;
   readonly row: ServerRow;

@@ -84,7 +84,7 @@ export class Waiting {
     return sets.flatMap((names) => this.#endAll(names));
   }
 
-  /** Ends the wait of the next server that gets capacity; undefined if there is none. */
+  /** Ends the wait of the next server that gets capacity, and returns it; undefined if there is none. */
   onCapacity(
     hasCapacity: (provider: string) => boolean,
   ): { readonly server: string; readonly provider: string } | undefined {

@@ -5,6 +5,7 @@ import type { Snapshot } from '../model/snapshot.ts';
 /** Selects the files of a commit to read: returns true to include the blob's content in the snapshot. */
 export type BlobFilter = (path: string, oid: string) => boolean;
 
+/** The metadata of a commit. */
 export interface Commit {
   readonly oid: string;
   /** Committer time, RFC 3339 in UTC. */
