@@ -32,7 +32,7 @@ export type Derivation =
       readonly isFollowed: false;
       readonly catalog: Catalog;
       readonly problems: readonly Problem[];
-      /** One of the problems, where a person may accept the commit all the same: nothing would be left after it. */
+      /** The problem for which the commit is held: it leaves nothing, and a person may accept it. Undefined otherwise. */
       readonly nothingLeft: Problem | undefined;
     };
 

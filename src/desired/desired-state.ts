@@ -46,14 +46,15 @@ export interface Baseline {
   readonly places: Catalog['places'];
 }
 
-/** The complete desired state of the followed commit, and the facts of its computation. */
+/** The limits that pinned an instance and that other facts may lift. */
 export interface Limits {
-  /** Protection: it may have been lifted by a commit between the one in force and this one. */
+  /** Protection: a commit after the active one may have lifted it. */
   readonly isProtecting: boolean;
-  /** The capacity of the store: rows may go. */
+  /** The capacity of the store: rows may be removed. */
   readonly isShort: boolean;
 }
 
+/** The complete desired state of the followed commit, and the facts of its computation. */
 export interface DesiredState extends Baseline {
   /** The followed commit, and its committer time (RFC 3339). */
   readonly commit: string;

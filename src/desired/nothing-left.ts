@@ -4,7 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Problem } from '../model/problem.ts';
 import type { Baseline } from './desired-state.ts';
 
-/** Returns the problems for which the commit is held, or none. docs/concepts.md, wrong commits. */
+/** Returns the problem for which the commit is held, or undefined. docs/concepts.md, wrong commits. */
 export function nothingLeft(catalog: Catalog, before: Baseline): Problem | undefined {
   const hadInstances = [...before.units.values()].some((unit) => unit.type === 'stack-instance');
   if (catalog.files.size === 0 && before.units.size > 0) return held('', 'no file of the layout');

@@ -1,37 +1,37 @@
-// Collects the requests to judge again what is held: an approval, or rows that changed, may give another answer.
+// Collects the requests to judge held deletes again: an approval, or changed rows, may lead to another judgement.
 
 export class Reviews {
   #asked: number;
   #judged = 0;
   #onAsk: () => void = () => undefined;
 
-  /** `isOpen`: something was approved before this process started, and may not have been judged. */
+  /** `isOpen`: an approval was given before this process started, and may not have been judged. */
   constructor(isOpen: boolean) {
     this.#asked = isOpen ? 1 : 0;
   }
 
-  /** How many were asked for so far; see {@link judged}. */
+  /** Number of requested reviews so far; see {@link judged}. */
   get asked(): number {
     return this.#asked;
   }
 
-  /** Returns true where one was asked for that is not through. */
+  /** Returns true if a requested review is not finished. */
   get isOpen(): boolean {
     return this.#asked !== this.#judged;
   }
 
-  /** Asks for a review. */
+  /** Requests a review. */
   ask(): void {
     this.#asked += 1;
     this.#onAsk();
   }
 
-  /** Calls `onAsk` whenever a review is asked for. */
+  /** Calls `onAsk` on every request. */
   listen(onAsk: () => void): void {
     this.#onAsk = onAsk;
   }
 
-  /** Notes that all reviews are through that were asked for when {@link asked} was read: later ones may have come. */
+  /** Notes that all reviews requested before {@link asked} was read are finished: later ones may be open. */
   judged(asked: number): void {
     this.#judged = asked;
   }

@@ -229,7 +229,7 @@ class BranchSource implements GitSource {
   }
 }
 
-/** Returns the head of a branch. Throws SourceError with the names that there are. */
+/** Returns the head of a branch. Throws SourceError that lists the existing branches. */
 function headOf(branches: ReadonlyMap<string, string>, branch: string, repository: string): string {
   const head = branches.get(branch);
   if (head !== undefined) return head;
