@@ -29,7 +29,7 @@ export function isWaiting(state: State): boolean {
 
 /**
  * Returns the stall of each of these waiting servers, or undefined as soon as one has none. Visits each server once.
- * Gives up and returns undefined after reading `looksMax` needs: the answer must be quick.
+ * Gives up and returns undefined after reading `stepsMax` needs: the answer must be quick.
  */
 export function stallsOf(
   servers: Iterable<string>,
