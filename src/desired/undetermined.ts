@@ -51,7 +51,7 @@ function isNewlyUndetermined(key: string, unit: Unit, known: Undetermined): bool
 }
 
 /**
- * Returns the reason for which the servers that a commit removes are held. `takers`: names of undetermined instances
+ * Returns the reason for which the servers that a commit removes are held. `receivers`: names of undetermined instances
  * and paths of unread files, at least one.
  */
 export function undeterminedText(receivers: readonly string[]): string {
