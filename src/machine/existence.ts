@@ -1,5 +1,5 @@
-// Tells which servers may exist under a row's name, and whether they match the wanted spec. Pure. docs/concepts.md, the
-// delete budget.
+// Tells which servers may exist under a row's name, and whether they match the wanted spec. Pure.
+// docs/concepts.md, the delete budget.
 
 import type { ServerRow } from '../model/rows.ts';
 import { needsNoAction } from './difference.ts';

@@ -242,6 +242,26 @@ describe('a history that is accepted although the one before is lost', () => {
     expect(core.operator.held().map(({ instance }) => instance)).toEqual(['other', 'shop']);
   });
 
+  it('carries out deletes that were approved before it was accepted, and not earlier', async () => {
+    const before = new Core();
+    before.source.commit({ ...FILES, ...shop(3) });
+    await before.poll();
+    before.source.commit({ [SHOP]: null });
+    await before.poll();
+    await before.stop();
+    const rewritten = before.source.commit(FILES, { parents: [] });
+    before.source.loseCopy();
+    const core = await before.restart();
+    expect(core.operator.held().map(({ kind }) => kind)).toEqual(['deletes', 'history']);
+    await core.approve(core.held('shop')?.digest ?? '');
+    await core.poll();
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.operator.held().map(({ kind }) => kind)).toEqual(['deletes', 'history']);
+    await accept({ core, followed: '', rewritten });
+    expect([...core.calls('delete')].sort()).toEqual(NAMES);
+    expect(core.operator.held()).toEqual([]);
+  });
+
   it('takes back nothing that a person has asked for: a suspension goes on', async () => {
     const before = new Core();
     before.source.commit({ ...FILES, ...shop(3) });

@@ -45,8 +45,10 @@ function judgeAnswers(world: World): void {
 /** How long after an approval what it is for may still be held: a look at the branch, and a second one. */
 const USED_MS = 25 * MINUTE_MS;
 
-/** What was approved is not held any more, unless it came to be held again since. */
+/** What was approved is not held any more, unless it came to be held again since, or waits for an accepted history. */
 function judgeApprovals(world: World): void {
+  // The followed commit is in no copy: nothing is in force, and `held` lists the history beside the deletes.
+  if (world.core?.current.get() === undefined && isCommitHeld(world)) return;
   // Stamps of a clock that was set say nothing here.
   if (world.wall.setAt > 0 && world.wall.forwardMs > 0) return;
   for (const { digest, since, kind, instance } of world.core?.operator.held() ?? []) {
@@ -105,11 +107,15 @@ function judge(world: World): void {
 
 /** Nothing is in force: only a head that cannot be taken, or that waits for a yes, excuses that. */
 function judgeUnready(world: World): void {
-  if (world.core?.operator.held().some(({ kind }) => kind === 'history' || kind === 'nothing left')) return;
+  if (isCommitHeld(world)) return;
   const line = world.git.firstParents(world.git.head);
   if (line.some(({ files }) => files.has('tree.yaml'))) {
     world.fail('the controller comes up', `nothing is followed: ${world.core?.follower.notReadyReason}`);
   }
+}
+
+function isCommitHeld({ core }: World): boolean {
+  return core?.operator.held().some(({ kind }) => kind === 'history' || kind === 'nothing left') === true;
 }
 
 /** The newest commit is followed, or held, or wrong as a whole. */

@@ -178,7 +178,7 @@ function describe(before: ModelFiles, after: ModelFiles): string {
 function vanish(world: World, name: string, at: string): void {
   const server = world.site(at).vanish(name);
   if (server === undefined) return;
-  world.vanished(server.name);
+  world.vanished(server);
   world.tell(at, () => `${name} vanishes`);
 }
 

@@ -4,7 +4,7 @@ import type { Call } from '../../src/providers/provider.ts';
 import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
 import { whyNotDeleted } from './judge-delete.ts';
-import type { SiteWatch } from './simulated-site.ts';
+import type { SiteServer, SiteWatch } from './simulated-site.ts';
 import { CreateWatch } from './watch-creates.ts';
 
 const HOUR_MS = 3_600_000;
@@ -85,7 +85,10 @@ export class CallWatch implements SiteWatch {
 
   effect(site: string, { resource, operation }: Call): void {
     this.#facts.tell(site, () => `${operation} ${resource} has its effect`);
-    if (operation === 'delete') this.#gone(resource);
+    if (operation === 'delete') {
+      this.#gone(resource);
+      this.#creates.deleted(resource);
+    }
     const makers = this.#facts.sites.filter((one) => one.find(resource)?.maker === 'controller');
     if (operation === 'create' && makers.length > 1 && !this.#isLost(resource)) {
       this.#facts.fail(
@@ -116,13 +119,15 @@ export class CallWatch implements SiteWatch {
   forget(): readonly string[] {
     const names = [...this.#running.keys()];
     this.#running.clear();
+    this.#creates.forget();
     // What counted is forgotten with it.
     this.#removals = [];
     return names;
   }
 
-  vanished(name: string): void {
-    this.#gone(name);
+  vanished(server: SiteServer): void {
+    this.#creates.vanished(server);
+    this.#gone(server.name);
   }
 
   /** Who lost the store, or was told to retain a server, may have lost sight of one that is somewhere else since. */

@@ -79,6 +79,8 @@ function watchYes(facts: Facts, { all }: Followed): void {
 function watchKnown(facts: Facts, { all }: Followed): void {
   const [before, last] = all.slice(-2);
   if (before === undefined || last === undefined || mayHaveNewReceiver(last.files, before.files)) return;
+  // The rows do not tell what was wrong in a commit that is in no copy any more.
+  if (facts.hasLostCopy && !facts.git.isAncestor(before.commit, last.commit)) return;
   for (const [instance, { isHandOver, reason }] of facts.core?.current.get()?.held ?? []) {
     if (isHandOver !== true || before.held.has(instance)) continue;
     facts.fail('what was wrong before holds nothing', `${instance} is held at ${last.commit}: ${reason}`);

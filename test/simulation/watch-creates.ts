@@ -22,6 +22,8 @@ export class CreateWatch {
   readonly #absences = new Map<string, number>();
   /** The last create of each server: who repeats it may find what it left. */
   readonly #creates = new Map<string, string>();
+  /** Servers of the controller that vanished and were not found absent since. */
+  readonly #vanished = new Set<string>();
 
   constructor(facts: Facts) {
     this.#facts = facts;
@@ -30,15 +32,37 @@ export class CreateWatch {
   checked({ resource }: Call, answer: Answer | undefined): void {
     if (answer?.outcome !== 'absent' && answer?.outcome !== 'done') return;
     const isAbsent = answer.outcome === 'absent';
-    if (isAbsent) this.#absences.set(resource, this.#facts.scheduler.now);
+    if (isAbsent) {
+      this.#absences.set(resource, this.#facts.scheduler.now);
+      this.#vanished.delete(resource);
+    }
     this.#checks.set(resource, { time: this.#facts.scheduler.now, isAbsent });
     // What is there later was made later.
     const isNowhere = this.#facts.sites.every((site) => site.find(resource) === undefined);
     if (isAbsent && isNowhere) this.#facts.orphans.delete(resource);
   }
 
-  /** Whether somebody built it between a check and the create that followed, so that nobody can tell it from what that made. */
+  /** Notes that a server is gone though nobody was asked. */
+  vanished({ name, maker }: SiteServer): void {
+    if (maker === 'controller') this.#vanished.add(name);
+  }
+
+  /** Notes that the controller deleted a server: whatever is built there later is not taken for it. */
+  deleted(name: string): void {
+    this.#vanished.delete(name);
+  }
+
+  /** The store is lost: no row tells of a server that vanished. */
+  forget(): void {
+    this.#vanished.clear();
+  }
+
+  /**
+   * Whether nobody can tell it from what the controller made: somebody built it between a check and the create that
+   * followed, or in the place of one that is recorded as done, which is not checked again.
+   */
   isMistaken({ name, builtAt }: SiteServer): boolean {
+    if (this.#vanished.has(name)) return true;
     const absence = this.#absences.get(name);
     return absence !== undefined && this.#creates.has(name) && builtAt - absence < UNSEEN_MS_MAX;
   }

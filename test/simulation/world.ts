@@ -15,7 +15,7 @@ import type { Script } from './script.ts';
 import { clockOf, WallTime } from './simulated-clock.ts';
 import { SimulatedDisk } from './simulated-disk.ts';
 import { SimulatedGit } from './simulated-git.ts';
-import { SimulatedSite, type SiteMood } from './simulated-site.ts';
+import { SimulatedSite, type SiteMood, type SiteServer } from './simulated-site.ts';
 import { GLOBAL, LAB, type ModelFile, SMALL } from './stacks.ts';
 import { Story } from './story.ts';
 import { SITES } from './themes/theme.ts';
@@ -221,9 +221,9 @@ export class World implements Facts {
   }
 
   /** Notes that a server is gone though nobody was asked. */
-  vanished(name: string): void {
-    this.#vanished.add(name);
-    this.calls.vanished(name);
+  vanished(server: SiteServer): void {
+    this.#vanished.add(server.name);
+    this.calls.vanished(server);
   }
 
   #lookAtWaits(): void {
