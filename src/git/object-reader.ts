@@ -25,6 +25,8 @@ export class DamagedCopyError extends GitError {}
  * Larger objects are refused: the limit exceeds any commit, any directory of 100,000 files, and any file that is read.
  */
 const OBJECT_BYTES_MAX = 32 * 1024 * 1024;
+/** A larger commit gives its memory back as soon as it is parsed. */
+const FREED_BYTES_MIN = 1024 * 1024;
 /** Yields to other work after this number of entries of a tree. */
 const ENTRIES_A_TURN = 5000;
 
@@ -115,12 +117,21 @@ function hashed(oid: string, { type, size, bytes }: ObjectAnswer): GitObject {
   return { type, bytes };
 }
 
+/** Ends the life of the bytes: a parsed commit keeps nothing of them. */
 function commitIn(oid: string, { bytes }: GitObject): ParsedCommit {
   try {
     return parseCommit(oid, bytes);
   } catch (error) {
     throw damageOf(oid, error);
+  } finally {
+    freeNow(bytes);
   }
+}
+
+/** A history of large commits would else hold as many of them as are read between two garbage collections. */
+function freeNow({ buffer, length }: Buffer): void {
+  // Small buffers share their memory with others.
+  if (length >= FREED_BYTES_MIN && buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
 }
 
 function missing(oid: string): never {

@@ -2,11 +2,13 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { OBJECT_TYPES, type ObjectType } from '../../src/git/git-object.ts';
 import { DamagedCopyError, ObjectReader } from '../../src/git/object-reader.ts';
 import { createGitRepository, type GitRepository } from '../support/git-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const MIB = 2 ** 20;
 
 async function longHistory(): Promise<GitRepository> {
   const repository = await createGitRepository(join(temporaryDirectory(), 'long.git'));
@@ -156,6 +158,23 @@ describe('ObjectReader', () => {
       await expect(objects.readCommit(commit)).rejects.toThrow(DamagedCopyError);
       await expect(objects.sizeOf(commit)).rejects.toThrow(DamagedCopyError);
     });
+  });
+
+  it('gives the memory of a large commit back before the next one is read', async () => {
+    const repository = await createGitRepository(join(temporaryDirectory(), 'large.git'));
+    const message = `large\n\n${'x'.repeat(2 * MIB)}`;
+    const commit = await repository.commit({ a: 'one' }, { message });
+    using allocate = vi.spyOn(Buffer, 'allocUnsafe');
+    await withObjects(repository.path, async (objects) => {
+      for (let read = 0; read < 3; read += 1) {
+        expect((await objects.readCommit(commit)).message).toBe(message.slice(0, 64 * 1024));
+      }
+    });
+    const large = allocate.mock.calls.flatMap(([size], call) =>
+      size > MIB ? [allocate.mock.results[call]?.value] : [],
+    );
+    // A buffer whose memory is given back has no bytes.
+    expect(large.map(({ length }) => length)).toEqual([0, 0, 0]);
   });
 
   it('has no objects where there is no repository', async () => {
