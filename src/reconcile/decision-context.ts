@@ -152,11 +152,17 @@ function isInTheWay(row: ServerRow | undefined): boolean {
  */
 export function holders(name: string, ledger: Rows): Iterable<string> {
   const dependents = ledger.index.dependentsOf(name);
-  const isAwaited = otherSpellings(name, ledger).some((other) => {
-    const row = ledger.server(other);
-    return row !== undefined && row.wanted !== null && !mayBeThere(row);
-  });
+  const isAwaited = otherSpellings(name, ledger).some((other) => isYetToCome(ledger.server(other)));
   return isAwaited ? [...dependents].filter((dependent) => ledger.server(dependent)?.wanted === null) : dependents;
+}
+
+/** Returns the other spellings of a name that a server with this row waits for: fewer servers hold up their deletes. */
+export function awaitedSpellings(name: string, row: ServerRow | undefined, ledger: Rows): readonly string[] {
+  return isYetToCome(row) ? otherSpellings(name, ledger) : [];
+}
+
+function isYetToCome(row: ServerRow | undefined): boolean {
+  return row !== undefined && row.wanted !== null && !mayBeThere(row);
 }
 
 function otherSpellings(name: string, ledger: Rows): readonly string[] {

@@ -73,6 +73,11 @@ export class Waiting {
     return isUp ? [...changed, ...this.#endAll(this.#dependencies.get(server))] : changed;
   }
 
+  /** Ends the waits of those of `names` whose delete is held up, and returns them. */
+  onAwaited(names: readonly string[]): readonly string[] {
+    return this.#endAll(names.filter((name) => this.#waits.get(name)?.kind === 'holder'));
+  }
+
   /** Ends the waits for the failed updates of a commit, and returns their servers. */
   onFailures(commit: string): readonly string[] {
     return this.#endAll(this.#commits.get(commit));

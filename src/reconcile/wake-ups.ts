@@ -9,7 +9,7 @@ import { groupOf } from '../machine/rollout.ts';
 import { type Wait, waitReason } from '../machine/wait.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import { CircleWatch, type Leave } from './circle-watch.ts';
-import { isUp, updatesAreHeld } from './decision-context.ts';
+import { awaitedSpellings, isUp, updatesAreHeld } from './decision-context.ts';
 import { GroupViews } from './group-views.ts';
 import type { Ledger } from './ledger.ts';
 import { SlotLines } from './slot-lines.ts';
@@ -132,6 +132,7 @@ export class WakeUps {
   #onServer({ name, expected: before, value }: Extract<Change, { kind: 'server' }>): void {
     const after = value ?? undefined;
     this.#wakeAll(this.#waiting.onServer(name, isUp(after)));
+    this.#wakeAll(this.#waiting.onAwaited(awaitedSpellings(name, after, this.#options.ledger)));
     const groups = new Set([before, after].flatMap((row) => (row === undefined ? [] : [groupOf(row)])));
     for (const group of groups) this.#wakeGroup(group);
     if (before?.gaveUp) this.#wakeReleasedCommits();

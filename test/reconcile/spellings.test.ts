@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
-import { shopFiles, TEMPLATE, templateText } from './shop.ts';
+import { SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 const API = { api: 'name: api, depends_on: web' };
 
@@ -63,6 +63,21 @@ describe('a name that changes in case only', () => {
     const core = await up('', API);
     await rename(core);
     expect(changesOf(core).slice(2)).toEqual(['delete api', 'delete web', 'create WEB']);
+  });
+
+  it('that comes back after its removal does not wait for who needs the old name', async () => {
+    const core = await up();
+    core.source.commit({
+      'stacks/templates/user.yaml': templateText(API),
+      'stacks/instances/user.yaml': 'stackTemplate: user\n',
+    });
+    await core.poll();
+    core.source.commit({ [SHOP]: null });
+    await core.poll();
+    expect(core.states()).toEqual({ web: 'marked for delete', api: 'done' });
+    core.source.commit({ [SHOP]: 'stackTemplate: t\n', [TEMPLATE]: templateText({ web: 'name: WEB' }) });
+    await core.poll();
+    expect(core.states()).toEqual({ WEB: 'done', api: 'done' });
   });
 
   it('that is taken back keeps the server', async () => {

@@ -23,4 +23,16 @@ export const SIMULATOR_DEFECTS: readonly PlantedDefect[] = [
     title: 'a check that tells nothing new writes the row as it was',
     edits: [{ file: 'src/machine/conclude-check.ts', find: 'return isKnown ? row : {', replace: 'return {' }],
   },
+  {
+    id: 'found-4',
+    title: 'a delete that waits for who needs the server is not looked at when another spelling of its name is wanted',
+    metBy: 'test/reconcile/spellings.test.ts: comes back after its removal',
+    edits: [
+      {
+        file: 'src/reconcile/wake-ups.ts',
+        find: '    this.#wakeAll(this.#waiting.onAwaited(awaitedSpellings(name, after, this.#options.ledger)));\n',
+        replace: '',
+      },
+    ],
+  },
 ];
