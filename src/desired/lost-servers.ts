@@ -15,7 +15,7 @@ export function protectedRefusals(versions: Versions, unprotected: ReadonlySet<s
   return [...protectedLosses(versions)].flatMap(([instance, loss]) => {
     const key = instanceAddress(instance);
     const unit = versions.baseline.units.get(key);
-    if (unit === undefined || !isProtected(unit) || unprotected.has(key) || versions.isStaying(key)) return [];
+    if (unit === undefined || !isProtected(unit) || unprotected.has(key) || versions.pinned.has(key)) return [];
     const file = versions.newest.get(key)?.entry ?? unit.entry;
     return [{ key, problem: problemAt(file, '/protected', protectedText(instance, loss)) }];
   });

@@ -368,3 +368,19 @@ function additions(owners: readonly string[]): string {
 function handedTo(instance: string): string[] {
   return SHOP_3.map((owner) => owner.replace('shop', 'SHOP').replace('shop', instance).replace('SHOP', 'shop'));
 }
+
+it('ends where a protected instance in force was put together wrongly, and leaves its servers alone', {
+  timeout: 5_000,
+}, () => {
+  const repository = stacksRepository();
+  const a = commit(repository, { a: `${two('x', 'y')}protected: true\n` });
+  const b = commit(stacksRepository(), { b: one('x') });
+  const units = new Map([...a.units, ...b.units]);
+  const owners = new Map([['x', 'stack-instance/b']]);
+  const newest = commit(stacksRepository(), { a: one('z'), b: one('x') });
+  const admitted = admitInstances({ ...newest, undetermined: [] }, { ...newest, units, owners }, safety({ limit: 0 }));
+  expect([...admitted.owners]).toEqual([['x', 'stack-instance/b']]);
+  expect([...admitted.refused]).toEqual(['stack-instance/a']);
+  expect(admitted.problems.map(({ code }) => code)).toEqual(['protected_instance', 'server_name_taken']);
+  expect(admitted.held).toEqual(new Map());
+});
