@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../model/quote.ts';
-import { codeOf, StoreError } from './store-error.ts';
+import { StoreError } from './store-error.ts';
 
 const FILE_MODE = 0o600;
 const SQLITE_BUSY = 5;
@@ -42,7 +42,7 @@ export function lockDirectory(directory: string, advice: string = ONE_CONTROLLER
       );
     },
     [Symbol.dispose]() {
-      rmSync(owner, { force: true });
+      removeOwner(owner);
       database.close();
     },
   };
@@ -65,24 +65,29 @@ function openLock(path: string, explain: (error: Error & { readonly errcode?: nu
 
 /** The lock itself does not tell who has it. Never a reason not to start: on a full disk the owner has no name. */
 function noteOwner(path: string): void {
-  try {
+  const isNoted = attempt(() => {
     writeFileSync(path, `${process.pid} ${hostname()}\n`, { mode: FILE_MODE });
-  } catch {
-    rmSync(path, { force: true });
-  }
+    return true;
+  });
+  if (!isNoted) removeOwner(path);
+}
+
+function removeOwner(path: string): void {
+  attempt(() => rmSync(path, { force: true }));
 }
 
 function nameIn(path: string): string {
-  const [pid = '', host = ''] = textOf(path).trim().split(' ');
+  const text = attempt(() => readFileSync(path, 'utf8')) ?? '';
+  const [pid = '', host = ''] = text.trim().split(' ');
   if (!/^\d+$/.test(pid)) return 'another process';
   return host === hostname() ? `process ${pid}` : `process ${pid} on ${host}`;
 }
 
-function textOf(path: string): string {
+/** Returns what a step on the owner's file returns, undefined where it fails: that costs no more than the owner's name. */
+function attempt<Value>(step: () => Value): Value | undefined {
   try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return '';
-    throw error;
+    return step();
+  } catch {
+    return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { lockDirectory } from '../../src/store/lock.ts';
@@ -60,6 +60,22 @@ it('names the machine of an owner that is elsewhere, and nobody where nobody is 
   }
   rmSync(join(directory, 'lock-owner'));
   expect(() => lockDirectory(directory)).toThrow('in use by another process. Two');
+});
+
+it('is held and told of also where its owner cannot be noted or read', () => {
+  const directory = temporaryDirectory();
+  const owner = join(directory, 'lock-owner');
+  mkdirSync(owner);
+  const lock = lockDirectory(directory);
+  const refused = `The store in ${directory} is in use by another process. Two controllers must not share it`;
+  expect(() => lockDirectory(directory)).toThrow(refused);
+  rmSync(owner, { recursive: true });
+  symlinkSync('lock-owner', owner);
+  expect(() => lockDirectory(directory)).toThrow(refused);
+  rmSync(owner);
+  mkdirSync(owner);
+  lock[Symbol.dispose]();
+  lockDirectory(directory)[Symbol.dispose]();
 });
 
 it('lets one of many win that find the lock of a killed process at the same time', async () => {
