@@ -72,6 +72,7 @@ class CatFileProcess {
   readonly #questions: Question[] = [];
   readonly #timer: NodeJS.Timeout;
   #complaint = '';
+  #isEnding = false;
   #silentSince = performance.now();
 
   constructor(options: CatFileOptions, ended: () => void) {
@@ -104,7 +105,9 @@ class CatFileProcess {
 
   end(): void {
     this.#ended();
+    this.#isEnding = true;
     this.#child.stdin.end();
+    this.#timer.refresh();
   }
 
   #take(read: () => readonly (ObjectAnswer | undefined)[]): void {
@@ -116,9 +119,11 @@ class CatFileProcess {
     }
   }
 
-  /** Ends the process if it is idle, or silent although requests are open. */
+  /** Ends the process if it is idle, or silent although requests are open. Kills it if it does not end. */
   #lookUp(): void {
-    if (this.#questions.length === 0) this.end();
+    const isIdle = this.#questions.length === 0;
+    if (isIdle && !this.#isEnding) this.end();
+    else if (isIdle) this.#fail(new GitError(`git did not end at ${this.#options.gitDirectory}`));
     else if (performance.now() - this.#silentSince < SILENCE_MS) this.#timer.refresh();
     else this.#fail(new GitError(`git did not answer within ${SILENCE_MS / 1000} s of ${this.#options.gitDirectory}`));
   }

@@ -114,6 +114,18 @@ describe('a git that', () => {
     expect(catFile.startedCount).toBe(2);
   });
 
+  it('does not end when it is closed is killed', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const folder = temporaryDirectory();
+    const catFile = await askedOf(`echo $$ > ${folder}/pid; read oid; echo "$oid missing"; exec sleep 60`);
+    expect(await catFile.ask(A)).toBeUndefined();
+    const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'));
+    catFile.close();
+    await vi.advanceTimersByTimeAsync(10_000);
+    vi.useRealTimers();
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'));
+  });
+
   it('is not installed is told so', async () => {
     const catFile = await askedOf('');
     vi.stubEnv('PATH', temporaryDirectory());
