@@ -2,7 +2,7 @@
 // Versions come into force in the order in which they were committed, so that only those are joined that get along.
 import { type Stray, straysIn, straysLeft } from '../catalog/strays.ts';
 import type { Derivation } from '../derive.ts';
-import { type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
+import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { isValidUnit } from '../desired/unit.ts';
 import type { Source } from '../source/source.ts';
 import { deriveAt } from './restore.ts';
@@ -15,9 +15,10 @@ const COMMITS_MAX = 1_000;
  * undefined where none can be taken.
  */
 export async function searchHistory(source: Source, commit: string): Promise<DesiredState | undefined> {
+  const { commits, known } = await commitsToFollow(source, commit);
   let desired: DesiredState | undefined;
-  for (const next of await commitsToFollow(source, commit)) {
-    const baseline = desired ?? EMPTY_BASELINE;
+  for (const next of commits) {
+    const baseline = desired ?? known;
     const derivation: Derivation = await deriveAt(source, next, { baseline, earlier: desired, isAccepted: true });
     if (derivation.isFollowed) desired = derivation.desired;
   }
@@ -25,7 +26,10 @@ export async function searchHistory(source: Source, commit: string): Promise<Des
 }
 
 /** Returns the commits from the oldest in which something was found to the newest, along first parents. */
-async function commitsToFollow(source: Source, commit: string): Promise<readonly string[]> {
+async function commitsToFollow(
+  source: Source,
+  commit: string,
+): Promise<{ commits: readonly string[]; known: Baseline }> {
   const search = new Search(source);
   const commits: string[] = [];
   let found = 0;
@@ -35,7 +39,7 @@ async function commitsToFollow(source: Source, commit: string): Promise<readonly
     if (await search.visit(next)) found = commits.length;
     next = (await source.describe(next)).parents[0];
   }
-  return commits.slice(0, found).reverse();
+  return { commits: commits.slice(0, found).reverse(), known: search.known };
 }
 
 /** Goes back from the newest commit that can be taken, until nothing is missing. */
@@ -47,9 +51,15 @@ class Search {
   /** All units and objects that the newest commit has, wrong ones too. */
   #newest: ReadonlySet<string> = new Set();
   #strays: readonly Stray[] = [];
+  #known: Baseline = EMPTY_BASELINE;
 
   constructor(source: Source) {
     this.#source = source;
+  }
+
+  /** The objects of the newest commit: where an older one has a link or a folder in the place of one, it is unreadable there. */
+  get known(): Baseline {
+    return this.#known;
   }
 
   get isOver(): boolean {
@@ -61,7 +71,7 @@ class Search {
     const isFirst = this.#earlier === undefined;
     const { left, isFound } = await this.#straysAt(commit);
     if (!isFirst && this.#missing.size === 0 && !isFound && left.length === this.#strays.length) return false;
-    const before = { baseline: EMPTY_BASELINE, earlier: this.#earlier };
+    const before = { baseline: this.#known, earlier: this.#earlier };
     const derivation: Derivation = await deriveAt(this.#source, commit, before);
     // What is not taken never came into force, so it says nothing of what did.
     if (!derivation.isFollowed) return false;
@@ -72,6 +82,7 @@ class Search {
     const hasValid = [...this.#missing].some((key) => isValidIn(desired, key));
     if (isFirst) this.#strays = straysIn(desired.catalog);
     if (isFirst) this.#newest = keysIn(desired);
+    if (isFirst) this.#known = { ...EMPTY_BASELINE, objects: desired.objects };
     // Of what stands there for something now, this may be a wrong version.
     const found = isFound ? wrong.difference(this.#newest) : new Set<string>();
     this.#missing = isFirst ? wrong : this.#missing.intersection(wrong).union(found);

@@ -150,3 +150,17 @@ describe('a write', () => {
     expect(() => desiredAfter(desired, draft.edits(desired), draft)).toThrow(/in use|not read/);
   });
 });
+
+it('a lost store takes no version of an instance from a commit in which a layer could not be read', async () => {
+  const core = new Core();
+  const common = 'types/common/global.yaml';
+  core.source.commit(FILES);
+  core.source.commit({ [common]: null, 'types/common': linkTo('x') });
+  core.source.commit({ 'stacks/instances/late.yaml': 'stackTemplate: t\n' });
+  core.source.commit({ 'stacks/instances/late.yaml': 'stackTemplate: nope\n' });
+  core.source.commit({ 'types/common': null, [common]: 'ntp: b\n' });
+  await core.poll();
+  expect(core.reader.status('late')).toBe('Invalid');
+  expect(core.states()).toEqual({ 'farm-a': 'done', 'shop-a': 'done' });
+  expect(core.reader.record('shop-a')).toMatchObject({ ntp: 'b' });
+});

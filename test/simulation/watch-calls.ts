@@ -104,6 +104,7 @@ export class CallWatch implements SiteWatch {
     this.#facts.tell(site, () => `${operation} ${resource} ${words}`);
     if (this.#running.get(resource)?.operation === operation) this.#running.delete(resource);
     if (operation === 'check') this.#creates.checked(call, answer);
+    if (operation !== 'check') this.#creates.ended(call, answer);
     if (operation !== 'check') this.#noteUnmade(call, answer);
     if (operation === 'update' && answer?.outcome === 'replace') this.#replaceable.add(resource);
   }
@@ -119,7 +120,7 @@ export class CallWatch implements SiteWatch {
   forget(): readonly string[] {
     const names = [...this.#running.keys()];
     this.#running.clear();
-    this.#creates.forget();
+    this.#creates.forget(names);
     // What counted is forgotten with it.
     this.#removals = [];
     return names;

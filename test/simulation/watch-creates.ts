@@ -24,6 +24,8 @@ export class CreateWatch {
   readonly #creates = new Map<string, string>();
   /** Servers of the controller that vanished and were not found absent since. */
   readonly #vanished = new Set<string>();
+  /** Servers for which an action runs of which no row tells: it may make them after a check has found them absent. */
+  readonly #lost = new Set<string>();
 
   constructor(facts: Facts) {
     this.#facts = facts;
@@ -39,7 +41,7 @@ export class CreateWatch {
     this.#checks.set(resource, { time: this.#facts.scheduler.now, isAbsent });
     // What is there later was made later.
     const isNowhere = this.#facts.sites.every((site) => site.find(resource) === undefined);
-    if (isAbsent && isNowhere) this.#facts.orphans.delete(resource);
+    if (isAbsent && isNowhere && !this.#lost.has(resource)) this.#facts.orphans.delete(resource);
   }
 
   /** Notes that a server is gone though nobody was asked. */
@@ -47,14 +49,22 @@ export class CreateWatch {
     if (maker === 'controller') this.#vanished.add(name);
   }
 
-  /** Notes that the controller deleted a server: whatever is built there later is not taken for it. */
+  /** Notes that a delete took effect: until its answer comes, nobody can know that the server is gone. */
   deleted(name: string): void {
-    this.#vanished.delete(name);
+    this.#vanished.add(name);
   }
 
-  /** The store is lost: no row tells of a server that vanished. */
-  forget(): void {
+  /** Notes that an action ended; a delete that says so leaves nothing of the server. */
+  ended({ resource, operation }: Call, answer: Answer | undefined): void {
+    this.#lost.delete(resource);
+    const isGone = answer?.outcome === 'done' || answer?.outcome === 'absent';
+    if (operation === 'delete' && isGone) this.#vanished.delete(resource);
+  }
+
+  /** The store is lost: no row tells of a server that vanished, nor of the actions that run. */
+  forget(running: Iterable<string>): void {
     this.#vanished.clear();
+    for (const name of running) this.#lost.add(name);
   }
 
   /**

@@ -76,9 +76,9 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/search-history.ts',
-        find: 'const baseline = desired ?? EMPTY_BASELINE;',
+        find: 'const baseline = desired ?? known;',
         replace:
-          'const sound = [...(desired?.candidates ?? [])].filter(([, unit]) => isValidUnit(unit)); const baseline = desired === undefined ? EMPTY_BASELINE : { ...desired, units: new Map([...desired.units, ...sound]) };',
+          'const sound = [...(desired?.candidates ?? [])].filter(([, unit]) => isValidUnit(unit)); const baseline = desired === undefined ? known : { ...desired, units: new Map([...desired.units, ...sound]) };',
       },
       {
         file: 'src/desired/name-conflicts.ts',
