@@ -36,8 +36,10 @@ export class CallWatch implements SiteWatch {
   readonly #replaceable = new Set<string>();
   /** Deletes that began and nobody approved, one for each incarnation of a server. */
   #removals: Removal[] = [];
-  /** Buildings whose delete has begun. */
+  /** Servers of which a delete has begun. */
   readonly #going = new Set<string>();
+  /** Incarnations of servers of which a delete began. */
+  readonly #counted = new Set<string>();
   readonly #calls = new Map<string, number[]>();
   readonly #unmade = new Set<string>();
   /** Every server that a controller ever asked a site to make. */
@@ -156,10 +158,12 @@ export class CallWatch implements SiteWatch {
     const why = whyNotDeleted(this.#facts, this.#followed, deletion);
     if (why !== undefined) this.#facts.fail(why.promise, why.facts);
     if (row?.approved && this.#facts.approved.has(resource)) this.approvedDeletes.add(`${resource}/${row.incarnation}`);
-    this.#count(resource);
+    // A delete whose outcome was lost is repeated on what a stranger built meanwhile: it is the same delete.
+    if (!isMistaken || row === undefined || !this.#counted.has(`${resource}/${row.incarnation}`)) this.#count(resource);
+    if (row !== undefined) this.#counted.add(`${resource}/${row.incarnation}`);
   }
 
-  /** Every building counts once, from the begin of its first delete, for an hour. */
+  /** Every incarnation counts once, from the begin of its first delete, for an hour. */
   #count(name: string): void {
     if (this.#going.has(name)) return;
     this.#going.add(name);

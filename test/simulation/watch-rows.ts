@@ -29,9 +29,9 @@ export class RowWatch {
   readonly #facts: Facts;
   /** Whether a server was ever handed to a site, or is a stranger's. */
   readonly #isMade: (server: string) => boolean;
-  /** Whether the delete of a building, `<server>/<incarnation>`, began with an approval. */
+  /** Whether the delete of an incarnation, `<server>/<incarnation>`, began with an approval. */
   readonly #isApproved: (incarnation: string) => boolean;
-  /** A server that is wanted again and rests needs another approval to go. */
+  /** A server that is wanted again, and of which no delete runs, needs another approval to go. */
   readonly #forgetApproval: (row: ServerRow, name: string) => void;
   /** Layers whose file was gone, for certain, at some commit: their keys may be missing since. */
   readonly goneLayers = new Set<string>();
@@ -108,7 +108,8 @@ export class RowWatch {
       this.#changed.add(name);
       this.#tellStep(name, change.expected, change.value);
       if (change.value !== null && change.expected !== undefined) this.#watchWait(name, change.expected, change.value);
-      if (change.value?.wanted != null && change.value.action === null) this.#forgetApproval(change.value, name);
+      if (change.value?.wanted != null && change.value.action?.operation !== 'delete')
+        this.#forgetApproval(change.value, name);
     }
     if (change.kind === 'approval' && change.value?.what === 'deletes' && expected === undefined) this.#watchYes(name);
     if (change.kind === 'removal' && value !== null && expected === undefined) this.#watchRemoval(name);
