@@ -1,4 +1,4 @@
-// Takes a desired state into force: everything that follows from it goes into one commit of the store; only then it is seen.
+// Activates a desired state: one commit of the store writes every row that follows from it, then readers see it.
 import type { Clock } from '../clock.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import type { Logger } from '../log.ts';
@@ -11,7 +11,7 @@ import { logProblems } from './log-problems.ts';
 import { syncChanges } from './sync.ts';
 import { warnOfCapacity } from './warn-of-capacity.ts';
 
-/** One look at the branch; its operation id goes through the log of everything that follows from it. */
+/** One poll of the branch; its operation id goes through the log of everything that follows from it. */
 export interface Poll {
   readonly operation: string;
   readonly log: Logger;
@@ -26,17 +26,17 @@ export interface ActivationParts {
 }
 
 interface Activation extends Poll {
-  /** What was in force until now; undefined: every row is enqueued at. */
+  /** The desired state that was active until now; undefined: every server is enqueued. */
   readonly before?: DesiredState | undefined;
   /** The same, also where every row is enqueued at; left out: `before`. */
   readonly last?: Baseline | undefined;
-  /** The newest commit of the branch, taken or not; undefined where nobody has enqueued yet. */
+  /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;
-  /** Judges the desired state by the rows as they are when nobody else writes. Left out: it is taken as it is. */
+  /** Judges the desired state by the rows as they are in the exclusive section. Left out: it is activated as it is. */
   readonly judge?: () => DesiredState;
 }
 
-/** Takes a desired state: what it takes away is judged in the same exclusive turn in which its rows are written. */
+/** Activates a desired state. Its deletes are judged in the same exclusive section in which its rows are written. */
 export async function activate(
   { ledger, gate, current, reconciler, clock }: ActivationParts,
   derived: DesiredState,

@@ -1,10 +1,10 @@
-// Hands out the records of servers to those who call providers.
+// Returns the records of servers, for calls to providers.
 import { recordOfNode } from '../desired/node-records.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { CurrentState } from './current-state.ts';
 
-/** Returns a function from a server to its record. That throws where nothing is in force, or the server has none. */
+/** Returns a function from a server to its record. It throws where nothing is active, or the server has none. */
 export function activeRecords(current: CurrentState, rows: Ledger): (server: string) => NodeRecord {
   return (server) => {
     const desired = current.get();

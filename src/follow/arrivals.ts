@@ -1,4 +1,5 @@
-// Who waits for a commit to be followed: a write is answered only when what this server answers is at or beyond it.
+// Keeps the requests that wait for a commit to be followed, and settles them after each poll. A write is answered once reads
+// show its commit or a later one.
 import type { DesiredState } from '../desired/desired-state.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { CurrentState } from './current-state.ts';
@@ -6,7 +7,7 @@ import type { CurrentState } from './current-state.ts';
 interface Waiter {
   /** Null: whatever is the newest. */
   readonly commit: string | null;
-  /** How many looks had begun when it came: only a later one has seen what it waits for. */
+  /** How many polls had begun when it came: only a later one can have found its commit. */
   readonly after: number;
   readonly resolve: (desired: DesiredState) => void;
   readonly reject: (error: unknown) => void;
@@ -32,20 +33,20 @@ export class Arrivals {
   }
 
   /**
-   * Resolves with the desired state of the commit that the next look finds, or, for whoever is in a hurry, the look that is under
+   * Resolves with the desired state of the commit that the next poll finds, or, where it is in a hurry, the poll that is under
    * way. Throws ServiceError where that commit is not followed.
    */
   newest(poll: () => void, { inHurry = false } = {}): Promise<DesiredState> {
     return this.#next(null, poll, inHurry && this.#isPolling);
   }
 
-  /** Notes that a look begins. */
+  /** Notes that a poll begins. */
   begin(): void {
     this.#isPolling = true;
     this.#begun += 1;
   }
 
-  /** Settles everybody who waited before the look began. */
+  /** Settles the requests that came before the poll began. */
   async polled(): Promise<void> {
     for (const { commit, resolve, reject } of this.#takeDue()) {
       try {
@@ -56,12 +57,12 @@ export class Arrivals {
     }
   }
 
-  /** Sends everybody away who waited before the look began: it has failed. */
+  /** Rejects the requests that came before the poll began: it has failed. */
   failed(error: unknown): void {
     for (const { reject } of this.#takeDue()) reject(notReady(error));
   }
 
-  /** Sends everybody away: nobody looks any more. */
+  /** Rejects all requests: no more polls follow. */
   stop(): void {
     this.#isStopped = true;
     for (const { reject } of this.#waiters.splice(0)) reject(stopping());
@@ -75,7 +76,7 @@ export class Arrivals {
     return await promise;
   }
 
-  /** The desired state that is in force after a look, if it is the one that was waited for. */
+  /** Returns the desired state that is active after a poll, if it has the commit that was waited for. */
   async #found(commit: string | null): Promise<DesiredState> {
     const desired = this.#current.get();
     const refused = this.#current.refused;
@@ -86,7 +87,7 @@ export class Arrivals {
     throw notFollowed(refused?.commit ?? commit, refused?.reason);
   }
 
-  /** Everybody whose look is over; later ones wait for another. */
+  /** Removes and returns the requests whose poll is over; later ones wait for another. */
   #takeDue(): readonly Waiter[] {
     this.#isPolling = false;
     const due = this.#waiters.filter(({ after }) => after < this.#begun);
@@ -107,7 +108,7 @@ function stopping(): ServiceError {
   return new ServiceError('not_ready', 'The controller is stopping');
 }
 
-/** What kept a look from its end, a conflict in the store among it, is no answer to the one who asked: there is none yet. */
+/** Returns the error for a poll that failed, also by a conflict in the store: the request has no answer yet. */
 function notReady(error: unknown): ServiceError {
   const reason = error instanceof Error ? error.message : String(error);
   return new ServiceError('not_ready', `The repository cannot be followed at the moment: ${reason}`);

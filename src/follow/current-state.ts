@@ -1,5 +1,5 @@
-// The desired state in force, and the newest commit if it is not followed, for everybody who reads them. The follower alone
-// sets both, the desired state only once it is durable.
+// Holds the active desired state, and the newest commit where it is not followed. Only the follower sets them, the desired
+// state once it is durable.
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { RefusedCommit } from '../desired/refused-commit.ts';
 
@@ -7,7 +7,7 @@ export class CurrentState {
   #desired: DesiredState | undefined;
   #refused: RefusedCommit | undefined;
 
-  /** The desired state in force, or undefined before the first good commit. */
+  /** Returns the active desired state, or undefined before the first valid commit. */
   get(): DesiredState | undefined {
     return this.#desired;
   }
@@ -17,7 +17,7 @@ export class CurrentState {
     return this.#refused;
   }
 
-  /** Takes a desired state into force. That of the same commit, judged anew, does not make a newer one good. */
+  /** Sets the active desired state. That of the same commit, judged anew, does not make a refused newer commit valid. */
   set(desired: DesiredState): void {
     if (desired.commit !== this.#desired?.commit) this.catchUp();
     this.#desired = desired;

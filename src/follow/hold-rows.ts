@@ -1,4 +1,4 @@
-// The rows that remember what is held and what was approved. Pure; what is held is judged in desired/deletions.ts.
+// Computes the rows of holds, approvals, suspensions and rollouts. Pure; desired/deletions.ts decides what is held.
 
 import type { DesiredState } from '../desired/desired-state.ts';
 import { isConverged } from '../machine/existence.ts';
@@ -37,7 +37,7 @@ const REQUEST_MS = 15 * 60 * 1000;
 
 interface Activated {
   readonly desired: Pick<DesiredState, 'commit' | 'held' | 'spent' | 'unused'>;
-  /** The newest commit of the branch, taken or not; undefined where nobody has looked yet. */
+  /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest: string | undefined;
   readonly rollouts: ReadonlyMap<string, RolloutRow>;
   /** Milliseconds since 1970. */
@@ -45,7 +45,7 @@ interface Activated {
 }
 
 /**
- * Returns the approvals that go on after a commit was taken: those that this commit made no use of and that may be used
+ * Returns the approvals that remain after a commit was activated: those that this commit made no use of and that may be used
  * yet. Approved deletes are marked in the servers' own rows. A commit may need two approvals, one after the other.
  */
 export function keptApprovals(

@@ -1,5 +1,5 @@
-// The last records of servers that no commit wants any more, as they are kept until the servers are gone. A record may be as
-// large as the files that it is merged from, so those of one commit are limited together.
+// Builds the last records of servers that no commit wants any more; rows keep them until the servers are gone. A record may
+// be as large as the files that it is merged from, so those of one commit have a common limit.
 import type { Baseline } from '../desired/desired-state.ts';
 import { nodeOf } from '../desired/node-records.ts';
 import { explainRecord } from '../hiera/explain.ts';
@@ -11,7 +11,7 @@ import type { ServerRow } from '../model/rows.ts';
 const FAREWELLS_LENGTH_MAX = 64 * 1024 * 1024;
 
 /**
- * Returns a function that gives the record of a server as the desired state `before` had it, or null where nobody knows it. Once
+ * Returns a function that gives the record of a server as the desired state `before` had it, or null where it is not known. Once
  * `lengthMax` characters are given, it leaves out what the layers of a record hold, and gives the computed keys only.
  */
 export function lastRecordsOf(

@@ -1,4 +1,4 @@
-// Problems of the user's files in the log, for those who look there first.
+// Logs the problems of the user's files.
 import type { Logger } from '../log.ts';
 import { type Problem, placeOf } from '../model/problem.ts';
 

@@ -1,4 +1,5 @@
-// The rows that a desired state should have beside its servers': the head, what is behind it, what is leaving. Pure.
+// Computes the rows of a desired state beside those of servers: the head, pinned and active objects, terminating instances.
+// Pure.
 
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { entryAt } from '../desired/tracked-reads.ts';
@@ -15,7 +16,7 @@ export function headRow({ commit, time }: DesiredState): ReadonlyMap<string, Hea
   return new Map([[HEAD, { commit, time }]]);
 }
 
-/** Returns what is not in force at the followed commit's version, by `<type>/<name>`. */
+/** Returns the objects that are not at the version of the followed commit, by `<type>/<name>`. */
 export function pinnedRows(desired: DesiredState): ReadonlyMap<string, PinnedRow> {
   const rows = new Map<string, PinnedRow>();
   for (const [address, { entry, commit }] of desired.objects) {
@@ -69,7 +70,7 @@ interface Terminating {
   readonly before: Baseline | undefined;
 }
 
-/** Returns the instances that are in force no more and still have servers, by name. `after` tells rows that change now. */
+/** Returns the instances that are no longer active and still have servers, by name. `after` tells rows that change now. */
 export function terminatingRows(
   store: Pick<Store, 'read' | 'list'>,
   { desired, before }: Terminating,

@@ -4,13 +4,13 @@ import type { Catalog, FileEntry } from '../catalog/catalog.ts';
 import { type ParsedFiles, parseFiles } from '../catalog/load-catalog.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 
-/** Other work gets its turn after so many bytes; looking at a file costs like parsing some more. */
+/** Yields to other work after this number of bytes. Each file counts as some bytes more. */
 const BYTES_A_TURN = 128 * 1024;
 const FILE_COST_BYTES = 1024;
 
 /**
- * Returns the entries of the files of a snapshot that `previous` does not have. Other work gets its turn meanwhile:
- * `yieldToOthers` is awaited after an amount of work, so that the same snapshot takes the same turns. A small commit takes none.
+ * Returns the entries of the files of a snapshot that `previous` does not have. It yields to other work meanwhile:
+ * `yieldToOthers` is awaited after an amount of work, so that the same snapshot yields at the same places. A small commit does not yield.
  */
 export async function parseAhead(
   snapshot: Snapshot,

@@ -1,5 +1,5 @@
-// Builds from the rows alone what was active when the recorded head was followed, for when no copy of the repository has
-// that commit any more. It knows no records, and no objects but those that are behind.
+// Builds the baseline from the rows alone, for when no copy of the repository has the recorded head any more. It has no
+// records, and no objects but the pinned ones.
 
 import { type Baseline, EMPTY_BASELINE, type Kept } from '../desired/desired-state.ts';
 import { unitAddress } from '../desired/unit.ts';
@@ -39,13 +39,13 @@ export function recordedBaseline(ledger: Recorded, { commit, time }: HeadRow): B
   };
 }
 
-/** Returns by server the key of the unit that makes it, for all that are wanted. */
+/** Returns, for every wanted server, the address of the unit that makes it. */
 export function recordedOwners(ledger: Pick<Ledger, 'list'>): ReadonlyMap<string, string> {
   const wanted = [...ledger.list('server')].filter(([, row]) => row.wanted !== null);
   return new Map(wanted.map(([name, { instance }]) => [name, instanceAddress(instance)]));
 }
 
-/** Returns objects and clients that are behind, out of the documents that were recorded with them. */
+/** Returns the pinned objects and clients, from the documents that were recorded with them. */
 export function keptObjects(pinned: ReadonlyMap<string, PinnedRow>): Pick<Baseline, 'objects' | 'clients'> {
   const objects = new Map<string, Kept<unknown>>();
   const clients = new Map<string, Kept<Client>>();
@@ -59,7 +59,7 @@ export function keptObjects(pinned: ReadonlyMap<string, PinnedRow>): Pick<Baseli
   return { objects, clients };
 }
 
-/** Returns an entry out of a recorded document. Nobody asks for places in it: its text is not what Git has now. */
+/** Returns an entry out of a recorded document. It has no places: its text is not what Git has now. */
 export function entryOf({ path, oid, object }: Document): Entry<unknown> {
   return { path, oid, object, problems: [], locate: () => ({ line: 1, column: 1 }) };
 }

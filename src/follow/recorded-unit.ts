@@ -1,5 +1,5 @@
-// An instance whose version in force is in no commit that can be read any more, out of its rows. What is wanted of its
-// servers is known from there, their records are not.
+// Builds an instance from its rows, for when no commit that can be read has its active version. The rows tell what is wanted
+// of its servers, but not their records.
 import type { Unit } from '../desired/unit.ts';
 import { compareNames } from '../model/names.ts';
 import type { WantedServer } from '../model/spec.ts';

@@ -1,8 +1,8 @@
-// What has to change in the rows of a backup before a controller goes on from them. Pure.
+// Gives new incarnation numbers to the servers of a restored backup. Pure.
 //
-// After the backup was taken, servers may have been built anew of which it knows nothing, under the numbers that come
-// next in it. So every incarnation gets a number that none of them can have: no action is taken for one that its provider
-// has seen before. What is held or approved is so by these numbers, and stays so.
+// After the backup was made, servers may have been replaced, with the numbers that come next in it. A new number that none of
+// them can have keeps a provider from mistaking an action for one that it has seen. Holds and approvals name incarnations, so
+// their digests are computed again.
 
 import { deletesDigest } from '../machine/hold-digests.ts';
 import { removalName } from '../machine/removals.ts';

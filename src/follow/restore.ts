@@ -1,5 +1,5 @@
-// What was in force before this process started, from the rows; where those are lost, see search-history.ts.
-// Reads only; taking a commit is the follower's work.
+// Restores the desired state that was active before this process started, from the rows and the recorded commits. It reads
+// only: follow-commit.ts activates it. search-history.ts does the same where the rows are lost.
 
 import { wantsBlob } from '../catalog/load-catalog.ts';
 import { type Before, type Derivation, derive } from '../derive.ts';
@@ -19,7 +19,7 @@ import { parseAhead } from './parse-ahead.ts';
 import { entryOf, keptObjects, recordedOwners } from './recorded-baseline.ts';
 import { recordedUnit } from './recorded-unit.ts';
 
-/** Reads a commit and derives it, with the work of another desired state at hand. Other work gets its turn while files are parsed. */
+/** Reads a commit and derives it, reusing the work of another desired state. It yields to other work while files are parsed. */
 export async function deriveAt(source: Source, commit: string, before: Before): Promise<Derivation> {
   const previous = before.earlier?.catalog;
   const snapshot = await source.snapshot(commit, wantsBlob(previous, before.parsedFiles));
@@ -27,16 +27,16 @@ export async function deriveAt(source: Source, commit: string, before: Before): 
   return derive(snapshot, { ...before, parsedFiles: new Map([...(before.parsedFiles ?? []), ...parsed]) });
 }
 
-/** What was in force when the process before this one ended. */
+/** The desired state that was active when the previous process ended. */
 export interface Restored {
   readonly desired: DesiredState;
   /** See Derivation. */
   readonly judge: (safety: Safety) => DesiredState;
-  /** The versions that the rows tell of, among them what is not wanted any more if the desired state is judged in another way. */
+  /** The versions that the rows tell of, including those that another judgement of the desired state would not want. */
   readonly baseline: Baseline;
 }
 
-/** Returns the desired state as it was when the recorded head was taken. Throws where that commit is not here any more. */
+/** Returns the desired state as it was when the recorded head was activated. Throws where that commit is not here any more. */
 export async function restoreDesired(source: Source, ledger: Ledger, safety: Safety): Promise<Restored> {
   const head = ledger.read('head', HEAD);
   invariant(head !== undefined, 'there is a recorded head to restore');
@@ -51,14 +51,14 @@ export async function restoreDesired(source: Source, ledger: Ledger, safety: Saf
   const { hasHierarchy } = alone.desired;
   const kept = keptObjects(pinned);
   const baseline: Baseline = { ...EMPTY_BASELINE, units, owners: recordedOwners(ledger), ...kept, hasHierarchy };
-  // What was wrong in the recorded head was known when that was taken: what it holds is in the rows.
+  // Errors of the recorded head were known when it was activated: the rows have what they hold.
   const known = { baseline, earlier: alone.desired, safety, isAccepted: true, isKnown: true };
   const restored = await deriveAt(source, head.commit, known);
   invariant(restored.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
   return { ...restored, baseline };
 }
 
-/** The older version of each instance and clientcert that is behind, derived from its own commit. */
+/** Returns the active version of each pinned instance and clientcert, derived from its own commit. */
 async function olderUnits(
   source: Source,
   pinned: ReadonlyMap<string, PinnedRow>,
@@ -82,7 +82,7 @@ async function olderUnits(
   return units;
 }
 
-/** What the rows tell of each instance that is behind: it stands where the commit of its version in force is gone. */
+/** Returns each pinned instance as its rows tell it, for where the commit of its active version is gone. */
 function recordedUnits(ledger: Ledger, { time }: DesiredState): Unit[] {
   return [...ledger.list('pinned')].flatMap(([address, row]) => {
     const [type, name] = splitAddress(address);

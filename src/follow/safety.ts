@@ -1,4 +1,4 @@
-// What has a say in which deletes a commit may bring: budget, approvals, trailers, and protection that was lifted before.
+// Collects the facts that decide which deletes a commit may bring: budget, approvals, trailers, and lifted protection.
 import type { Safety } from '../desired/admit.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import { liftsIn } from '../desired/lifts.ts';
@@ -20,7 +20,7 @@ import type { Commit, Source } from '../source/source.ts';
 import { isApprovalOpen } from './hold-rows.ts';
 import { deriveAt } from './restore.ts';
 
-/** How many of the commits that come at once are looked at. */
+/** How many of the commits that come at once are read. */
 export const COMMITS_MAX = 1_000;
 /** How many of them are read to find out whether one lifts a protection; a lift before these does not count. */
 const PROTECTION_COMMITS_MAX = 100;
@@ -28,7 +28,7 @@ const PROTECTION_COMMITS_MAX = 100;
 const TRAILER = /^Treeline-Approve-Deletes:[ \t]*(\d{1,6})[ \t]*$/gim;
 
 /**
- * Returns the facts as the rows tell them. `approvedCount` comes from the commits that are being taken. Protection is
+ * Returns the facts as the rows tell them. `approvedCount` comes from the commits that are being followed. Protection is
  * lifted where that is remembered with what is held.
  */
 export function safetyOf(
@@ -62,12 +62,12 @@ export function withoutApprovals(safety: Safety): Safety {
   return { ...safety, deletions: { ...safety.deletions, isApproved: () => false } };
 }
 
-/** Rows are cleared when a commit is taken, so one that is over may still be there. */
+/** Activating a commit clears rows, so an approval that is over may still be there. */
 function isApproved(approval: ApprovalRow | undefined, now: number): boolean {
   return approval !== undefined && isApprovalOpen(approval, now);
 }
 
-/** What is being deleted with approval already is no further loss. */
+/** Returns the incarnation of a made server; undefined also where an approved delete of it runs already. */
 function madeIncarnation(row: ServerRow | undefined): number | undefined {
   return row !== undefined && isMade(row) && row.action?.isApproved !== true ? row.incarnation : undefined;
 }
@@ -87,7 +87,7 @@ export function approvedCountOf(commits: readonly Commit[]): number {
 }
 
 interface Lifting {
-  /** What is in force. */
+  /** The active desired state. */
   readonly desired: DesiredState;
   /** Those that come with the newest commit, that one first. */
   readonly commits: readonly Commit[];
@@ -119,7 +119,7 @@ export async function liftedProtection(
   return lifted;
 }
 
-/** Returns whether a version of an instance makes every server that is in force of it. */
+/** Returns whether a version of an instance makes every active server of it. */
 function isWhole({ type, servers }: Unit, inForce: Unit | undefined): boolean {
   return (
     type === 'stack-instance' && inForce !== undefined && [...inForce.servers.keys()].every((name) => servers.has(name))

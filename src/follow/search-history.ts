@@ -1,5 +1,5 @@
-// What was in force where no row tells: followed again from the last commit in which everything was right that is not now.
-// Versions come into force in the order in which they were committed, so that only those are joined that get along.
+// Finds the desired state where the rows are lost: it follows the history again, from the last commit in which everything was
+// valid that is not valid now. Versions are activated in the order of their commits, so only compatible ones are joined.
 import { type Stray, straysIn, straysLeft } from '../catalog/strays.ts';
 import type { Derivation } from '../derive.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
@@ -7,12 +7,12 @@ import { isValidUnit } from '../desired/unit.ts';
 import type { Source } from '../source/source.ts';
 import { deriveAt } from './restore.ts';
 
-/** How far back history is searched for the last right version of something whose record is lost. */
+/** How many commits are searched for the last valid version of an instance or object. */
 const COMMITS_MAX = 1_000;
 
 /**
- * Returns the desired state of the newest commit that can be taken, as if it had been followed from some commit before it on;
- * undefined where none can be taken.
+ * Returns the desired state of the newest commit that can be followed, as if every commit from an earlier one on had been followed;
+ * undefined where none can be followed.
  */
 export async function searchHistory(source: Source, commit: string): Promise<DesiredState | undefined> {
   const { commits, known } = await commitsToFollow(source, commit);
@@ -42,7 +42,7 @@ async function commitsToFollow(
   return { commits: commits.slice(0, found).reverse(), known: search.known };
 }
 
-/** Goes back from the newest commit that can be taken, until nothing is missing. */
+/** Goes back from the newest commit that can be followed, until nothing is missing. */
 class Search {
   readonly #source: Source;
   #earlier: DesiredState | undefined;
@@ -66,14 +66,14 @@ class Search {
     return this.#earlier !== undefined && this.#missing.size === 0 && this.#strays.length === 0;
   }
 
-  /** Returns true where the commit has something that was missing; for the newest one that can be taken too. */
+  /** Returns true where the commit has something that was missing; also for the newest one that can be followed. */
   async visit(commit: string): Promise<boolean> {
     const isFirst = this.#earlier === undefined;
     const { left, isFound } = await this.#straysAt(commit);
     if (!isFirst && this.#missing.size === 0 && !isFound && left.length === this.#strays.length) return false;
     const before = { baseline: this.#known, earlier: this.#earlier };
     const derivation: Derivation = await deriveAt(this.#source, commit, before);
-    // What is not taken never came into force, so it says nothing of what did.
+    // A commit that is not followed was never active, so it says nothing of what was.
     if (!derivation.isFollowed) return false;
     const { desired } = derivation;
     this.#earlier = desired;
@@ -83,7 +83,7 @@ class Search {
     if (isFirst) this.#strays = straysIn(desired.catalog);
     if (isFirst) this.#newest = keysIn(desired);
     if (isFirst) this.#known = { ...EMPTY_BASELINE, objects: desired.objects };
-    // Of what stands there for something now, this may be a wrong version.
+    // The version found may be a wrong one of what a stray stands for now.
     const found = isFound ? wrong.difference(this.#newest) : new Set<string>();
     this.#missing = isFirst ? wrong : this.#missing.intersection(wrong).union(found);
     return isFirst || isFound || hasValid;
@@ -110,7 +110,7 @@ function addressesIn({ templates, objects }: DesiredState['catalog']): readonly 
   return [...[...templates.keys()].map((name) => `stack-template/${name}`), ...objects.keys()];
 }
 
-/** The keys of units and the addresses of objects whose newest version is not in force. */
+/** Returns the addresses of units and objects whose newest version is not active. */
 function wrongIn({ candidates, units, objects, catalog }: DesiredState): ReadonlySet<string> {
   const wrong = new Set([...candidates].filter(([key, unit]) => units.get(key) !== unit).map(([key]) => key));
   for (const address of addressesIn(catalog)) if (!objects.has(address)) wrong.add(address);

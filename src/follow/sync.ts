@@ -1,5 +1,5 @@
-// A new desired state against the rows: which rows have to change so that they say what is wanted now. Pure.
-// Everything it returns is committed together with the new head, so no crash leaves half a commit behind.
+// Compares a new desired state with the rows, and returns the changes that make the rows say what is wanted now. Pure.
+// All of them are committed together with the new head, so no crash leaves half a commit.
 
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { isRetaining, type Unit } from '../desired/unit.ts';
@@ -15,11 +15,11 @@ import { activeRows, headRow, nodeRows, pinnedRows, terminatingRows } from './ob
 
 export interface Sync {
   readonly desired: DesiredState;
-  /** What was in force before; undefined: look at every row and every unit. */
+  /** The baseline; undefined: compare every row and every unit. */
   readonly before: Baseline | undefined;
-  /** The same, also where every row is looked at: what leaves keeps its file from there. */
+  /** The same, also where every row is compared: terminating instances keep their file from there. */
   readonly last?: Baseline | undefined;
-  /** The newest commit of the branch, taken or not; undefined where nobody has looked yet. */
+  /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -101,7 +101,7 @@ function withApprovals(changes: readonly ServerChange[], store: Read, { approved
   return [...byName.values()];
 }
 
-/** A delete that has not begun is not carried out where the version in force says by now that servers are retained. */
+/** Retains a server whose delete has not begun, where the active version of its instance retains servers by now. */
 function withRetention(row: ServerRow, unit: Unit | undefined): ServerRow {
   if (row.policy.deletion === 'retain' || !isRetaining(unit)) return row;
   return { ...row, policy: { ...row.policy, deletion: 'retain' } };
@@ -111,7 +111,7 @@ function* unwantedServers(store: Read): Generator<string> {
   for (const [name, { wanted }] of store.list('server')) if (wanted === null) yield name;
 }
 
-/** The file is there, but no right version of it was found: nobody knows that its servers are not wanted. */
+/** Returns true where the file is there and no valid version of it was found: its servers may still be wanted. */
 function isUnreadable(instance: string, desired: DesiredState): boolean {
   return desired.invalid.has(instance) && !desired.units.has(instanceAddress(instance));
 }
@@ -122,7 +122,7 @@ function* formerServers(desired: DesiredState, before: Baseline): Generator<stri
   }
 }
 
-/** What turns the recorded rows of one kind into the ones that should be there. Values that hold the same stay. */
+/** Yields the changes from the recorded rows of one kind to the wanted ones. Equal values stay. */
 function* tableChanges<Kind extends Exclude<RowKind, 'server'>>(
   store: Read,
   kind: Kind,

@@ -1,15 +1,15 @@
-// Says in the log that the room for servers becomes short, before an instance is refused for want of it.
+// Warns in the log that the capacity of the store becomes short, before an instance is refused for it.
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { capacityUsed, ROWS_BYTES_MAX } from '../desired/store-capacity.ts';
 import type { Logger } from '../log.ts';
 
-/** Percent at which it is said, once each time the room taken grows beyond it. */
+/** The warning is logged each time the capacity used grows beyond this percentage. */
 const WARNINGS = [90, 75];
 const MIB = 2 ** 20;
 
 export interface CapacityUsed {
-  /** What was in force before, and what all rows took then. */
+  /** The desired state that was active before, and what all rows took then. */
   readonly before: Baseline | undefined;
   readonly bytesBefore: number;
   readonly limit?: number;

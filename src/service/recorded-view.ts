@@ -1,4 +1,5 @@
-// What can be told while nothing is active, since a rewritten history waits for a yes and the recorded head is lost.
+// Builds from the rows what can be answered while nothing is active: a rewritten history waits for an approval, and the
+// recorded head is lost.
 
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { RefusedCommit } from '../desired/refused-commit.ts';

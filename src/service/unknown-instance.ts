@@ -1,4 +1,4 @@
-// The refusal of a name that is no stack instance's.
+// Builds the error for a name that no stack instance has, with a hint.
 import { ServiceError } from '../model/service-error.ts';
 import { didYouMean } from '../model/suggest.ts';
 import { instanceNames } from './instance-views.ts';
