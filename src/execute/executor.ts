@@ -7,6 +7,7 @@ import type { Logger } from '../log.ts';
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { invariant } from '../model/invariant.ts';
 import { momentOf } from '../model/moment.ts';
+import { reasonOf } from '../model/quote.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation } from '../model/state.ts';
@@ -191,6 +192,6 @@ function callOf(server: string, job: Job, facts: { readonly record: NodeRecord; 
 
 /** A check changes nothing, so one that ends without an answer is simply retried. */
 function noAnswer(error: unknown): Answer {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = reasonOf(error);
   return { outcome: 'retryable', message: `no answer: ${message}`, outputs: {}, observed: {} };
 }

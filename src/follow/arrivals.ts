@@ -1,6 +1,8 @@
 // Keeps the requests that wait for a commit to be followed, and settles them after each poll. A write is answered once reads
 // show its commit or a later one.
+
 import type { DesiredState } from '../desired/desired-state.ts';
+import { reasonOf } from '../model/quote.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { CurrentState } from './current-state.ts';
 
@@ -110,6 +112,6 @@ function stopping(): ServiceError {
 
 /** Returns the error for a poll that failed, also by a conflict in the store: the request has no answer yet. */
 function notReady(error: unknown): ServiceError {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = reasonOf(error);
   return new ServiceError('not_ready', `The repository cannot be followed at the moment: ${reason}`);
 }

@@ -1,6 +1,8 @@
 // Throttles the log lines of an error that repeats, such as that of a full disk. Errors with the same message are the
 // same.
+
 import type { Clock } from '../clock.ts';
+import { reasonOf } from '../model/quote.ts';
 
 const QUIET_MS = 60_000;
 /** Beyond this number the oldest errors are dropped. */
@@ -28,7 +30,7 @@ export class RepeatedErrors {
 
   /** Returns the fields to log with an error, or undefined if it was logged within the last minute. */
   tell(error: unknown): Told | undefined {
-    const words = error instanceof Error ? error.message : String(error);
+    const words = reasonOf(error);
     const now = this.#clock.monotonic();
     const known = this.#known.get(words);
     if (known !== undefined && now - known.toldAt < QUIET_MS) {

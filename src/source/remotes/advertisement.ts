@@ -1,8 +1,10 @@
 // Reads the branches and capabilities that a remote advertises. The only file that imports isomorphic-git: its fetch
 // accepts a truncated pack, and its push does not report whether anything was sent; see
 // docs/decisions/0051-what-git-does-itself.md.
+
 import { Errors, getRemoteInfo2, type HttpClient } from 'isomorphic-git';
 import { isOid } from '../../git/git-object.ts';
+import { reasonOf } from '../../model/quote.ts';
 import { SourceError } from '../source.ts';
 import type { Transport } from './remote.ts';
 
@@ -36,7 +38,7 @@ export async function askForBranches(
     return { heads: advertisedHeads(name, refs), capabilities: new Set(Object.keys(capabilities)) };
   } catch (error) {
     if (error instanceof SourceError) throw error;
-    throw new SourceError(`"${name}" could not be read: ${reasonOf(error)}`, { cause: error });
+    throw new SourceError(`"${name}" could not be read: ${damageOf(error)}`, { cause: error });
   }
 }
 
@@ -55,9 +57,8 @@ async function* iterate(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Arra
 }
 
 /** isomorphic-git wraps unexpected errors into a request to report a bug; usually the answer is damaged. */
-function reasonOf(error: unknown): string {
-  if (error instanceof Errors.InternalError) return error.data.message;
-  return error instanceof Error ? error.message : String(error);
+function damageOf(error: unknown): string {
+  return error instanceof Errors.InternalError ? error.data.message : reasonOf(error);
 }
 
 /**

@@ -1,8 +1,10 @@
 // Provides the credentials and certificate authorities for requests to a repository over HTTP. Secrets are read anew
 // for each request, so that a rotated one works without a restart.
+
 import { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
+import { reasonOf } from '../../model/quote.ts';
 import type { RepositoryAccess, SecretPlace } from '../../settings.ts';
 import { SourceError } from '../source.ts';
 import type { SentLogin } from './sent-secrets.ts';
@@ -113,7 +115,7 @@ async function readText(path: string, key: string, bytesMax: number): Promise<st
     if (size > bytesMax) throw new Error(`it has ${size} bytes, and ${bytesMax} are allowed`);
     return await readFile(path, 'utf8');
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new SourceError(`${key} cannot be read: ${reason}`, { cause: error });
   }
 }

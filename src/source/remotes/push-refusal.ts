@@ -1,4 +1,5 @@
 // Classifies a remote's refusal of a push: the branch has moved, or a person has to act on the remote first.
+import { reasonOf } from '../../model/quote.ts';
 import type { PushOutcome } from '../publisher.ts';
 
 export interface Refusal {
@@ -71,7 +72,7 @@ export function refused(reason: string): PushOutcome {
 
 /** Returns the outcome of a push that was sent and not answered. */
 export function unknownOutcome(name: string, cause: unknown): PushOutcome {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = reasonOf(cause);
   return { is: 'unknown', reason: `nobody knows whether "${name}" took the push: ${reason}` };
 }
 

@@ -1,9 +1,11 @@
 // Pushes over ssh with the system's git and ssh, from a temporary repository that borrows the objects of the local
 // copy.
+
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { initRepository, makePrivateDirectory, PRIVATE_DIRECTORY, PRIVATE_FILE } from '../../git/bare-repository.ts';
 import { GitFailure, runGit } from '../../git/git-process.ts';
+import { reasonOf } from '../../model/quote.ts';
 import { copyIn } from '../local-copy.ts';
 import type { PushOutcome } from '../publisher.ts';
 import { SourceError } from '../source.ts';
@@ -71,7 +73,7 @@ async function beforeSending<Value>(name: string, work: () => Promise<Value>): P
     return await work();
   } catch (error) {
     if (error instanceof SourceError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new SourceError(`nothing could be pushed to "${name}": ${reason}`, { cause: error });
   }
 }

@@ -1,6 +1,8 @@
 // Encodes the request of a fetch for one commit, and extracts the pack from the answer. See gitprotocol-pack, "Packfile
 // Negotiation". Sends nothing itself, and buffers at most one piece of the answer.
+
 import { notWhole } from '../../git/index-pack.ts';
+import { reasonOf } from '../../model/quote.ts';
 import { SourceError } from '../source.ts';
 import { FLUSH, lineIn, PacketReader, packetLine } from './packet-line.ts';
 
@@ -52,7 +54,7 @@ function packetsOf<Packets>(name: string, read: () => Packets): Packets {
   try {
     return read();
   } catch (error) {
-    throw notWhole(name, error instanceof Error ? error.message : String(error), error);
+    throw notWhole(name, reasonOf(error), error);
   }
 }
 
