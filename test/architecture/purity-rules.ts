@@ -1,4 +1,4 @@
-// What the pure stages must not touch, and who alone may ask for the time or make a state.
+// Rules on purity: what the pure stages must not import, and which files may read the clock or create a state.
 import { type ESTree, Visitor } from 'rolldown/utils';
 import { STATES } from '../../src/model/state.ts';
 import { PURE } from './import-rules.ts';

@@ -1,4 +1,4 @@
-// What a rule about the sources is, and how its findings are told to the person who broke it.
+// The type of a rule about the sources, and the text of its findings.
 import type { SourceFile } from './source-file.ts';
 
 /** One place that breaks a rule. */

@@ -1,4 +1,4 @@
-// How a file looks: its name and size, what it exports, what is said about it.
+// Rules on the shape of a file: its name, size, exports and doc comments.
 import { basename } from 'node:path';
 import { type ESTree, Visitor } from 'rolldown/utils';
 import { type Finding, type Rule, ruleOfFile } from './rule.ts';

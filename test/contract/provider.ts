@@ -1,4 +1,4 @@
-// What every provider has to keep. Each implementation runs all of it, on servers of its own for every test.
+// The contract of a provider. Each implementation passes all of it, on servers of its own for every test.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/model/call-result.ts';

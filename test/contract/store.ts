@@ -1,4 +1,4 @@
-// What every store has to keep. Each implementation runs all of it, in a place of its own for every test.
+// The contract of a store. Each implementation passes all of it, in a place of its own for every test.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Change, RowKind, Rows } from '../../src/model/rows.ts';

@@ -1,4 +1,4 @@
-// Who waits for a commit is answered by a look that began after they came, and never by one from before.
+// Tests that a request waiting for a commit is answered by a poll that began after it came, never by an earlier one.
 import { describe, expect, it } from 'vitest';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { Arrivals } from '../../src/follow/arrivals.ts';

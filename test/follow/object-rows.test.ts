@@ -1,4 +1,4 @@
-// What is not at the newest version, and what a restart makes of it: the same as before.
+// Tests the rows of objects that are not at their newest version, and that a restart computes the same rows.
 import { describe, expect, it } from 'vitest';
 import type { Safety } from '../../src/desired/admit.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';

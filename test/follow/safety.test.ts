@@ -1,4 +1,4 @@
-// What the rows and the commits that are taken say about deletes.
+// Tests the facts about deletes that are collected from the rows and from the commits that are followed.
 
 import { describe, expect, it } from 'vitest';
 import type { DesiredState } from '../../src/desired/desired-state.ts';

@@ -1,4 +1,4 @@
-// What the tests of reconciling are made of: rows in a state, specs, and a world in which nothing stands in the way.
+// Builds rows, specs and a world without obstacles for the tests of reconciling.
 
 import type { DecisionContext } from '../../src/machine/decide.ts';
 import type { Answer } from '../../src/model/call-result.ts';

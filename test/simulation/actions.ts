@@ -1,4 +1,4 @@
-// What can happen in a run, as data, so that any of it can be left out and the rest happens all the same.
+// The actions of a run, as data, so that any of them can be left out and the others are still carried out.
 import type { RemoteMood } from './simulated-git.ts';
 import type { SiteMood } from './simulated-site.ts';
 import type { Shape } from './stacks.ts';

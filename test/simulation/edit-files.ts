@@ -1,4 +1,4 @@
-// What edits do to the files of a commit, and what a commit's files mean for an instance.
+// Edits the files of a commit, and reads from them what they ask for an instance.
 import type { Edit, Spoil } from './actions.ts';
 import {
   GLOBAL,

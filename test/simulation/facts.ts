@@ -1,4 +1,4 @@
-// What everybody who watches a run can see, and where they report a broken promise.
+// The facts of a run that every watcher reads, and the report of a broken promise.
 import type { WiredCore } from '../../src/compose/core.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { WallTime } from './simulated-clock.ts';

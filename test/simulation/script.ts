@@ -1,4 +1,4 @@
-// What happens in a run: drawn from the seed before the run begins.
+// Draws the script of a run from its seed, before the run begins.
 import type { Action } from './actions.ts';
 import { Chance } from './chance.ts';
 import type { Theme } from './themes/theme.ts';

@@ -1,4 +1,4 @@
-// What happened in a run, a line each: when, who, what. Written only where somebody wants to read it.
+// Writes the log of a run, one line an event: time, actor, event. Only where somebody wants to read it.
 
 export class Story {
   readonly lines: string[] = [];

@@ -1,4 +1,4 @@
-// What the simulator found by itself, taken back.
+// Planted defects: fixes of what the simulator had found, taken back.
 import type { PlantedDefect } from '../planted-defect.ts';
 
 export const SIMULATOR_DEFECTS: readonly PlantedDefect[] = [

@@ -1,4 +1,4 @@
-// What themes are made of: what people and sites may do, and how a theme mixes it with everything else.
+// The parts of a theme: the actions of people and sites, and how often each is drawn.
 import { type Deed, type Edit, SPOILS } from '../actions.ts';
 import type { Chance } from '../chance.ts';
 import type { SiteMood } from '../simulated-site.ts';
