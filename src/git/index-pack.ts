@@ -84,7 +84,7 @@ async function runIndexPack(
       answerBytesMax: OUTPUT_BYTES_MAX,
     });
   } catch (error) {
-    throw error instanceof GitFailure ? notWhole(name, reasonOf(error), error) : error;
+    throw error instanceof GitFailure ? notWhole(name, complaintOf(error), error) : error;
   }
 }
 
@@ -119,7 +119,7 @@ export function refuseTooMany(header: Buffer, { name, objectsMax }: Pick<PackOrd
 }
 
 /** Returns git's message, or a clearer one for known failures. */
-function reasonOf({ complaint }: GitFailure): string {
+function complaintOf({ complaint }: GitFailure): string {
   if (/unresolved deltas?/.test(complaint)) return 'the pack lacks objects that it builds on';
   const missing = /did not receive expected object ([0-9a-f]{40})/.exec(complaint)?.[1];
   if (missing !== undefined) return `object ${missing} is missing, which another refers to`;
