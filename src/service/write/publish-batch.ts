@@ -23,7 +23,7 @@ export interface PublishParts extends PushParts {
 }
 
 type Group = readonly PendingWrite[];
-type Refusal = Extract<PushOutcome, { readonly is: 'refused' }>;
+type RefusedPush = Extract<PushOutcome, { readonly is: 'refused' }>;
 type CommitVerdict = Extract<Verdict, { readonly is: 'commit' }>;
 
 /** Answers every write. Never throws. */
@@ -144,7 +144,7 @@ async function follow(
 }
 
 /** Returns the parts of a group that the repository refused as a whole: one write must not stop the others. */
-function partsOf(open: Group, commits: readonly CommitVerdict[], refusal: Refusal): readonly Group[] {
+function partsOf(open: Group, commits: readonly CommitVerdict[], refusal: RefusedPush): readonly Group[] {
   for (const write of open) write.goBack();
   const [only, second] = commits;
   if (only !== undefined && second === undefined) {

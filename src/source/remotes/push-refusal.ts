@@ -2,7 +2,7 @@
 import { reasonOf } from '../../model/quote.ts';
 import type { PushOutcome } from '../publisher.ts';
 
-export interface Refusal {
+export interface PushRefusal {
   /** The repository's name, for messages. */
   readonly name: string;
   readonly branch: string;
@@ -53,7 +53,7 @@ const ADVICE: readonly { readonly fits: RegExp; readonly advice: string; readonl
 ];
 
 /** Returns the outcome for a refusal: the branch has moved, or another reason in the repository's own words. */
-export function judgeRefusal(refusal: Refusal): PushOutcome {
+export function judgeRefusal(refusal: PushRefusal): PushOutcome {
   const { name, branch, isNew, reason } = refusal;
   const words = oneLine(refusal.words);
   const said = `${reason} ${words}`;
