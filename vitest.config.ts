@@ -1,15 +1,16 @@
-// How the tests run. With TEST_REPORT set, as .ci/run does, what they found is also written to that file as JSON, and the
+// Configures the tests. With TEST_REPORT set, as .ci/run does, the results are also written to that file as JSON, and the
 // coverage of the pure stages has to be high enough.
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 const report = process.env.TEST_REPORT;
 /** Each by itself: one that is tested well must not make up for another. */
 const PURE = [
   'src/catalog/**',
+  'src/yaml-edit/**',
   'src/expand/**',
   'src/hiera/**',
-  'src/estate/**',
-  'src/plan/**',
+  'src/desired/**',
   'src/machine/**',
   'src/derive.ts',
 ];
@@ -20,6 +21,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // By default vitest leaves one core alone, and most of what these tests do is wait for processes and disks.
     maxWorkers: 2,
+    // Tests start the program some hundred times; compiled once, it starts in half the time.
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
     testTimeout: 30_000,
     hookTimeout: 60_000,
     coverage: {

@@ -1,4 +1,4 @@
-// How the tests run that take minutes: one file after the other, for they are about what happens while time passes.
+// Configures the tests that take minutes: one file after the other, since they depend on how time passes.
 import { defineConfig } from 'vitest/config';
 
 // biome-ignore lint/style/noDefaultExport: vitest asks for it

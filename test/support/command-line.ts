@@ -42,10 +42,10 @@ export function run(
   });
 }
 
-/** Returns the environment of a person's own shell: without what npm and the tests have added. */
+/** Returns the environment of a person's own shell: without what npm and the tests have added, but for the compile cache. */
 export function plainEnvironment(): Record<string, string | undefined> {
   const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(npm_|INIT_CWD|TREELINE_|VITEST|NODE_)/.test(name),
+    ([name]) => !/^(npm_|INIT_CWD|TREELINE_|VITEST|NODE_(?!COMPILE_CACHE))/.test(name),
   );
   return Object.fromEntries(inherited);
 }
