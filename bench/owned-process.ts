@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const LOOK_MS = 20;
+const CHECK_MS = 20;
 const STOP_MS_MAX = 60_000;
 /** Linux has counted processor time for programs in hundredths of a second on every common machine. */
 const TICKS_A_SECOND = 100;
@@ -87,7 +87,7 @@ export class OwnedProcess {
       if (answer !== undefined) return answer;
       if (isOver) throw this.#failed(`ended before ${what}`);
       this.usage();
-      await sleep(LOOK_MS);
+      await sleep(CHECK_MS);
     }
     throw this.#failed(`took more than ${ms / 1000} s until ${what}`);
   }
@@ -97,7 +97,7 @@ export class OwnedProcess {
     const end = performance.now() + ms;
     while (!this.isOver && performance.now() < end) {
       this.usage();
-      await sleep(LOOK_MS);
+      await sleep(CHECK_MS);
     }
     if (this.#failure !== undefined) throw this.#failed(this.#failure.message);
     if (!this.isOver) {
@@ -118,7 +118,7 @@ export class OwnedProcess {
     const end = performance.now() + STOP_MS_MAX;
     while (!this.isOver) {
       if (performance.now() > end) this.#child.kill('SIGKILL');
-      await sleep(LOOK_MS);
+      await sleep(CHECK_MS);
     }
   }
 

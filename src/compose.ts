@@ -4,7 +4,7 @@ import type { Listener } from './api/listener.ts';
 import { openTlsFiles } from './api/tls/tls-files.ts';
 import { createWebhook } from './api/webhook/webhook.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { composeCore, type Parts } from './compose/core.ts';
+import { composeCore, type SharedParts } from './compose/core.ts';
 import { openSecrets } from './compose/open-secrets.ts';
 import type { ListenAddress, Listening } from './listen.ts';
 import type { Logger } from './log.ts';
@@ -53,7 +53,10 @@ export async function startController(
   };
 }
 
-async function compose(settings: Settings, { log, clock, files, opened }: Parts): Promise<Omit<Controller, 'stop'>> {
+async function compose(
+  settings: Settings,
+  { log, clock, files, opened }: SharedParts,
+): Promise<Omit<Controller, 'stop'>> {
   for (const secret of await openSecrets(settings)) {
     log.warn(secret, 'everybody on this machine may read a secret: chmod o-r');
   }
@@ -77,7 +80,7 @@ async function compose(settings: Settings, { log, clock, files, opened }: Parts)
 
 async function openWebhook(
   { webhook }: Settings,
-  { log, clock, opened, poll }: Omit<Parts, 'files'> & { readonly poll: () => void },
+  { log, clock, opened, poll }: Omit<SharedParts, 'files'> & { readonly poll: () => void },
 ): Promise<Controller['webhook']> {
   if (webhook === null) return null;
   const hooks = await createWebhook({ ...webhook, poll, clock, log });

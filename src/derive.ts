@@ -3,8 +3,8 @@
 import type { Catalog } from './catalog/catalog.ts';
 import { loadCatalog, type ParsedFiles } from './catalog/load-catalog.ts';
 import { withUnreadable } from './catalog/unreadable.ts';
-import { registerClients } from './desired/active-clients.ts';
-import { objectsInForce } from './desired/active-objects.ts';
+import { selectActiveClients } from './desired/active-clients.ts';
+import { selectActiveObjects } from './desired/active-objects.ts';
 import { type AdmittedInstances, admitInstances, type Safety } from './desired/admit.ts';
 import { buildClientcerts, buildInstances, type Candidates, checkTemplates } from './desired/candidates.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from './desired/desired-state.ts';
@@ -93,7 +93,7 @@ function desiredOf(
 ): DesiredState {
   const clientcerts = buildClientcerts(catalog, instances.owners, earlier);
   const candidates = new Map([...stacks.units, ...clientcerts.units]);
-  const registry = registerClients(catalog, baseline.clients);
+  const registry = selectActiveClients(catalog, baseline.clients);
   const units = new Map([...instances.units, ...validOrBaseline(clientcerts.units, baseline)]);
   return {
     commit: catalog.commit,
@@ -103,7 +103,7 @@ function desiredOf(
     templateProblems,
     units,
     owners: instances.owners,
-    objects: objectsInForce(catalog, templateProblems, baseline.objects),
+    objects: selectActiveObjects(catalog, templateProblems, baseline.objects),
     clients: registry.clients,
     hasHierarchy: catalog.hierarchy.oid !== '',
     undetermined: undeterminedIn(stacks.units),

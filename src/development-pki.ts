@@ -128,14 +128,17 @@ export function needsRenewal(cert: string, now: number): boolean {
   return new NodeCertificate(cert).validToDate.getTime() - now < RENEWAL_DAYS * DAY_MS;
 }
 
-interface Order {
+interface IssueOptions {
   readonly validity: Validity;
   readonly commonName: string;
   readonly purpose: ExtendedKeyUsage;
   readonly extensions: readonly Extension[];
 }
 
-async function issue(authority: KeyPair, { validity, commonName, purpose, extensions }: Order): Promise<Credential> {
+async function issue(
+  authority: KeyPair,
+  { validity, commonName, purpose, extensions }: IssueOptions,
+): Promise<Credential> {
   const issuer = new X509Certificate(authority.cert);
   const keys = await createKeys();
   const end = validity.now + (validity.days ?? CERTIFICATE_DAYS) * DAY_MS;

@@ -30,7 +30,7 @@ export class SettingsError extends Error {
 }
 
 /** The shape that the schema allows. */
-interface Written {
+interface WrittenSettings {
   readonly id?: string;
   readonly api: {
     readonly host?: string;
@@ -93,7 +93,7 @@ export async function loadSettings(file: string, environment: Environment = proc
   const refusals = problemsOf(file, document, refusalsOf(document.value, environment));
   // The schema guarantees the shape; keys that it allows beyond Written are refused.
   const settings = hasNoErrors(shape)
-    ? fillIn(document.value as unknown as Written, dirname(path), environment)
+    ? fillIn(document.value as unknown as WrittenSettings, dirname(path), environment)
     : undefined;
   const conflicts = settings === undefined ? [] : problemsOf(file, document, conflictsOf(settings));
   const problems = sortProblems([...shape, ...refusals, ...conflicts]);
@@ -125,7 +125,7 @@ function problemsOf(file: string, document: YamlDocument, faults: readonly Place
   );
 }
 
-function fillIn(written: Written, base: string, environment: Environment): Settings {
+function fillIn(written: WrittenSettings, base: string, environment: Environment): Settings {
   const { id = 'main', api, management, webhook, repository, store, execution, shutdownSeconds = 25, log } = written;
   const { tls } = api;
   const directory = resolve(base, store?.directory ?? 'state');
@@ -161,7 +161,7 @@ function fillIn(written: Written, base: string, environment: Environment): Setti
 }
 
 function fillInWebhook(
-  { host = '127.0.0.1', port = 9081, secretFile }: NonNullable<Written['webhook']>,
+  { host = '127.0.0.1', port = 9081, secretFile }: NonNullable<WrittenSettings['webhook']>,
   base: string,
 ): Settings['webhook'] {
   return { host, port, secretFile: resolve(base, secretFile) };

@@ -41,7 +41,7 @@ function followed(): { repository: TextRepository; before: DesiredState } {
 }
 
 /** What of a unit is in force: the commit it comes from, and what it wants. */
-function inForce(desired: DesiredState, key: string): unknown {
+function activeVersionOf(desired: DesiredState, key: string): unknown {
   const unit = desired.units.get(key);
   return unit === undefined
     ? undefined
@@ -170,7 +170,7 @@ describe('an instance with a mistake stays whole', () => {
   test.each(MISTAKES)('%s', (_what, changes, problem) => {
     const { repository, before } = followed();
     const after = repository.commit(changes);
-    expect(inForce(after, 'stack-instance/shop')).toEqual(inForce(before, 'stack-instance/shop'));
+    expect(activeVersionOf(after, 'stack-instance/shop')).toEqual(activeVersionOf(before, 'stack-instance/shop'));
     expect(after.invalid).toEqual(new Set(['shop']));
     expect(describeProblems(after.problems)).toEqual([expect.stringMatching(problem)]);
     expect(after.problems.map(({ instances }) => instances)).toEqual([['shop']]);
@@ -187,7 +187,7 @@ describe('an instance with a mistake stays whole', () => {
     const { repository, before } = followed();
     repository.commit({ [SHOP]: 'stackTemplate: wbe\n' });
     const after = repository.commit({ [SHAPE]: 'cpus: 4\n', 'types/common/global.yaml': 'ntp: two\n' });
-    expect(inForce(after, 'stack-instance/shop')).toEqual(inForce(before, 'stack-instance/shop'));
+    expect(activeVersionOf(after, 'stack-instance/shop')).toEqual(activeVersionOf(before, 'stack-instance/shop'));
     expect(after.units.get('stack-instance/farm')?.servers.get('farm-web-1')?.spec.layers).toEqual({
       shape: { cpus: 4 },
     });
@@ -251,7 +251,7 @@ describe('a template with a mistake', () => {
     });
     expect(errors.every(({ instances }) => instances?.join() === 'farm,shop')).toBe(true);
     for (const key of ['stack-instance/farm', 'stack-instance/shop'])
-      expect(inForce(after, key)).toEqual(inForce(before, key));
+      expect(activeVersionOf(after, key)).toEqual(activeVersionOf(before, key));
     expect(after.invalid).toEqual(new Set(['farm', 'shop']));
     expect(after.units.get('stack-instance/store')).toBeDefined();
   });
@@ -285,7 +285,7 @@ describe('an object of a layer with a mistake', () => {
     expect(after.problems.map(({ file, code, instances }) => ({ file, code, instances }))).toEqual([
       { file: SHAPE, code: 'wrong_type', instances: ['farm', 'shop'] },
     ]);
-    expect(inForce(after, 'stack-instance/shop')).toEqual(inForce(before, 'stack-instance/shop'));
+    expect(activeVersionOf(after, 'stack-instance/shop')).toEqual(activeVersionOf(before, 'stack-instance/shop'));
     expect(after.units.get('stack-instance/store')?.commit).toBe('commit 1');
   });
 
@@ -294,13 +294,13 @@ describe('an object of a layer with a mistake', () => {
     const after = repository.commit({ 'types/role/web.yaml': null });
     expect(new Set(after.problems.map(({ code }) => code))).toEqual(new Set(['unknown_object']));
     expect(after.invalid).toEqual(new Set(['farm', 'shop']));
-    expect(inForce(after, 'stack-instance/farm')).toEqual(inForce(before, 'stack-instance/farm'));
+    expect(activeVersionOf(after, 'stack-instance/farm')).toEqual(activeVersionOf(before, 'stack-instance/farm'));
   });
 
   test('holds a hand-written clientcert too, which names no instance', () => {
     const { repository, before } = followed();
     const after = repository.commit({ 'types/role/db.yaml': 'packages: {}\n' });
-    expect(inForce(after, 'clientcert/lab')).toEqual(inForce(before, 'clientcert/lab'));
+    expect(activeVersionOf(after, 'clientcert/lab')).toEqual(activeVersionOf(before, 'clientcert/lab'));
     expect(after.problems.map(({ instances }) => instances)).toEqual([['store']]);
   });
 });
@@ -309,7 +309,7 @@ describe('clientcerts', () => {
   test('a hand-written one stays at its last right version', () => {
     const { repository, before } = followed();
     const after = repository.commit({ [LAB]: 'role: bd\n' });
-    expect(inForce(after, 'clientcert/lab')).toEqual(inForce(before, 'clientcert/lab'));
+    expect(activeVersionOf(after, 'clientcert/lab')).toEqual(activeVersionOf(before, 'clientcert/lab'));
     expect(describeProblems(after.problems)).toEqual([
       'lab.yaml:1:7 unknown_object: there is no role "bd" (did you mean "db"?)',
     ]);
@@ -336,7 +336,7 @@ describe('clientcerts', () => {
     const { repository, before } = followed();
     const after = repository.commit({ 'types/clientcert/store-db.yaml': 'role: web\n' });
     expect(after.problems.map(({ code, instances }) => [code, instances])).toEqual([['selector_in_layer', ['store']]]);
-    expect(inForce(after, 'stack-instance/store')).toEqual(inForce(before, 'stack-instance/store'));
+    expect(activeVersionOf(after, 'stack-instance/store')).toEqual(activeVersionOf(before, 'stack-instance/store'));
   });
 
   test('a hand-written one becomes that of a server when a stack makes its name', () => {
@@ -373,7 +373,7 @@ describe('a commit that is not taken as a whole', () => {
     const { repository, before } = followed();
     repository.refused({ 'tree.yaml': null, [SHOP]: null });
     const after = repository.commit({ 'tree.yaml': FILES['tree.yaml'], [SHOP]: 'a: b: c\n' });
-    expect(inForce(after, 'stack-instance/shop')).toEqual(inForce(before, 'stack-instance/shop'));
+    expect(activeVersionOf(after, 'stack-instance/shop')).toEqual(activeVersionOf(before, 'stack-instance/shop'));
   });
 });
 

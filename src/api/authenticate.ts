@@ -17,11 +17,11 @@ export interface AuthenticateOptions {
   readonly reader: Reader;
   readonly clock: Clock;
   /** Judges a certificate by the TLS material in force. */
-  readonly judge: (certificate: X509Certificate) => Judgement;
+  readonly judge: (certificate: X509Certificate) => CertificateJudgement;
 }
 
 /** The judgement of the operator's authorities and revocation lists on a certificate that TLS has verified. */
-export interface Judgement {
+export interface CertificateJudgement {
   /**
    * Why its serial alone does not tell who it is, as the end of a sentence about the record of the client; undefined where
    * it does. Two authorities may give the same serial to different clients.

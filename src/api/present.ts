@@ -11,14 +11,14 @@ const DIGEST_LENGTH = 22;
 const REQUEST_ID = 'X-Request-Id';
 
 /** The answer to a read. */
-export interface Answer {
+export interface ReadAnswer {
   readonly body: unknown;
   /** The blob of the file that the body was read from; left out or null where there is no such file. */
   readonly oid?: string | null;
 }
 
 /** Returns a handler for GET and HEAD that sends what `ask` returns. What `ask` throws becomes the answer instead. */
-export function read<Params>(reader: Pick<Reader, 'commit'>, ask: (request: Request<Params>) => Answer) {
+export function read<Params>(reader: Pick<Reader, 'commit'>, ask: (request: Request<Params>) => ReadAnswer) {
   return (request: Request<Params>, response: Response): void => {
     sendRead(request, response, { commit: reader.commit(), ...ask(request) });
   };
@@ -26,7 +26,7 @@ export function read<Params>(reader: Pick<Reader, 'commit'>, ask: (request: Requ
 
 /** Returns a function that adds a path which can only be read: {@link read}, and 405 for all other methods. */
 export function readsOn(router: Router, reader: Pick<Reader, 'commit'>) {
-  return <Params>(path: string, ask: (request: Request<Params>) => Answer): void => {
+  return <Params>(path: string, ask: (request: Request<Params>) => ReadAnswer): void => {
     router.route(path).all(only('GET')).get<Params>(read(reader, ask));
   };
 }
@@ -40,7 +40,7 @@ export function recordedCommitOf(reader: Reader): Pick<Reader, 'commit'> {
 export function sendRead(
   request: IncomingMessage,
   response: ServerResponse,
-  { commit, body, oid = null }: Answer & { readonly commit: string },
+  { commit, body, oid = null }: ReadAnswer & { readonly commit: string },
 ): void {
   const json = JSON.stringify(body);
   const etag = etagOf(json, oid);

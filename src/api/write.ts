@@ -2,7 +2,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { isMap, type JsonMap } from '../model/json.ts';
 import { ServiceError } from '../model/service-error.ts';
-import type { WriteOrder, Written } from '../service/writer.ts';
+import type { WriteOrder, WriteResult } from '../service/writer.ts';
 import { clientOf } from './authenticate.ts';
 import { jsonBody } from './json-body.ts';
 import { requestIdOf, sendEnvelope, sendJson } from './present.ts';
@@ -16,7 +16,7 @@ export interface WriteAnswer {
 
 /** Returns the handlers of a write. What `carryOut` throws becomes the answer instead. */
 export function write<Params>(
-  carryOut: (request: Request<Params>, order: WriteOrder) => Promise<Written>,
+  carryOut: (request: Request<Params>, order: WriteOrder) => Promise<WriteResult>,
   answer: (request: Request<Params>) => WriteAnswer,
 ): RequestHandler<Params>[] {
   return [

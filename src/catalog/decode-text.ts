@@ -8,7 +8,7 @@ export const FILE_BYTES_MAX = 1024 * 1024;
 export function decodeText(
   bytes: Uint8Array,
 ): { readonly text: string } | { readonly fault: Fault; readonly before: string } {
-  if (bytes.length > FILE_BYTES_MAX) return { fault: tooLarge(bytes.length), before: '' };
+  if (bytes.length > FILE_BYTES_MAX) return { fault: fileTooLarge(bytes.length), before: '' };
   const text = decodePrefix(bytes, bytes.length, false);
   if (text !== undefined) return { text };
   return notUtf8(bytes);
@@ -55,7 +55,7 @@ function decodePrefix(bytes: Uint8Array, length: number, isCut: boolean): string
 }
 
 /** Returns the fault of a file of more than 1 MiB; `size` in bytes where it is known. */
-export function tooLarge(size?: number): Fault {
+export function fileTooLarge(size?: number): Fault {
   return {
     code: 'file_too_large',
     message: `the file is larger than 1 MiB${size === undefined ? '' : ` (${size} bytes)`}`,

@@ -5,10 +5,10 @@ import type { FileEntry } from './catalog.ts';
 import { checkBooleanWords } from './check-boolean-words.ts';
 import { checkLengths } from './check-lengths.ts';
 import { checkObject } from './check-object.ts';
-import { tooLarge } from './decode-text.ts';
+import { fileTooLarge } from './decode-text.ts';
 import { type Fault, problemFrom } from './fault.ts';
 import { checkHierarchy, readHierarchy } from './hierarchy.ts';
-import { isObjectPath, type ObjectPath, placePath, type Stray } from './paths.ts';
+import { isObjectPath, type ObjectPath, placePath, type StrayPath } from './paths.ts';
 import { readObject } from './read-object.ts';
 import { checkSchema } from './schemas.ts';
 import { checkTree, readTree } from './tree.ts';
@@ -17,7 +17,7 @@ import { parseYaml, type YamlDocument } from './yaml.ts';
 export interface PlacedFile {
   readonly path: string;
   readonly oid: string;
-  readonly placed: ObjectPath | Stray;
+  readonly placed: ObjectPath | StrayPath;
 }
 
 /** The number of problems of one file that are kept; a file can have a hundred thousand. */
@@ -29,11 +29,11 @@ const PROBLEMS_MAX = 100;
  */
 export function parseEntry(path: string, oid: string, source: Uint8Array | string): FileEntry {
   const document = parseYaml(path, source);
-  return entryOf(path, oid, { text: document.text === null ? null : markOf(source) + document.text, document });
+  return entryOfDocument(path, oid, { text: document.text === null ? null : markOf(source) + document.text, document });
 }
 
 /** Returns the entry of a file that is parsed already; `text` includes a byte order mark. */
-export function entryOf(
+export function entryOfDocument(
   path: string,
   oid: string,
   { text, document }: { readonly text: string | null; readonly document: YamlDocument },
@@ -87,7 +87,7 @@ const parsed = new WeakMap<Uint8Array, FileEntry>();
  */
 export function readEntry({ path, oid, placed }: PlacedFile, content: Uint8Array | undefined): FileEntry {
   if (!isObjectPath(placed)) return unreadEntry(path, oid, placed.stray);
-  if (content === undefined) return { ...unreadEntry(path, oid, tooLarge()), ...placed };
+  if (content === undefined) return { ...unreadEntry(path, oid, fileTooLarge()), ...placed };
   const known = parsed.get(content);
   if (known?.path === path && known.oid === oid) return known;
   const entry = parseEntry(path, oid, content);

@@ -15,7 +15,7 @@ export interface ObjectPath {
 }
 
 /** A file inside the layout that is not read, and what to do about it. */
-export interface Stray {
+export interface StrayPath {
   readonly stray: Fault;
 }
 
@@ -30,7 +30,7 @@ export const FOLDERS: readonly (readonly [folder: string, type: FileType])[] = [
 ];
 
 /** Returns what a path holds, a stray, or undefined for what is left alone: the repository may hold other things. */
-export function placePath(path: string, mode: FileMode): ObjectPath | Stray | undefined {
+export function placePath(path: string, mode: FileMode): ObjectPath | StrayPath | undefined {
   const isLink = mode === '120000' || mode === '160000';
   if (isLink) return isInLayout(path) ? { stray: notAFile(path, mode) } : undefined;
   const type = typeAt(path);
@@ -49,12 +49,12 @@ function isInLayout(path: string): boolean {
 }
 
 /** Tells whether `placed` is a file that has to be read. */
-export function isObjectPath(placed: ObjectPath | Stray | undefined): placed is ObjectPath {
+export function isObjectPath(placed: ObjectPath | StrayPath | undefined): placed is ObjectPath {
   return placed !== undefined && 'type' in placed;
 }
 
 /** Returns the type that the folder gives, whatever the file's own name; a stray where the folder is wrong. */
-function typeAt(path: string): FileType | Stray | undefined {
+function typeAt(path: string): FileType | StrayPath | undefined {
   if (/^tree\.ya?ml$/i.test(path)) return 'tree';
   if (/^hierarchy\.ya?ml$/i.test(path)) return 'hierarchy';
   const [, type] = FOLDERS.find(([folder]) => path === folder || path.startsWith(`${folder}/`)) ?? [];
@@ -64,7 +64,7 @@ function typeAt(path: string): FileType | Stray | undefined {
 }
 
 /** Returns a stray for a file that most likely was meant for a folder of the layout; other files are somebody else's. */
-function besideLayout(path: string): Stray | undefined {
+function besideLayout(path: string): StrayPath | undefined {
   const [first = '', ...below] = path.split('/');
   if (first === 'stacks') {
     const folder = below.length === 1 ? '' : `stacks/${below[0]}`;
@@ -95,7 +95,7 @@ function misplaced(folder: string, hint: string): Fault {
   return { code: 'misplaced_file', severity: 'warning', message: `a file ${place} is not read`, hint };
 }
 
-function plainTypeAt(path: string): FileType | Stray | undefined {
+function plainTypeAt(path: string): FileType | StrayPath | undefined {
   const [, folder = '', below] = path.split('/');
   if (isPlainTypeName(folder)) return folder;
   if (below !== undefined) return { stray: unknownTypeFolder(folder) };

@@ -17,7 +17,7 @@ export function straysIn({ places }: Catalog): readonly Stray[] {
   return straysAmong(places, filesIn(places));
 }
 
-function straysAmong(places: Snapshot['files'], { proper }: Files): readonly Stray[] {
+function straysAmong(places: Snapshot['files'], { proper }: FileAddresses): readonly Stray[] {
   const strays: Stray[] = [];
   for (const [path, { mode }] of places) {
     if (!isNearLayout(path)) continue;
@@ -59,7 +59,7 @@ function isBelow(path: string, folders: ReadonlySet<string>): boolean {
   return false;
 }
 
-interface Files {
+interface FileAddresses {
   /** Addresses of the files that are read. */
   readonly proper: ReadonlySet<string>;
   /** Addresses of everything that is meant to be an object. */
@@ -67,7 +67,7 @@ interface Files {
   readonly folders: ReadonlySet<string>;
 }
 
-function filesIn(files: Snapshot['files']): Files {
+function filesIn(files: Snapshot['files']): FileAddresses {
   const proper = new Set<string>();
   const meant = new Set<string>();
   const folders = new Set<string>();

@@ -1,4 +1,4 @@
-// Files that are new, not read as stack instances, and may be meant as such. Where it is known which object in force a
+// Files that are new, not read as stack instances, and may be meant as such. Where it is known which active object a
 // file stands for, see unreadable.ts.
 import { instanceAddress } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
@@ -12,7 +12,7 @@ const MEANT_NAME = /^\.?(.+?)\.ya?ml(?![a-z0-9])/i;
 export interface Earlier {
   /** The places of the commit before. */
   readonly places: Snapshot['files'];
-  /** The files of the instances in force, by name. */
+  /** The files of the active instances, by name. */
   readonly instances: ReadonlyMap<string, { readonly path: string; readonly oid: string }>;
 }
 
@@ -36,7 +36,7 @@ export function newUnreadInstances(catalog: Catalog, before: Earlier): readonly 
   return [...found].sort(compareNames);
 }
 
-/** The object ids of instances that are not there any more: of the version in force, and of the one before this commit. */
+/** The object ids of instances that are not there any more: of the active version, and of the one before this commit. */
 function contentsGone({ instances }: Catalog, before: Earlier): ReadonlySet<string> {
   const gone = [...before.instances].filter(([name]) => !instances.has(name)).map(([, file]) => file);
   return new Set(gone.flatMap(({ path, oid }) => [oid, before.places.get(path)?.oid ?? oid]));

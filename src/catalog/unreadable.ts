@@ -1,4 +1,4 @@
-// Finds objects that were in force and cannot be read any more, because a link, a submodule, a folder or another
+// Finds objects that were active and cannot be read any more, because a link, a submodule, a folder or another
 // spelling stands in their place. Such an object is not removed: the catalog has it without content and with an error.
 import { addressOf } from '../model/address.ts';
 import { type Entry, problemAt } from '../model/entry.ts';
@@ -8,8 +8,8 @@ import type { Catalog, FileEntry, FileType } from './catalog.ts';
 import { isOfType, nameEntries } from './name-entries.ts';
 import { type Address, addressesAt, isCopy } from './stray-identity.ts';
 
-/** The path from which an object in force was read. */
-export interface Known {
+/** The path from which an active object was read. */
+export interface ActivePath {
   readonly type: FileType;
   readonly name: string;
   readonly path: string;
@@ -19,7 +19,7 @@ export interface Known {
  * Returns the catalog with an entry for every known object that it lacks and that something stands for: its `object` is
  * null, and its error says why. Only where nothing is there at all, an object was removed.
  */
-export function withUnreadable(catalog: Catalog, known: Iterable<Known>): Catalog {
+export function withUnreadable(catalog: Catalog, known: Iterable<ActivePath>): Catalog {
   const missing = [...known].filter((one) => !isThere(catalog, one));
   if (missing.length === 0) return catalog;
   const strays = straysIn(catalog);
@@ -31,7 +31,7 @@ export function withUnreadable(catalog: Catalog, known: Iterable<Known>): Catalo
   return unreadable.size === 0 ? catalog : withEntries(catalog, unreadable);
 }
 
-function isThere({ templates, instances, clients, objects, hierarchy }: Catalog, { type, name }: Known): boolean {
+function isThere({ templates, instances, clients, objects, hierarchy }: Catalog, { type, name }: ActivePath): boolean {
   if (type === 'stack-template') return templates.has(name);
   if (type === 'stack-instance') return instances.has(name);
   if (type === 'client') return clients.has(name);
@@ -54,7 +54,7 @@ function straysIn({ places }: Catalog): ReadonlyMap<Address, readonly string[]> 
 
 /** At the object's own path first, then in place of a folder that it lay in, then wherever it is meant to be. */
 function placeOf(
-  { type, name, path }: Known,
+  { type, name, path }: ActivePath,
   { places }: Catalog,
   strays: ReadonlyMap<Address, readonly string[]>,
 ): string | undefined {
@@ -73,7 +73,7 @@ function isBeside(place: string, path: string): boolean {
 const START = { line: 1, column: 1 };
 const UNTIL_THEN = 'until then what was there stays as it is; to remove that, remove this too';
 
-function unreadableEntry({ type, name }: Known, path: string, { files, places }: Catalog): FileEntry {
+function unreadableEntry({ type, name }: ActivePath, path: string, { files, places }: Catalog): FileEntry {
   const file = places.get(path);
   const entry = { path, oid: file?.oid ?? '', type, name, text: null, object: null, problems: [], locate: () => START };
   const [said] = files.get(path)?.problems ?? [];

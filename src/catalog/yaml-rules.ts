@@ -58,7 +58,7 @@ export function complexKeyFault(opening: string): Fault {
 }
 
 /** Returns what makes a text unfit as a key, or undefined. `isPlain`: it stands without quotes. */
-export function keyFault(key: string, isPlain: boolean): Fault | undefined {
+export function yamlKeyFault(key: string, isPlain: boolean): Fault | undefined {
   if (key === '<<' && isPlain) {
     return {
       code: 'yaml_merge_key',

@@ -9,7 +9,7 @@ export interface SyntaxFault {
 }
 
 /** The line around the parser's offset, and what stands before and after it there. */
-interface Spot {
+interface FaultSpot {
   readonly offset: number;
   readonly reason: string;
   readonly before: string;
@@ -19,7 +19,7 @@ interface Spot {
   readonly aboveAt: number;
 }
 
-type Explain = (spot: Spot) => SyntaxFault | undefined;
+type Explain = (spot: FaultSpot) => SyntaxFault | undefined;
 
 const CONFLICT_HINT = 'merge the two versions, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>';
 
@@ -59,7 +59,7 @@ export function explainSyntax(text: string, offset: number, reason: string): Syn
   return fault(offset, `this is no YAML: ${reason}`, 'check the indentation and the quotes here and in the line above');
 }
 
-function spotAt(text: string, offset: number, reason: string): Spot {
+function spotAt(text: string, offset: number, reason: string): FaultSpot {
   const lineStart = Math.max(text.lastIndexOf('\n', offset - 1), text.lastIndexOf('\r', offset - 1)) + 1;
   const after = text.slice(offset).replace(/[\r\n].*$/s, '');
   const earlier = text.slice(0, lineStart).trimEnd();
@@ -71,7 +71,7 @@ function fault(offset: number, message: string, hint: string): SyntaxFault {
   return { offset, fault: { code: 'yaml_syntax', message, hint } };
 }
 
-function explainTooDeep({ offset, reason }: Spot): SyntaxFault | undefined {
+function explainTooDeep({ offset, reason }: FaultSpot): SyntaxFault | undefined {
   if (!reason.startsWith('nesting exceeded')) return undefined;
   return {
     offset,
@@ -79,7 +79,7 @@ function explainTooDeep({ offset, reason }: Spot): SyntaxFault | undefined {
   };
 }
 
-function explainUnclosed({ offset, reason }: Spot): SyntaxFault | undefined {
+function explainUnclosed({ offset, reason }: FaultSpot): SyntaxFault | undefined {
   if (!/^unexpected end of the (?:stream|document)/.test(reason)) return undefined;
   if (reason.includes('flow')) {
     return fault(offset, 'the file ends inside a "[" or "{" that is not closed', 'add the missing "]" or "}"');
@@ -89,7 +89,7 @@ function explainUnclosed({ offset, reason }: Spot): SyntaxFault | undefined {
 }
 
 /** A text or list that is never closed runs into the next key, which is not indented as deep. */
-function explainRunOn({ offset, reason, above, aboveAt }: Spot): SyntaxFault | undefined {
+function explainRunOn({ offset, reason, above, aboveAt }: FaultSpot): SyntaxFault | undefined {
   if (reason !== 'deficient indentation') return undefined;
   const opening = /(?<=\s)["'[{](?=[^"'[{\]}]*$)/.exec(above);
   const hint = 'close it; where it goes on over several lines, indent them deeper than its key';
@@ -97,7 +97,7 @@ function explainRunOn({ offset, reason, above, aboveAt }: Spot): SyntaxFault | u
   return fault(aboveAt + opening.index, `the ${opening[0]} here is not closed`, hint);
 }
 
-function explainTab({ offset, before, after }: Spot): SyntaxFault | undefined {
+function explainTab({ offset, before, after }: FaultSpot): SyntaxFault | undefined {
   const line = before + after;
   const indentation = line.length - line.replace(/^(?:\s|-(?=\s))*/, '').length;
   const tab = line.indexOf('\t');
@@ -105,14 +105,14 @@ function explainTab({ offset, before, after }: Spot): SyntaxFault | undefined {
   return fault(offset - before.length + tab, 'a tab stands in the indentation', 'indent with spaces');
 }
 
-function explainControlCharacter({ offset, after, reason }: Spot): SyntaxFault | undefined {
+function explainControlCharacter({ offset, after, reason }: FaultSpot): SyntaxFault | undefined {
   if (!/non-printable|valid JSON character|null byte/.test(reason)) return undefined;
   const code = after.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
   return fault(offset, `the control character U+${code} cannot stand in YAML`, 'remove it');
 }
 
 /** `key:value` reads as one text, which the parser notices only at the next key. */
-function explainMissingSpace(spot: Spot): SyntaxFault | undefined {
+function explainMissingSpace(spot: FaultSpot): SyntaxFault | undefined {
   const own = missingSpaceIn(spot.before + spot.after, spot.offset - spot.before.length);
   return own ?? missingSpaceIn(spot.above, spot.aboveAt);
 }
@@ -126,7 +126,7 @@ function missingSpaceIn(line: string, lineStart: number): SyntaxFault | undefine
   return fault(at, `${quoted(`${key}:${value}`)} needs a space after the colon`, `write ${key}: ${value.slice(0, 80)}`);
 }
 
-function explainOpeningCharacter({ offset, before, after, reason }: Spot): SyntaxFault | undefined {
+function explainOpeningCharacter({ offset, before, after, reason }: FaultSpot): SyntaxFault | undefined {
   // After these the parser has gone one step on, in search of a name or a line break; after "%" to the end of the line.
   const mark = /[|>*&]\s*$|^%.*$/.exec(before)?.[0];
   if (mark !== undefined && /^name of an|line break is expected|directive/.test(reason)) {
@@ -140,13 +140,13 @@ function unquoted(offset: number, text: string): SyntaxFault {
   return fault(offset, `a text cannot begin with "${text[0]}"`, `put it in quotes: ${quoted(text)}`);
 }
 
-function explainEscape({ offset, after, reason }: Spot): SyntaxFault | undefined {
+function explainEscape({ offset, after, reason }: FaultSpot): SyntaxFault | undefined {
   if (reason !== 'unknown escape sequence') return undefined;
   const hint = 'write a backslash as "\\\\", or use single quotes, where it is a plain character';
   return fault(offset - 1, `"\\${after.charAt(0)}" is no escape`, hint);
 }
 
-function explainSecondColon({ offset, before, after }: Spot): SyntaxFault | undefined {
+function explainSecondColon({ offset, before, after }: FaultSpot): SyntaxFault | undefined {
   const isFlow = /[{[]/.test(before);
   const match = (isFlow ? /^.*[{[,]\s*[^\s:][^:]*:\s+/ : /^\s*(?:- +)*[^\s:][^:]*:\s+/).exec(before);
   if (after[0] !== ':' || match === null) return undefined;
@@ -156,7 +156,7 @@ function explainSecondColon({ offset, before, after }: Spot): SyntaxFault | unde
   return fault(start, `the value ${value} holds a colon before a space`, `put it in quotes: ${value}`);
 }
 
-function explainAfterClosing({ offset, before, after }: Spot): SyntaxFault | undefined {
+function explainAfterClosing({ offset, before, after }: FaultSpot): SyntaxFault | undefined {
   const closing = /(["'}\]])\s*$/.exec(before)?.[1];
   if (closing === undefined || after === '') return undefined;
   return fault(offset, `text follows the closing ${closing}`, closingHint(closing));
@@ -168,7 +168,7 @@ function closingHint(closing: string): string {
   return `a text that begins with "${closing === '}' ? '{' : '['}" needs quotes`;
 }
 
-function explainListOnKeyLine({ offset, before, after }: Spot): SyntaxFault | undefined {
+function explainListOnKeyLine({ offset, before, after }: FaultSpot): SyntaxFault | undefined {
   if (!/:\s+$/.test(before) || !/^-(?:\s|$)/.test(after)) return undefined;
   return fault(
     offset,
@@ -177,7 +177,7 @@ function explainListOnKeyLine({ offset, before, after }: Spot): SyntaxFault | un
   );
 }
 
-function explainDeeperKey({ offset, before, after, above }: Spot): SyntaxFault | undefined {
+function explainDeeperKey({ offset, before, after, above }: FaultSpot): SyntaxFault | undefined {
   const indentation = indentOf(before);
   if (after[0] !== ':' || indentation === 0) return undefined;
   const key = before.trim();
@@ -188,7 +188,7 @@ function explainDeeperKey({ offset, before, after, above }: Spot): SyntaxFault |
   );
 }
 
-function explainMissingColon({ offset, before, after, reason, above, aboveAt }: Spot): SyntaxFault | undefined {
+function explainMissingColon({ offset, before, after, reason, above, aboveAt }: FaultSpot): SyntaxFault | undefined {
   if (!/^expected ':'|multiline key/.test(reason)) return undefined;
   // At the end of a line the parser has gone on to the next one.
   const isAbove = (before + after).trim() === '';

@@ -26,12 +26,12 @@ import {
   complexKeyFault,
   duplicateKeyFault,
   EMPTY_FILE,
-  keyFault,
   numberFault,
   SECOND_DOCUMENT,
   stringFault,
   tagFault,
   tooManyValues,
+  yamlKeyFault,
 } from './yaml-rules.ts';
 import { explainSyntax } from './yaml-syntax.ts';
 
@@ -49,13 +49,13 @@ export interface YamlDocument {
 }
 
 /** The offsets of a node; and its text if it is a plain scalar. */
-interface Spot {
+interface NodeOffsets {
   readonly key: number;
   readonly value: number;
   readonly written: string | null;
 }
 
-interface Reader {
+interface EventReader {
   readonly text: string;
   readonly events: readonly Event[];
   next: number;
@@ -63,7 +63,7 @@ interface Reader {
   lastAt: number;
   readonly placeOf: PlaceOf;
   readonly report: (offset: number, pointer: string, fault: Fault) => void;
-  readonly visit: (pointer: string, spot: Spot) => unknown;
+  readonly visit: (pointer: string, spot: NodeOffsets) => unknown;
 }
 
 const DEPTH_MAX = 64;
@@ -90,8 +90,8 @@ function parseText(file: string, text: string): YamlDocument {
     problems.push(problemFrom(fault, { ...placeOf(offset), file, pointer }));
   }
   const value = readDocument({ text, placeOf, report, visit: () => undefined });
-  let spots: ReadonlyMap<string, Spot> | undefined;
-  function spotAt(pointer: string): Spot | undefined {
+  let spots: ReadonlyMap<string, NodeOffsets> | undefined;
+  function spotAt(pointer: string): NodeOffsets | undefined {
     spots ??= readSpots(text, placeOf);
     return spots.get(pointer);
   }
@@ -120,27 +120,27 @@ function unreadable(problem: Problem): YamlDocument {
 }
 
 /** Finds all places. It runs on the first call of `locate`: the places of most files are never needed. */
-function readSpots(text: string, placeOf: PlaceOf): ReadonlyMap<string, Spot> {
-  const spots = new Map<string, Spot>();
+function readSpots(text: string, placeOf: PlaceOf): ReadonlyMap<string, NodeOffsets> {
+  const spots = new Map<string, NodeOffsets>();
   readDocument({ text, placeOf, report: () => undefined, visit: (pointer, spot) => spots.set(pointer, spot) });
   return spots;
 }
 
-function readDocument(input: Omit<Reader, 'events' | 'next' | 'lastAt'>): Json | undefined {
+function readDocument(input: Omit<EventReader, 'events' | 'next' | 'lastAt'>): Json | undefined {
   const events = eventsOf(input);
   if (events === undefined) return undefined;
   if (isEmpty(events)) {
     input.report(0, '', EMPTY_FILE);
     return undefined;
   }
-  const reader: Reader = { ...input, events, next: 1, lastAt: 0 };
+  const reader: EventReader = { ...input, events, next: 1, lastAt: 0 };
   const value = readNode(reader, '');
   // The end of the document follows; anything after that is another document.
   if (reader.next + 1 < events.length) reader.report(secondDocumentAt(reader), '', SECOND_DOCUMENT);
   return value;
 }
 
-function eventsOf({ text, report }: Pick<Reader, 'text' | 'report'>): readonly Event[] | undefined {
+function eventsOf({ text, report }: Pick<EventReader, 'text' | 'report'>): readonly Event[] | undefined {
   try {
     const events = parseEvents(text, { maxDepth: DEPTH_MAX });
     if (events.length <= EVENTS_MAX) return events;
@@ -160,7 +160,7 @@ function isEmpty(events: readonly Event[]): boolean {
   return root === undefined || (events.length <= 3 && root.type === EVENT_ID.SCALAR && root.valueStart === -1);
 }
 
-function secondDocumentAt(reader: Reader): number {
+function secondDocumentAt(reader: EventReader): number {
   const first = reader.events[0];
   const markers = [...reader.text.matchAll(/(?<=^|[\r\n])---(?=\s|$)/g)].map(({ index }) => index);
   const marker = first?.type === EVENT_ID.DOCUMENT && first.explicitStart ? markers[1] : markers[0];
@@ -169,7 +169,7 @@ function secondDocumentAt(reader: Reader): number {
   return marker ?? startOf(reader, root);
 }
 
-function readNode(reader: Reader, pointer: string, keyAt?: number): Json {
+function readNode(reader: EventReader, pointer: string, keyAt?: number): Json {
   const event = reader.events[reader.next++];
   invariant(event !== undefined, 'js-yaml closes every node');
   const at = startOf(reader, event);
@@ -181,14 +181,14 @@ function readNode(reader: Reader, pointer: string, keyAt?: number): Json {
   return null;
 }
 
-function readList(reader: Reader, pointer: string): readonly Json[] {
+function readList(reader: EventReader, pointer: string): readonly Json[] {
   const items: Json[] = [];
   while (!isAtEnd(reader)) items.push(readNode(reader, below(pointer, items.length)));
   reader.next++;
   return items;
 }
 
-function readMap(reader: Reader, pointer: string): JsonMap {
+function readMap(reader: EventReader, pointer: string): JsonMap {
   const map = emptyMap();
   const keys = new Map<string, number>();
   while (!isAtEnd(reader)) {
@@ -202,7 +202,11 @@ function readMap(reader: Reader, pointer: string): JsonMap {
 }
 
 /** Reads the next key and notes it in `known`. A key that was refused is undefined. */
-function readKey(reader: Reader, pointer: string, known: Map<string, number>): { key: string | undefined; at: number } {
+function readKey(
+  reader: EventReader,
+  pointer: string,
+  known: Map<string, number>,
+): { key: string | undefined; at: number } {
   const event = reader.events[reader.next];
   invariant(event !== undefined, 'js-yaml closes every map');
   const at = startOf(reader, event);
@@ -216,14 +220,14 @@ function readKey(reader: Reader, pointer: string, known: Map<string, number>): {
   const first = known.get(key);
   const fault =
     first === undefined
-      ? keyFault(key, event.style === SCALAR_STYLE.PLAIN)
+      ? yamlKeyFault(key, event.style === SCALAR_STYLE.PLAIN)
       : duplicateKeyFault(key, reader.placeOf(first).line);
   if (fault === undefined) known.set(key, at);
   else reader.report(at, below(pointer, key), fault);
   return { key: fault === undefined ? key : undefined, at };
 }
 
-function readScalar(reader: Reader, event: ScalarEvent, pointer: string): Json {
+function readScalar(reader: EventReader, event: ScalarEvent, pointer: string): Json {
   const text = getScalarValue(reader.text, event);
   const value = event.style === SCALAR_STYLE.PLAIN ? plainValue(text) : text;
   const fault = typeof value === 'number' ? numberFault(text, value) : undefined;
@@ -241,7 +245,7 @@ function plainValue(text: string): Json {
 }
 
 /** Reports anchors, aliases and tags, which stand before a node or in its place. */
-function refuseProperties(reader: Reader, event: Event, pointer: string): void {
+function refuseProperties(reader: EventReader, event: Event, pointer: string): void {
   if (event.type === EVENT_ID.DOCUMENT || event.type === EVENT_ID.POP) return;
   if (event.anchorStart !== -1) {
     const at = event.anchorStart - 1;
@@ -252,7 +256,7 @@ function refuseProperties(reader: Reader, event: Event, pointer: string): void {
   }
 }
 
-function skipNode(reader: Reader): void {
+function skipNode(reader: EventReader): void {
   let open = 0;
   do {
     const type = reader.events[reader.next++]?.type;
@@ -261,12 +265,12 @@ function skipNode(reader: Reader): void {
   } while (open > 0);
 }
 
-function isAtEnd(reader: Reader): boolean {
+function isAtEnd(reader: EventReader): boolean {
   return reader.events[reader.next]?.type === EVENT_ID.POP;
 }
 
 /** Returns where a node begins, and notes it. */
-function startOf(reader: Reader, event: Event): number {
+function startOf(reader: EventReader, event: Event): number {
   reader.lastAt = offsetOf(reader.text, event) ?? reader.lastAt;
   return reader.lastAt;
 }

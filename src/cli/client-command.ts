@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { ROLES, type Role } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
-import { type ClientFields, clientOf, clientText } from './client-file.ts';
+import { type ClientFields, clientDocument, clientText } from './client-file.ts';
 import { addNewCommand } from './client-new-command.ts';
 import { CommandFailure } from './command-failure.ts';
 import { type Format, formatOption, print, printJson } from './output.ts';
@@ -42,7 +42,7 @@ export function addClientCommand(program: Command): void {
 }
 
 async function addClient(certificate: string, options: Adding): Promise<void> {
-  const client = clientOf(await readCertificate(certificate), options);
+  const client = clientDocument(await readCertificate(certificate), options);
   const server = serverIn(options);
   if (server !== undefined) {
     const answer = (await postTo(server, '/clients', client)) as { readonly message: string };

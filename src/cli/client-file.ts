@@ -17,12 +17,12 @@ export interface ClientFields {
 }
 
 /** Returns the text of a client's file. */
-export function clientText(client: ReturnType<typeof clientOf>): string {
+export function clientText(client: ReturnType<typeof clientDocument>): string {
   return writeYaml(client, MODELINE);
 }
 
 /** Returns the fields of a client's file. Throws CommandFailure for a certificate that cannot be registered. */
-export function clientOf(certificate: X509Certificate, { role, description, tenant, tag }: ClientFields) {
+export function clientDocument(certificate: X509Certificate, { role, description, tenant, tag }: ClientFields) {
   // The minus sign of a negative serial would get lost, and such a certificate is never let in.
   const serial = certificate.serialNumber.startsWith('-') ? undefined : canonicalSerial(certificate.serialNumber);
   const fingerprint = canonicalFingerprint(certificate.fingerprint256);

@@ -7,7 +7,7 @@ import { dirname, join, relative } from 'node:path';
 import { type Command, Option } from 'commander';
 import { issueClientCertificate } from '../development-pki.ts';
 import { ROLES } from '../model/names.ts';
-import { type ClientFields, clientOf, clientText } from './client-file.ts';
+import { type ClientFields, clientDocument, clientText } from './client-file.ts';
 import { CommandFailure } from './command-failure.ts';
 import { filesOf, readAuthority, requireNew, writePair } from './credential-files.ts';
 import { print } from './output.ts';
@@ -48,7 +48,7 @@ async function makeClient(name: string, { pki, repository, ...fields }: Making):
   requireNew(files);
   const pair = await issueClientCertificate(authority, { now: Date.now(), commonName: name });
   await writePair(files, pair);
-  const client = clientOf(new X509Certificate(pair.cert), fields);
+  const client = clientDocument(new X509Certificate(pair.cert), fields);
   const path = `clients/${client.serial}.yaml`;
   const shown = relative(fromUserDirectory('.'), files.cert);
   if (target === undefined) {

@@ -6,9 +6,9 @@ import type { KeyPair } from '../development-pki.ts';
 import { CommandFailure } from './command-failure.ts';
 
 /** The name of the authority's files. */
-export const AUTHORITY = 'ca';
+export const AUTHORITY_CREDENTIAL = 'ca';
 /** The name of the files of the server's certificate. */
-export const SERVER = 'server';
+export const SERVER_CREDENTIAL = 'server';
 
 /** The paths of a key and its certificate. */
 export interface CredentialFiles {
@@ -42,7 +42,7 @@ export async function writePair({ key, cert }: CredentialFiles, pair: KeyPair): 
 
 /** Returns the authority of a folder. Throws CommandFailure where there is none. */
 export async function readAuthority(folder: string): Promise<KeyPair> {
-  const { key, cert } = filesOf(folder, AUTHORITY);
+  const { key, cert } = filesOf(folder, AUTHORITY_CREDENTIAL);
   if (!existsSync(key) || !existsSync(cert)) {
     throw new CommandFailure(`there is no authority in ${folder}: "treeline pki init" makes one`);
   }

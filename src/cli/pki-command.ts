@@ -5,13 +5,13 @@ import type { Command } from 'commander';
 import { createAuthority, issueServerCertificate, LOCAL_HOSTS } from '../development-pki.ts';
 import { CommandFailure } from './command-failure.ts';
 import {
-  AUTHORITY,
+  AUTHORITY_CREDENTIAL,
   type CredentialFiles,
   filesOf,
   makePrivateFolder,
   readAuthority,
   requireNew,
-  SERVER,
+  SERVER_CREDENTIAL,
   writePair,
 } from './credential-files.ts';
 import { print } from './output.ts';
@@ -45,7 +45,7 @@ async function initPki(
   const wrong = host.find((name) => !HOST.test(name));
   if (wrong !== undefined) throw new CommandFailure(`"${wrong}" is no name or address of a host`);
   const folder = fromUserDirectory(directory);
-  const [authorityFiles, serverFiles] = [filesOf(folder, AUTHORITY), filesOf(folder, SERVER)];
+  const [authorityFiles, serverFiles] = [filesOf(folder, AUTHORITY_CREDENTIAL), filesOf(folder, SERVER_CREDENTIAL)];
   requireNew(serverFiles);
   const isNew = !existsSync(authorityFiles.key) || !existsSync(authorityFiles.cert);
   if (isNew) await makeAuthority(folder, authorityFiles);

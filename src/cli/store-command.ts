@@ -19,7 +19,7 @@ interface Options {
   readonly format: Format;
 }
 
-interface RestoreOptions extends Options {
+interface RestoreCommandOptions extends Options {
   readonly force?: boolean;
 }
 
@@ -36,7 +36,9 @@ export function addStoreCommand(program: Command): void {
     .argument('<backup>', 'a file that "treeline store backup" wrote')
     .option('--force', 'also over a store that holds rows; its files are kept aside in a folder below')
     .addHelpText('after', '\nRun it as the user that the controller runs as.')
-    .action(async (backup: string, options: RestoreOptions) => await restore(fromUserDirectory(backup), options));
+    .action(
+      async (backup: string, options: RestoreCommandOptions) => await restore(fromUserDirectory(backup), options),
+    );
 }
 
 function withOptions(command: Command): Command {
@@ -51,7 +53,7 @@ async function backUp(target: string, { config, format }: Options): Promise<void
   else print(`backed up ${describe(document)}\nto ${file} (${counted(bytes, 'byte')})`);
 }
 
-async function restore(backup: string, { config, format, force = false }: RestoreOptions): Promise<void> {
+async function restore(backup: string, { config, format, force = false }: RestoreCommandOptions): Promise<void> {
   const { directory } = (await settingsOf(config)).store;
   const now = Date.now();
   const { document, former } = await expecting([StoreError], () =>

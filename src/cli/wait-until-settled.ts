@@ -4,7 +4,7 @@ import type { Overview } from '../service/operator.ts';
 import { CommandFailure } from './command-failure.ts';
 import { getFrom, RefusedRequest, type ServerOptions } from './server-connection.ts';
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 const RETRY_MS = 1_000;
 
 export interface Awaited {
@@ -24,7 +24,7 @@ export interface Outcome {
   readonly reason: string | undefined;
 }
 
-type Entry = Overview['instances'][number];
+type OverviewEntry = Overview['instances'][number];
 
 /** Resolves once all has settled, the commit turns out not to be followed, or the time is over. Throws CommandFailure. */
 export async function waitUntilSettled(server: ServerOptions, awaited: Awaited): Promise<Outcome> {
@@ -90,16 +90,22 @@ async function untilQuiet(
     if (performance.now() >= deadline) {
       return { isDone: false, reason: `still in progress after ${timeoutMs / 1000} s` };
     }
-    await sleep(Math.min(LOOK_MS, Math.max(0, deadline - performance.now())));
+    await sleep(Math.min(POLL_MS, Math.max(0, deadline - performance.now())));
   }
 }
 
 /** Returns whether nothing happens to an instance before a person acts. */
-function isSettled({ status, counts }: Entry): boolean {
+function isSettled({ status, counts }: OverviewEntry): boolean {
   if (status === 'Marked for delete') return !isMoving(counts) && (counts.failed ?? 0) + (counts.blocked ?? 0) > 0;
   return status !== 'In progress';
 }
 
-function isMoving({ creating = 0, updating = 0, deleting = 0, retrying = 0, unknown = 0 }: Entry['counts']): boolean {
+function isMoving({
+  creating = 0,
+  updating = 0,
+  deleting = 0,
+  retrying = 0,
+  unknown = 0,
+}: OverviewEntry['counts']): boolean {
   return creating + updating + deleting + retrying + unknown > 0;
 }

@@ -40,7 +40,7 @@ import { createLowdbStore } from '../store/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
 
 /** The parts that all others are built with. */
-export interface Parts {
+export interface SharedParts {
   readonly log: Logger;
   readonly clock: Clock;
   readonly files: Files;
@@ -60,7 +60,7 @@ export interface Core {
 }
 
 /** The inputs of {@link wireCore}: all external parts and all numbers from the settings. */
-export interface OutsideParts extends Omit<Parts, 'files'> {
+export interface OutsideParts extends Omit<SharedParts, 'files'> {
   readonly store: Store;
   readonly registry: ProviderRegistry;
   readonly source: Source;
@@ -87,7 +87,7 @@ export interface WiredCore extends Core {
 const STOP_WRITING_MS = 8_000;
 
 /** Builds the core from the settings: the parts that follow the repository, drive the servers, and answer requests. */
-export async function composeCore(settings: Settings, { log, clock, files, opened }: Parts): Promise<Core> {
+export async function composeCore(settings: Settings, { log, clock, files, opened }: SharedParts): Promise<Core> {
   const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, files }), (it: Store) =>
     it.close(),
   );
@@ -208,14 +208,14 @@ function registryOf({ execution }: Settings, clock: Clock): ProviderRegistry {
 
 async function sourceOf(
   { repository, store }: Settings,
-  { log, clock }: Omit<Parts, 'opened' | 'files'>,
+  { log, clock }: Omit<SharedParts, 'opened' | 'files'>,
 ): Promise<GitSource> {
   const { url, branch, directory, access } = repository;
   return createGitSource({ url, branch, directory, access, cache: cacheOf(store), clock, log });
 }
 
 /** A local repository is watched and also polled: a lost hint costs time, never a commit. */
-function triggersOf({ repository }: Settings, { log, clock }: Omit<Parts, 'opened' | 'files'>): Trigger[] {
+function triggersOf({ repository }: Settings, { log, clock }: Omit<SharedParts, 'opened' | 'files'>): Trigger[] {
   const poll = createPollTimer(repository.pollSeconds * 1000, clock);
   const url = parseRepositoryUrl(repository.url);
   if (url.kind !== 'local') return [poll];

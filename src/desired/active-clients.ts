@@ -4,11 +4,11 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { isValidEntry, problemAt } from '../model/entry.ts';
 import type { Client } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
-import type { InForce, Kept } from './desired-state.ts';
+import type { ActiveVersion, ActiveVersions } from './desired-state.ts';
 
 /** The active clients, and the problems of selecting them. */
 export interface Registry {
-  readonly clients: InForce<Client>;
+  readonly clients: ActiveVersions<Client>;
   readonly problems: readonly Problem[];
 }
 
@@ -16,8 +16,8 @@ export interface Registry {
  * Returns the active clients after this commit, by canonical serial. If it would leave no administrator, all previous
  * administrators stay registered, and that is reported as a problem.
  */
-export function registerClients(catalog: Catalog, before: InForce<Client>): Registry {
-  const clients = new Map<string, Kept<Client>>();
+export function selectActiveClients(catalog: Catalog, before: ActiveVersions<Client>): Registry {
+  const clients = new Map<string, ActiveVersion<Client>>();
   for (const [serial, entry] of catalog.clients) {
     if (isValidEntry(entry)) clients.set(serial, { entry, commit: catalog.commit });
   }
@@ -27,11 +27,11 @@ export function registerClients(catalog: Catalog, before: InForce<Client>): Regi
   return { clients, problems: kept.map(([serial, held]) => lastAdministrator(serial, held, catalog)) };
 }
 
-function hasAdministrator(clients: InForce<Client>): boolean {
+function hasAdministrator(clients: ActiveVersions<Client>): boolean {
   return [...clients.values()].some(({ entry }) => entry.object?.role === 'administrator');
 }
 
-function lastAdministrator(serial: string, kept: Kept<Client>, catalog: Catalog): Problem {
+function lastAdministrator(serial: string, kept: ActiveVersion<Client>, catalog: Catalog): Problem {
   return problemAt(catalog.clients.get(serial) ?? kept.entry, '/role', {
     code: 'last_administrator',
     message: `no administrator would be left; the client ${serial} stays one`,

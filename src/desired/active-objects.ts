@@ -3,18 +3,18 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { type Entry, isValidEntry } from '../model/entry.ts';
 import type { StackTemplate } from '../model/objects.ts';
 import { hasNoErrors } from '../model/problem.ts';
-import type { DesiredState, InForce, Kept } from './desired-state.ts';
+import type { ActiveVersion, ActiveVersions, DesiredState } from './desired-state.ts';
 
 /**
  * Returns templates and typed objects by `<type>/<name>`. A removed file is dropped; an invalid one keeps its previous
  * version.
  */
-export function objectsInForce(
+export function selectActiveObjects(
   catalog: Catalog,
   templateProblems: DesiredState['templateProblems'],
-  before: InForce<unknown>,
-): InForce<unknown> {
-  const objects = new Map<string, Kept<unknown>>();
+  before: ActiveVersions<unknown>,
+): ActiveVersions<unknown> {
+  const objects = new Map<string, ActiveVersion<unknown>>();
   const keep = (address: string, entry: Entry<unknown>, isValidUnit: boolean): void => {
     const held = isValidUnit ? { entry, commit: catalog.commit } : before.get(address);
     if (held !== undefined) objects.set(address, held);

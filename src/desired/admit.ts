@@ -4,7 +4,13 @@
 import { instanceAddress } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
 import { Admission, type AdmittedSet } from './admission.ts';
-import { type Consequences, type DeletionFacts, isSameJudgement, type Judgement, judgeDeletions } from './deletions.ts';
+import {
+  type Consequences,
+  type DeleteJudgement,
+  type DeletionFacts,
+  isSameJudgement,
+  judgeDeletions,
+} from './deletions.ts';
 import type { Baseline, Limits } from './desired-state.ts';
 import { liftsOf } from './lifts.ts';
 import { capacityRefusals, hasCapacityFor } from './store-capacity.ts';
@@ -14,10 +20,10 @@ import type { Refusal, Unit } from './unit.ts';
 export interface AdmittedInstances extends AdmittedSet {
   readonly limits: Limits;
   readonly problems: readonly Problem[];
-  readonly held: Judgement['held'];
-  readonly approved: Judgement['approved'];
-  readonly spent: Judgement['spent'];
-  readonly unused: Judgement['unused'];
+  readonly held: DeleteJudgement['held'];
+  readonly approved: DeleteJudgement['approved'];
+  readonly spent: DeleteJudgement['spent'];
+  readonly unused: DeleteJudgement['unused'];
   /**
    * Returns true if other facts lead to the same judgement of the deletes. The cost is proportional to the number of
    * deletes.
@@ -109,7 +115,7 @@ function consequencesOf({
 
 /** Returns the judgement, and a function that tells whether other facts lead to the same one. */
 function judged(
-  judgement: Judgement,
+  judgement: DeleteJudgement,
   {
     consequences,
     safety,
@@ -119,7 +125,7 @@ function judged(
     readonly safety: Safety;
     readonly isSameCapacity: (now: Safety) => boolean;
   },
-): Judgement & Pick<AdmittedInstances, 'holdsFor'> {
+): DeleteJudgement & Pick<AdmittedInstances, 'holdsFor'> {
   const waits = (name: string): boolean => consequences.isPinned(name) && !judgement.held.has(name);
   // A lift is remembered while the deletes that it allows are held, or wait for held ones.
   const held = new Map(
@@ -148,7 +154,7 @@ function sameCapacity(
     bytes === (safety.recordedBytes ?? 0) || (!isShort && hasCapacityFor(units.values(), { baseline, bytes }));
 }
 
-interface Attempt {
+interface AdmissionInput {
   readonly candidates: ReadonlyMap<string, Unit>;
   readonly baseline: Baseline;
   readonly safety: Safety | undefined;
@@ -167,7 +173,7 @@ interface Settled {
  * If a protected unit turns out only then to lose servers, it is pinned in another attempt, before dependent units are
  * refused.
  */
-function attempt({ candidates, baseline, safety, waiting }: Attempt): Settled {
+function attempt({ candidates, baseline, safety, waiting }: AdmissionInput): Settled {
   const protectedUnits = new Map<string, Refusal>();
   for (;;) {
     const admission = new Admission(candidates, baseline);

@@ -2,7 +2,7 @@
 
 import type { Catalog } from '../catalog/catalog.ts';
 import { type Expansion, expandStack } from '../expand/expand-stack.ts';
-import type { HieraNode, ResolvedNode, Scope } from '../hiera/node.ts';
+import type { HieraNode, ResolvedNode, SelectableObjects } from '../hiera/node.ts';
 import { resolveNode } from '../hiera/resolve-node.ts';
 import { nearest } from '../hiera/selectable-names.ts';
 import { addressOf, instanceAddress } from '../model/address.ts';
@@ -12,18 +12,18 @@ import { invariant } from '../model/invariant.ts';
 import type { StackInstance, StackTemplate, TypedObject } from '../model/objects.ts';
 import { affecting, isError, type Problem } from '../model/problem.ts';
 import type { WantedServer } from '../model/spec.ts';
-import { tooLarge } from './store-capacity.ts';
+import { stackTooLarge } from './store-capacity.ts';
 import { TrackedReads } from './tracked-reads.ts';
 import type { Unit } from './unit.ts';
 
 /** An object's name, derived from its path, and its file. */
-type Named<Value> = readonly [name: string, entry: Entry<Value>];
+type NamedEntry<Value> = readonly [name: string, entry: Entry<Value>];
 
 /** Returns the problems of a template without any instance; empty for a valid one. See check-templates.ts. */
 export type TemplateCheck = (template: Entry<StackTemplate>) => readonly Problem[];
 
 /** Returns the instance as defined in this catalog, valid or not. Never throws for a mistake of the user. */
-export function buildInstance([name, entry]: Named<StackInstance>, catalog: Catalog, check: TemplateCheck): Unit {
+export function buildInstance([name, entry]: NamedEntry<StackInstance>, catalog: Catalog, check: TemplateCheck): Unit {
   const reads = new TrackedReads(catalog);
   reads.use(instanceAddress(name), entry);
   const empty = blankUnit('stack-instance', name, { entry, catalog, reads });
@@ -60,7 +60,7 @@ function expansionOf(...[instance, template]: Parameters<typeof expandStack>): E
 }
 
 /** Returns a clientcert that no stack makes, as defined in this catalog. */
-export function buildClientcert([name, entry]: Named<TypedObject>, catalog: Catalog): Unit {
+export function buildClientcert([name, entry]: NamedEntry<TypedObject>, catalog: Catalog): Unit {
   const reads = new TrackedReads(catalog);
   reads.use(addressOf('clientcert', name), entry);
   const empty = blankUnit('clientcert', name, { entry, catalog, reads });
@@ -87,7 +87,7 @@ function withServers(unit: Unit, expanded: readonly ExpandedServer[], { reads, i
   }
   const outside = expanded.flatMap((server) => server.outside.map((one) => ({ ...one, of: server.name })));
   const whole = { ...unit, servers, nodes, outside, problems };
-  const large = tooLarge(whole);
+  const large = stackTooLarge(whole);
   return large === undefined ? whole : { ...unit, problems: [...problems, large] };
 }
 
@@ -120,7 +120,7 @@ function wantedServer(
   };
 }
 
-function scopeOf(reads: TrackedReads): Scope {
+function scopeOf(reads: TrackedReads): SelectableObjects {
   const { hierarchy, tree } = reads;
   invariant(isValidEntry(hierarchy) && tree !== null, 'a commit with a wrong tree or hierarchy is not taken at all');
   return {

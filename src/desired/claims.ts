@@ -8,11 +8,11 @@ export interface Claim {
 }
 
 /** The claim itself if one instance claims the name, as for almost every name; else the claims by key. */
-type Claimed = Claim | Map<string, Claim>;
+type ClaimsOfName = Claim | Map<string, Claim>;
 
 /** Tracks claims without regard to case: most systems treat names that differ in case only as equal. */
 export class Claims {
-  readonly #byName = new Map<string, Claimed>();
+  readonly #byName = new Map<string, ClaimsOfName>();
   #contested = new Set<string>();
 
   add(key: string, unit: Unit): void {
@@ -60,11 +60,11 @@ export class Claims {
   }
 }
 
-function claimsIn(claimed: Claimed | undefined): readonly Claim[] {
+function claimsIn(claimed: ClaimsOfName | undefined): readonly Claim[] {
   if (claimed instanceof Map) return [...claimed.values()];
   return claimed === undefined ? [] : [claimed];
 }
 
-function firstOf(claimed: Claimed | undefined): Claim | undefined {
+function firstOf(claimed: ClaimsOfName | undefined): Claim | undefined {
   return claimed instanceof Map ? claimed.values().next().value : claimed;
 }

@@ -48,7 +48,7 @@ export interface HeldDeletes extends Lifts {
 }
 
 /** The result of judging the deletes of a commit. */
-export interface Judgement {
+export interface DeleteJudgement {
   /** Instances that are held whole, by name. */
   readonly held: ReadonlyMap<string, HeldDeletes>;
   /** Instances whose deletes a person or a trailer approved, by name. These deletes do not count. */
@@ -76,7 +76,7 @@ export interface Consequences {
 }
 
 /** Returns the judgement of the deletes: which are held, approved, or allowed. */
-export function judgeDeletions(consequences: Consequences, facts: DeletionFacts): Judgement {
+export function judgeDeletions(consequences: Consequences, facts: DeletionFacts): DeleteJudgement {
   const all = removalsByInstance(consequences, facts);
   const open = new Map([...all].filter(([, removals]) => !facts.isApproved(deletesDigest(removals))));
   const isApproved = (instance: string): boolean => all.has(instance) && !open.has(instance);
@@ -122,11 +122,11 @@ function handOverReason(
 }
 
 /** Returns true if two judgements of the same commit are equal. */
-export function isSameJudgement(a: Judgement, b: Judgement): boolean {
+export function isSameJudgement(a: DeleteJudgement, b: DeleteJudgement): boolean {
   return textOf(a) === textOf(b);
 }
 
-function textOf({ held, approved, spent, unused }: Judgement): string {
+function textOf({ held, approved, spent, unused }: DeleteJudgement): string {
   return JSON.stringify([
     [...held].map(([instance, { digest, reason }]) => [instance, digest, reason]),
     [...approved],
@@ -135,7 +135,10 @@ function textOf({ held, approved, spent, unused }: Judgement): string {
   ]);
 }
 
-function approvalOf(removals: ReadonlyMap<string, readonly Removal[]>, { removed, isPinned }: Consequences): Judgement {
+function approvalOf(
+  removals: ReadonlyMap<string, readonly Removal[]>,
+  { removed, isPinned }: Consequences,
+): DeleteJudgement {
   const isUsed = ([instance]: readonly [string, unknown]): boolean => !(removed.has(instance) && isPinned(instance));
   const used = [...removals].filter(isUsed);
   const unused = [...removals].filter((one) => !isUsed(one));

@@ -10,15 +10,15 @@ import type { HeldDeletes } from './deletions.ts';
 import type { Undetermined } from './undetermined.ts';
 import type { Unit } from './unit.ts';
 
-/** A file that is active although the followed commit has another version of it, or an invalid one. */
-export interface Kept<Value> {
+/** The active version of a file, which the followed commit may have another or an invalid version of. */
+export interface ActiveVersion<Value> {
   readonly entry: Entry<Value>;
   /** The last commit in which it was valid. */
   readonly commit: string;
 }
 
-/** An entry and the commit whose version it is. */
-export type InForce<Value> = ReadonlyMap<string, Kept<Value>>;
+/** Active versions by address, or of clients by canonical serial. */
+export type ActiveVersions<Value> = ReadonlyMap<string, ActiveVersion<Value>>;
 
 /** The cost of processing a commit. */
 export interface Counts {
@@ -35,9 +35,9 @@ export interface Baseline {
   /** Server name to the key of the unit that makes it. */
   readonly owners: ReadonlyMap<string, string>;
   /** Templates and typed objects by `<type>/<name>`. */
-  readonly objects: InForce<unknown>;
+  readonly objects: ActiveVersions<unknown>;
   /** The registry, by canonical serial. */
-  readonly clients: InForce<Client>;
+  readonly clients: ActiveVersions<Client>;
   /** True if hierarchy.yaml defines the merge rules, false for the defaults. */
   readonly hasHierarchy: boolean;
   /** Invalid instances whose servers cannot be determined. */

@@ -1,13 +1,13 @@
 // Lists the active objects of files: those that an unreadable commit must not remove.
 
 import { HIERARCHY_FILE } from '../catalog/paths.ts';
-import type { Known } from '../catalog/unreadable.ts';
+import type { ActivePath } from '../catalog/unreadable.ts';
 import { splitAddress } from '../model/address.ts';
 import { isPlainTypeName } from '../model/names.ts';
 import type { Baseline } from './desired-state.ts';
 
 /** Yields every active object with the path that it was read from; some of them twice. */
-export function* knownObjects({ units, objects, clients, hasHierarchy }: Baseline): Generator<Known> {
+export function* knownObjects({ units, objects, clients, hasHierarchy }: Baseline): Generator<ActivePath> {
   for (const { type, name, entry } of units.values()) {
     yield { type, name, path: entry.path };
   }

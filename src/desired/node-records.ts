@@ -1,7 +1,7 @@
 // Computes the records of nodes from the desired state, or, for an unwanted server, returns its last recorded one.
 import { explainRecord, explainValue, plainRecord } from '../hiera/explain.ts';
 import type { HieraNode } from '../hiera/node.ts';
-import { buildRecord, lookUp, type NodeFacts, recordOf } from '../hiera/record.ts';
+import { buildRecord, lookup, type NodeFacts, recordOf } from '../hiera/record.ts';
 import { addressOf } from '../model/address.ts';
 import { fieldOf } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
@@ -60,7 +60,7 @@ export function explainedRecordOfNode({ desired, rows }: NodeView, name: string)
 export function explainedValueOfNode(view: NodeView, name: string, key: string): ExplainedValue | undefined {
   const node = nodeOf(view.desired, name);
   if (node !== undefined) {
-    const sourced = lookUp(node, factsOf(name, view.rows), key);
+    const sourced = lookup(node, factsOf(name, view.rows), key);
     return sourced === undefined ? undefined : explainValue(sourced);
   }
   const lastRecord = view.rows.server(name)?.lastRecord ?? {};

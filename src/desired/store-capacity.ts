@@ -55,27 +55,27 @@ export function reservedBytes({ servers }: Unit): number {
 }
 
 /** The recorded rows at the time of admission. */
-export interface Recorded {
+export interface RecordedSize {
   readonly baseline: Baseline;
   /** Size of all rows, in bytes. */
   readonly bytes: number;
 }
 
 /** Returns the current or future size of the units, and of rows that belong to no unit, in bytes. */
-export function capacityUsed(units: Iterable<Unit>, recorded: Recorded): number {
+export function capacityUsed(units: Iterable<Unit>, recorded: RecordedSize): number {
   const unexplained = Math.max(0, recorded.bytes - sumOf(recorded.baseline.units.values()));
   return unexplained + sumOf(units);
 }
 
 /** Returns true if the units fit. */
-export function hasCapacityFor(units: Iterable<Unit>, recorded: Recorded): boolean {
+export function hasCapacityFor(units: Iterable<Unit>, recorded: RecordedSize): boolean {
   return capacityUsed(units, recorded) <= ROWS_BYTES_MAX;
 }
 
 /** Returns refusals of the units that exceed the capacity: as few as possible, those that grow most. */
 export function capacityRefusals(
   units: ReadonlyMap<string, Unit>,
-  recorded: Recorded,
+  recorded: RecordedSize,
   limit = ROWS_BYTES_MAX,
 ): Refusal[] {
   let over = capacityUsed(units.values(), recorded) - limit;
@@ -95,7 +95,7 @@ export function capacityRefusals(
 }
 
 /** Returns the problem of an instance whose servers are too large to be recorded, or undefined. */
-export function tooLarge(unit: Unit): Problem | undefined {
+export function stackTooLarge(unit: Unit): Problem | undefined {
   const { total, names } = specBytes(unit.servers);
   if (total <= INSTANCE_BYTES_MAX) return undefined;
   return problemAt(unit.entry, '/stackTemplate', {

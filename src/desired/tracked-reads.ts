@@ -65,7 +65,7 @@ export class TrackedReads {
 /** Returns true if every read would return the same entries in `catalog`, and the same names. */
 export function hasSameReads({ inputs, namesSeen }: Pick<Unit, 'inputs' | 'namesSeen'>, catalog: Catalog): boolean {
   for (const [address, entry] of inputs) {
-    if (!isSameEntry(entryAt(catalog, address), entry)) return false;
+    if (!isSameEntry(entryAtAddress(catalog, address), entry)) return false;
   }
   return [...namesSeen].every(([type, names]) => isSameNames(namesIn(catalog, type), names));
 }
@@ -78,7 +78,7 @@ function isSameEntry(a: Entry<unknown> | undefined, b: Entry<unknown> | undefine
 }
 
 /** Returns the entry at an address: `tree`, `hierarchy`, or `<type>/<name>` for any type. */
-export function entryAt(catalog: Catalog, address: string): Entry<unknown> | undefined {
+export function entryAtAddress(catalog: Catalog, address: string): Entry<unknown> | undefined {
   if (address === 'tree') return catalog.tree;
   if (address === 'hierarchy') return catalog.hierarchy;
   const [type, name] = splitAddress(address);

@@ -41,8 +41,8 @@ export function newlyUndetermined(
   { units, undetermined, places }: Followed,
 ): readonly string[] {
   const wrong = [...candidates].filter(([key, unit]) => isNewlyUndetermined(key, unit, undetermined));
-  const inForce = [...units.values()].filter(({ type }) => type === 'stack-instance');
-  const instances = new Map(inForce.map(({ name, entry }) => [name, entry]));
+  const active = [...units.values()].filter(({ type }) => type === 'stack-instance');
+  const instances = new Map(active.map(({ name, entry }) => [name, entry]));
   return [...wrong.map(([, { name }]) => name), ...newUnreadInstances(catalog, { places, instances })];
 }
 

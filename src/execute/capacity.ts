@@ -11,7 +11,7 @@ export interface CapacityOptions {
 }
 
 /** When a call was claimed, by both clocks. */
-export interface Claimed {
+export interface ClaimTime {
   readonly now: number;
   readonly monotonic: number;
 }
@@ -19,7 +19,7 @@ export interface Claimed {
 export class Capacity {
   readonly #options: CapacityOptions;
   /** The provider and claim time of every claimed call that has not ended, by server. */
-  readonly #inFlight = new Map<string, Claimed & { readonly provider: string }>();
+  readonly #inFlight = new Map<string, ClaimTime & { readonly provider: string }>();
   /** The provider of every server with reserved capacity and no claimed call. */
   readonly #reserved = new Map<string, string>();
   /** Number of claims and reservations by provider. */
@@ -41,7 +41,7 @@ export class Capacity {
   }
 
   /** Returns when the call in flight for this server was claimed; undefined if there is none. */
-  claimedAt(server: string): Claimed | undefined {
+  claimedAt(server: string): ClaimTime | undefined {
     return this.#inFlight.get(server);
   }
 

@@ -85,7 +85,7 @@ export function amendTemplate(
 }
 
 /** Returns a problem at the place where the value at `pointer` is written. */
-export function problemIn(amended: AmendedTemplate, pointer: string, text: ProblemText): Problem {
+export function problemInTemplate(amended: AmendedTemplate, pointer: string, text: ProblemText): Problem {
   const origin = amended.originOf(pointer);
   return problemAt(origin.entry, origin.pointer, text);
 }

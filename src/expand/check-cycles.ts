@@ -1,7 +1,7 @@
 // Finds properties whose values need one another in a circle, and resources that depend on one another in one.
 import type { ProblemText } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
-import { type AmendedTemplate, problemIn } from './amend-template.ts';
+import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
 import type { Blueprint, PropertyText } from './blueprint.ts';
 import { dependencyOrder, printCycle } from './dependency-order.ts';
 import { isLiteral, literalOf } from './placeholders.ts';
@@ -67,7 +67,7 @@ function cycleProblem(amended: AmendedTemplate, { steps, code, what, hint }: Cyc
   );
   const round = [...steps.slice(start), ...steps.slice(0, start)];
   const text: ProblemText = { code, message: `${what}: ${printCycle(round.map(({ label }) => label))}`, hint };
-  return problemIn(amended, round[0]?.pointer ?? '', text);
+  return problemInTemplate(amended, round[0]?.pointer ?? '', text);
 }
 
 function literalsOf(property: PropertyText | undefined): readonly string[] {

@@ -3,7 +3,7 @@ import { below, type ProblemText } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
-import { type AmendedTemplate, problemIn, subtractedButUsed } from './amend-template.ts';
+import { type AmendedTemplate, problemInTemplate, subtractedButUsed } from './amend-template.ts';
 import { type Blueprint, isStructural, type Text, textsOf } from './blueprint.ts';
 import { MISTAKES_MAX } from './limits.ts';
 import { type ArrayToken, foreignPlaceholders, lookalikes, type Token } from './placeholders.ts';
@@ -16,7 +16,7 @@ interface PlaceholderUse {
 }
 
 /** The fault of a placeholder. */
-interface Fault {
+interface PlaceholderFault {
   readonly text: ProblemText;
   /** The pointer of what is named, which a substraction may have taken away. */
   readonly named?: string;
@@ -46,20 +46,20 @@ function* checkText(text: Text, place: PlaceholderUse): Generator<Problem> {
 function* warningsOf(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Generator<Problem> {
   for (const { text } of blueprints.flatMap((blueprint) => [...textsOf(blueprint)])) {
     const found = [...lookalikes(text.raw), ...foreignPlaceholders(text.raw, amended.parameters)];
-    for (const written of found) yield problemIn(amended, text.pointer, lookalike(written));
+    for (const written of found) yield problemInTemplate(amended, text.pointer, lookalike(written));
   }
 }
 
 function problemOf(
-  { text: faultText, named }: Fault,
+  { text: faultText, named }: PlaceholderFault,
   { token, text, amended }: { readonly token: Token; readonly text: Text; readonly amended: AmendedTemplate },
 ): Problem {
   const removal = named === undefined ? null : amended.removedBy(named);
-  if (removal === null) return problemIn(amended, text.pointer, faultText);
+  if (removal === null) return problemInTemplate(amended, text.pointer, faultText);
   return subtractedButUsed(removal, token.text, text.pointer);
 }
 
-function faultOf(token: Token, place: PlaceholderUse): Fault | undefined {
+function faultOf(token: Token, place: PlaceholderUse): PlaceholderFault | undefined {
   if (token.kind === 'literal') return undefined;
   if (token.kind === 'parameter') return parameterFault(token, place);
   if (token.kind === 'index') return indexFault(place);
@@ -69,7 +69,7 @@ function faultOf(token: Token, place: PlaceholderUse): Fault | undefined {
 function parameterFault(
   { name, text }: { readonly name: string; readonly text: string },
   { amended, blueprint, scope }: PlaceholderUse,
-): Fault | undefined {
+): PlaceholderFault | undefined {
   if (Object.hasOwn(amended.parameters, name)) return undefined;
   const inScope = [
     ...Object.keys(amended.parameters),
@@ -85,7 +85,7 @@ function parameterFault(
   };
 }
 
-function indexFault({ blueprint, scope }: PlaceholderUse): Fault | undefined {
+function indexFault({ blueprint, scope }: PlaceholderUse): PlaceholderFault | undefined {
   if (scope === 'server' && blueprint.group !== null) return undefined;
   return {
     text: {
@@ -104,7 +104,10 @@ function arrayInGroupField({ text }: ArrayToken): ProblemText {
   };
 }
 
-function arrayFault({ resource, property, text }: ArrayToken, { amended, byKey }: PlaceholderUse): Fault | undefined {
+function arrayFault(
+  { resource, property, text }: ArrayToken,
+  { amended, byKey }: PlaceholderUse,
+): PlaceholderFault | undefined {
   const blueprint = byKey.get(resource);
   if (blueprint === undefined) {
     // A resource without the shape of one is reported where it stands.

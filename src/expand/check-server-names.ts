@@ -4,7 +4,7 @@ import type { Origin } from '../model/expanded.ts';
 import { nameFault } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
-import { type AmendedTemplate, problemIn } from './amend-template.ts';
+import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
 import type { Blueprint } from './blueprint.ts';
 import type { ResourceValues } from './compute-values.ts';
 import type { Parameters } from './resolve-parameters.ts';
@@ -52,7 +52,7 @@ function repeated(
   }
   if (clash === undefined) return [];
   const at = properties.get('name')?.pointer ?? pointer;
-  return [problemIn(amended, at, { code: 'duplicate_server_name', ...clashText(key, clash) })];
+  return [problemInTemplate(amended, at, { code: 'duplicate_server_name', ...clashText(key, clash) })];
 }
 
 function clashText(

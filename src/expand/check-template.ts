@@ -2,7 +2,7 @@
 import type { Entry } from '../model/entry.ts';
 import type { StackTemplate } from '../model/objects.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
-import { type AmendedTemplate, problemIn, templateAsWritten } from './amend-template.ts';
+import { type AmendedTemplate, problemInTemplate, templateAsWritten } from './amend-template.ts';
 import type { Blueprint } from './blueprint.ts';
 import { checkDependencyCycles, checkValueCycles } from './check-cycles.ts';
 import { checkPlaceholders } from './check-placeholders.ts';
@@ -37,7 +37,7 @@ function checkGroup(amended: AmendedTemplate, { key, group }: Blueprint): Proble
   return [...(group ?? [])].flatMap(([field, { tokens, pointer }]) => {
     // With a placeholder in it the value is known only together with an instance; see group-members.ts.
     const message = isLiteral(tokens) ? groupFieldFault(key, field, literalOf(tokens)) : undefined;
-    return message === undefined ? [] : [problemIn(amended, pointer, { code: 'bad_group_property', message })];
+    return message === undefined ? [] : [problemInTemplate(amended, pointer, { code: 'bad_group_property', message })];
   });
 }
 
@@ -47,5 +47,7 @@ function checkName(amended: AmendedTemplate, { properties }: Blueprint): Problem
   const isArray = name.texts.some(({ tokens }) => tokens.length === 1 && tokens[0]?.kind === 'array');
   if (!name.isList && !isArray) return [];
   const message = 'name is a list; it must be one string';
-  return [problemIn(amended, name.pointer, { code: 'bad_server_name', message, hint: 'a server has one name' })];
+  return [
+    problemInTemplate(amended, name.pointer, { code: 'bad_server_name', message, hint: 'a server has one name' }),
+  ];
 }

@@ -11,7 +11,7 @@ import { type Column, ValueColumns } from './value-columns.ts';
 import { allNodes, needsOf, type ValueGraph, valueGraph } from './value-graph.ts';
 
 /** One name in a structural property, and where it is written. */
-export interface Named {
+export interface WrittenName {
   readonly name: string;
   readonly pointer: string;
 }
@@ -21,8 +21,8 @@ export interface ServerValues {
   readonly name: string;
   readonly properties: Properties;
   /** The names in `depends_on`. Servers with the same names share the list; so with the next field. */
-  readonly needs: readonly Named[];
-  readonly configurationOnly: readonly Named[];
+  readonly needs: readonly WrittenName[];
+  readonly configurationOnly: readonly WrittenName[];
 }
 
 export interface ResourceValues {
@@ -107,13 +107,13 @@ function propertiesAt(columns: ReadonlyMap<string, Column>, position: number): P
 }
 
 /** Returns a function that gives the names of one server after the other, the same list as long as they are the same. */
-function namesAt(columns: readonly StructureColumn[]): (position: number) => readonly Named[] {
-  let last: readonly Named[] = [];
+function namesAt(columns: readonly StructureColumn[]): (position: number) => readonly WrittenName[] {
+  let last: readonly WrittenName[] = [];
   return (position) => {
     const isSame = position > 0 && columns.every(({ column }) => column[position] === column[position - 1]);
     if (!isSame) {
       last = columns.flatMap(({ pointer, column }) =>
-        [valueAt(column, position)].flat().map((name): Named => ({ name, pointer })),
+        [valueAt(column, position)].flat().map((name): WrittenName => ({ name, pointer })),
       );
     }
     return last;

@@ -3,8 +3,8 @@ import { compareNames } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
-import { type AmendedTemplate, problemIn } from './amend-template.ts';
-import type { Named, ResourceValues, ServerValues } from './compute-values.ts';
+import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
+import type { ResourceValues, ServerValues, WrittenName } from './compute-values.ts';
 import { MISTAKES_MAX } from './limits.ts';
 
 /** Returns the names of properties that `configuration_only` names, sorted, without repeats and what is no property. */
@@ -25,8 +25,8 @@ export function checkConfigurationOnly({ servers }: ResourceValues, amended: Ame
   return [...warnings.values()];
 }
 
-function noProperty({ name, pointer }: Named, properties: readonly string[], amended: AmendedTemplate): Problem {
-  return problemIn(amended, pointer, {
+function noProperty({ name, pointer }: WrittenName, properties: readonly string[], amended: AmendedTemplate): Problem {
+  return problemInTemplate(amended, pointer, {
     code: 'unknown_configuration_only',
     severity: 'warning',
     message: `configuration_only names ${quote(name)}, which is no property here`,

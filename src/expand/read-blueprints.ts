@@ -6,7 +6,7 @@ import { compareNames, RESOURCE_GROUP, SERVER } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
-import { type AmendedTemplate, problemIn } from './amend-template.ts';
+import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
 import { type Blueprint, isStructural, type PropertyText, type StructuralProperty, type Text } from './blueprint.ts';
 import { GROUP_FIELDS, type GroupField, groupFieldDefault } from './group-fields.ts';
 import { tokenize } from './placeholders.ts';
@@ -36,7 +36,7 @@ export function readBlueprints(amended: AmendedTemplate): Blueprints {
   return { blueprints, problems };
 }
 
-interface Written {
+interface WrittenResource {
   readonly key: string;
   readonly pointer: string;
   readonly definition: Json;
@@ -50,12 +50,12 @@ function shapeProblem(
   const type = below(resource, 'type');
   const removal = amended.removedBy(at);
   if (removal !== null) return problemAt(removal.entry, removal.pointer, text);
-  if (amended.isAdded(at) || !amended.isAdded(type)) return problemIn(amended, at, text);
+  if (amended.isAdded(at) || !amended.isAdded(type)) return problemInTemplate(amended, at, text);
   const hint = 'this type asks for other properties than the template has: change both';
-  return problemIn(amended, type, { ...text, hint });
+  return problemInTemplate(amended, type, { ...text, hint });
 }
 
-function readBlueprint({ key, pointer, definition }: Written, report: Report): Blueprint | null {
+function readBlueprint({ key, pointer, definition }: WrittenResource, report: Report): Blueprint | null {
   const resource = readMap(definition, pointer, report);
   if (resource === null) return null;
   refuseUnknown(
@@ -70,7 +70,7 @@ function readBlueprint({ key, pointer, definition }: Written, report: Report): B
   return null;
 }
 
-type At = Pick<Written, 'key' | 'pointer'>;
+type At = Pick<WrittenResource, 'key' | 'pointer'>;
 
 function readServer(at: At, properties: JsonMap | null, report: Report): Blueprint | null {
   if (properties === null) return null;

@@ -4,10 +4,10 @@ import { below } from '../model/entry.ts';
 import type { OutsideDependency } from '../model/expanded.ts';
 import { compareNames } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
-import { type AmendedTemplate, problemIn, subtractedButUsed } from './amend-template.ts';
+import { type AmendedTemplate, problemInTemplate, subtractedButUsed } from './amend-template.ts';
 import type { Blueprint, Text } from './blueprint.ts';
 import { type CycleStep, dependencyCycle, dependsOnPointer } from './check-cycles.ts';
-import type { Named, ResourceValues, ServerValues } from './compute-values.ts';
+import type { ResourceValues, ServerValues, WrittenName } from './compute-values.ts';
 import { dependencyOrder } from './dependency-order.ts';
 import { DEPENDENCIES_MAX } from './limits.ts';
 import type { Parameters } from './resolve-parameters.ts';
@@ -40,9 +40,9 @@ export function resolveDependencies(
 const NO_DEPENDENCIES: Dependencies = { dependsOn: [], outside: [] };
 
 /** A server, or a resource key that stands for all its servers. Keys keep the graph small: n + m edges and not n × m. */
-interface Step extends CycleStep {
+interface DependencyNode extends CycleStep {
   readonly isKey: boolean;
-  readonly needs: Step[];
+  readonly needs: DependencyNode[];
 }
 
 /** The servers of a stack by the names under which they can be depended on. */
@@ -52,10 +52,10 @@ class Stack {
   readonly #blame: Parameters['blame'];
   /** The texts of `depends_on`, by pointer. */
   readonly #texts = new Map<string, Text>();
-  readonly #keys = new Map<string, Step>();
-  readonly #servers = new Map<string, Step>();
+  readonly #keys = new Map<string, DependencyNode>();
+  readonly #servers = new Map<string, DependencyNode>();
   /** By the very list, which servers share. */
-  readonly #known = new Map<readonly Named[], Dependencies>();
+  readonly #known = new Map<readonly WrittenName[], Dependencies>();
   #left = DEPENDENCIES_MAX;
 
   constructor(resources: readonly ResourceValues[], { amended, parameters }: DependenciesInput) {
@@ -66,7 +66,7 @@ class Stack {
         this.#texts.set(text.pointer, text);
       const { key } = members.blueprint;
       const pointer = dependsOnPointer(members.blueprint);
-      const steps = servers.map(({ name }): Step => ({ label: name, pointer, isKey: false, needs: [] }));
+      const steps = servers.map(({ name }): DependencyNode => ({ label: name, pointer, isKey: false, needs: [] }));
       for (const step of steps) this.#servers.set(step.label, step);
       this.#keys.set(key, { label: key, pointer, isKey: true, needs: steps });
     }
@@ -91,7 +91,7 @@ class Stack {
     return cycles.map((cycle) => dependencyCycle(this.#amended, cycle.filter(isShown)));
   }
 
-  #dependenciesOf(needs: readonly Named[]): Dependencies {
+  #dependenciesOf(needs: readonly WrittenName[]): Dependencies {
     const dependsOn = new Set<string>();
     const outside: OutsideDependency[] = [];
     for (const { name, pointer } of needs) {
@@ -116,7 +116,7 @@ class Stack {
     return subtractedButUsed(removal, name, pointer);
   }
 
-  #stepsOf(needs: readonly Named[]): Step[] {
+  #stepsOf(needs: readonly WrittenName[]): DependencyNode[] {
     return needs.flatMap(({ name }) => this.#keys.get(name) ?? this.#servers.get(name) ?? []);
   }
 
@@ -126,13 +126,13 @@ class Stack {
     const message = `with those of "${blueprint.key}" the servers of this stack have more than 5,000,000 dependencies`;
     const hint = 'depend on fewer servers, or divide the stack';
     this.problems.push(
-      problemIn(this.#amended, dependsOnPointer(blueprint), { code: 'stack_too_large', message, hint }),
+      problemInTemplate(this.#amended, dependsOnPointer(blueprint), { code: 'stack_too_large', message, hint }),
     );
   }
 }
 
 /** A server that stands in a circle because its whole resource does is covered by the key before it. */
-function isShown(step: Step, position: number, cycle: readonly Step[]): boolean {
+function isShown(step: DependencyNode, position: number, cycle: readonly DependencyNode[]): boolean {
   const before = cycle.at(position - 1);
   return step.isKey || before === undefined || !before.isKey;
 }

@@ -6,7 +6,7 @@ import type { StackInstance } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
-import { type AmendedTemplate, problemIn } from './amend-template.ts';
+import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
 import type { Text } from './blueprint.ts';
 import { MISTAKES_MAX } from './limits.ts';
 import { isLiteral, tokenize } from './placeholders.ts';
@@ -39,7 +39,7 @@ export function resolveParameters(instance: Instance, amended: AmendedTemplate):
 export function checkParameters(amended: AmendedTemplate): Problem[] {
   return Object.entries(amended.parameters).flatMap(([name, value]) => {
     const fault = defaultFault(value);
-    return fault === undefined ? [] : [problemIn(amended, below('/parameters', name), fault)];
+    return fault === undefined ? [] : [problemInTemplate(amended, below('/parameters', name), fault)];
   });
 }
 

@@ -13,7 +13,7 @@ export interface ValueList {
 }
 
 /** The values of placeholders, which were checked before. */
-export interface Scope {
+export interface PlaceholderValues {
   readonly parameters: ReadonlyMap<string, string>;
   /** The member's index as written; empty for a single server. */
   readonly index: string;
@@ -24,7 +24,7 @@ export interface Scope {
  * Returns the value of a text: a list where the whole text is one Array placeholder, else a string; null where the
  * string would be longer than {@link TEXT_LENGTH_MAX}.
  */
-export function substitute(tokens: readonly Token[], scope: Scope): PropertyValue | null {
+export function substitute(tokens: readonly Token[], scope: PlaceholderValues): PropertyValue | null {
   const [only] = tokens;
   if (tokens.length === 1 && only?.kind === 'array') return scope.listOf(only).items;
   let text = '';
@@ -35,11 +35,11 @@ export function substitute(tokens: readonly Token[], scope: Scope): PropertyValu
   return text;
 }
 
-function lengthOf(token: Token, scope: Scope): number {
+function lengthOf(token: Token, scope: PlaceholderValues): number {
   return token.kind === 'array' ? scope.listOf(token).length : textOf(token, scope).length;
 }
 
-function textOf(token: Token, { parameters, index, listOf }: Scope): string {
+function textOf(token: Token, { parameters, index, listOf }: PlaceholderValues): string {
   if (token.kind === 'literal') return token.text;
   if (token.kind === 'index') return index;
   if (token.kind === 'array') return listOf(token).joined();

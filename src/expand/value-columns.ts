@@ -5,7 +5,7 @@ import { invariant } from '../model/invariant.ts';
 import { TEXT_LENGTH_MAX } from '../model/keys.ts';
 import type { PropertyValue } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
-import { type AmendedTemplate, problemIn } from './amend-template.ts';
+import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
 import type { Blueprint, PropertyText } from './blueprint.ts';
 import type { Members } from './group-members.ts';
 import { MEMBERS_MAX, STACK_WEIGHT_MAX } from './limits.ts';
@@ -130,7 +130,7 @@ export class ValueColumns {
   }
 
   #report({ blueprint, text }: ValueNode, problem: ProblemText): void {
-    this.problems.push(problemIn(this.#input.amended, text?.pointer ?? blueprint.pointer, problem));
+    this.problems.push(problemInTemplate(this.#input.amended, text?.pointer ?? blueprint.pointer, problem));
   }
 }
 

@@ -9,7 +9,7 @@ export function activeRecords(current: CurrentState, rows: Ledger): (server: str
   return (server) => {
     const desired = current.get();
     const record = desired && recordOfNode({ desired, rows }, server);
-    if (record === undefined) throw new Error(`no commit in force has the server "${server}"`);
+    if (record === undefined) throw new Error(`no active unit has the server "${server}"`);
     return record;
   };
 }

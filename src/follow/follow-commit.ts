@@ -22,7 +22,7 @@ export interface CommitFollowerOptions extends ActivationParts {
 }
 
 /** What became of a commit. */
-export type Verdict =
+export type CommitVerdict =
   | { readonly kind: 'followed' }
   | { readonly kind: 'refused'; readonly refused: Omit<RefusedCommit, 'since'> };
 
@@ -47,7 +47,7 @@ export class CommitFollower {
     this.#expected = files;
   }
 
-  /** Activates what was in force before. What was approved since is judged after that, when it is known what would go. */
+  /** Activates what was active before. What was approved since is judged after that, when it is known what would go. */
   async restore(poll: Poll): Promise<void> {
     const { source, ledger } = this.#options;
     const safety = (): Safety => withoutApprovals(this.#safety());
@@ -62,7 +62,7 @@ export class CommitFollower {
   }
 
   /** Follows a commit, if it comes after the one that is followed and is valid as a whole. `newest`: that of the branch. */
-  async follow(commit: string, poll: Poll & { readonly newest: string }): Promise<Verdict> {
+  async follow(commit: string, poll: Poll & { readonly newest: string }): Promise<CommitVerdict> {
     const { source, current } = this.#options;
     const desired = current.get();
     const followed = this.#followed();
@@ -135,7 +135,7 @@ export class CommitFollower {
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-function rewritten(commit: string, followed: Followed): Verdict {
+function rewritten(commit: string, followed: Followed): CommitVerdict {
   const lost = followed.isLost ? ', which is not in the local copy any more' : '';
   const reason = `the history was rewritten: ${commit} does not come after the followed commit ${followed.commit}${lost}`;
   const hold = { kind: 'history', digest: historyDigest(commit) } as const;
@@ -147,7 +147,7 @@ interface Wrong {
   readonly nothingLeft: Problem | undefined;
 }
 
-function wrong(commit: string, { problems, nothingLeft }: Wrong): Verdict {
+function wrong(commit: string, { problems, nothingLeft }: Wrong): CommitVerdict {
   const first = problems.find(({ severity }) => severity === 'error');
   // What is left is no matter of a place in a file.
   const reason = nothingLeft?.message ?? (first === undefined ? 'it is wrong' : textOf(first));

@@ -158,7 +158,7 @@ export class Follower {
     if (verdict.kind === 'refused') this.#refuse(verdict.refused, poll.log);
   }
 
-  /** Serves what was in force before, without the remote; where the local copy is gone, the fetch that follows mends it. */
+  /** Serves what was active before, without the remote; where the local copy is gone, the fetch that follows mends it. */
   async #resume(poll: Poll): Promise<void> {
     try {
       await this.#commits.restore(poll);

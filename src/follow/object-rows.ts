@@ -2,7 +2,7 @@
 // Pure.
 
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
-import { entryAt } from '../desired/tracked-reads.ts';
+import { entryAtAddress } from '../desired/tracked-reads.ts';
 import { addressOf, instanceAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
@@ -20,7 +20,7 @@ export function headRow({ commit, time }: DesiredState): ReadonlyMap<string, Hea
 export function pinnedRows(desired: DesiredState): ReadonlyMap<string, PinnedRow> {
   const rows = new Map<string, PinnedRow>();
   for (const [address, { entry, commit }] of desired.objects) {
-    if (entryAt(desired.catalog, address) !== entry) rows.set(address, { commit, ...documentOf(entry) });
+    if (entryAtAddress(desired.catalog, address) !== entry) rows.set(address, { commit, ...documentOf(entry) });
   }
   for (const [serial, { entry, commit }] of desired.clients) {
     if (desired.catalog.clients.get(serial) !== entry)

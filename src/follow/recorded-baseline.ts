@@ -1,7 +1,7 @@
 // Builds the baseline from the rows alone, for when no copy of the repository has the recorded head any more. It has no
 // records, and no objects but the pinned ones.
 
-import { type Baseline, EMPTY_BASELINE, type Kept } from '../desired/desired-state.ts';
+import { type ActiveVersion, type Baseline, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { unitAddress } from '../desired/unit.ts';
 import { instanceAddress, splitAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
@@ -10,23 +10,23 @@ import type { Document, HeadRow, PinnedRow } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { recordedUnit } from './recorded-unit.ts';
 
-type Recorded = Pick<Ledger, 'list' | 'read' | 'server' | 'index'>;
+type LedgerReads = Pick<Ledger, 'list' | 'read' | 'server' | 'index'>;
 
 /** Returns what was active. An instance whose file is in no row is protected and retained as its servers' rows say. */
-export function recordedBaseline(ledger: Recorded, { commit, time }: HeadRow): Baseline {
+export function recordedBaseline(ledger: LedgerReads, { commit, time }: HeadRow): Baseline {
   const { objects, clients: clientsPinned } = keptObjects(ledger.list('pinned'));
-  const units = [...instanceNames(ledger)].map((name) => {
+  const units = [...recordedInstances(ledger)].map((name) => {
     const address = instanceAddress(name);
     const pinned = ledger.read('pinned', address);
     const document = ledger.read('active', address) ?? pinned ?? documentOfRows(ledger, name);
-    const entry = entryOf(document) as Entry<StackInstance>;
+    const entry = entryOfRow(document) as Entry<StackInstance>;
     return recordedUnit(ledger, { name, entry, commit: pinned?.commit ?? commit, time });
   });
-  const clients = new Map<string, Kept<Client>>();
+  const clients = new Map<string, ActiveVersion<Client>>();
   for (const [address, document] of ledger.list('active')) {
     const [type, serial] = splitAddress(address);
     if (type !== 'client') continue;
-    clients.set(serial, clientsPinned.get(serial) ?? { entry: entryOf(document) as Entry<Client>, commit });
+    clients.set(serial, clientsPinned.get(serial) ?? { entry: entryOfRow(document) as Entry<Client>, commit });
   }
   return {
     ...EMPTY_BASELINE,
@@ -47,25 +47,25 @@ export function recordedOwners(ledger: Pick<Ledger, 'list'>): ReadonlyMap<string
 
 /** Returns the pinned objects and clients, from the documents that were recorded with them. */
 export function keptObjects(pinned: ReadonlyMap<string, PinnedRow>): Pick<Baseline, 'objects' | 'clients'> {
-  const objects = new Map<string, Kept<unknown>>();
-  const clients = new Map<string, Kept<Client>>();
+  const objects = new Map<string, ActiveVersion<unknown>>();
+  const clients = new Map<string, ActiveVersion<Client>>();
   for (const [address, row] of pinned) {
     const { commit } = row;
     const [type, name] = splitAddress(address);
     if (commit === null || type === 'stack-instance') continue;
-    if (type === 'client') clients.set(name, { entry: entryOf(row) as Entry<Client>, commit });
-    else objects.set(address, { entry: entryOf(row), commit });
+    if (type === 'client') clients.set(name, { entry: entryOfRow(row) as Entry<Client>, commit });
+    else objects.set(address, { entry: entryOfRow(row), commit });
   }
   return { objects, clients };
 }
 
 /** Returns an entry out of a recorded document. It has no places: its text is not what Git has now. */
-export function entryOf({ path, oid, object }: Document): Entry<unknown> {
+export function entryOfRow({ path, oid, object }: Document): Entry<unknown> {
   return { path, oid, object, problems: [], locate: () => ({ line: 1, column: 1 }) };
 }
 
 /** All that are active, and all of which a commit wanted servers. */
-function instanceNames(ledger: Recorded): ReadonlySet<string> {
+function recordedInstances(ledger: LedgerReads): ReadonlySet<string> {
   const names = new Set<string>();
   for (const address of ledger.list('active').keys()) {
     const [type, name] = splitAddress(address);
@@ -76,7 +76,7 @@ function instanceNames(ledger: Recorded): ReadonlySet<string> {
 }
 
 /** The rows of an older version hold no file: what keeps servers from being deleted is in the servers' own rows. */
-function documentOfRows(ledger: Recorded, name: string): Document {
+function documentOfRows(ledger: LedgerReads, name: string): Document {
   const policies = ledger.index.serversOf(name).flatMap((server) => ledger.server(server)?.policy ?? []);
   const isProtected = policies.some((policy) => policy.protected);
   const deletion = policies.some((policy) => policy.deletion === 'retain') ? 'retain' : 'delete';

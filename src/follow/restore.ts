@@ -16,7 +16,7 @@ import type { Ledger } from '../reconcile/ledger.ts';
 import type { Source } from '../source/source.ts';
 import { HEAD } from './object-rows.ts';
 import { parseAhead } from './parse-ahead.ts';
-import { entryOf, keptObjects, recordedOwners } from './recorded-baseline.ts';
+import { entryOfRow, keptObjects, recordedOwners } from './recorded-baseline.ts';
 import { recordedUnit } from './recorded-unit.ts';
 
 /** Reads a commit and derives it, reusing the work of another desired state. It yields to other work while files are parsed. */
@@ -28,7 +28,7 @@ export async function deriveAt(source: Source, commit: string, before: Before): 
 }
 
 /** The desired state that was active when the previous process ended. */
-export interface Restored {
+export interface RestoredState {
   readonly desired: DesiredState;
   /** See Derivation. */
   readonly judge: (safety: Safety) => DesiredState;
@@ -37,7 +37,7 @@ export interface Restored {
 }
 
 /** Returns the desired state as it was when the recorded head was activated. Throws where that commit is not here any more. */
-export async function restoreDesired(source: Source, ledger: Ledger, safety: Safety): Promise<Restored> {
+export async function restoreDesired(source: Source, ledger: Ledger, safety: Safety): Promise<RestoredState> {
   const head = ledger.read('head', HEAD);
   invariant(head !== undefined, 'there is a recorded head to restore');
   const alone = await deriveAt(source, head.commit, { baseline: EMPTY_BASELINE });
@@ -87,7 +87,7 @@ function recordedUnits(ledger: Ledger, { time }: DesiredState): Unit[] {
   return [...ledger.list('pinned')].flatMap(([address, row]) => {
     const [type, name] = splitAddress(address);
     if (row.commit === null || type !== 'stack-instance') return [];
-    return [recordedUnit(ledger, { name, entry: entryOf(row) as Entry<StackInstance>, commit: row.commit, time })];
+    return [recordedUnit(ledger, { name, entry: entryOfRow(row) as Entry<StackInstance>, commit: row.commit, time })];
   });
 }
 

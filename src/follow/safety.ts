@@ -120,9 +120,9 @@ export async function liftedProtection(
 }
 
 /** Returns whether a version of an instance makes every active server of it. */
-function isWhole({ type, servers }: Unit, inForce: Unit | undefined): boolean {
+function isWhole({ type, servers }: Unit, active: Unit | undefined): boolean {
   return (
-    type === 'stack-instance' && inForce !== undefined && [...inForce.servers.keys()].every((name) => servers.has(name))
+    type === 'stack-instance' && active !== undefined && [...active.servers.keys()].every((name) => servers.has(name))
   );
 }
 

@@ -57,10 +57,10 @@ export function syncChanges(store: Read, sync: Sync): readonly Change[] {
   ];
 }
 
-type ServerChange = Extract<Change, { kind: 'server' }> & { readonly value: ServerRow };
+type ServerRowChange = Extract<Change, { kind: 'server' }> & { readonly value: ServerRow };
 
-function wantedChanges(store: Read, { desired, before, last, now }: Sync): ServerChange[] {
-  const changes: ServerChange[] = [];
+function wantedChanges(store: Read, { desired, before, last, now }: Sync): ServerRowChange[] {
+  const changes: ServerRowChange[] = [];
   for (const [key, unit] of desired.units) {
     if (before !== undefined && before.units.get(key) === unit) continue;
     const isRestored = before === undefined && last?.units.get(key) === unit;
@@ -74,8 +74,8 @@ function wantedChanges(store: Read, { desired, before, last, now }: Sync): Serve
   return changes;
 }
 
-function unwantedChanges(store: Read, { desired, before, now, lastRecord }: Sync): ServerChange[] {
-  const changes: ServerChange[] = [];
+function unwantedChanges(store: Read, { desired, before, now, lastRecord }: Sync): ServerRowChange[] {
+  const changes: ServerRowChange[] = [];
   const former = before === undefined ? store.list('server').keys() : formerServers(desired, before);
   for (const name of new Set([...former, ...unwantedServers(store)])) {
     const row = desired.owners.has(name) ? undefined : store.read('server', name);
@@ -89,7 +89,11 @@ function unwantedChanges(store: Read, { desired, before, now, lastRecord }: Sync
 }
 
 /** Deletes and replacements that were approved no longer count, also those that wait since an earlier commit. */
-function withApprovals(changes: readonly ServerChange[], store: Read, { approved }: DesiredState): ServerChange[] {
+function withApprovals(
+  changes: readonly ServerRowChange[],
+  store: Read,
+  { approved }: DesiredState,
+): ServerRowChange[] {
   if (approved.size === 0) return [...changes];
   const byName = new Map(changes.map((change) => [change.name, change]));
   for (const [name, row] of store.list('server')) {

@@ -80,7 +80,7 @@ class CatFileProcess {
     this.#options = options;
     this.#ended = ended;
     this.#child = startGit([`--git-dir=${gitDirectory}`, ...BOUNDED, 'cat-file', mode], BOUNDED_ENVIRONMENT);
-    this.#timer = setTimeout(() => this.#lookUp(), IDLE_MS);
+    this.#timer = setTimeout(() => this.#checkLiveness(), IDLE_MS);
     const { stdin, stdout, stderr } = this.#child;
     const reader = new AnswerReader({ hasContents: mode === '--batch', bytesMax });
     stdout.on('data', (chunk: Buffer) => this.#take(() => reader.push(chunk)));
@@ -120,7 +120,7 @@ class CatFileProcess {
   }
 
   /** Ends the process if it is idle, or silent although requests are open. Kills it if it does not end. */
-  #lookUp(): void {
+  #checkLiveness(): void {
     const isIdle = this.#questions.length === 0;
     if (isIdle && !this.#isEnding) this.end();
     else if (isIdle) this.#fail(new GitError(`git did not end at ${this.#options.gitDirectory}`));

@@ -8,7 +8,7 @@ import { isDirectory, joinTree, type RawEntry } from './tree-bytes.ts';
 /** The path of an edit, or a parent of it, is an object of another kind. */
 export class EditConflictError extends GitError {}
 
-export interface FileEdit {
+export interface TreeEdit {
   /** From the root of the repository; never empty. */
   readonly steps: readonly string[];
   /** Null removes the file. */
@@ -16,10 +16,10 @@ export interface FileEdit {
 }
 
 /** The edits at one path and below it. */
-interface Change {
+interface TreeChange {
   /** The new content of the file; null removes it; undefined: unchanged. */
   text: string | null | undefined;
-  readonly below: Map<string, Change>;
+  readonly below: Map<string, TreeChange>;
 }
 
 /** A directory during the edit. */
@@ -47,14 +47,14 @@ const IGNORED_BY_HFS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
  * Returns the tree after the edits. A file keeps its executable bit; a directory without files is removed; removing a
  * missing file changes nothing. Throws EditConflictError.
  */
-export async function editTree(objects: NewObjects, tree: string, edits: readonly FileEdit[]): Promise<string> {
-  const root: Change = { text: undefined, below: new Map() };
+export async function editTree(objects: NewObjects, tree: string, edits: readonly TreeEdit[]): Promise<string> {
+  const root: TreeChange = { text: undefined, below: new Map() };
   for (const edit of edits) addEdit(root, edit);
   const changed = await changeDirectory(objects, { oid: tree, change: root, path: '' });
   return changed ?? objects.make('tree', Buffer.alloc(0));
 }
 
-function addEdit(root: Change, { steps, text }: FileEdit): void {
+function addEdit(root: TreeChange, { steps, text }: TreeEdit): void {
   invariant(steps.length > 0 && steps.length <= STEPS_MAX, `"${steps.join('/')}" has a sensible number of steps`);
   invariant(text === null || text.isWellFormed(), 'a text can be written as UTF-8');
   let change = root;
@@ -77,7 +77,7 @@ function checkStep(step: string): void {
 /** Returns the changed directory, undefined if it is empty. Without an oid, it does not exist yet. */
 async function changeDirectory(
   objects: NewObjects,
-  { oid, change, path }: { readonly oid: string | undefined; readonly change: Change; readonly path: string },
+  { oid, change, path }: { readonly oid: string | undefined; readonly change: TreeChange; readonly path: string },
 ): Promise<string | undefined> {
   const before = oid === undefined ? [] : await objects.entriesOf(oid);
   const entries = new Map(before.map((entry) => [keyOf(entry.name), entry]));
@@ -88,7 +88,7 @@ async function changeDirectory(
   return oid !== undefined && isSame ? oid : objects.make('tree', joinTree(entries.values()));
 }
 
-async function changeEntry(directory: Directory, step: string, { text, below }: Change): Promise<void> {
+async function changeEntry(directory: Directory, step: string, { text, below }: TreeChange): Promise<void> {
   const { objects, entries } = directory;
   const path = `${directory.path}${step}`;
   const name = Buffer.from(step);

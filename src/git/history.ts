@@ -9,7 +9,7 @@ export interface HistoryQuestion {
   /** A bare repository that has both commits with all objects that they refer to. */
   readonly gitDirectory: string;
   /** How long git may search, in milliseconds. */
-  readonly lookMs: number;
+  readonly timeoutMs: number;
 }
 
 const OID_LINE_BYTES = 41;
@@ -70,13 +70,16 @@ export async function newCommits(
 }
 
 async function ask(
-  { gitDirectory, lookMs }: HistoryQuestion,
+  { gitDirectory, timeoutMs }: HistoryQuestion,
   command: readonly string[],
   linesMax: number,
 ): Promise<string> {
   const args = [`--git-dir=${gitDirectory}`, ...command];
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new GitError(`git found no answer within ${lookMs / 1000} s`)), lookMs);
+  const timer = setTimeout(
+    () => late.abort(new GitError(`git found no answer within ${timeoutMs / 1000} s`)),
+    timeoutMs,
+  );
   const order = { args, environment: BOUNDED_ENVIRONMENT, name: gitDirectory, signal: late.signal };
   try {
     return Buffer.concat(await runGit({ ...order, answerBytesMax: linesMax * OID_LINE_BYTES })).toString('latin1');

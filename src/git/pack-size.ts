@@ -17,7 +17,7 @@ export interface SizeLimit extends PackLimits {
   readonly name: string;
 }
 
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 
 /** Watches the packs of a bare repository, finished or not, until it is stopped. */
 export function watchPackSize(gitDirectory: string, limit: SizeLimit): SizeWatch {
@@ -29,7 +29,7 @@ export function watchPackSize(gitDirectory: string, limit: SizeLimit): SizeWatch
       large.abort(error);
     }
   };
-  const timer = setInterval(measure, LOOK_MS);
+  const timer = setInterval(measure, CHECK_MS);
   timer.unref();
   return {
     signal: large.signal,

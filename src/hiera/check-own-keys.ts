@@ -2,9 +2,9 @@
 // what applies to every file.
 import { type ProblemText, problemAt } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
-import { keyFault, SELECTORS } from '../model/keys.ts';
+import { recordKeyFault, SELECTORS } from '../model/keys.ts';
 import type { Problem } from '../model/problem.ts';
-import { problemIn } from './layers.ts';
+import { problemInLayer } from './layers.ts';
 import type { Layer } from './node.ts';
 
 /** Fields of a record that no property can set, although they may be meant for the provider. */
@@ -24,7 +24,7 @@ export function checkProperties(server: ExpandedServer): readonly Problem[] {
 export function checkClientcert(clientcert: Layer, server: ExpandedServer): readonly Problem[] {
   const selectors = Object.keys(clientcert.values).filter((key) => SELECTORS.has(key));
   return selectors.map((key) =>
-    problemIn(clientcert, key, {
+    problemInLayer(clientcert, key, {
       code: 'selector_in_layer',
       part: 'key',
       message: `"${key}" selects a layer, and only the properties of a stack's server do so: "${server.name}" is made by "${server.instance}"`,
@@ -34,7 +34,7 @@ export function checkClientcert(clientcert: Layer, server: ExpandedServer): read
 }
 
 function propertyProblem(property: string): ProblemText | undefined {
-  const fault = keyFault(property);
+  const fault = recordKeyFault(property);
   if (fault !== undefined) {
     const message = `the property "${property}" ${fault}, so it can be no key of a record`;
     return { code: 'bad_key', message, hint: 'rename it' };

@@ -3,16 +3,16 @@
 import { below } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
-import { problemIn } from './layers.ts';
-import type { Layer, Scope } from './node.ts';
+import { problemInLayer } from './layers.ts';
+import type { Layer, SelectableObjects } from './node.ts';
 import { type Secrets, secretsOf } from './secrets.ts';
 
 /** Returns a problem for every value that breaks a rule of the hierarchy. The value of a secret is never quoted. */
-export function checkValues(layers: readonly Layer[], hierarchy: Scope['hierarchy']): readonly Problem[] {
+export function checkValues(layers: readonly Layer[], hierarchy: SelectableObjects['hierarchy']): readonly Problem[] {
   return [...checkUnique(layers, hierarchy), ...checkSecrets(layers, secretsOf(hierarchy.object))];
 }
 
-function* checkUnique(layers: readonly Layer[], hierarchy: Scope['hierarchy']): Generator<Problem> {
+function* checkUnique(layers: readonly Layer[], hierarchy: SelectableObjects['hierarchy']): Generator<Problem> {
   const { isSecret } = secretsOf(hierarchy.object);
   for (const [key, rule] of Object.entries(hierarchy.object.merge)) {
     if (rule !== 'unique') continue;
@@ -22,7 +22,7 @@ function* checkUnique(layers: readonly Layer[], hierarchy: Scope['hierarchy']): 
       if (value === undefined || value === null || typeof value === 'object') continue;
       const what = isSecret(key) ? 'this value' : quote(value);
       const { line } = hierarchy.locate(below('', 'merge', key), 'key');
-      yield problemIn(layer, key, {
+      yield problemInLayer(layer, key, {
         code: 'unique_not_list',
         message: `"${key}" is merged as a list (${hierarchy.path}:${line}), and ${what} is none`,
         hint: isSecret(key) ? 'write a list of references' : `write ${quote([String(value)])}${listAt(list, key)}`,
@@ -43,7 +43,7 @@ export function* checkSecrets(layers: readonly Layer[], { check, reference }: Se
     const { exposed, stoppedAt } = check(layer);
     if (stoppedAt !== null) yield tooMuch(layer, stoppedAt);
     for (const key of exposed) {
-      yield problemIn(layer, key, {
+      yield problemInLayer(layer, key, {
         code: 'secret_not_reference',
         message: `"${key}" holds something else than a reference to a secret`,
         hint: `write a reference that matches ${reference}; a secret that was committed is known and has to be changed`,
@@ -53,7 +53,7 @@ export function* checkSecrets(layers: readonly Layer[], { check, reference }: Se
 }
 
 function tooMuch(layer: Layer, key: string): Problem {
-  return problemIn(layer, key, {
+  return problemInLayer(layer, key, {
     code: 'too_much_to_match',
     part: 'key',
     message: `from here on, the keys and references are too long to be compared with the patterns under "secrets"`,

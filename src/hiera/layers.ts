@@ -4,7 +4,7 @@ import { below, type Entry, type ProblemText, problemAt } from '../model/entry.t
 import type { ExpandedServer } from '../model/expanded.ts';
 import { invariant } from '../model/invariant.ts';
 import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
-import { DESCRIBING_FIELDS, keyFault, SELECTORS } from '../model/keys.ts';
+import { DESCRIBING_FIELDS, recordKeyFault, SELECTORS } from '../model/keys.ts';
 import type { TypedObject } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { RecordValue } from '../model/record.ts';
@@ -36,13 +36,13 @@ export function propertiesLayer(server: ExpandedServer): Layer {
 export function outputsLayer(name: string, outputs: JsonMap): Layer {
   const values = emptyMap<RecordValue>();
   for (const [key, value] of Object.entries(valuesOf(outputs))) {
-    if (value !== null && !SELECTORS.has(key) && keyFault(key) === undefined) values[key] = value;
+    if (value !== null && !SELECTORS.has(key) && recordKeyFault(key) === undefined) values[key] = value;
   }
   return { type: 'clientcert', name, values, origin: () => null };
 }
 
 /** Returns a problem at a key that the layer sets. */
-export function problemIn(layer: Layer, key: string, text: ProblemText): Problem {
+export function problemInLayer(layer: Layer, key: string, text: ProblemText): Problem {
   const origin = layer.blame?.(key) ?? layer.origin(key);
   invariant(origin !== null, `somebody wrote "${key}" of ${layer.type} ${layer.name}`);
   return problemAt(origin.entry, origin.pointer, text);

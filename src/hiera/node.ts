@@ -23,7 +23,7 @@ export interface Layer {
 }
 
 /** The objects that can be selected. The caller notes every lookup, so that adding an absent object counts as a change. */
-export interface Scope {
+export interface SelectableObjects {
   readonly hierarchy: Entry<Hierarchy> & { readonly object: Hierarchy };
   readonly tree: TreeNode;
   readonly object: (type: PlainTypeName, name: string) => Entry<TypedObject> | undefined;

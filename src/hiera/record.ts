@@ -29,7 +29,7 @@ export function buildRecord(node: HieraNode, facts: NodeFacts): MergedRecord {
 }
 
 /** Returns what {@link buildRecord} has for one key, without building the rest; undefined for a key it does not have. */
-export function lookUp(node: HieraNode, facts: NodeFacts, key: string): Sourced | undefined {
+export function lookup(node: HieraNode, facts: NodeFacts, key: string): Sourced | undefined {
   return mergeKey(key, [computedLayer(node, facts)], {}) ?? mergeKey(key, layersOf(node, facts), node.merge);
 }
 

@@ -7,14 +7,14 @@ import { affecting, isError, type Problem } from '../model/problem.ts';
 import { checkClientcert, checkProperties } from './check-own-keys.ts';
 import { checkValues } from './check-values.ts';
 import { layerOf, propertiesLayer } from './layers.ts';
-import type { HieraNode, Layer, NodeOwner, ResolvedNode, Scope } from './node.ts';
+import type { HieraNode, Layer, NodeOwner, ResolvedNode, SelectableObjects } from './node.ts';
 import { type Selection, selectLayers } from './select-layers.ts';
 
 /**
  * Returns a node with its layers, and all problems of its own files, of what it selects and of its values. Never throws
  * for a mistake of the user. A node with errors holds what could be found, and is not to be used.
  */
-export function resolveNode(owner: NodeOwner, scope: Scope): ResolvedNode {
+export function resolveNode(owner: NodeOwner, scope: SelectableObjects): ResolvedNode {
   const own = ownLayers(owner);
   const shared = sharedLayers(own, scope);
   const layers = [...shared.layers, ...own];
@@ -32,7 +32,7 @@ function ownLayers({ server, clientcert }: NodeOwner): Layer[] {
   return clientcert !== undefined && isValidEntry(clientcert) ? [...properties, layerOf(clientcert)] : properties;
 }
 
-function sharedLayers([selecting]: readonly Layer[], scope: Scope): Selection {
+function sharedLayers([selecting]: readonly Layer[], scope: SelectableObjects): Selection {
   return selecting === undefined ? { layers: [], problems: [] } : selectLayers(selecting, scope);
 }
 

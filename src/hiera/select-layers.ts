@@ -5,8 +5,8 @@ import { nameFault, type PlainTypeName } from '../model/names.ts';
 import type { HierarchyLevel } from '../model/objects.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import { quote, quoteSome } from '../model/quote.ts';
-import { layerOf, problemIn } from './layers.ts';
-import type { Layer, Scope } from './node.ts';
+import { layerOf, problemInLayer } from './layers.ts';
+import type { Layer, SelectableObjects } from './node.ts';
 import { nearest, selectableNames } from './selectable-names.ts';
 import { fillName, isSelected, readSelectors, type Selectors } from './selectors.ts';
 import { isTreeType, type TreeStep, treeIndex } from './tree-index.ts';
@@ -31,7 +31,7 @@ export interface Selection {
  * Returns the layers that the keys of `selecting` select, with all problems of doing so and the errors of wrong objects;
  * warnings of an object do not stop the units that use it.
  */
-export function selectLayers(selecting: Layer, scope: Scope): Selection {
+export function selectLayers(selecting: Layer, scope: SelectableObjects): Selection {
   const { order } = scope.hierarchy.object;
   const { selectors, problems: wrongSelectors } = readSelectors(selecting, order);
   const layers: Layer[] = [];
@@ -55,24 +55,24 @@ export function selectLayers(selecting: Layer, scope: Scope): Selection {
   return { layers, problems };
 }
 
-function nameAt(level: HierarchyLevel, selectors: Selectors, scope: Scope): string | undefined {
+function nameAt(level: HierarchyLevel, selectors: Selectors, scope: SelectableObjects): string | undefined {
   if (level.name !== undefined) return fillName(level.name, selectors);
   return isSelected(level) ? selectors.get(level.type) : scope.tree.name;
 }
 
 /** A node of the tree needs no object: its layer is then empty. */
-function isInTree({ type, name }: TreeStep, scope: Scope): boolean {
+function isInTree({ type, name }: TreeStep, scope: SelectableObjects): boolean {
   return isTreeType(type) && treeIndex(scope.tree).pathsTo({ type, name }).length > 0;
 }
 
-function unknownObject(selecting: Layer, step: ObjectStep, scope: Scope): Problem {
+function unknownObject(selecting: Layer, step: ObjectStep, scope: SelectableObjects): Problem {
   const { type, name } = step;
   const message = `there is no ${type} ${quote(name)}`;
-  return problemIn(selecting, type, { code: 'unknown_object', message, hint: hintFor(step, scope) });
+  return problemInLayer(selecting, type, { code: 'unknown_object', message, hint: hintFor(step, scope) });
 }
 
 /** Looked for once a name and unit. Of many wrong names only the first are looked for: each look goes through all names. */
-function hintFor({ type, name }: ObjectStep, scope: Scope): string {
+function hintFor({ type, name }: ObjectStep, scope: SelectableObjects): string {
   const { hints, tree } = scope;
   const address = addressOf(type, name);
   const known = hints.get(address);

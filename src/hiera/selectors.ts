@@ -4,7 +4,7 @@ import type { HierarchyLevel } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import type { RecordValue } from '../model/record.ts';
-import { problemIn } from './layers.ts';
+import { problemInLayer } from './layers.ts';
 import type { Layer } from './node.ts';
 
 /** The selected name by type. A type that is left out, or whose selector is empty, is not in it. */
@@ -55,7 +55,7 @@ function isType(at: number): boolean {
 
 function notString(selecting: Layer, type: string, value: RecordValue): Problem {
   const only = typeof value !== 'object' ? String(value) : value.length === 1 ? value[0] : undefined;
-  return problemIn(selecting, type, {
+  return problemInLayer(selecting, type, {
     code: 'selector_not_string',
     message: `"${type}" selects one ${type} by its name, and ${quote(value)} is ${kindOf(value)}`,
     hint: only === undefined ? 'write one name, or "" to select none' : `write ${quote(only)}`,

@@ -3,7 +3,7 @@ import { isMap } from '../model/json.ts';
 import type { TreeNode } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote, quoteSome } from '../model/quote.ts';
-import { problemIn } from './layers.ts';
+import { problemInLayer } from './layers.ts';
 import type { Layer } from './node.ts';
 import { type TreeStep, treeIndex } from './tree-index.ts';
 
@@ -19,7 +19,7 @@ export function checkTreePath(steps: readonly TreeStep[], selecting: Layer, tree
   const paths = index.pathsTo(last);
   const place = describe(last);
   const blamed = steps.findLast(({ type }) => isGivenByInstance(selecting, type)) ?? last;
-  const problem = problemIn(selecting, blamed.type, {
+  const problem = problemInLayer(selecting, blamed.type, {
     code: 'not_a_tree_path',
     message: `tree.yaml has no path ${steps.map(describe).join(', ')}`,
     hint: paths.length === 0 ? `add ${place} to tree.yaml` : `tree.yaml has ${place} at ${quoteSome(paths)}`,

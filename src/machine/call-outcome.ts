@@ -26,14 +26,14 @@ export interface Ending {
   readonly at: ConcludeContext;
 }
 
-interface Failure {
+interface FailedTry {
   readonly isFinal: boolean;
   readonly reason: Reason;
   readonly at: ConcludeContext;
 }
 
 /** Returns the row after one more failed try: it waits for the next try, or gives up for `failedSeconds`. */
-export function fail(row: ServerRow, failure: Failure): ServerRow {
+export function fail(row: ServerRow, failure: FailedTry): ServerRow {
   return waitForTry({ ...row, attempt: row.attempt + 1 }, failure);
 }
 
@@ -41,7 +41,7 @@ export function fail(row: ServerRow, failure: Failure): ServerRow {
  * Returns the row that waits for its next try after `attempt` tries, or gives up if no try is left or the failure is
  * final.
  */
-export function waitForTry(row: ServerRow, { isFinal, reason, at }: Failure): ServerRow {
+export function waitForTry(row: ServerRow, { isFinal, reason, at }: FailedTry): ServerRow {
   const isOver = isFinal || row.attempt >= at.retry.attempts;
   const waitMs = isOver ? at.retry.failedSeconds * 1000 : backoffMs(at.retry, Math.max(1, row.attempt), at.random);
   const facts = { attempt: isOver ? 0 : row.attempt, gaveUp: isOver || row.gaveUp, due: momentOf(at.now + waitMs) };

@@ -87,14 +87,14 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
   return known.state === 'done' && isConverged(known) ? { ...known, applied: known.wanted } : known;
 }
 
-/** The commit that no longer wants a server, and its last record. */
-export interface Parting extends Pick<CommitStamp, 'commit' | 'now'> {
+/** The commit that no longer wants a server, and the record to keep of it. */
+export interface UnwantStamp extends Pick<CommitStamp, 'commit' | 'now'> {
   /** Its last record, or null if it is unknown. */
   readonly lastRecord: ExplainedRecord | null;
 }
 
 /** Returns the row after a commit that no longer wants the server. Its record stays until the server is gone. */
-export function unwantRow(row: ServerRow, { lastRecord, commit, now }: Parting): ServerRow {
+export function unwantRow(row: ServerRow, { lastRecord, commit, now }: UnwantStamp): ServerRow {
   if (row.wanted === null) return row;
   const requeued = { due: null, attempt: 0, gaveUp: false, replacing: false, generation: row.generation + 1 };
   // A running delete was approved for this incarnation.

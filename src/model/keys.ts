@@ -31,7 +31,7 @@ export function textLengthFault(text: string): string | undefined {
 }
 
 /** Returns why a word cannot be a key of a record, as the end of a sentence that begins with the key, or undefined. */
-export function keyFault(key: string): string | undefined {
+export function recordKeyFault(key: string): string | undefined {
   if (RESERVED_KEYS.has(key)) return 'is a reserved word';
   if (key.length > NAME_LENGTH_MAX) return keyLengthFault(key);
   if (/[/.]/.test(key)) return 'holds "/" or "."';

@@ -6,14 +6,14 @@ import { NameLine } from './name-line.ts';
  * The waiting instances of one entry, and the servers of each. Instances without servers are dropped when they are
  * reached.
  */
-interface Entry {
+interface ProviderLine {
   readonly instances: NameLine;
   readonly servers: Map<string, NameLine>;
 }
 
 export class CapacityLine {
   readonly #order = new NameLine();
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, ProviderLine>();
 
   /** Appends a server to its instance's line. */
   add(server: string, provider: string, instance: string): void {
@@ -45,7 +45,7 @@ export class CapacityLine {
   }
 }
 
-function takeFrom({ instances, servers }: Entry): string | undefined {
+function takeFrom({ instances, servers }: ProviderLine): string | undefined {
   for (let instance = instances.take(); instance !== undefined; instance = instances.take()) {
     const line = servers.get(instance);
     const server = line?.take();

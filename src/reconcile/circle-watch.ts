@@ -7,7 +7,7 @@ import { type Circle, circleWords, findCircles, type OrderWait, type WaitGraph }
 import type { Reason, ServerRow } from '../model/rows.ts';
 
 /** How long waits are collected before the search. */
-const LOOK_MS = 1_000;
+const SEARCH_DELAY_MS = 1_000;
 /** Servers per search; the rest follows in the next one. */
 const SERVERS_MAX = 20_000;
 
@@ -22,7 +22,7 @@ export interface CircleWatchOptions {
 }
 
 /** Permission for a server to continue although its wait is not over. */
-export interface Leave {
+export interface WaitExemption {
   /** The generation of its row for which the permission is valid. */
   readonly generation: number;
   /** The kind of wait that is skipped. */
@@ -34,7 +34,7 @@ export class CircleWatch {
   readonly #options: CircleWatchOptions;
   /** Servers that have begun to wait for another since the last search. */
   readonly #begun = new Set<string>();
-  readonly #leaves = new Map<string, Leave>();
+  readonly #exemptions = new Map<string, WaitExemption>();
   #cancel: (() => void) | undefined;
   #isStopped = false;
 
@@ -49,14 +49,14 @@ export class CircleWatch {
   }
 
   /** Returns the permission of a server to go first; undefined if it has none. */
-  leaveOf(server: string, { generation }: ServerRow): Leave | undefined {
-    const leave = this.#leaves.get(server);
-    return leave?.generation === generation ? leave : undefined;
+  exemptionOf(server: string, { generation }: ServerRow): WaitExemption | undefined {
+    const exemption = this.#exemptions.get(server);
+    return exemption?.generation === generation ? exemption : undefined;
   }
 
   /** Ends the permission of a server: it went, or waits for something else. */
-  endLeave(server: string): void {
-    this.#leaves.delete(server);
+  endExemption(server: string): void {
+    this.#exemptions.delete(server);
   }
 
   /** Ends the search. */
@@ -67,7 +67,7 @@ export class CircleWatch {
 
   #searchSoon(): void {
     if (this.#isStopped) return;
-    this.#cancel ??= this.#options.clock.after(LOOK_MS, () => {
+    this.#cancel ??= this.#options.clock.after(SEARCH_DELAY_MS, () => {
       this.#cancel = undefined;
       this.#search();
     });
@@ -93,10 +93,10 @@ export class CircleWatch {
     const { log, rowOf, wake } = this.#options;
     const [{ server, wait }] = circle.links;
     const row = rowOf(server);
-    if (row === undefined || this.leaveOf(server, row) !== undefined) return false;
+    if (row === undefined || this.exemptionOf(server, row) !== undefined) return false;
     const how = wait.kind === 'slot' ? 'takes a slot beyond max_unavailable' : 'goes first';
     const reason: Reason = { code: 'circle_broken', text: `${circleWords(circle)}: ${server} ${how}` };
-    this.#leaves.set(server, { generation: row.generation, wait: wait.kind, reason });
+    this.#exemptions.set(server, { generation: row.generation, wait: wait.kind, reason });
     log.warn({ server, servers: circle.links.length, reason }, 'servers waited in a circle');
     wake(server);
     return true;

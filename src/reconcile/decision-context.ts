@@ -11,7 +11,7 @@ import { type GroupView, hasSlot } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
-import type { Leave } from './circle-watch.ts';
+import type { WaitExemption } from './circle-watch.ts';
 import type { Ledger } from './ledger.ts';
 
 export interface ContextSources {
@@ -33,10 +33,10 @@ export interface ContextSources {
   /** Returns the group of the server's row, as that server sees it. */
   readonly groupViewOf: (server: string, row: ServerRow) => GroupView;
   /** Returns the permission of a server to go first, since its wait was part of a circle. */
-  readonly leaveOf: (server: string, row: ServerRow) => Leave | undefined;
+  readonly exemptionOf: (server: string, row: ServerRow) => WaitExemption | undefined;
 }
 
-type Rows = Pick<Ledger, 'server' | 'index'>;
+type LedgerReads = Pick<Ledger, 'server' | 'index'>;
 
 /** Returns the decision context of the server `name` now. */
 export function decisionContextOf(name: string, around: ContextSources): DecisionContext {
@@ -49,7 +49,7 @@ class LazyContext implements DecisionContext {
   readonly isInFlight: boolean;
   readonly #name: string;
   readonly #around: ContextSources;
-  readonly #leave: Leave | undefined;
+  readonly #exemption: WaitExemption | undefined;
 
   constructor(name: string, around: ContextSources) {
     this.now = around.now;
@@ -57,7 +57,7 @@ class LazyContext implements DecisionContext {
     this.#name = name;
     this.#around = around;
     const recorded = around.ledger.server(name);
-    this.#leave = recorded === undefined ? undefined : around.leaveOf(name, recorded);
+    this.#exemption = recorded === undefined ? undefined : around.exemptionOf(name, recorded);
   }
 
   get lastCheck(): CheckEnd | undefined {
@@ -69,7 +69,7 @@ class LazyContext implements DecisionContext {
   }
 
   get goesFirst(): Reason | undefined {
-    return this.#leave?.reason;
+    return this.#exemption?.reason;
   }
 
   hasCapacity(provider: string): boolean {
@@ -89,11 +89,11 @@ class LazyContext implements DecisionContext {
   }
 
   unmetDependency(row: ServerRow): string | undefined {
-    return this.#leave?.wait === 'dependency' ? undefined : unmetDependency(row, this.#around.ledger);
+    return this.#exemption?.wait === 'dependency' ? undefined : unmetDependency(row, this.#around.ledger);
   }
 
   holdingUp(): string | undefined {
-    return this.#leave?.wait === 'holder' ? undefined : holderOf(this.#name, this.#around.ledger);
+    return this.#exemption?.wait === 'holder' ? undefined : holderOf(this.#name, this.#around.ledger);
   }
 
   /** A failed server is retried all the same; so the hold can end by itself. */
@@ -107,7 +107,7 @@ class LazyContext implements DecisionContext {
 
   hasSlot(row: ServerRow): boolean | number {
     const group = this.#around.groupViewOf(this.#name, row);
-    return hasSlot(row, group, { now: this.now, isBeyond: this.#leave?.wait === 'slot' });
+    return hasSlot(row, group, { now: this.now, isBeyond: this.#exemption?.wait === 'slot' });
   }
 }
 
@@ -137,7 +137,7 @@ export function updatesAreHeld(commit: string, ledger: Pick<Ledger, 'index' | 'r
  * equal. So a server that does not exist yet waits for another spelling that may exist or is unwanted; admission never
  * lets both be wanted for long.
  */
-export function otherSpelling(name: string, row: ServerRow, ledger: Rows): string | undefined {
+export function otherSpelling(name: string, row: ServerRow, ledger: LedgerReads): string | undefined {
   if (mayBeThere(row)) return undefined;
   return otherSpellings(name, ledger).find((other) => isInTheWay(ledger.server(other)));
 }
@@ -150,14 +150,14 @@ function isInTheWay(row: ServerRow | undefined): boolean {
  * Returns the servers that may hold up a delete. If another spelling of the name waits for this delete, wanted specs do
  * not count: their servers may wait for that other spelling themselves.
  */
-export function holders(name: string, ledger: Rows): Iterable<string> {
+export function holders(name: string, ledger: LedgerReads): Iterable<string> {
   const dependents = ledger.index.dependentsOf(name);
   const isAwaited = otherSpellings(name, ledger).some((other) => isYetToCome(ledger.server(other)));
   return isAwaited ? [...dependents].filter((dependent) => ledger.server(dependent)?.wanted === null) : dependents;
 }
 
 /** Returns the other spellings of a name that a server with this row waits for: fewer servers hold up their deletes. */
-export function awaitedSpellings(name: string, row: ServerRow | undefined, ledger: Rows): readonly string[] {
+export function awaitedSpellings(name: string, row: ServerRow | undefined, ledger: LedgerReads): readonly string[] {
   return isYetToCome(row) ? otherSpellings(name, ledger) : [];
 }
 
@@ -165,7 +165,7 @@ function isYetToCome(row: ServerRow | undefined): boolean {
   return row !== undefined && row.wanted !== null && !mayBeThere(row);
 }
 
-function otherSpellings(name: string, ledger: Rows): readonly string[] {
+function otherSpellings(name: string, ledger: LedgerReads): readonly string[] {
   const spellings = ledger.index.spellingsOf(name);
   return spellings.size < 2 ? [] : [...spellings].filter((other) => other !== name);
 }

@@ -20,7 +20,7 @@ interface Group {
   readonly back: Latest;
 }
 
-const NOBODY: ReadonlySet<string> = new Set();
+const NO_SERVERS: ReadonlySet<string> = new Set();
 
 export class GroupCounts {
   readonly #groups = new Map<string, Group>();
@@ -65,7 +65,7 @@ export class GroupCounts {
 
   /** Returns the members that occupy the slots of a group. */
   awayOf(group: string): ReadonlySet<string> {
-    return this.#groups.get(group)?.away ?? NOBODY;
+    return this.#groups.get(group)?.away ?? NO_SERVERS;
   }
 
   #join(name: string, { group: key, kind, row }: Share): void {

@@ -1,13 +1,13 @@
 // Keeps the largest of many numbers, each set under a name: a binary heap with an index of positions.
 
-interface Entry {
+interface NamedValue {
   readonly name: string;
   readonly value: number;
 }
 
 export class Latest {
   /** Heap order: no entry is larger than its parent, at half its index. */
-  readonly #entries: Entry[] = [];
+  readonly #entries: NamedValue[] = [];
   readonly #places = new Map<string, number>();
 
   /** Sets the number of a name; undefined removes it. */
@@ -36,7 +36,7 @@ export class Latest {
     this.#sink(this.#places.get(last.name) ?? place);
   }
 
-  #put(entry: Entry, place: number): void {
+  #put(entry: NamedValue, place: number): void {
     this.#entries[place] = entry;
     this.#places.set(entry.name, place);
   }

@@ -155,7 +155,7 @@ export class Reconciler {
       lastCheckOf: (server) => this.#checks.of(server),
       lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
       groupViewOf: (server, row) => this.#wakeUps.groups.of(server, row),
-      leaveOf: (server, row) => this.#wakeUps.leaveOf(server, row),
+      exemptionOf: (server, row) => this.#wakeUps.exemptionOf(server, row),
     };
   }
 

@@ -14,7 +14,7 @@ export interface Told {
   readonly repeated: number | undefined;
 }
 
-interface Known {
+interface LoggedError {
   readonly toldAt: number;
   repeated: number;
 }
@@ -22,7 +22,7 @@ interface Known {
 export class RepeatedErrors {
   readonly #clock: Clock;
   /** By message, oldest first. */
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, LoggedError>();
 
   constructor(clock: Clock) {
     this.#clock = clock;

@@ -8,7 +8,7 @@ import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { GroupCounts } from './group-counts.ts';
 
-type Row = ServerRow | undefined;
+type OptionalRow = ServerRow | undefined;
 
 export class RowIndex {
   /** By server, the names of the servers that depend on it or list it, by their applied spec or a running action's. */
@@ -26,7 +26,7 @@ export class RowIndex {
   readonly #removals = new NameSets();
 
   /** Updates the index for one row; undefined if there is none. */
-  follow(name: string, before: Row, after: Row): void {
+  follow(name: string, before: OptionalRow, after: OptionalRow): void {
     if (before === undefined || after === undefined) {
       const folded = [name.toLowerCase()];
       this.#spellings.move(name, before === undefined ? [] : folded, after === undefined ? [] : folded);
@@ -94,14 +94,14 @@ export class RowIndex {
   }
 }
 
-const NOBODY: ReadonlySet<string> = new Set();
+const NO_SERVERS: ReadonlySet<string> = new Set();
 
 /** Sets of names by key; empty sets are removed. */
 class NameSets {
   readonly #sets = new Map<string, Set<string>>();
 
   of(key: string): ReadonlySet<string> {
-    return this.#sets.get(key) ?? NOBODY;
+    return this.#sets.get(key) ?? NO_SERVERS;
   }
 
   all(): ReadonlyMap<string, ReadonlySet<string>> {
@@ -118,7 +118,7 @@ class NameSets {
   }
 }
 
-function keysOf(row: Row, key: (row: ServerRow) => string | undefined): readonly string[] {
+function keysOf(row: OptionalRow, key: (row: ServerRow) => string | undefined): readonly string[] {
   const found = row === undefined ? undefined : key(row);
   return found === undefined ? [] : [found];
 }
@@ -132,7 +132,7 @@ function removalOf(row: ServerRow): string | undefined {
   return isBeingRemoved(row) && !isApproved ? row.instance : undefined;
 }
 
-function neededBy(row: Row): ReadonlySet<string> {
+function neededBy(row: OptionalRow): ReadonlySet<string> {
   const specs = row === undefined ? [] : specsInUse(row);
   return new Set(specs.flatMap(({ dependsOn, lists }) => [...dependsOn, ...lists]));
 }

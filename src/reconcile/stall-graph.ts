@@ -11,18 +11,18 @@ import type { ServerRow } from '../model/rows.ts';
 import { holders, isUp, otherSpelling, updatesAreHeld } from './decision-context.ts';
 import type { Ledger } from './ledger.ts';
 
-type Recorded = Pick<Ledger, 'server' | 'index' | 'read'>;
+type LedgerReads = Pick<Ledger, 'server' | 'index' | 'read'>;
 
 /** Returns a function that returns the stalls of waiting servers; see {@link stallsOf}. */
 export function stallsIn(
-  ledger: Recorded,
+  ledger: LedgerReads,
   clock: Pick<Clock, 'now'>,
 ): (servers: readonly string[]) => readonly Stall[] | undefined {
   return (servers) => stallsOf(servers, stallGraph(ledger, clock.now()));
 }
 
 /** Returns the graph over all recorded servers at `now`, milliseconds since 1970. */
-export function stallGraph(ledger: Recorded, now: number): StallGraph {
+export function stallGraph(ledger: LedgerReads, now: number): StallGraph {
   const groups = new Map<string, Stall | undefined>();
 
   /** Cached by group: otherwise each member would read all members that are away. */
@@ -52,7 +52,7 @@ export function stallGraph(ledger: Recorded, now: number): StallGraph {
 }
 
 /** Returns true if no action of an instance starts before a person resumes it. */
-function isStopped(instance: string, ledger: Recorded, now: number): boolean {
+function isStopped(instance: string, ledger: LedgerReads, now: number): boolean {
   if (ledger.read('held', instance) !== undefined) return true;
   const keys = [instance, EVERY_INSTANCE];
   return keys.some((key) => suspendedUntil(ledger.read('suspension', key), now) === Number.POSITIVE_INFINITY);
@@ -64,7 +64,7 @@ function changes({ wanted, applied, checked }: ServerRow): boolean {
 }
 
 interface Rollout {
-  readonly ledger: Recorded;
+  readonly ledger: LedgerReads;
   readonly groupStall: (server: string, row: ServerRow) => Stall | undefined;
 }
 
@@ -76,14 +76,14 @@ function rolloutStall(server: string, row: ServerRow, { ledger, groupStall }: Ro
 }
 
 /** Returns the stall of a group whose slots are occupied by members that need a person. */
-function slotStall(member: string, row: ServerRow, { server, index }: Recorded): Stall | undefined {
+function slotStall(member: string, row: ServerRow, { server, index }: LedgerReads): Stall | undefined {
   const away = index.awayOf(groupOf(row));
   const stalled = [...away].filter((name) => server(name)?.state === 'blocked').length;
   const { size } = index.groupViewOf(member, row);
   return stalled >= awayMax(row.policy.maxUnavailable, size) ? 'blocked' : undefined;
 }
 
-function* needsOf(server: string, ledger: Recorded): Iterable<string | undefined> {
+function* needsOf(server: string, ledger: LedgerReads): Iterable<string | undefined> {
   const row = ledger.server(server);
   // A server that was never checked is checked next, and that waits for no other.
   if (row === undefined || !row.checked) return;

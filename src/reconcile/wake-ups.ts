@@ -8,7 +8,7 @@ import { isOrderWait } from '../machine/circles.ts';
 import { groupOf } from '../machine/rollout.ts';
 import { type Wait, waitReason } from '../machine/wait.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
-import { CircleWatch, type Leave } from './circle-watch.ts';
+import { CircleWatch, type WaitExemption } from './circle-watch.ts';
 import { awaitedSpellings, isUp, updatesAreHeld } from './decision-context.ts';
 import { GroupViews } from './group-views.ts';
 import type { Ledger } from './ledger.ts';
@@ -67,8 +67,8 @@ export class WakeUps {
   }
 
   /** Returns the permission of a server to go first although its wait is not over; undefined if it has none. */
-  leaveOf(server: string, row: ServerRow): Leave | undefined {
-    return this.#circles.leaveOf(server, row);
+  exemptionOf(server: string, row: ServerRow): WaitExemption | undefined {
+    return this.#circles.exemptionOf(server, row);
   }
 
   /** Notes that a pass over a server begins: it may use its reservation. */
@@ -78,7 +78,7 @@ export class WakeUps {
 
   /** Records the wait that a pass has decided for a server with the row `row`; undefined: it does not wait. */
   begin(server: string, row: ServerRow | null, wait: Wait | undefined): void {
-    if (wait?.kind !== 'capacity') this.#circles.endLeave(server);
+    if (wait?.kind !== 'capacity') this.#circles.endExemption(server);
     if (row !== null && wait?.kind === 'capacity' && needsSlot(row)) this.#slots.reserve(server, groupOf(row));
     if (wait === undefined) {
       this.#waiting.end(server);

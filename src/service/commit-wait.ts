@@ -7,7 +7,7 @@ import type { BranchView } from './write/branch-view.ts';
 import { within } from './write/patience.ts';
 
 export interface CommitWaitOptions extends Pick<BranchView, 'desiredAt' | 'isAncestor'> {
-  /** The desired state in force, or undefined before the first good commit. */
+  /** The active desired state, or undefined before the first good commit. */
   readonly desired: () => DesiredState | undefined;
   /** The newest commit, if it is not followed. */
   readonly refused: () => RefusedCommit | undefined;

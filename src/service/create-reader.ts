@@ -1,4 +1,4 @@
-// Implements reader.ts: it answers the API's reads from the desired state in force and the recorded rows.
+// Implements reader.ts: it answers the API's reads from the active desired state and the recorded rows.
 import type { DesiredState } from '../desired/desired-state.ts';
 import { explainedRecordOfNode, explainedValueOfNode, recordedNodes, recordOfNode } from '../desired/node-records.ts';
 import type { RefusedCommit } from '../desired/refused-commit.ts';
@@ -24,7 +24,7 @@ import { nothingActive, type ProgressFacts, recordedView } from './recorded-view
 import { unknownInstance } from './unknown-instance.ts';
 
 export interface ReaderOptions {
-  /** The desired state in force, or undefined before the first good commit. */
+  /** The active desired state, or undefined before the first good commit. */
   readonly desired: () => DesiredState | undefined;
   /** The newest commit, if it is not followed; left out: it always is. */
   readonly refused?: () => RefusedCommit | undefined;
@@ -96,8 +96,8 @@ export function createReader(options: ReaderOptions): Reader {
 }
 
 function viewOf({ desired, refused = never, rows, now }: ReaderOptions): View<DesiredState> {
-  const inForce = desired();
-  if (inForce !== undefined) return { desired: inForce, rows, now: now() };
+  const active = desired();
+  if (active !== undefined) return { desired: active, rows, now: now() };
   throw nothingActive(refused());
 }
 
@@ -111,8 +111,8 @@ function recordedIn({ desired, refused = never, rows, now }: ReaderOptions): Vie
 }
 
 function clientIn({ desired, refused = never, rows }: ReaderOptions, serial: string): Client | undefined {
-  const inForce = desired();
-  if (inForce !== undefined) return inForce.clients.get(serial)?.entry.object ?? undefined;
+  const active = desired();
+  if (active !== undefined) return active.clients.get(serial)?.entry.object ?? undefined;
   if (refused()?.hold == null) return undefined;
   return rows.read('active', `client/${serial}`)?.object as Client | undefined;
 }

@@ -15,12 +15,12 @@ import {
   writableType,
 } from './write/drafts.ts';
 import type { PreviewWrite } from './write/preview.ts';
-import type { WriteOrder, Writer, Written } from './writer.ts';
+import type { WriteOrder, WriteResult, Writer } from './writer.ts';
 
 /** The queue that publishes drafts; see write-queue.ts. */
 interface Queue {
   readonly mode: 'commit' | 'propose';
-  submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<Written>;
+  submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<WriteResult>;
 }
 
 export interface WriterOptions {
@@ -38,7 +38,7 @@ export interface WriterOptions {
 
 /** Returns the writer. */
 export function createWriter({ queue, preview, approveDeletes, isTerminating, review }: WriterOptions): Writer {
-  async function submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<Written> {
+  async function submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<WriteResult> {
     if (queue !== undefined) {
       if (order.isDryRun !== true) return queue.submit(draft, order, beforePush);
       const isApproved = beforePush !== undefined && queue.mode === 'commit';
@@ -48,7 +48,7 @@ export function createWriter({ queue, preview, approveDeletes, isTerminating, re
     throw new ServiceError('not_allowed', message);
   }
 
-  async function deleteInstance(order: WriteOrder, name: string): Promise<Written> {
+  async function deleteInstance(order: WriteOrder, name: string): Promise<WriteResult> {
     const draft = deleteInstanceDraft(name, () => isTerminating(name));
     // An automation's delete counts like a commit's; an administrator's word is an approval.
     if (order.by.role !== 'administrator') return submit(draft, order);

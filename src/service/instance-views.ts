@@ -1,4 +1,4 @@
-// Builds the views of instances: the document in force, and the state of every server that still exists.
+// Builds the views of instances: the active document, and the state of every server that still exists.
 
 import type { DesiredState } from '../desired/desired-state.ts';
 import { rollUp } from '../machine/roll-up.ts';
@@ -18,12 +18,12 @@ import type { ProgressFacts } from './recorded-view.ts';
 /** Returns why each of these waiting servers cannot continue before a person acts; undefined where one can. See stall.ts. */
 export type StallsOf = (servers: readonly string[]) => readonly Stall[] | undefined;
 
-type Known = Pick<ProgressFacts, 'units' | 'invalid'>;
+type KnownInstances = Pick<ProgressFacts, 'units' | 'invalid'>;
 
-/** Returns the names of all instances, sorted: in force, wrong from the start, or leaving. */
-export function instanceNames({ desired, rows }: View<Known>): string[] {
-  const inForce = [...desired.units.values()].filter(({ type }) => type === 'stack-instance').map(({ name }) => name);
-  return [...new Set([...inForce, ...desired.invalid, ...rows.list('terminating').keys()])].sort(compareNames);
+/** Returns the names of all instances, sorted: active, invalid from the start, or terminating. */
+export function instanceNames({ desired, rows }: View<KnownInstances>): string[] {
+  const active = [...desired.units.values()].filter(({ type }) => type === 'stack-instance').map(({ name }) => name);
+  return [...new Set([...active, ...desired.invalid, ...rows.list('terminating').keys()])].sort(compareNames);
 }
 
 /** Returns true where there is an instance of that name. */
@@ -54,7 +54,7 @@ export function resourceStates({ desired, rows }: View<DesiredState>, name: stri
 }
 
 /** Returns the status of an instance that exists. `stallsOf` is asked only where every server of it that is not done waits. */
-export function instanceStatus(view: View<Known>, name: string, stallsOf: StallsOf): InstanceStatus {
+export function instanceStatus(view: View<KnownInstances>, name: string, stallsOf: StallsOf): InstanceStatus {
   const { desired, rows, now } = view;
   const servers = rows.index.serversOf(name).flatMap((server) => {
     const row = rows.server(server);
@@ -75,7 +75,7 @@ export function instanceStatus(view: View<Known>, name: string, stallsOf: Stalls
   return stalls === undefined ? status : rollUp(facts, [...begun, ...stalls]);
 }
 
-/** The document in force; of a newcomer that is wrong, as much of it as could be read. */
+/** The active document; of a new instance that is invalid, as much of it as could be read. */
 function documentOf(view: View<DesiredState>, name: string): Served<StackInstance> | undefined {
   const file = fileOf(view, name);
   if (file === undefined) return undefined;

@@ -31,7 +31,7 @@ export interface Reader {
   recordedCommit(): string;
 
   /**
-   * Returns the client with this canonical serial, as long as it is in the registry in force; before the first commit none is.
+   * Returns the client with this canonical serial, as long as it is active; before the first commit none is.
    * While nothing is active and a commit is held, the clients of the last desired state are registered.
    */
   registered(serial: string): Client | undefined;

@@ -25,7 +25,7 @@ export interface Preview {
 }
 
 /** The result of a write. */
-export interface Written {
+export interface WriteResult {
   /** The commit, or null where there was nothing to change. */
   readonly commit: string | null;
   /** The branch that proposes it, where writes are proposed; null where it is on the followed branch. */
@@ -41,15 +41,15 @@ export interface Written {
  */
 export interface Writer {
   /** Makes or, with `force`, replaces an instance. One that is marked for delete comes back without it. */
-  putInstance(order: WriteOrder, name: string, body: JsonMap, force: boolean): Promise<Written>;
+  putInstance(order: WriteOrder, name: string, body: JsonMap, force: boolean): Promise<WriteResult>;
   /** The same for an instance whose name stands in the body. */
-  createInstance(order: WriteOrder, body: JsonMap, force: boolean): Promise<Written>;
-  deleteInstance(order: WriteOrder, name: string): Promise<Written>;
+  createInstance(order: WriteOrder, body: JsonMap, force: boolean): Promise<WriteResult>;
+  deleteInstance(order: WriteOrder, name: string): Promise<WriteResult>;
   /** Makes or replaces an object of a type; instances keep the rule of `force`. */
-  putObject(order: WriteOrder, type: string, body: JsonMap, force: boolean): Promise<Written>;
-  deleteObject(order: WriteOrder, type: string, name: string): Promise<Written>;
+  putObject(order: WriteOrder, type: string, body: JsonMap, force: boolean): Promise<WriteResult>;
+  deleteObject(order: WriteOrder, type: string, name: string): Promise<WriteResult>;
   /** Registers a client, or changes the given fields of one. */
-  putClient(order: WriteOrder, body: JsonMap): Promise<Written>;
-  deleteClient(order: WriteOrder, serial: string): Promise<Written>;
-  putTree(order: WriteOrder, body: Json): Promise<Written>;
+  putClient(order: WriteOrder, body: JsonMap): Promise<WriteResult>;
+  deleteClient(order: WriteOrder, serial: string): Promise<WriteResult>;
+  putTree(order: WriteOrder, body: Json): Promise<WriteResult>;
 }

@@ -170,7 +170,7 @@ class BranchSource implements GitSource {
   }
 
   #question(): HistoryQuestion {
-    return { gitDirectory: this.#copy, lookMs: this.#limits.historyMs };
+    return { gitDirectory: this.#copy, timeoutMs: this.#limits.historyMs };
   }
 
   async #fetch(): Promise<Commit> {

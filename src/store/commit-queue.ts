@@ -60,7 +60,7 @@ export class CommitQueue {
 }
 
 /** Returns which commits of a group find every row as they expect it, each seeing those before it as written. */
-export function decide(tables: Tables, group: readonly WaitingCommit[]): Decision {
+export function decideGroup(tables: Tables, group: readonly WaitingCommit[]): Decision {
   const written = new Map<string, Rows[RowKind] | undefined>();
   const accepted: WaitingCommit[] = [];
   const refused = new Map<WaitingCommit, ServiceError>();

@@ -6,7 +6,7 @@ import type { Logger } from '../log.ts';
 import { invariant } from '../model/invariant.ts';
 import { reasonOf } from '../model/quote.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
-import { CommitQueue, decide, keyOf, type WaitingCommit } from './commit-queue.ts';
+import { CommitQueue, decideGroup, keyOf, type WaitingCommit } from './commit-queue.ts';
 import { diskFiles, type Files, makeDirectory } from './files.ts';
 import { JOURNAL_BYTES_MAX } from './journal.ts';
 import { JournalAdapter } from './journal-adapter.ts';
@@ -143,7 +143,7 @@ class LowdbStore implements Store {
   }
 
   async #writeGroup(group: readonly WaitingCommit[]): Promise<void> {
-    const { accepted, refused } = decide(this.#document.tables, group);
+    const { accepted, refused } = decideGroup(this.#document.tables, group);
     try {
       if (accepted.length > 0) await this.#append(accepted);
     } catch (error) {

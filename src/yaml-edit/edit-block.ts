@@ -14,8 +14,8 @@ import {
   type CollectionNode,
   columnOf,
   commentsAbove,
-  entryAt,
   isFirstOnLine,
+  layoutEntryAt,
   lineAfter,
   lineEnd,
   lineStart,
@@ -57,15 +57,15 @@ export function emptyBlock(edit: TextEdit, site: BlockSite): void {
 }
 
 function removeLines(edit: TextEdit, site: BlockSite, index: number): void {
-  const entry = entryAt(site.node, index);
+  const entry = layoutEntryAt(site.node, index);
   if (!isFirstOnLine(edit.text, entry.start)) refuse(edit, entry.start, QUESTION_MARK);
   replaceText(edit, { start: linesStart(edit, site, index), end: linesEnd(edit.text, entry) }, '');
 }
 
 /** Returns where the lines of an entry begin, with the comments above that go with it. */
 function linesStart({ text }: TextEdit, { node, slot }: BlockSite, index: number): number {
-  const { start } = entryAt(node, index);
-  if (index > 0) return commentsAbove(text, start, lineAfter(text, entryAt(node, index - 1).end));
+  const { start } = layoutEntryAt(node, index);
+  if (index > 0) return commentsAbove(text, start, lineAfter(text, layoutEntryAt(node, index - 1).end));
   if (slot !== null) return commentsAbove(text, start, lineAfter(text, slot));
   const comments = commentsAbove(text, start, 0);
   const isBelowBlankLine = comments > 0 && text.slice(lineStart(text, comments - 1), comments).trim() === '';
@@ -83,7 +83,7 @@ function removeFirst(edit: TextEdit, site: BlockSite, removed: ReadonlySet<numbe
   const prefix = prefixAt(text, start);
   if (!/^ *(?:- +)+$/.test(prefix)) refuse(edit, start, QUESTION_MARK);
   const count = node.entries.findIndex((_, index) => !removed.has(index));
-  const next = entryAt(node, count).start;
+  const next = layoutEntryAt(node, count).start;
   const isTight = node.entries.slice(0, count).every((entry, index) => {
     const end = index + 1 === count ? next : linesStart(edit, site, index + 1);
     return /^ *$/.test(text.slice(linesEnd(text, entry), end));
@@ -93,7 +93,7 @@ function removeFirst(edit: TextEdit, site: BlockSite, removed: ReadonlySet<numbe
     return count;
   }
   const blanks = prefix.length - prefix.trimEnd().length;
-  replaceText(edit, { start: start - blanks, end: lineEnd(text, linesEnd(text, entryAt(node, 0)) - 1) }, '');
+  replaceText(edit, { start: start - blanks, end: lineEnd(text, linesEnd(text, layoutEntryAt(node, 0)) - 1) }, '');
   return 1;
 }
 
@@ -102,7 +102,7 @@ function addEntry(edit: TextEdit, site: BlockSite, entry: NewEntry): void {
   const { node } = site;
   if (!/^[ -]*$/.test(prefixAt(text, node.start))) refuse(edit, node.start, QUESTION_MARK);
   const lines = entryLines(edit, node, entry);
-  if (entry.after !== -1) insertLines(edit, linesEnd(text, entryAt(node, entry.after)), lines);
+  if (entry.after !== -1) insertLines(edit, linesEnd(text, layoutEntryAt(node, entry.after)), lines);
   else if (isFirstOnLine(text, node.start)) insertLines(edit, linesStart(edit, site, 0), lines);
   else insertText(edit, node.start, [...lines, ''].join(eol).trimStart() + ' '.repeat(columnOf(text, node.start)));
 }
@@ -110,7 +110,7 @@ function addEntry(edit: TextEdit, site: BlockSite, entry: NewEntry): void {
 /** Returns the lines of a new entry. It is written like the last one of the collection, as far as that says how. */
 function entryLines({ text, indents }: TextEdit, node: CollectionNode, { key, value }: NewEntry): readonly string[] {
   const column = columnOf(text, node.start);
-  const model = entryAt(node, node.entries.length - 1).node;
+  const model = layoutEntryAt(node, node.entries.length - 1).node;
   // The items of a list are alike, the values of a map are not: one that is quoted says nothing about the next.
   const isModel = model?.kind !== 'scalar' || (node.kind === 'list' && quotingOf(model) !== 'plain');
   const { head, body } = writeLike(value, isModel ? model : null, { text, parent: node.kind, column, indents });

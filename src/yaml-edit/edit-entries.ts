@@ -8,14 +8,14 @@ import { type NewEntry, refuse, type Site, type TextEdit } from './text-edit.ts'
 import type { CollectionNode, LayoutNode } from './yaml-layout.ts';
 
 /** An entry that stays, with its value before and after. */
-interface Kept {
+interface KeptEntry {
   readonly index: number;
   readonly old: Json;
   readonly wanted: Json;
 }
 
 /** Notes how the value at `site`, which is `old`, becomes `wanted`. */
-export function changeValue(edit: TextEdit, site: Site, { old, wanted }: Omit<Kept, 'index'>): void {
+export function changeValue(edit: TextEdit, site: Site, { old, wanted }: Omit<KeptEntry, 'index'>): void {
   if (isSame(old, wanted)) return;
   const { node } = site.entry;
   if (node !== null && !isReadAlike(node, old))
@@ -35,14 +35,14 @@ function isReadAlike(node: LayoutNode, value: Json): boolean {
   return isMap(value) && keys.size === node.entries.length && isSame([...keys].sort(), Object.keys(value).sort());
 }
 
-interface Change<Value> {
+interface ValueChange<Value> {
   readonly node: CollectionNode;
   readonly old: Value;
   readonly wanted: Value;
 }
 
-function changeMap(edit: TextEdit, site: Site, { node, old, wanted }: Change<JsonMap>): void {
-  const kept = node.entries.flatMap(({ key }, index): Kept[] => {
+function changeMap(edit: TextEdit, site: Site, { node, old, wanted }: ValueChange<JsonMap>): void {
+  const kept = node.entries.flatMap(({ key }, index): KeptEntry[] => {
     const [before, after] = [fieldOf(old, key), fieldOf(wanted, key)];
     return before === undefined || after === undefined ? [] : [{ index, old: before, wanted: after }];
   });
@@ -53,9 +53,9 @@ function changeMap(edit: TextEdit, site: Site, { node, old, wanted }: Change<Jso
   changeEntries(edit, site, { node, wanted, kept, added });
 }
 
-function changeList(edit: TextEdit, site: Site, { node, old, wanted }: Change<readonly Json[]>): void {
+function changeList(edit: TextEdit, site: Site, { node, old, wanted }: ValueChange<readonly Json[]>): void {
   const aligned = alignLists(old, wanted);
-  const kept: Kept[] = [];
+  const kept: KeptEntry[] = [];
   const added: NewEntry[] = [];
   for (const [position, value] of wanted.entries()) {
     const index = aligned[position] ?? -1;
@@ -69,7 +69,7 @@ function changeList(edit: TextEdit, site: Site, { node, old, wanted }: Change<re
 interface Changes {
   readonly node: CollectionNode;
   readonly wanted: Json;
-  readonly kept: readonly Kept[];
+  readonly kept: readonly KeptEntry[];
   readonly added: readonly NewEntry[];
 }
 

@@ -6,9 +6,9 @@ import { flowPair, flowText } from './write-yaml.ts';
 import {
   type CollectionNode,
   commentsAbove,
-  entryAt,
   isFirstOnLine,
   type LayoutEntry,
+  layoutEntryAt,
   lineAfter,
   lineEnd,
   prefixAt,
@@ -39,9 +39,10 @@ function changeInline(edit: TextEdit, node: CollectionNode, { removed, added }: 
   const { text } = edit;
   const last = lastKept(node, removed);
   for (const index of removed) {
-    const { start, end } = entryAt(node, index);
+    const { start, end } = layoutEntryAt(node, index);
     // The comma that goes is the one behind, but for the last ones: there the one before.
-    const [from, to] = index < last ? [start, entryAt(node, index + 1).start] : [entryAt(node, index - 1).end, end];
+    const [from, to] =
+      index < last ? [start, layoutEntryAt(node, index + 1).start] : [layoutEntryAt(node, index - 1).end, end];
     const gap = text.slice(from, start) + text.slice(end, to);
     if (gap.includes('#')) refuse(edit, start, COMMENT_BETWEEN);
     replaceText(edit, { start: from, end: to }, '');
@@ -49,7 +50,7 @@ function changeInline(edit: TextEdit, node: CollectionNode, { removed, added }: 
   for (const entry of added) {
     const written = entryText(text, node, entry);
     const isFirst = entry.after === -1;
-    const at = isFirst ? entryAt(node, 0).start : entryAt(node, entry.after).end;
+    const at = isFirst ? layoutEntryAt(node, 0).start : layoutEntryAt(node, entry.after).end;
     insertText(edit, at, isFirst ? `${written}, ` : `, ${written}`);
   }
 }
@@ -57,10 +58,10 @@ function changeInline(edit: TextEdit, node: CollectionNode, { removed, added }: 
 function changeLines(edit: TextEdit, node: CollectionNode, { removed, added }: EntryChanges): void {
   const { text, eol } = edit;
   const last = lastKept(node, removed);
-  const indent = prefixAt(text, entryAt(node, 0).start);
+  const indent = prefixAt(text, layoutEntryAt(node, 0).start);
   for (const index of removed) removeLines(edit, node, index);
   for (const entry of added) {
-    const at = entry.after === -1 ? linesStart(text, node, 0) : linesAfter(text, entryAt(node, entry.after));
+    const at = entry.after === -1 ? linesStart(text, node, 0) : linesAfter(text, layoutEntryAt(node, entry.after));
     const isLast = entry === added.at(-1) && entry.after === last;
     const comma = isLast && !endsWithComma(text, node) ? '' : ',';
     insertText(edit, at, `${indent}${entryText(text, node, entry)}${comma}${eol}`);
@@ -70,7 +71,7 @@ function changeLines(edit: TextEdit, node: CollectionNode, { removed, added }: E
 
 function removeLines(edit: TextEdit, node: CollectionNode, index: number): void {
   const start = linesStart(edit.text, node, index);
-  replaceText(edit, { start, end: linesAfter(edit.text, entryAt(node, index)) }, '');
+  replaceText(edit, { start, end: linesAfter(edit.text, layoutEntryAt(node, index)) }, '');
 }
 
 /** Gives the last entry that stays a comma if it needs one now, and takes it if the last had none before. */
@@ -79,7 +80,7 @@ function mendComma(
   node: CollectionNode,
   { last, isFollowed }: { readonly last: number; readonly isFollowed: boolean },
 ): void {
-  const entry = entryAt(node, last);
+  const entry = layoutEntryAt(node, last);
   const comma = commaBehind(edit.text, entry);
   if (isFollowed && comma === null) insertText(edit, entry.end, ',');
   if (!isFollowed && comma !== null && !endsWithComma(edit.text, node))
@@ -99,8 +100,8 @@ function entryText(text: string, node: CollectionNode, { key, value }: NewEntry)
 
 /** Returns where the lines of an entry begin, with the comments above that go with it. */
 function linesStart(text: string, node: CollectionNode, index: number): number {
-  const floor = index === 0 ? lineAfter(text, node.start) : linesAfter(text, entryAt(node, index - 1));
-  return commentsAbove(text, entryAt(node, index).start, floor);
+  const floor = index === 0 ? lineAfter(text, node.start) : linesAfter(text, layoutEntryAt(node, index - 1));
+  return commentsAbove(text, layoutEntryAt(node, index).start, floor);
 }
 
 function linesAfter(text: string, entry: LayoutEntry): number {
@@ -123,7 +124,7 @@ function endsWithComma(text: string, node: CollectionNode): boolean {
 }
 
 function lastOf(node: CollectionNode): LayoutEntry {
-  return entryAt(node, node.entries.length - 1);
+  return layoutEntryAt(node, node.entries.length - 1);
 }
 
 /** Returns where the comma behind an entry stands, or null. */

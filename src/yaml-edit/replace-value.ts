@@ -2,7 +2,7 @@
 // stays.
 import type { Json } from '../model/json.ts';
 import { insertLines, insertText, refuse, replaceText, type Site, type TextEdit } from './text-edit.ts';
-import { flowStyleOf, quotingOf, type Spot, writeLike } from './write-like.ts';
+import { flowStyleOf, quotingOf, type ValuePlace, writeLike } from './write-like.ts';
 import { scalarText } from './write-scalar.ts';
 import { flowText, isScalar } from './write-yaml.ts';
 import {
@@ -86,12 +86,12 @@ function replaceBelow(edit: TextEdit, slot: number, { parent, entry, value }: Re
 }
 
 /** Returns the spot of a value beside its key or dash. */
-function spotBeside({ text, indents }: TextEdit, { parent, entry }: Site): Spot {
+function spotBeside({ text, indents }: TextEdit, { parent, entry }: Site): ValuePlace {
   return { text, parent: parent?.kind ?? 'list', column: columnOf(text, entry.start), indents };
 }
 
 /** Returns the spot of a value that begins where `node` does, as if a dash stood before it. */
-function spotAt({ text, indents }: TextEdit, { start }: LayoutNode): Spot {
+function spotAt({ text, indents }: TextEdit, { start }: LayoutNode): ValuePlace {
   return { text, parent: 'list', column: columnOf(text, start) - 2, indents };
 }
 

@@ -19,7 +19,7 @@ import { type CollectionNode, columnOf, type LayoutNode, type ScalarNode } from 
 const FOLDED_WIDTH = 80;
 
 /** The place of the value. */
-export interface Spot {
+export interface ValuePlace {
   /** Of the file. */
   readonly text: string;
   readonly parent: 'map' | 'list';
@@ -29,13 +29,13 @@ export interface Spot {
 }
 
 /** Returns how `value` is written in block style like `model`: brackets stay brackets, and quotes quotes. */
-export function writeLike(value: Json, model: LayoutNode | null, spot: Spot): WrittenValue {
+export function writeLike(value: Json, model: LayoutNode | null, spot: ValuePlace): WrittenValue {
   if (isScalar(value)) return model?.kind === 'scalar' ? scalarLike(value, model, spot) : usual(value, spot);
   if (model?.kind === 'scalar' || model?.isFlow !== true || model.entries.length === 0) return usual(value, spot);
   return { head: flowText(value, flowStyleOf(spot.text, model)), body: [] };
 }
 
-function usual(value: Json, { parent, column, indents }: Spot): WrittenValue {
+function usual(value: Json, { parent, column, indents }: ValuePlace): WrittenValue {
   return parent === 'map' ? valueBelowKey(value, column, indents) : valueBehindDash(value, column, indents);
 }
 
@@ -53,7 +53,7 @@ export function quotingOf(node: LayoutNode | null): Quoting {
   return node?.kind === 'scalar' && (node.style === 'single' || node.style === 'double') ? node.style : 'plain';
 }
 
-function scalarLike(value: Scalar, model: ScalarNode, spot: Spot): WrittenValue {
+function scalarLike(value: Scalar, model: ScalarNode, spot: ValuePlace): WrittenValue {
   if (typeof value !== 'string' || model.style === 'plain') return usual(value, spot);
   if (model.style === 'single' || model.style === 'double') {
     return { head: scalarText(value, model.style, false), body: [] };

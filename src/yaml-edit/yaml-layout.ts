@@ -37,7 +37,7 @@ export interface LayoutEntry {
 }
 
 /** Returns the entry of an index that is known to be there. */
-export function entryAt({ entries }: CollectionNode, index: number): LayoutEntry {
+export function layoutEntryAt({ entries }: CollectionNode, index: number): LayoutEntry {
   const entry = entries[index];
   invariant(entry !== undefined, 'edits ask for entries of the file only');
   return entry;

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { type Answer, sendEnvelope, sendRead } from '../../src/api/present.ts';
+import { type ReadAnswer, sendEnvelope, sendRead } from '../../src/api/present.ts';
 
 /** Returns what one request is answered by a server that sends like this. */
 async function answerOf(
@@ -17,12 +17,12 @@ async function answerOf(
   return { status: response.status, headers: response.headers, text };
 }
 
-function readOf(answer: Answer, headers?: Record<string, string>) {
+function readOf(answer: ReadAnswer, headers?: Record<string, string>) {
   return answerOf((request, response) => sendRead(request, response, { commit: 'c0', ...answer }), headers);
 }
 
 describe('an ETag', () => {
-  async function etagOf(answer: Answer): Promise<string> {
+  async function etagOf(answer: ReadAnswer): Promise<string> {
     return (await readOf(answer)).headers.get('etag') ?? '';
   }
 

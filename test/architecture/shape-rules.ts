@@ -17,27 +17,15 @@ const CLASS_LINES_MAX = 150;
 /** Words of an earlier time, as parts of names. docs/glossary.md has the words of the field that stand for them. */
 const OLD_PARTS = [
   ...['estate', 'standing', 'alliance', 'taker', 'lookout', 'farewell', 'surroundings', 'circumstances', 'trouble'],
-  ...['patience', 'door', 'doors', 'sound', 'building', 'buildings', 'leaving', 'touched'],
+  ...['patience', 'door', 'doors', 'sound', 'building', 'buildings', 'leaving', 'touched', 'parting', 'nobody'],
+  ...['look', 'looks', 'looked', 'looking'],
 ];
 /** The same as whole names, which may be parts of others. */
 const OLD_NAMES = [
-  ...[
-    'Round',
-    'World',
-    'Ended',
-    'Draw',
-    'draw',
-    'Taking',
-    'Taken',
-    'taken',
-    'isTaken',
-    'Look',
-    'look',
-    'looked',
-    'lookAt',
-  ],
+  ...['Round', 'World', 'Ended', 'Draw', 'draw', 'Taking', 'Taken', 'taken', 'isTaken'],
   ...['behind', 'room', 'turn', 'hasRoom', 'hasTurn', 'isLive', 'isRight', 'isSound', 'isClean', 'isApplied'],
-  ...['layOver', 'takeAway', 'sendBack'],
+  ...['layOver', 'takeAway', 'sendBack', 'inForce', 'InForce', 'objectsInForce'],
+  ...['Leave', 'leaveOf', 'endLeave'],
 ];
 
 type Report = (node: ESTree.Span, what: string) => void;

@@ -11,7 +11,7 @@ function follow(...commits: readonly TextChanges[]): DesiredState {
   return desired;
 }
 
-function inForce(desired: DesiredState, address: string): readonly unknown[] | undefined {
+function activeVersionOf(desired: DesiredState, address: string): readonly unknown[] | undefined {
   const kept = desired.objects.get(address);
   return kept === undefined ? undefined : [kept.entry.object, kept.commit];
 }
@@ -22,7 +22,7 @@ const TEMPLATE = 'stacks/templates/t.yaml';
 describe('a typed object', () => {
   test('that is right is in force at once', () => {
     const desired = follow({ [ROLE]: 'port: 80\n' }, { [ROLE]: 'port: 81\n' });
-    expect(inForce(desired, 'role/web')).toEqual([
+    expect(activeVersionOf(desired, 'role/web')).toEqual([
       { name: 'web', type: 'role', description: '', port: 81 },
       'commit 3',
     ]);
@@ -30,27 +30,27 @@ describe('a typed object', () => {
 
   test('that is wrong answers its last right version, for as long as it is wrong', () => {
     const desired = follow({ [ROLE]: 'port: 80\n' }, { [ROLE]: 'port: {}\n' }, { [ROLE]: 'port: [[]]\n' });
-    expect(inForce(desired, 'role/web')).toMatchObject([{ port: 80 }, 'commit 2']);
+    expect(activeVersionOf(desired, 'role/web')).toMatchObject([{ port: 80 }, 'commit 2']);
   });
 
   test('that is mended is in force again', () => {
     const desired = follow({ [ROLE]: 'port: 80\n' }, { [ROLE]: 'port: {}\n' }, { [ROLE]: 'port: 82\n' });
-    expect(inForce(desired, 'role/web')).toMatchObject([{ port: 82 }, 'commit 4']);
+    expect(activeVersionOf(desired, 'role/web')).toMatchObject([{ port: 82 }, 'commit 4']);
   });
 
   test('that was never right is not there', () => {
-    expect(inForce(follow({ [ROLE]: 'port: {}\n' }), 'role/web')).toBe(undefined);
+    expect(activeVersionOf(follow({ [ROLE]: 'port: {}\n' }), 'role/web')).toBe(undefined);
   });
 
   test('that is removed is gone, also where it was kept', () => {
     const desired = follow({ [ROLE]: 'port: 80\n' }, { [ROLE]: 'port: {}\n' }, { [ROLE]: null });
-    expect(inForce(desired, 'role/web')).toBe(undefined);
+    expect(activeVersionOf(desired, 'role/web')).toBe(undefined);
   });
 
   test('with a warning only is right', () => {
     const desired = follow({ [ROLE]: 'version: 1.10\n' });
     expect(desired.problems.map(({ code, severity }) => [code, severity])).toEqual([['number_spelling', 'warning']]);
-    expect(inForce(desired, 'role/web')).toMatchObject([{ version: 1.1 }, 'commit 2']);
+    expect(activeVersionOf(desired, 'role/web')).toMatchObject([{ version: 1.1 }, 'commit 2']);
   });
 });
 
@@ -58,7 +58,7 @@ describe('a template', () => {
   const RIGHT = 'description: First\nresources: { a: { type: "Platform::Server", properties: { zone: x } } }\n';
 
   test('is in force under its type', () => {
-    expect(inForce(follow({ [TEMPLATE]: RIGHT }), 'stack-template/t')).toMatchObject([
+    expect(activeVersionOf(follow({ [TEMPLATE]: RIGHT }), 'stack-template/t')).toMatchObject([
       { name: 't', description: 'First' },
       'commit 2',
     ]);
@@ -71,6 +71,6 @@ describe('a template', () => {
   ])('with %s answers its last right version', (_what, text) => {
     const desired = follow({ [TEMPLATE]: RIGHT }, { [TEMPLATE]: text });
     expect(desired.problems.length).toBeGreaterThan(0);
-    expect(inForce(desired, 'stack-template/t')).toMatchObject([{ description: 'First' }, 'commit 2']);
+    expect(activeVersionOf(desired, 'stack-template/t')).toMatchObject([{ description: 'First' }, 'commit 2']);
   });
 });

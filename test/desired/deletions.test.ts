@@ -2,13 +2,22 @@
 
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { type DeletionFacts, type HeldBefore, type Judgement, judgeDeletions } from '../../src/desired/deletions.ts';
+import {
+  type DeleteJudgement,
+  type DeletionFacts,
+  type HeldBefore,
+  judgeDeletions,
+} from '../../src/desired/deletions.ts';
 import { deletesDigest } from '../../src/machine/hold-digests.ts';
 import { deletionFacts, removalsOf } from './facts.ts';
 
 type Removed = Readonly<Record<string, readonly string[]>>;
 
-function judge(removed: Removed, facts: Partial<DeletionFacts> = {}, undetermined: readonly string[] = []): Judgement {
+function judge(
+  removed: Removed,
+  facts: Partial<DeletionFacts> = {},
+  undetermined: readonly string[] = [],
+): DeleteJudgement {
   return judgeDeletions(
     {
       ...{ removed: new Map(Object.entries(removed)), specOf: () => undefined },

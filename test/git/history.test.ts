@@ -30,7 +30,7 @@ async function longHistory(): Promise<{ repository: GitRepository; first: string
 describe('a history of 30,000 commits', () => {
   it('is gone back through within seconds, whatever the answer', async () => {
     const { repository, first, last, unrelated } = await longHistory();
-    const question = { gitDirectory: repository.path, lookMs: 15_000 };
+    const question = { gitDirectory: repository.path, timeoutMs: 15_000 };
     expect(await isReachable(question, { ancestor: first, descendant: last })).toBe(true);
     expect(await isReachable(question, { ancestor: unrelated, descendant: last })).toBe(false);
     const between = await newCommits(question, { from: first, to: last, countMax: 10 });
@@ -49,7 +49,7 @@ it('what is new behind thousands of parents is found, newest first', async () =>
   const merge = `commit refs/heads/main\ncommitter T <t@example.org> 1900000000 +0000\ndata 1\nx\nfrom ${from}\n${merges}\n`;
   await runGit(['-C', repository.path, 'fast-import', '--quiet'], Buffer.from(roots.join('') + merge));
   const to = await repository.git('rev-parse', 'main');
-  const found = await newCommits({ gitDirectory: repository.path, lookMs: 15_000 }, { from, to, countMax: 3 });
+  const found = await newCommits({ gitDirectory: repository.path, timeoutMs: 15_000 }, { from, to, countMax: 3 });
   const times = found.map((commit) => repository.git('log', '-1', '--format=%ct', commit));
   expect((await Promise.all(times)).map(Number)).toEqual([
     1_900_000_000,
@@ -62,7 +62,7 @@ describe('git that looks through a history', () => {
   it('tells damage from an answer', async () => {
     const repository = await createGitRepository(join(temporaryDirectory(), 'small.git'));
     const commit = await repository.commit({ a: '1' });
-    const question = { gitDirectory: repository.path, lookMs: 15_000 };
+    const question = { gitDirectory: repository.path, timeoutMs: 15_000 };
     await expect(isReachable(question, { ancestor: NONE, descendant: commit })).rejects.toThrow(DamagedCopyError);
     await expect(newCommits(question, { from: NONE, to: commit, countMax: 1 })).rejects.toThrow(DamagedCopyError);
   });
@@ -72,7 +72,7 @@ describe('git that looks through a history', () => {
     writeFileSync(join(bin, 'git'), '#!/bin/sh\nexec sleep 600\n');
     chmodSync(join(bin, 'git'), 0o755);
     vi.stubEnv('PATH', `${bin}:${process.env.PATH}`);
-    const question = { gitDirectory: bin, lookMs: 100 };
+    const question = { gitDirectory: bin, timeoutMs: 100 };
     const asked = isReachable(question, { ancestor: NONE, descendant: NONE });
     await expect(asked).rejects.toThrow('git found no answer within 0.1 s');
   });

@@ -1,6 +1,6 @@
 // Builds what the configuration hierarchy starts from out of YAML texts, so that every place in a test is a real one.
 import { parseYaml } from '../../src/catalog/yaml.ts';
-import type { Scope } from '../../src/hiera/node.ts';
+import type { SelectableObjects } from '../../src/hiera/node.ts';
 import { below, type Entry } from '../../src/model/entry.ts';
 import type { ExpandedServer } from '../../src/model/expanded.ts';
 import { emptyMap, isMap, type JsonMap } from '../../src/model/json.ts';
@@ -64,7 +64,7 @@ export interface ScopeParts {
   readonly objects?: readonly Entry<TypedObject>[];
 }
 
-export interface NotingScope extends Scope {
+export interface NotingScope extends SelectableObjects {
   /** Every object that was looked for, as `<type>/<name>`. */
   readonly looks: readonly string[];
 }
@@ -101,7 +101,7 @@ export function node(type: string, name: string, children: readonly TreeNode[] =
   return { type, name, description: '', ...(children.length === 0 ? {} : { children }) };
 }
 
-function hierarchyEntry(text: string): Scope['hierarchy'] {
+function hierarchyEntry(text: string): SelectableObjects['hierarchy'] {
   const { value, locate } = read('hierarchy.yaml', text);
   const order = ['common', 'environment', 'location', 'zone', 'shape', 'role', 'configuration'];
   const filled = { order, merge: {}, provisioning: ['shape'], ...value };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { layerOf, outputsLayer, problemIn, propertiesLayer } from '../../src/hiera/layers.ts';
+import { layerOf, outputsLayer, problemInLayer, propertiesLayer } from '../../src/hiera/layers.ts';
 import type { Json, JsonMap } from '../../src/model/json.ts';
-import { keyFault } from '../../src/model/keys.ts';
+import { recordKeyFault } from '../../src/model/keys.ts';
 import { objectEntry, serverOf } from './build.ts';
 
 describe('the layer of a file', () => {
@@ -71,7 +71,7 @@ describe('the layer of what a provider reports', () => {
     const layer = outputsLayer('web-1', { ip: '10.0.0.1' });
     expect(layer).toMatchObject({ type: 'clientcert', name: 'web-1' });
     expect(layer.origin('ip')).toBeNull();
-    expect(() => problemIn(layer, 'ip', { code: 'x', message: 'y' })).toThrow(
+    expect(() => problemInLayer(layer, 'ip', { code: 'x', message: 'y' })).toThrow(
       'somebody wrote "ip" of clientcert web-1',
     );
   });
@@ -90,5 +90,5 @@ test.each([
   ['a\tb', 'holds a control character'],
   ['a\u007fb', 'holds a control character'],
 ])('the key %j: %s', (key, fault) => {
-  expect(keyFault(key)).toBe(fault);
+  expect(recordKeyFault(key)).toBe(fault);
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { explainRecord, explainValue } from '../../src/hiera/explain.ts';
 import type { HieraNode } from '../../src/hiera/node.ts';
-import { buildRecord, lookUp, type NodeFacts, recordOf } from '../../src/hiera/record.ts';
+import { buildRecord, lookup, type NodeFacts, recordOf } from '../../src/hiera/record.ts';
 import { resolveNode } from '../../src/hiera/resolve-node.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { objectEntry, scopeOf, serverOf } from './build.ts';
@@ -109,7 +109,7 @@ describe('a record', () => {
     const own = [{ type: 'clientcert', name: 'x', values: { stackInstance: ['forged'] }, origin: () => null }];
     const node = { ...NODE, own };
     expect(recordOf(buildRecord(node, factsOf()))).toMatchObject({ stackInstance: ['shop'] });
-    expect(lookUp(node, factsOf(), 'stackInstance')?.value).toEqual(['shop']);
+    expect(lookup(node, factsOf(), 'stackInstance')?.value).toEqual(['shop']);
   });
 });
 
@@ -197,12 +197,12 @@ describe('one key', () => {
   test('an unknown, a removed and a forbidden key have no value', () => {
     const facts = factsOf({ 'a/b': 'x' });
     for (const key of ['no-such', 'tls', 'a/b', 'toString', '__proto__'])
-      expect(lookUp(NODE, facts, key)).toBeUndefined();
+      expect(lookup(NODE, facts, key)).toBeUndefined();
   });
 
   test('is case sensitive', () => {
-    expect(lookUp(NODE, factsOf(), 'app')?.value).toBe('shop');
-    expect(lookUp(NODE, factsOf(), 'App')).toBeUndefined();
+    expect(lookup(NODE, factsOf(), 'app')?.value).toBe('shop');
+    expect(lookup(NODE, factsOf(), 'App')).toBeUndefined();
   });
 });
 
@@ -234,7 +234,7 @@ describe('properties of records', () => {
         const explained = explainRecord(merged);
         expect(Object.keys(explained)).toEqual(Object.keys(record));
         for (const [key, value] of Object.entries(record)) {
-          const alone = lookUp(NODE, facts, key);
+          const alone = lookup(NODE, facts, key);
           expect(explained[key]?.value).toEqual(value);
           expect(alone && explainValue(alone)).toEqual(explained[key]);
         }

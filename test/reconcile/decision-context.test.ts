@@ -52,7 +52,7 @@ async function contextIn(rows: Readonly<Record<string, ServerRow>>, inFlight: re
     lastCheckOf: () => undefined,
     lostMsLeft: () => undefined,
     groupViewOf: (server, row) => ledger.index.groupViewOf(server, row),
-    leaveOf: () => undefined,
+    exemptionOf: () => undefined,
   });
 }
 

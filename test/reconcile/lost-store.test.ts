@@ -30,7 +30,7 @@ async function both(...commits: readonly Readonly<Record<string, string | null>>
   return { follower, beginner };
 }
 
-function inForce({ reader, ledger, operator }: Core) {
+function activeFacts({ reader, ledger, operator }: Core) {
   return {
     statuses: Object.fromEntries(reader.instances().map(({ name }) => [name, reader.status(name)])),
     owners: Object.fromEntries([...ledger.list('server')].map(([name, { instance }]) => [name, instance])),
@@ -41,8 +41,8 @@ function inForce({ reader, ledger, operator }: Core) {
 describe('a controller that begins at the end of a history', () => {
   it('comes up where two instances made one server, and both are wrong now', async () => {
     const { follower, beginner } = await both({ a: one('x'), c: one('z') }, { a: WRONG, b: one('x') }, { b: WRONG });
-    expect(inForce(beginner)).toEqual(inForce(follower));
-    expect(inForce(beginner)).toMatchObject({
+    expect(activeFacts(beginner)).toEqual(activeFacts(follower));
+    expect(activeFacts(beginner)).toMatchObject({
       statuses: { a: 'Invalid', b: 'Invalid', c: 'Done' },
       owners: { x: 'a', z: 'c' },
     });
@@ -55,14 +55,14 @@ describe('a controller that begins at the end of a history', () => {
       { a: one('x', 'y') },
       { a: WRONG },
     );
-    expect(inForce(beginner)).toEqual(inForce(follower));
-    expect(inForce(beginner).statuses).toEqual({ a: 'Invalid', b: 'Invalid', c: 'Done' });
+    expect(activeFacts(beginner)).toEqual(activeFacts(follower));
+    expect(activeFacts(beginner).statuses).toEqual({ a: 'Invalid', b: 'Invalid', c: 'Done' });
   });
 
   it('gives a server to whoever it was handed over to', async () => {
     const { follower, beginner } = await both({ a: one('x'), b: one('y') }, { a: one('w'), b: one('x') }, { b: WRONG });
-    expect(inForce(beginner)).toEqual(inForce(follower));
-    expect(inForce(beginner).owners).toMatchObject({ w: 'a', x: 'b' });
+    expect(activeFacts(beginner)).toEqual(activeFacts(follower));
+    expect(activeFacts(beginner).owners).toMatchObject({ w: 'a', x: 'b' });
   });
 
   it('follows the newest commit that can be taken', async () => {
@@ -71,7 +71,7 @@ describe('a controller that begins at the end of a history', () => {
     const { source, clock } = follower;
     const beginner = new Core({}, { rows: new Map(), servers: new Map(), source, clock });
     await beginner.settle();
-    expect(inForce(beginner)).toMatchObject({ owners: { x: 'a' }, statuses: { a: 'Invalid' } });
+    expect(activeFacts(beginner)).toMatchObject({ owners: { x: 'a' }, statuses: { a: 'Invalid' } });
   });
 });
 

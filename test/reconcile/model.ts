@@ -180,7 +180,7 @@ export class Model {
         lastCheckOf: (server) => this.#checks.of(server),
         lostMsLeft: () => undefined,
         groupViewOf: (server, itsRow) => this.#index.groupViewOf(server, itsRow),
-        leaveOf: () => undefined,
+        exemptionOf: () => undefined,
       }),
     );
   }

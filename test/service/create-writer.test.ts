@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { Role } from '../../src/model/names.ts';
 import { createWriter } from '../../src/service/create-writer.ts';
 import type { Draft } from '../../src/service/write/draft.ts';
-import type { Preview, WriteOrder, Writer, Written } from '../../src/service/writer.ts';
+import type { Preview, WriteOrder, WriteResult, Writer } from '../../src/service/writer.ts';
 import { ADMINISTRATOR } from './service.ts';
 
-const COMMITTED: Written = { commit: 'c'.repeat(40), branch: null };
+const COMMITTED: WriteResult = { commit: 'c'.repeat(40), branch: null };
 const PREVIEW: Preview = { diff: '', servers: [] };
-const NOTHING: Written = { commit: null, branch: null };
+const NOTHING: WriteResult = { commit: null, branch: null };
 
 function orderOf(role: Role = 'administrator'): WriteOrder {
   return { by: { ...ADMINISTRATOR, role }, requestId: 'r', ifMatch: undefined };
@@ -16,11 +16,15 @@ function orderOf(role: Role = 'administrator'): WriteOrder {
 
 /** A writer whose queue answers with `outcome`; `log` tells what happened, in order. */
 function open(
-  outcome: Written | Error,
+  outcome: WriteResult | Error,
   mode: 'commit' | 'propose' = 'commit',
 ): { readonly writer: Writer; readonly log: string[] } {
   const log: string[] = [];
-  async function submit({ subject }: Draft, _order: WriteOrder, beforePush?: () => Promise<void>): Promise<Written> {
+  async function submit(
+    { subject }: Draft,
+    _order: WriteOrder,
+    beforePush?: () => Promise<void>,
+  ): Promise<WriteResult> {
     if (outcome instanceof Error) throw outcome;
     if (outcome.commit !== null) await beforePush?.();
     log.push(subject);
@@ -40,7 +44,7 @@ function open(
 }
 
 /** Both ways to delete an instance. */
-const DELETES: readonly (readonly [string, (writer: Writer, order: WriteOrder) => Promise<Written>])[] = [
+const DELETES: readonly (readonly [string, (writer: Writer, order: WriteOrder) => Promise<WriteResult>])[] = [
   ['as an instance', (writer, order) => writer.deleteInstance(order, 'shop')],
   ['as an object of its type', (writer, order) => writer.deleteObject(order, 'stack-instance', 'shop')],
 ];
@@ -96,7 +100,7 @@ describe('a writer without a queue', () => {
   });
   const body = { name: 'shop', stackTemplate: 'web' };
 
-  it.each<[string, () => Promise<Written>]>([
+  it.each<[string, () => Promise<WriteResult>]>([
     ['putInstance', () => writer.putInstance(orderOf(), 'shop', body, true)],
     ['createInstance', () => writer.createInstance(orderOf(), body, false)],
     ['deleteInstance', () => writer.deleteInstance(orderOf(), 'shop')],
@@ -115,7 +119,7 @@ describe('a writer without a queue', () => {
 });
 
 describe('drafts', () => {
-  it.each<[string, (writer: Writer) => Promise<Written>]>([
+  it.each<[string, (writer: Writer) => Promise<WriteResult>]>([
     ['Set stack instance shop', (writer) => writer.putInstance(orderOf(), 'shop', {}, false)],
     [
       'Set stack instance shop',
@@ -134,7 +138,7 @@ describe('drafts', () => {
     expect(log).toEqual([subject]);
   });
 
-  it.each<[string, (writer: Writer) => Promise<Written>, object]>([
+  it.each<[string, (writer: Writer) => Promise<WriteResult>, object]>([
     [
       'an instance',
       (writer) => writer.createInstance(orderOf(), {}, false),

@@ -214,7 +214,7 @@ describe('a race that is lost', () => {
     const scene = new Scene();
     const { remote, submit } = bound(scene);
     let others = 0;
-    remote.onLook = () => {
+    remote.onPoll = () => {
       remote.steps.push(() => {
         others += 1;
         remote.outside({ other: String(others) });
@@ -403,7 +403,7 @@ describe('a repository that', () => {
 
   it('is not followed takes no writes, for the reason that is given', async () => {
     const { remote, submit } = bound(new Scene());
-    remote.onLook = () => {
+    remote.onPoll = () => {
       throw new ServiceError('conflict', 'The newest commit is not followed: the history was rewritten');
     };
     expect(await submit(put('a', 1))).toMatch(/^conflict: .*the history was rewritten$/);
@@ -412,14 +412,14 @@ describe('a repository that', () => {
   it('is silent makes every write give up 15 s after it was asked for', async () => {
     const scene = new Scene();
     const { remote, submit } = bound(scene);
-    remote.onLook = () => new Promise(() => undefined);
+    remote.onPoll = () => new Promise(() => undefined);
     const first = submit(put('a', 1));
     await settled();
     scene.clock.advance(10_000);
     const second = submit(put('b', 1));
     scene.clock.advance(5_000);
     expect(await first).toMatch(/^not_ready: .*within 15 s; nothing was written$/);
-    remote.onLook = () => undefined;
+    remote.onPoll = () => undefined;
     expect(await second).toBe('write-1');
     expect(scene.clock.pending).toBe(0);
   });
@@ -437,7 +437,7 @@ describe('a repository that', () => {
     const early = submit(put('early', 1));
     scene.clock.advance(10_000);
     const late = submit(put('late', 1));
-    remote.onLook = poll.wait;
+    remote.onPoll = poll.wait;
     push.open();
     await poll.reached;
     scene.clock.advance(5_000);
@@ -472,7 +472,7 @@ describe('before the push', () => {
     const scene = new Scene();
     const { remote, submit } = bound(scene);
     const first = gate();
-    remote.onLook = first.wait;
+    remote.onPoll = first.wait;
     const under = submit(put('a', 1));
     await first.reached;
     const waiting = Array.from({ length: 1_000 }, () => submit(put('b', 1)));
@@ -525,7 +525,7 @@ describe('a stop', () => {
     const scene = new Scene();
     const { remote, submit } = bound(scene);
     const poll = gate();
-    remote.onLook = poll.wait;
+    remote.onPoll = poll.wait;
     const under = submit(put('a', 1));
     await poll.reached;
     const stopped = scene.queue.stop(5_000);

@@ -63,14 +63,14 @@ async function plant(defect: PlantedDefect, seeds: number): Promise<{ isFound: b
         text.replace(find, () => replace),
       );
     }
-    return await lookFor(tree, seeds);
+    return await searchFor(tree, seeds);
   } finally {
     await rm(tree, { recursive: true, force: true });
   }
 }
 
 /** Looks for a seed that breaks a promise with the defect, and none without it. */
-async function lookFor(tree: string, seeds: number): Promise<{ isFound: boolean; words: string }> {
+async function searchFor(tree: string, seeds: number): Promise<{ isFound: boolean; words: string }> {
   const began = performance.now();
   for (let from = 1; from <= seeds; ) {
     const { line, seed, output } = await firstBroken(tree, from, seeds);

@@ -27,8 +27,8 @@ import { watchWaits } from './watch-waits.ts';
 const POLL_MS = 600_000;
 /** Comparing clocks every second would be most of what happens. */
 export const COMPARE_MS = 60_000;
-/** Between two looks at who waits for how long. */
-const LOOK_MS = 600_000;
+/** Between two comparisons of how long each server waits. */
+const WAITS_MS = 600_000;
 const RETRY = { attempts: 3, firstSeconds: 2, maxSeconds: 30, failedSeconds: 300 };
 const EXECUTION: ExecutionSettings = {
   ...{ concurrency: 3, graceSeconds: 10, deleteBudget: { percent: 0, least: BUDGET, most: BUDGET } },
@@ -202,7 +202,7 @@ export class World implements Facts {
     if (missed > 0) this.fail('no wake-up is lost', `the controller's own sweep woke ${missed}`);
     this.rows.step(this.#isNew);
     this.#isNew = false;
-    this.#lookAtWaits();
+    this.#checkWaits();
   }
 
   /** The run is over: nothing of it goes on. */
@@ -226,8 +226,8 @@ export class World implements Facts {
     this.calls.vanished(server);
   }
 
-  #lookAtWaits(): void {
-    if (this.scheduler.now < this.#waitsSeen + LOOK_MS) return;
+  #checkWaits(): void {
+    if (this.scheduler.now < this.#waitsSeen + WAITS_MS) return;
     this.#waitsSeen = this.scheduler.now;
     watchWaits(this, this.#waits);
   }

@@ -1,5 +1,5 @@
 // A writer for tests of the API: it writes nothing, and remembers what it was asked.
-import type { WriteOrder, Writer, Written } from '../../src/service/writer.ts';
+import type { WriteOrder, WriteResult, Writer } from '../../src/service/writer.ts';
 
 export interface SampleWriter extends Writer {
   /** Every write asked for: its name, then its arguments without the order. */
@@ -7,7 +7,7 @@ export interface SampleWriter extends Writer {
   /** The orders that came with them. */
   readonly orders: WriteOrder[];
   /** What the next writes come to; an error is thrown. */
-  outcome: Written | Error;
+  outcome: WriteResult | Error;
 }
 
 export function createSampleWriter(): SampleWriter {
@@ -15,7 +15,7 @@ export function createSampleWriter(): SampleWriter {
   const orders: WriteOrder[] = [];
   const note =
     (name: string) =>
-    async (order: WriteOrder, ...given: unknown[]): Promise<Written> => {
+    async (order: WriteOrder, ...given: unknown[]): Promise<WriteResult> => {
       asked.push([name, ...given]);
       orders.push(order);
       if (writer.outcome instanceof Error) throw writer.outcome;

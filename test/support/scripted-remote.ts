@@ -34,7 +34,7 @@ export class ScriptedRemote implements Publisher {
   readonly pushes: (readonly string[])[] = [];
   readonly proposals = new Map<string, readonly NewCommit[]>();
   /** Called at every look at the branch; may throw. */
-  onLook: () => void | Promise<void> = () => undefined;
+  onPoll: () => void | Promise<void> = () => undefined;
   /** Called when a commit is waited for; may throw. */
   onArrival: () => void | Promise<void> = () => undefined;
   /** Called when the remote is asked where the branch is; may throw. */
@@ -57,7 +57,7 @@ export class ScriptedRemote implements Publisher {
 
   readonly branch: BranchView = {
     newest: async () => {
-      await this.onLook();
+      await this.onPoll();
       return this.head;
     },
     desiredAt: async (commit) => {

@@ -1,11 +1,11 @@
 // Judges a client's certificate by the authorities and revocation lists in force, at every request.
 import type { X509Certificate } from 'node:crypto';
-import type { Judgement } from '../authenticate.ts';
+import type { CertificateJudgement } from '../authenticate.ts';
 import type { TlsMaterial } from './tls-material.ts';
 import { issuedDirectly, listsUntil, type Trust, trustOf } from './trust.ts';
 
 export interface ClientJudge {
-  judge(certificate: X509Certificate): Judgement;
+  judge(certificate: X509Certificate): CertificateJudgement;
   /** Judges by other material from now on. Throws where it cannot be read, and then judges as before. */
   reload(tls: TlsMaterial): void;
 }
@@ -14,7 +14,7 @@ export interface ClientJudge {
 export function judgeClients(tls: TlsMaterial): ClientJudge {
   let trust = trustOf(tls);
   // Signatures are verified once a connection, not once a request.
-  let judged = new WeakMap<X509Certificate, Judgement>();
+  let judged = new WeakMap<X509Certificate, CertificateJudgement>();
   return {
     judge(certificate) {
       const known = judged.get(certificate);
@@ -30,7 +30,7 @@ export function judgeClients(tls: TlsMaterial): ClientJudge {
   };
 }
 
-function judgementOf(trust: Trust, certificate: X509Certificate): Judgement {
+function judgementOf(trust: Trust, certificate: X509Certificate): CertificateJudgement {
   return { ambiguity: ambiguityOf(trust, certificate), listsUntil: listsUntil(trust, certificate) };
 }
 

@@ -24,13 +24,13 @@ export interface WebhookOptions extends ListenAddress {
 }
 
 const BODY_BYTES_MAX = 256 * 1024;
-const LOOK_PAUSE_MS = 1_000;
+const POLL_PAUSE_MS = 1_000;
 
 /** Returns the listener, which answers from now on. Throws SecretFileError; also where the address is taken. */
 export async function createWebhook(options: WebhookOptions): Promise<Listening> {
   // Told at the start, and not by the first hook.
   await readSecretFile(options.secretFile);
-  const polls = throttle(options.poll, { clock: options.clock, pauseMs: LOOK_PAUSE_MS });
+  const polls = throttle(options.poll, { clock: options.clock, pauseMs: POLL_PAUSE_MS });
   const refusals = throttleLog(options.clock, (count) => options.log.warn({ count }, 'more hooks were refused'));
   // This header has no use here, and Node's own answer is no JSON.
   const server = createPlainServer({ requireHostHeader: false });

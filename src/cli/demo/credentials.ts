@@ -9,7 +9,13 @@ import {
   needsRenewal,
 } from '../../development-pki.ts';
 import { ROLES, type Role } from '../../model/names.ts';
-import { AUTHORITY, type CredentialFiles, filesOf, makePrivateFolder, SERVER } from '../credential-files.ts';
+import {
+  AUTHORITY_CREDENTIAL,
+  type CredentialFiles,
+  filesOf,
+  makePrivateFolder,
+  SERVER_CREDENTIAL,
+} from '../credential-files.ts';
 
 export interface DemoCredentials {
   readonly ca: string;
@@ -20,7 +26,7 @@ export interface DemoCredentials {
 /** Returns the files of all credentials below `folder`; what is missing or about to expire is made anew. */
 export async function ensureCredentials(folder: string, now: number): Promise<DemoCredentials> {
   await makePrivateFolder(folder);
-  const ca = filesOf(folder, AUTHORITY);
+  const ca = filesOf(folder, AUTHORITY_CREDENTIAL);
   const isNewAuthority = await ensure(ca, now, () => createAuthority({ now, commonName: 'Treeline development CA' }));
   const authority = await readPair(ca);
   const ensureIssued = async (name: string, issue: () => Promise<KeyPair>): Promise<CredentialFiles> => {
@@ -28,7 +34,7 @@ export async function ensureCredentials(folder: string, now: number): Promise<De
     await ensure(files, isNewAuthority ? Number.POSITIVE_INFINITY : now, issue);
     return files;
   };
-  const server = await ensureIssued(SERVER, () => issueServerCertificate(authority, { now }));
+  const server = await ensureIssued(SERVER_CREDENTIAL, () => issueServerCertificate(authority, { now }));
   const clients: Record<string, CredentialFiles> = {};
   for (const role of ROLES) {
     clients[role] = await ensureIssued(role, () =>

@@ -4,7 +4,7 @@ import type { Controller } from '../../compose.ts';
 import type { Reader } from '../../service/reader.ts';
 import { CommandFailure } from '../command-failure.ts';
 
-const LOOK_MS = 200;
+const POLL_MS = 200;
 /** The sample needs a few seconds; a desired state that a user has filled may need longer, and goes on without being watched. */
 const WATCH_MS_MAX = 60_000;
 
@@ -14,10 +14,10 @@ const WATCH_MS_MAX = 60_000;
  */
 export async function watchUntilDone(controller: Controller, print: (line: string) => void): Promise<void> {
   const told = new Map<string, string>();
-  for (let waited = 0; waited < WATCH_MS_MAX; waited += LOOK_MS) {
+  for (let waited = 0; waited < WATCH_MS_MAX; waited += POLL_MS) {
     const ready = controller.ready();
     if (ready === true && tellAll(controller.reader, told, print)) return;
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
   }
   const ready = controller.ready();
   if (ready !== true) throw new CommandFailure(`the controller does not get ready: ${ready}`);

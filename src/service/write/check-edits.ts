@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
-import { entryOf } from '../../catalog/parse-entry.ts';
+import { entryOfDocument } from '../../catalog/parse-entry.ts';
 import { type Before, type Derivation, derive } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
@@ -83,7 +83,7 @@ function editedSnapshot(
     blobs.set(oid, bytes);
     // A file that is too large is reported where its bytes are read.
     if (document !== undefined && bytes.length <= FILE_BYTES_MAX)
-      parsedFiles.set(path, entryOf(path, oid, { text, document }));
+      parsedFiles.set(path, entryOfDocument(path, oid, { text, document }));
   }
   return { snapshot: { commit, time, files, blobs }, parsedFiles };
 }

@@ -11,7 +11,7 @@ import { fileOf } from './object-file.ts';
 import type { PendingWrite, WriteRequest } from './pending-write.ts';
 
 /** The verdict on a write: a commit, nothing to change, or a refusal. */
-export type Verdict =
+export type WriteVerdict =
   | {
       readonly is: 'commit';
       readonly write: PendingWrite;
@@ -30,8 +30,8 @@ export async function judgeWrites(
   writes: readonly PendingWrite[],
   base: DesiredState,
   yieldToOthers: () => Promise<unknown> = setImmediate,
-): Promise<readonly Verdict[]> {
-  const verdicts: Verdict[] = [];
+): Promise<readonly WriteVerdict[]> {
+  const verdicts: WriteVerdict[] = [];
   let desired = base;
   for (const write of writes) {
     const { verdict, after } = judge(write, { base, desired });
@@ -53,7 +53,7 @@ interface Ground {
 function judge(
   write: PendingWrite,
   { base, desired }: Ground,
-): { readonly verdict: Verdict; readonly after: DesiredState } {
+): { readonly verdict: WriteVerdict; readonly after: DesiredState } {
   const { draft, order } = write.request;
   try {
     requireUnchanged(write, base);

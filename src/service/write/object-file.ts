@@ -1,7 +1,7 @@
 // Turns a body of the interface into the text of its file: an edit of the present file, or a new file.
 import type { Catalog, FileEntry, FileType } from '../../catalog/catalog.ts';
 import { parseYaml, type YamlDocument } from '../../catalog/yaml.ts';
-import { entryAt } from '../../desired/tracked-reads.ts';
+import { entryAtAddress } from '../../desired/tracked-reads.ts';
 import { isMap, isSame, type JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { editYaml } from '../../yaml-edit/edit-yaml.ts';
@@ -25,7 +25,7 @@ export interface ObjectFile {
 export function fileOf(catalog: Catalog, address: string): FileEntry | undefined {
   const unreadable = catalog.unreadable.get(address);
   if (unreadable !== undefined) return unreadable;
-  const path = entryAt(catalog, address)?.path;
+  const path = entryAtAddress(catalog, address)?.path;
   return path === undefined ? undefined : catalog.files.get(path);
 }
 

@@ -1,7 +1,7 @@
 // Holds a write that waits for its answer, up to a time limit. It is answered once; later answers are ignored.
 import type { Clock } from '../../clock.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { WriteOrder, Written } from '../writer.ts';
+import type { WriteOrder, WriteResult } from '../writer.ts';
 import type { Draft } from './draft.ts';
 import { outcomeUnknown } from './push-errors.ts';
 
@@ -25,10 +25,10 @@ export interface WriteRequest {
 export class PendingWrite {
   readonly request: WriteRequest;
   /** Resolves once the write is on the remote and looked at here. */
-  readonly answer: Promise<Written>;
+  readonly answer: Promise<WriteResult>;
   /** The object's blob when the write was first looked at; another one later means that another client changed it. */
   firstSeen: string | null | undefined;
-  readonly #settle: PromiseWithResolvers<Written>;
+  readonly #settle: PromiseWithResolvers<WriteResult>;
   readonly #cancelTimer: () => void;
   #isOverdue = false;
   #isUnderWay = false;
@@ -36,7 +36,7 @@ export class PendingWrite {
 
   constructor(request: WriteRequest, clock: Clock) {
     this.request = request;
-    this.#settle = Promise.withResolvers<Written>();
+    this.#settle = Promise.withResolvers<WriteResult>();
     this.answer = this.#settle.promise;
     this.#cancelTimer = clock.after(GIVE_UP_MS, () => this.#giveUp());
   }
@@ -57,7 +57,7 @@ export class PendingWrite {
     if (this.#isOverdue) this.#giveUp();
   }
 
-  resolve(written: Written): void {
+  resolve(written: WriteResult): void {
     this.#end();
     this.#settle.resolve(written);
   }

@@ -4,7 +4,7 @@ import type { DesiredState } from '../../desired/desired-state.ts';
 import { reasonOf } from '../../model/quote.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { PreparedCommits, PushOutcome } from '../../source/publisher.ts';
-import { judgeWrites, type Verdict } from './judge-writes.ts';
+import { judgeWrites, type WriteVerdict } from './judge-writes.ts';
 import { pause, within } from './patience.ts';
 import { GIVE_UP_MS, type PendingWrite } from './pending-write.ts';
 import { failureOf, outcomeUnknown } from './push-errors.ts';
@@ -24,7 +24,7 @@ export interface PublishParts extends PushParts {
 
 type Group = readonly PendingWrite[];
 type RefusedPush = Extract<PushOutcome, { readonly is: 'refused' }>;
-type CommitVerdict = Extract<Verdict, { readonly is: 'commit' }>;
+type AcceptedWrite = Extract<WriteVerdict, { readonly is: 'commit' }>;
 
 /** Answers every write. Never throws. */
 export async function publishBatch(parts: PublishParts, batch: Group): Promise<void> {
@@ -66,7 +66,7 @@ async function newestFor({ branch }: PublishParts, open: Group, inHurry: boolean
 }
 
 /** Settles what hangs on no commit, and returns the rest. */
-function settleCertain(verdicts: readonly Verdict[]): readonly Verdict[] {
+function settleCertain(verdicts: readonly WriteVerdict[]): readonly WriteVerdict[] {
   const first = verdicts.findIndex(({ is }) => is === 'commit');
   const certain = first === -1 ? verdicts : verdicts.slice(0, first);
   for (const verdict of certain) settle(verdict, null);
@@ -77,7 +77,7 @@ function settleCertain(verdicts: readonly Verdict[]): readonly Verdict[] {
 async function publishCommits(
   parts: PublishParts,
   base: DesiredState,
-  { commits, verdicts }: { readonly commits: readonly CommitVerdict[]; readonly verdicts: readonly Verdict[] },
+  { commits, verdicts }: { readonly commits: readonly AcceptedWrite[]; readonly verdicts: readonly WriteVerdict[] },
 ): Promise<PushOutcome> {
   const [first] = commits;
   const proposal = parts.mode === 'propose' && first !== undefined ? branchOf(first.write) : null;
@@ -105,7 +105,7 @@ async function publishCommits(
 }
 
 /** Returns those that have to go out apart from one another; `again` where all of them are judged on newer content. */
-function groupsAfter(outcome: PushOutcome, open: Group, commits: readonly CommitVerdict[]): readonly Group[] | 'again' {
+function groupsAfter(outcome: PushOutcome, open: Group, commits: readonly AcceptedWrite[]): readonly Group[] | 'again' {
   switch (outcome.is) {
     case 'pushed':
       return [];
@@ -144,7 +144,7 @@ async function follow(
 }
 
 /** Returns the parts of a group that the repository refused as a whole: one write must not stop the others. */
-function partsOf(open: Group, commits: readonly CommitVerdict[], refusal: RefusedPush): readonly Group[] {
+function partsOf(open: Group, commits: readonly AcceptedWrite[], refusal: RefusedPush): readonly Group[] {
   for (const write of open) write.goBack();
   const [only, second] = commits;
   if (only !== undefined && second === undefined) {
@@ -157,7 +157,7 @@ function partsOf(open: Group, commits: readonly CommitVerdict[], refusal: Refuse
   return [open.slice(half), open.slice(0, half)];
 }
 
-function settle(verdict: Verdict, commit: string | null, branch: string | null = null): void {
+function settle(verdict: WriteVerdict, commit: string | null, branch: string | null = null): void {
   if (verdict.is === 'refused') verdict.write.reject(verdict.error);
   else verdict.write.resolve({ commit, branch });
 }

@@ -1,4 +1,4 @@
-// Refuses to remove an object that something in force selects. An environment, location or zone of the tree needs no
+// Refuses to remove an object that something active selects. An environment, location or zone of the tree needs no
 // object, so the removal causes no other mistake, but the servers that select it would change.
 
 import type { DesiredState } from '../../desired/desired-state.ts';
@@ -8,7 +8,7 @@ import { isMap } from '../../model/json.ts';
 import { type ErrorDetail, ServiceError } from '../../model/service-error.ts';
 import { usersText } from './refusal.ts';
 
-/** Throws ServiceError `conflict` with the users where something in force selects the object at an address. */
+/** Throws ServiceError `conflict` with the users where something active selects the object at an address. */
 export function requireUnused({ units, catalog }: DesiredState, address: string): void {
   const [type, name] = splitAddress(address);
   const users = [...units.values()].filter((unit) => selects(unit, type, name));

@@ -22,7 +22,7 @@ export interface ServerChange {
   readonly once_approved?: Effect;
 }
 
-interface Change {
+interface ComparedStates {
   readonly before: DesiredState;
   /** As if nothing had to be approved. */
   readonly after: DesiredState;
@@ -31,7 +31,7 @@ interface Change {
 }
 
 /** Returns the servers that are concerned, sorted by name. */
-export function serverChanges({ before, after, held }: Change): readonly ServerChange[] {
+export function serverChanges({ before, after, held }: ComparedStates): readonly ServerChange[] {
   const changes: ServerChange[] = [];
   for (const server of changedServers(before, after)) {
     const old = unitOf(before, server);
@@ -78,7 +78,7 @@ function effectOf(name: string, { old, now, after }: Owners): Effect | undefined
   return isSameRecord(old?.nodes.get(name), now?.nodes.get(name)) ? undefined : 'record';
 }
 
-/** As the version in force says, and the one that comes where there is one. */
+/** As the active version says, and the one that comes where there is one. */
 function isRetained({ policy, instance }: WantedServer, after: DesiredState): boolean {
   return policy.deletion === 'retain' || isRetaining(after.units.get(instanceAddress(instance)));
 }

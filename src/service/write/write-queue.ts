@@ -1,7 +1,7 @@
 // Queues all writes of the branch and publishes waiting writes together, so that twenty writers cost little more than
 // one. publish-batch.ts publishes a batch.
 import { ServiceError } from '../../model/service-error.ts';
-import type { WriteOrder, Written } from '../writer.ts';
+import type { WriteOrder, WriteResult } from '../writer.ts';
 import type { Draft } from './draft.ts';
 import { within } from './patience.ts';
 import { PendingWrite } from './pending-write.ts';
@@ -31,7 +31,7 @@ export class WriteQueue {
    * Resolves when the write is on the remote and looked at here. `beforePush` notes what the repository cannot say, once
    * the write may go onto the branch and before it does. Throws ServiceError.
    */
-  async submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<Written> {
+  async submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<WriteResult> {
     if (this.#isStopping) throw new ServiceError('not_ready', 'The controller is stopping; nothing was written');
     if (this.#waiting.size >= WAITING_MAX) {
       throw new ServiceError('too_many_requests', 'Too many writes are waiting; try again soon');

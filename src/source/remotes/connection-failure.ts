@@ -1,7 +1,7 @@
 // Translates Node's error codes for HTTP connections and certificates into advice.
 import { SourceError } from '../source.ts';
 
-export interface Attempt {
+export interface ConnectionTarget {
   /** The repository's URL as messages show it. */
   readonly name: string;
   readonly caFile: string | null;
@@ -42,7 +42,7 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns Node's error as a message for the operator; a SourceError unchanged. */
-export function connectionFailure(error: unknown, attempt: Attempt): SourceError {
+export function connectionFailure(error: unknown, attempt: ConnectionTarget): SourceError {
   if (error instanceof SourceError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const reason = error instanceof Error && error.message !== '' ? error.message : code;
@@ -51,7 +51,7 @@ export function connectionFailure(error: unknown, attempt: Attempt): SourceError
   });
 }
 
-function adviceFor(code: string, error: unknown, { caFile }: Attempt): string {
+function adviceFor(code: string, error: unknown, { caFile }: ConnectionTarget): string {
   if (UNTRUSTED.has(code)) {
     return caFile === null
       ? 'nobody that is trusted here signed its certificate: name the file of its authority as repository.caFile'

@@ -31,7 +31,7 @@ export interface HttpHead {
 }
 
 /** Reads the answer, whose body arrives in pieces. The body is empty if the status is not 200. */
-export type AnswerReader<Value> = (head: HttpHead, body: AsyncIterable<Buffer>) => Promise<Value>;
+export type HttpBodyReader<Value> = (head: HttpHead, body: AsyncIterable<Buffer>) => Promise<Value>;
 
 interface Connection {
   readonly agent: http.Agent;
@@ -42,7 +42,7 @@ interface Connection {
  * Returns the result of `read`. Throws Node's own error if the connection fails, SourceError at a limit, or the
  * signal's reason; reading the body throws the same.
  */
-export async function exchange<Value>(order: HttpOrder, read: AnswerReader<Value>): Promise<Value> {
+export async function exchange<Value>(order: HttpOrder, read: HttpBodyReader<Value>): Promise<Value> {
   const { target, silenceMs, signal } = order;
   const silent = new AbortController();
   const silence = setTimeout(

@@ -6,7 +6,7 @@ import { SourceError } from '../source.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { checkEncryption, proxyLogins, readHttpSecrets } from './http-access.ts';
 import { BEGINNING_BYTES, checkAnswer } from './http-answer.ts';
-import { type AnswerReader, exchange, type HttpHead } from './http-exchange.ts';
+import { exchange, type HttpBodyReader, type HttpHead } from './http-exchange.ts';
 import { LIST_BYTES_MAX, type Transport, type TransportAnswer, type TransportRequest } from './remote.ts';
 import { SentSecrets } from './sent-secrets.ts';
 
@@ -75,7 +75,7 @@ class HttpTransport implements Transport {
     return contentTypeOf(request.url.slice(this.url.length));
   }
 
-  #follow<Value>(request: TransportRequest, bytesMax: number, read: AnswerReader<Value>): Promise<Value> {
+  #follow<Value>(request: TransportRequest, bytesMax: number, read: HttpBodyReader<Value>): Promise<Value> {
     const options = { ...this.#options, answerBytesMax: Math.min(this.#options.answerBytesMax, bytesMax) };
     return this.secrets.guard(() => this.#followRedirects(request, options, read));
   }
@@ -84,7 +84,7 @@ class HttpTransport implements Transport {
   async #followRedirects<Value>(
     request: TransportRequest,
     options: HttpTransportOptions,
-    read: AnswerReader<Value>,
+    read: HttpBodyReader<Value>,
   ): Promise<Value> {
     const { url } = this;
     const path = request.url.slice(url.length);
@@ -105,7 +105,7 @@ class HttpTransport implements Transport {
   async #ask<Value>(
     request: TransportRequest,
     options: HttpTransportOptions & { readonly target: URL },
-    read: AnswerReader<Value>,
+    read: HttpBodyReader<Value>,
   ): Promise<Value> {
     const { access } = options;
     const { method, headers, body, signal, sending } = request;

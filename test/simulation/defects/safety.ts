@@ -30,7 +30,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/safety.ts',
-        find: '[...inForce.servers.keys()].every((name) => servers.has(name))',
+        find: '[...active.servers.keys()].every((name) => servers.has(name))',
         replace: 'servers.size >= 0',
       },
     ],
@@ -299,8 +299,8 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/recorded-baseline.ts',
-        find: 'const entry = entryOf(document) as Entry<StackInstance>;',
-        replace: 'const entry = entryOf({ ...document, object: {} }) as Entry<StackInstance>;',
+        find: 'const entry = entryOfRow(document) as Entry<StackInstance>;',
+        replace: 'const entry = entryOfRow({ ...document, object: {} }) as Entry<StackInstance>;',
       },
     ],
   },
