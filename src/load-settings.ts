@@ -2,21 +2,20 @@
 // version does not support, and fills in defaults. Reports all mistakes at once.
 
 import { readFile, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import schema from '../schemas/settings.schema.json' with { type: 'json' };
 import { FILE_BYTES_MAX } from './catalog/decode-text.ts';
 import { problemFrom } from './catalog/fault.ts';
 import { compileSchema } from './catalog/schemas.ts';
 import { parseYaml, type YamlDocument } from './catalog/yaml.ts';
+import { faultsOfProviders, fillInProvider, type WrittenProvider } from './load-providers.ts';
 import type { LogLevel } from './log.ts';
 import type { RetryPolicy } from './machine/backoff.ts';
 import type { DeleteBudget } from './machine/removals.ts';
-import { below } from './model/entry.ts';
-import type { DriftPolicy, PropertyValue } from './model/objects.ts';
 import { hasNoErrors, type Problem, sortProblems } from './model/problem.ts';
 import { reasonOf } from './model/quote.ts';
 import { type PlacedFault, refusalsOf } from './refuse-settings.ts';
-import type { ProviderSettings, RepositorySettings, SecretPlace, Settings, SimulatedSettings } from './settings.ts';
+import type { RepositorySettings, SecretPlace, Settings } from './settings.ts';
 
 /** The settings are invalid. The message holds every problem, one per line. */
 export class SettingsError extends Error {
@@ -63,20 +62,8 @@ interface WrittenRepository {
   readonly caFile?: string;
 }
 
-interface WrittenProvider {
-  readonly name: string;
-  readonly match?: { readonly kind?: string; readonly properties?: Readonly<Record<string, PropertyValue>> };
-  readonly options?: Partial<SimulatedSettings>;
-  readonly timeoutSeconds?: number;
-  readonly checkSeconds?: number;
-  readonly drift?: DriftPolicy;
-  readonly concurrency?: number;
-  readonly retry?: Partial<RetryPolicy>;
-}
-
 const RETRY: RetryPolicy = { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 };
 const DELETE_BUDGET: DeleteBudget = { percent: 10, least: null, most: 20 };
-const SIMULATED = { createMs: 200, updateMs: 100, deleteMs: 100, checkMs: 0, failRate: 0, seed: 1 };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -93,9 +80,10 @@ export async function loadSettings(file: string, environment: Environment = proc
   const refusals = problemsOf(file, document, refusalsOf(document.value, environment));
   // The schema guarantees the shape; keys that it allows beyond Written are refused.
   const settings = hasNoErrors(shape)
-    ? fillIn(document.value as unknown as WrittenSettings, dirname(path), environment)
+    ? await fillIn(document.value as unknown as WrittenSettings, dirname(path), environment)
     : undefined;
-  const conflicts = settings === undefined ? [] : problemsOf(file, document, conflictsOf(settings));
+  const faults = settings === undefined ? [] : await faultsOfProviders(settings.execution.providers);
+  const conflicts = problemsOf(file, document, faults);
   const problems = sortProblems([...shape, ...refusals, ...conflicts]);
   if (settings === undefined || !hasNoErrors(problems)) throw unusable(file, problems);
   return settings;
@@ -125,13 +113,13 @@ function problemsOf(file: string, document: YamlDocument, faults: readonly Place
   );
 }
 
-function fillIn(written: WrittenSettings, base: string, environment: Environment): Settings {
+async function fillIn(written: WrittenSettings, base: string, environment: Environment): Promise<Settings> {
   const { id = 'main', api, management, webhook, repository, store, execution, shutdownSeconds = 25, log } = written;
   const { tls } = api;
   const directory = resolve(base, store?.directory ?? 'state');
   const retry = { ...RETRY, ...execution?.retry };
   const concurrency = execution?.concurrency ?? 50;
-  const inherited = { base, directory, concurrency, retry };
+  const inherited = { base, directory, concurrency, retry, searchPath: environment.PATH };
   return {
     id,
     api: {
@@ -153,7 +141,7 @@ function fillIn(written: WrittenSettings, base: string, environment: Environment
       retry,
       deleteBudget: { ...DELETE_BUDGET, ...execution?.deleteBudget },
       graceSeconds: execution?.graceSeconds ?? 30,
-      providers: (execution?.providers ?? []).map((provider) => fillInProvider(provider, inherited)),
+      providers: await Promise.all((execution?.providers ?? []).map((provider) => fillInProvider(provider, inherited))),
     },
     shutdownSeconds,
     log: { level: log?.level ?? 'info' },
@@ -187,65 +175,7 @@ function fillInRepository(written: WrittenRepository, base: string, environment:
   };
 }
 
-/** The defaults of a provider's entry. */
-interface Inherited {
-  readonly base: string;
-  /** Of the store. */
-  readonly directory: string;
-  /** Of all entries together. */
-  readonly concurrency: number;
-  readonly retry: RetryPolicy;
-}
-
-function fillInProvider(
-  written: WrittenProvider,
-  { base, directory, concurrency, retry }: Inherited,
-): ProviderSettings {
-  const { name, match, options } = written;
-  const file = options?.file === undefined ? join(directory, `simulated-${name}.json`) : resolve(base, options.file);
-  return {
-    name,
-    match: { kind: match?.kind ?? null, properties: match?.properties ?? {} },
-    implementation: 'simulated',
-    options: { ...SIMULATED, ...options, file },
-    timeoutSeconds: written.timeoutSeconds ?? 600,
-    checkSeconds: written.checkSeconds ?? 300,
-    drift: written.drift ?? 'report',
-    // No entry uses all of it, unless the operator configures that.
-    concurrency: written.concurrency ?? Math.max(1, Math.floor(concurrency / 2)),
-    retry: { ...retry, ...written.retry },
-  };
-}
-
 /** Returns a path as an absolute one. A URL is unchanged, even if it is refused elsewhere. */
 function absoluteUrl(url: string, base: string): string {
   return url.includes(':') ? url : resolve(base, url);
-}
-
-/** Returns the conflicts between entries that are valid on their own. */
-function conflictsOf({ execution: { providers } }: Settings): PlacedFault[] {
-  const faults: PlacedFault[] = [];
-  const names = new Set<string>();
-  const files = new Map<string, string>();
-  for (const [index, { name, options }] of providers.entries()) {
-    const pointer = below('/execution/providers', index);
-    const owner = files.get(options.file);
-    if (names.has(name)) {
-      const fault = {
-        code: 'duplicate_name',
-        message: `there is another provider named "${name}"`,
-        hint: 'rename one',
-      };
-      faults.push({ pointer: below(pointer, 'name'), fault });
-    } else if (owner !== undefined) {
-      const message = `the provider "${owner}" keeps its servers in ${options.file} already`;
-      faults.push({
-        pointer: below(pointer, 'options'),
-        fault: { code: 'duplicate_file', message, hint: 'name another file' },
-      });
-    }
-    names.add(name);
-    files.set(options.file, name);
-  }
-  return faults;
 }

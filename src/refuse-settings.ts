@@ -32,11 +32,18 @@ const REFUSALS: readonly UnbuiltSetting[] = [
 ];
 
 const PROVIDER_REFUSALS: readonly UnbuiltSetting[] = [
-  { steps: ['provider'], values: ['exec', 'http'], hint: 'write simulated, the only provider of this version' },
-  { steps: ['command'], hint: LEAVE_OUT },
-  { steps: ['environment'], hint: LEAVE_OUT },
+  { steps: ['provider'], values: ['http'], hint: 'write exec' },
   { steps: ['url'], hint: LEAVE_OUT },
 ];
+
+/** The keys of an entry that belong to one kind of provider. */
+const KEYS_OF_PROVIDER: Readonly<Record<string, readonly string[]>> = {
+  simulated: ['options'],
+  exec: ['command', 'environment'],
+};
+const REQUIRED_OF_PROVIDER: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  exec: { command: 'the program and its arguments' },
+};
 
 const SECRET_KEYS = ['usernameFile', 'passwordFile'];
 const SECRET_VARIABLES = ['TREELINE_GIT_USERNAME', 'TREELINE_GIT_PASSWORD'];
@@ -61,6 +68,7 @@ export function refusalsOf(settings: unknown, environment: Environment): readonl
   );
   return [
     ...[...REFUSALS, ...ofProviders.flat()].flatMap((refusal) => refuseValue(settings, refusal)),
+    ...Array.from({ length: count }, (_, index) => refuseKeys(settings, ['execution', 'providers', index])).flat(),
     ...refuseUrl(settings, environment),
     ...Object.entries(VARIABLES).flatMap(([name, hint]) => refuseVariable(name, environment[name], hint)),
   ];
@@ -72,6 +80,31 @@ function refuseValue(settings: unknown, { steps, values, hint }: UnbuiltSetting)
   const name = values === undefined ? steps.join('.') : `${steps.join('.')}: ${String(value)}`;
   const part = values === undefined ? 'key' : 'value';
   return [{ pointer: below('', ...steps), fault: notYet(name, { hint, part }) }];
+}
+
+/** Refuses keys that have no effect on this kind of provider, and the lack of those that it needs. */
+function refuseKeys(settings: unknown, steps: readonly (string | number)[]): PlacedFault[] {
+  const kind = valueAt(settings, [...steps, 'provider']);
+  if (typeof kind !== 'string' || !Object.hasOwn(KEYS_OF_PROVIDER, kind)) return [];
+  const has = (key: string): boolean => valueAt(settings, [...steps, key]) !== undefined;
+  const useless = Object.entries(KEYS_OF_PROVIDER).flatMap(([other, keys]) =>
+    other === kind ? [] : keys.filter(has).map((key) => ({ key, other })),
+  );
+  const missing = Object.entries(REQUIRED_OF_PROVIDER[kind] ?? {}).filter(([key]) => !has(key));
+  return [
+    ...useless.map(({ key, other }) => {
+      const message = `"${key}" has no effect on a provider "${kind}"`;
+      const hint = `leave it out, or write provider: ${other}`;
+      return { pointer: below('', ...steps, key), fault: { code: 'no_effect', message, hint, part: 'key' as const } };
+    }),
+    ...missing.map(([key, words]) => {
+      const message = `a provider "${kind}" needs the field "${key}"`;
+      return {
+        pointer: below('', ...steps),
+        fault: { code: 'missing_field', message, hint: `add "${key}:", ${words}` },
+      };
+    }),
+  ];
 }
 
 function refuseUrl(settings: unknown, environment: Environment): PlacedFault[] {

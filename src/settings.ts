@@ -67,18 +67,34 @@ export interface ExecutionSettings {
   readonly providers: readonly ProviderSettings[];
 }
 
-export interface ProviderSettings {
+/** An entry of `execution.providers`. */
+export type ProviderSettings = EntrySettings & ImplementationSettings;
+
+/** The settings that every entry has. */
+export interface EntrySettings {
   readonly name: string;
   /** A kind of null matches any kind. A server has to have all of the properties. */
   readonly match: { readonly kind: string | null; readonly properties: Readonly<Record<string, PropertyValue>> };
-  readonly implementation: 'simulated';
-  readonly options: SimulatedSettings;
   readonly timeoutSeconds: number;
   readonly checkSeconds: number;
   readonly drift: DriftPolicy;
   /** Concurrent actions and checks of this entry. */
   readonly concurrency: number;
   readonly retry: RetryPolicy;
+}
+
+/** The settings of each implementation of a provider. */
+export type ImplementationSettings =
+  | { readonly implementation: 'simulated'; readonly options: SimulatedSettings }
+  | ({ readonly implementation: 'exec' } & ProgramSettings);
+
+export interface ProgramSettings {
+  /** The absolute path of the program, and its arguments. */
+  readonly command: readonly [string, ...string[]];
+  /** The working directory: that of the settings file. */
+  readonly directory: string;
+  /** The whole environment of the program. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 export interface SimulatedSettings {

@@ -130,7 +130,7 @@ execution:
     expect(settings.execution).toMatchObject(defaultsOf(execution));
     expect(defaultsOf(execution.retry.properties)).toEqual(settings.execution.retry);
     expect(settings.execution.providers[0]).toMatchObject(defaultsOf(entry));
-    expect(settings.execution.providers[0]?.options).toMatchObject(defaultsOf(entry.options.properties));
+    expect(settings.execution.providers[0]).toMatchObject({ options: defaultsOf(entry.options.properties) });
     expect(defaultsOf(properties.log.properties)).toEqual(settings.log);
   });
 
@@ -341,28 +341,76 @@ describe('a repository elsewhere', () => {
   });
 });
 
+describe('a provider that runs a program', () => {
+  const entry = (fields: string): string =>
+    `${LEAST}execution: { providers: [{ name: a, provider: exec, ${fields} }] }\n`;
+
+  function program(name: string, mode = 0o755): string {
+    const path = join(directory, name);
+    writeFileSync(path, '#!/bin/sh\n', { mode });
+    return path;
+  }
+
+  it('has a path relative to the file, arguments as they are written, and an environment of its own', async () => {
+    const path = program('lab-server');
+    const { execution } = await load(entry('command: [./lab-server, ./x, "$(y)"], environment: { LAB: "1" }'), {
+      HOME: '/',
+    });
+    expect(execution.providers[0]).toMatchObject({
+      ...{ implementation: 'exec', command: [path, './x', '$(y)'], directory, environment: { LAB: '1' } },
+      timeoutSeconds: 600,
+    });
+  });
+
+  it('is found on the PATH of the process, where its name has no slash', async () => {
+    const path = program('lab-server');
+    program('other', 0o644);
+    const found = await load(entry('command: [lab-server]'), { PATH: `/nowhere:${directory}` });
+    expect(found.execution.providers[0]).toMatchObject({ command: [path] });
+    const [missing] = await problemsOf(entry('command: [other]'), { PATH: directory });
+    expect(missing).toBe(
+      '3:63 no_program there is no program "other" in the PATH of this process; write its path, absolute or relative to this file: ./NAME',
+    );
+  });
+
+  it.each([
+    ['command: [./missing]', '3:63', 'no_program', '/missing is not there; correct the path, or install the program'],
+    ['command: [./plain]', '3:63', 'no_program', '/plain may not be executed; chmod \\+x .*/plain'],
+    ['command: [./]', '3:63', 'no_program', ' is no file'],
+    [
+      'environment: {}',
+      '3:26',
+      'missing_field',
+      'a provider "exec" needs the field "command"; add "command:", the program',
+    ],
+    ['command: []', '3:62', 'too_short|wrong_value|wrong', 'has to be a list of texts: a program and its arguments'],
+    ['command: [/bin/sh], options: { seed: 1 }', '3:73', 'no_effect', '"options" has no effect on a provider "exec"'],
+    ['command: [/bin/sh], environment: { TREELINE_CALL: x }', '3:88', '\\w+', 'TREELINE_CALL is set by Treeline'],
+    ['command: [/bin/sh], environment: { A=B: x }', '3:88', '\\w+', 'has to be a name of letters'],
+  ])('is refused: %s', async (fields, place, code, words) => {
+    program('plain', 0o644);
+    const [first] = await problemsOf(entry(fields));
+    expect(first).toMatch(new RegExp(`^${place} ${code} .*${words}`));
+  });
+
+  it('has keys that a simulated one has not', async () => {
+    const problems = await problemsOf(
+      entry('command: [x], environment: {}').replace('provider: exec', 'provider: simulated'),
+    );
+    expect(problems).toEqual([
+      '3:58 no_effect "command" has no effect on a provider "simulated"; leave it out, or write provider: exec',
+      '3:72 no_effect "environment" has no effect on a provider "simulated"; leave it out, or write provider: exec',
+    ]);
+  });
+});
+
 describe('what this version does not have', () => {
   it.each([
     ['management: { dashboard: true }', '3:26', 'management.dashboard: true'],
     ['store: { kind: postgres, url: postgres://db }', '3:16', 'store.kind: postgres'],
     ['store: { url: postgres://db }', '3:10', 'store.url'],
     ['execution: { proxied: { drift: report } }', '3:14', 'execution.proxied'],
-    [
-      'execution: { providers: [{ name: a, provider: exec, command: [x] }] }',
-      '3:47',
-      'execution.providers.0.provider: exec',
-    ],
     ['execution: { providers: [{ name: a, provider: http }] }', '3:47', 'execution.providers.0.provider: http'],
-    [
-      'execution: { providers: [{ name: a, provider: simulated, command: [x] }] }',
-      '3:58',
-      'execution.providers.0.command',
-    ],
-    [
-      'execution: { providers: [{ name: a, provider: simulated, environment: {} }] }',
-      '3:58',
-      'execution.providers.0.environment',
-    ],
     ['execution: { providers: [{ name: a, provider: simulated, url: x }] }', '3:58', 'execution.providers.0.url'],
   ])('is refused: %s', async (line, place, name) => {
     const [first] = await problemsOf(`${LEAST}${line}\n`);

@@ -5,6 +5,7 @@ import { SecretFileError } from '../api/webhook/secret-file.ts';
 import { startController } from '../compose.ts';
 import { loadSettings, SettingsError } from '../load-settings.ts';
 import { createLog } from '../log.ts';
+import { LeftoverError } from '../providers/exec/running-calls.ts';
 import { SourceError } from '../source/source.ts';
 import { StoreError } from '../store/store-error.ts';
 import { expecting } from './command-failure.ts';
@@ -21,7 +22,7 @@ export function addServeCommand(program: Command): void {
     .action(async ({ config }: { readonly config: string }) => {
       const settings = await expecting([SettingsError], () => loadSettings(fromUserDirectory(config)));
       const log = createLog(settings.log.level);
-      const controller = await expecting([SourceError, StoreError, TlsFilesError, SecretFileError], () =>
+      const controller = await expecting([SourceError, StoreError, TlsFilesError, SecretFileError, LeftoverError], () =>
         startController(settings, { log }),
       );
       await runUntilSignalled(controller, log);

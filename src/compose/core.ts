@@ -8,8 +8,7 @@ import { Follower } from '../follow/follower.ts';
 import { safetyOf } from '../follow/safety.ts';
 import type { Logger } from '../log.ts';
 import { toldWait } from '../machine/wait.ts';
-import { createProviderRegistry, type ProviderRegistry } from '../providers/provider-registry.ts';
-import { createSimulatedProvider } from '../providers/simulated.ts';
+import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
 import { Ledger } from '../reconcile/ledger.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
@@ -38,6 +37,7 @@ import type { Source, Trigger } from '../source/source.ts';
 import type { Files } from '../store/files.ts';
 import { createLowdbStore } from '../store/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
+import { openProviders } from './open-providers.ts';
 
 /** The parts that all others are built with. */
 export interface SharedParts {
@@ -91,7 +91,7 @@ export async function composeCore(settings: Settings, { log, clock, files, opene
   const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, files }), (it: Store) =>
     it.close(),
   );
-  const registry = opened.adopt(registryOf(settings, clock), (it: ProviderRegistry) => it.close());
+  const registry = await openProviders(settings, { log, clock, opened });
   const source = opened.adopt(await sourceOf(settings, { log, clock }), (it: GitSource) => it.close());
   const triggers = triggersOf(settings, { log, clock });
   const publisher = publisherOf(settings, { source, clock });
@@ -200,10 +200,6 @@ function publisherOf(
 ): Publisher {
   const { url, access, branch, directory } = repository;
   return createGitPublisher({ url, access, branch, directory, cache: cacheOf(store), source, clock });
-}
-
-function registryOf({ execution }: Settings, clock: Clock): ProviderRegistry {
-  return createProviderRegistry(execution.providers, ({ options }) => createSimulatedProvider(options, clock));
 }
 
 async function sourceOf(

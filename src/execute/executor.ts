@@ -121,7 +121,7 @@ export class Executor {
     const overdue = Promise.withResolvers<never>();
     const timers = [
       clock.after(leftMs, () => end.abort(new Error('its deadline has passed'))),
-      clock.after(leftMs + graceMs, () => overdue.reject(new Error('it did not end at its deadline'))),
+      clock.after(leftMs + graceMs, () => this.#endOverdue(server, { job, entry, reject: overdue.reject })),
     ];
     try {
       const call = callOf(server, job, { record: this.#recordFor(server, job), deadline });
@@ -135,6 +135,15 @@ export class Executor {
     } finally {
       for (const cancel of timers) cancel();
       this.#ends.delete(end);
+    }
+  }
+
+  /** A call that still runs something keeps its server in flight: no other call may run beside it. */
+  #endOverdue(server: string, { job, entry, reject }: Overdue): void {
+    if (entry.provider.lostActionEnds !== 'with its call') reject(new Error('it did not end at its deadline'));
+    else {
+      const { operation, provider } = job;
+      this.#options.log.error({ server, operation, provider }, 'call does not end; its server waits for that');
     }
   }
 
@@ -172,6 +181,12 @@ interface Job {
   readonly provider: string;
   readonly kind: CallResult['kind'];
   readonly operation: Operation;
+}
+
+interface Overdue {
+  readonly job: Job;
+  readonly entry: CallableEntry;
+  readonly reject: (error: Error) => void;
 }
 
 function callOf(server: string, job: Job, facts: { readonly record: NodeRecord; readonly deadline: number }): Call {

@@ -6,9 +6,7 @@ import type { ProviderSettings } from '../settings.ts';
 import type { Provider } from './provider.ts';
 
 /** A provider and the settings for its calls. */
-export interface ProviderEntry extends ProviderSettings {
-  readonly provider: Provider;
-}
+export type ProviderEntry = ProviderSettings & { readonly provider: Provider };
 
 /** The provider entries of the settings, in their order. */
 export interface ProviderRegistry {

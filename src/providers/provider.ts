@@ -1,5 +1,5 @@
 // Defines the contract of a provider, which creates, updates, deletes and checks servers. Implementations:
-// simulated.ts; others join the registry.
+// simulated.ts, exec/exec-provider.ts.
 import type { Answer } from '../model/call-result.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { Properties } from '../model/objects.ts';
@@ -31,10 +31,14 @@ export interface Call {
  */
 export interface Provider {
   /**
-   * When an action whose outcome was lost can no longer be running: with the end of the controller, or after its
-   * deadline and the grace time. The server is not checked before that.
+   * When an action whose outcome was lost can no longer be running. The server is not checked before that.
+   * - with the controller: with the end of the process that calls the provider, or with the grace time after the
+   *   deadline.
+   * - with its call: `perform` settles only once nothing of the call runs any more, however long that takes, and a
+   *   provider is opened only once nothing of an earlier process runs any more.
+   * - after its deadline: the grace time after the deadline.
    */
-  readonly lostActionEnds: 'with the controller' | 'after its deadline';
+  readonly lostActionEnds: 'with the controller' | 'with its call' | 'after its deadline';
 
   /**
    * Executes the call, and returns the answer. `signal` fires at the deadline and when the controller stops waiting.

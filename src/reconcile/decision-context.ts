@@ -188,13 +188,13 @@ export function isUp(row: ServerRow | undefined): boolean {
 }
 
 /**
- * Returns when a lost action has ended. An action whose provider ends with the controller is over as soon as this
- * process does not run it. For other actions that it began, this process knows the remaining time, whatever the wall
+ * Returns when a lost action has ended. An action that ends with the controller or with its call is over as soon as
+ * this process does not run it. For other actions that it began, this process knows the remaining time, whatever the wall
  * clock says; else only the recorded time is known.
  */
 function lostActionEnds(name: string, action: RunningAction, around: ContextSources): number {
   const provider = around.registry.byName(action.provider)?.provider;
-  if (provider?.lostActionEnds === 'with the controller') return 0;
+  if (provider !== undefined && provider.lostActionEnds !== 'after its deadline') return 0;
   const leftMs = around.lostMsLeft(name, action);
   return leftMs === undefined ? Date.parse(action.deadline) + around.graceMs : around.now + leftMs;
 }

@@ -40,7 +40,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   'log-throttle.ts': ['clock.ts'],
   'settings.ts': ['model', 'machine', 'log.ts'],
   'refuse-settings.ts': ['model', 'catalog', 'source'],
-  'load-settings.ts': ['model', 'machine', 'catalog', 'schemas', 'refuse-settings.ts', ...SETTINGS],
+  'load-providers.ts': ['model', 'machine', 'catalog', 'refuse-settings.ts', 'settings.ts'],
+  'load-settings.ts': [
+    ...['model', 'machine', 'catalog', 'schemas', 'refuse-settings.ts', 'load-providers.ts'],
+    ...SETTINGS,
+  ],
   'development-pki.ts': ['model'],
   git: ['model/invariant.ts'],
   source: ['model', 'git', 'file-watch.ts', ...SETTINGS],

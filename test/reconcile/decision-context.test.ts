@@ -8,7 +8,7 @@ import type { ProviderSettings } from '../../src/settings.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { answerOf, at, LARGE, NOW, RETRY, rowIn, running, SMALL, specOf } from './build.ts';
 
-const ENTRY: Omit<ProviderSettings, 'name' | 'match'> = {
+const ENTRY: Omit<Extract<ProviderSettings, { readonly implementation: 'simulated' }>, 'name' | 'match'> = {
   implementation: 'simulated',
   options: { file: '', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 },
   timeoutSeconds: 600,

@@ -6,7 +6,7 @@ import { type Controller, startController } from '../../src/compose.ts';
 import { loadSettings } from '../../src/load-settings.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import type { ExecutionSettings, ProviderSettings, Settings } from '../../src/settings.ts';
+import type { ExecutionSettings, ProviderSettings, Settings, SimulatedSettings } from '../../src/settings.ts';
 import { createHttpsClient, type HttpsClient, type Reply } from './https-client.ts';
 import type { Site } from './site.ts';
 
@@ -68,15 +68,15 @@ export async function runController(
   };
 }
 
-/** Returns settings whose one provider is changed, for {@link runController}. */
+/** Returns settings whose simulated providers are changed, for {@link runController}. */
 export function withProvider(
-  options: Partial<ProviderSettings['options']>,
+  options: Partial<SimulatedSettings>,
   retry: Partial<ExecutionSettings['retry']> = {},
 ): (settings: Settings) => Settings {
   return (settings) => {
     const change = (entry: ProviderSettings): ProviderSettings => ({
       ...entry,
-      options: { ...entry.options, ...options },
+      ...(entry.implementation === 'simulated' ? { options: { ...entry.options, ...options } } : {}),
       retry: { ...entry.retry, ...retry },
     });
     return { ...settings, execution: { ...settings.execution, providers: settings.execution.providers.map(change) } };

@@ -1,0 +1,33 @@
+// Opens the provider of every entry of the settings.
+import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import { createExecProvider } from '../providers/exec/exec-provider.ts';
+import { RunningCalls } from '../providers/exec/running-calls.ts';
+import type { Provider } from '../providers/provider.ts';
+import { createProviderRegistry, type ProviderRegistry } from '../providers/provider-registry.ts';
+import { createSimulatedProvider } from '../providers/simulated.ts';
+import type { ProviderSettings, Settings } from '../settings.ts';
+
+interface OpeningParts {
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Closes what was opened in reverse order. */
+  readonly opened: AsyncDisposableStack;
+}
+
+/**
+ * Returns the registry of all entries. Programs that an earlier controller has left are ended before; throws
+ * LeftoverError if one cannot be. The store has to be open, since its lock keeps another controller out.
+ */
+export async function openProviders(
+  { execution, store }: Settings,
+  { log, clock, opened }: OpeningParts,
+): Promise<ProviderRegistry> {
+  const calls = opened.adopt(await RunningCalls.open(join(store.directory, 'running'), log), (it) => it.close());
+  const make = (entry: ProviderSettings): Provider => {
+    if (entry.implementation === 'exec') return createExecProvider({ ...entry, calls, log });
+    return createSimulatedProvider(entry.options, clock);
+  };
+  return opened.adopt(createProviderRegistry(execution.providers, make), (it) => it.close());
+}

@@ -1,0 +1,95 @@
+// Reads the answer of a program or service: one JSON object, version 1. Checks its whole shape, since its values reach
+// rows and records. docs/providers.md describes it.
+import type { Answer, AnswerOutcome } from '../model/call-result.ts';
+import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
+import { keyFault, textLengthFault } from '../model/keys.ts';
+import { quote, quoteSome } from '../model/quote.ts';
+import { plainText } from './plain-text.ts';
+
+/** The largest answer, in bytes. */
+export const ANSWER_BYTES_MAX = 1024 * 1024;
+/** The largest number of outputs, and of observed properties. */
+const ENTRIES_MAX = 1000;
+const MESSAGE_LENGTH_MAX = 4096;
+
+const OUTCOMES: readonly AnswerOutcome[] = ['done', 'absent', 'replace', 'retryable', 'failed'];
+const FIELDS: readonly string[] = ['outcome', 'message', 'outputs', 'observed'];
+
+/** The output is no answer. Its message says why. */
+export class AnswerError extends Error {
+  override readonly name = 'AnswerError';
+}
+
+/** Returns the answer in a text. Throws AnswerError unless the text is exactly one JSON object of the right shape. */
+export function readAnswer(text: string): Answer {
+  const value = parse(text);
+  if (!isMap(value)) throw new AnswerError(`the answer is ${quote(text.trim())}, and has to be a JSON object`);
+  const unknown = Object.keys(value).filter((field) => !FIELDS.includes(field));
+  if (unknown.length > 0) {
+    throw new AnswerError(`the answer has unknown fields: ${quoteSome(unknown)}; known are ${FIELDS.join(', ')}`);
+  }
+  return {
+    outcome: readOutcome(value.outcome),
+    message: readMessage(value.message),
+    outputs: readEntries('outputs', value.outputs, { isValue: isRecordValue, values: OUTPUT_VALUES }),
+    observed: readEntries('observed', value.observed, { isValue: isPropertyValue, values: PROPERTY_VALUES }),
+  };
+}
+
+function parse(text: string): unknown {
+  if (text.trim() === '') throw new AnswerError('there is no answer: the output is empty');
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new AnswerError(`the answer is not one JSON object: ${quote(text.trim())}`, { cause: error });
+  }
+}
+
+function readOutcome(value: Json | undefined): AnswerOutcome {
+  const outcome = OUTCOMES.find((each) => each === value);
+  if (outcome !== undefined) return outcome;
+  const shown = value === undefined ? 'has no "outcome"' : `has the outcome ${quote(value)}`;
+  throw new AnswerError(`the answer ${shown}; it has to be one of ${OUTCOMES.join(', ')}`);
+}
+
+function readMessage(value: Json | undefined): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value !== 'string') throw new AnswerError(`the "message" is ${quote(value)}, and has to be a text`);
+  return plainText(value, MESSAGE_LENGTH_MAX);
+}
+
+interface EntryRule {
+  readonly isValue: (value: Json) => boolean;
+  readonly values: string;
+}
+
+const OUTPUT_VALUES = 'a text, a number, true, false or a list of texts';
+const PROPERTY_VALUES = 'a text or a list of texts';
+
+function readEntries(field: string, value: Json | undefined, { isValue, values }: EntryRule): JsonMap {
+  const entries = emptyMap();
+  if (value === undefined || value === null) return entries;
+  if (!isMap(value)) throw new AnswerError(`"${field}" is ${quote(value)}, and has to be a JSON object`);
+  const pairs = Object.entries(value);
+  if (pairs.length > ENTRIES_MAX) {
+    throw new AnswerError(`"${field}" has ${pairs.length} entries, and ${ENTRIES_MAX} are allowed`);
+  }
+  for (const [key, each] of pairs) {
+    const place = `the key ${quote(key)} of "${field}"`;
+    const fault = keyFault(key);
+    if (fault !== undefined) throw new AnswerError(`${place} ${fault}`);
+    if (!isValue(each)) throw new AnswerError(`${place} has the value ${quote(each)}; it has to be ${values}`);
+    const tooLong = [each].flat().find((text) => typeof text === 'string' && textLengthFault(text) !== undefined);
+    if (typeof tooLong === 'string') throw new AnswerError(`a value of ${place} ${textLengthFault(tooLong)}`);
+    entries[key] = each;
+  }
+  return entries;
+}
+
+function isPropertyValue(value: Json): boolean {
+  return typeof value === 'string' || (Array.isArray(value) && value.every((item) => typeof item === 'string'));
+}
+
+function isRecordValue(value: Json): boolean {
+  return isPropertyValue(value) || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value));
+}

@@ -1,0 +1,68 @@
+// Ends the processes of a call: its process group, and those that have left the group and carry its mark.
+import { setTimeout as wait } from 'node:timers/promises';
+import { hasProcessList, isGroupRunning, processesWith } from './linux-processes.ts';
+
+/** The variable that marks every process of a call. A daemon that is to stay removes it; see docs/providers.md. */
+export const MARK_VARIABLE = 'TREELINE_CALL';
+
+/** The processes of one call, or of all calls of an earlier controller. */
+export interface CallProcesses {
+  /** The id of the process group, which is that of its first process; null: only marked ones. */
+  readonly group: number | null;
+  readonly isMarked: (mark: string) => boolean;
+}
+
+const FIRST_WAIT_MS = 10;
+const WAIT_MS_MAX = 500;
+
+/**
+ * Sends SIGKILL until none of the processes runs. Returns false if some still run after `ms`: such as one that waits
+ * for a broken disk, or runs as another user.
+ */
+export async function endProcesses(processes: CallProcesses, ms: number): Promise<boolean> {
+  const end = performance.now() + ms;
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)) {
+    const { group, isMarked } = processes;
+    if (group !== null) signalGroup(group, 'SIGKILL');
+    const marked = await processesWith(MARK_VARIABLE, isMarked);
+    for (const pid of marked) signal(pid, 'SIGKILL');
+    // Nothing was marked in this round, so nothing can have been started by a marked process since.
+    if (marked.length === 0 && (group === null || (await isGroupGone(group)))) return true;
+    if (performance.now() > end) return false;
+    await wait(waitMs);
+  }
+}
+
+/** Resolves once no process of the group runs, with true, or with false after `ms`. */
+export async function untilGroupGone(group: number, ms: number): Promise<boolean> {
+  const end = performance.now() + ms;
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)) {
+    if (await isGroupGone(group)) return true;
+    const leftMs = end - performance.now();
+    if (leftMs <= 0) return false;
+    await wait(Math.min(waitMs, leftMs));
+  }
+}
+
+/** Returns true if no process of the group runs. */
+export async function isGroupGone(group: number): Promise<boolean> {
+  if (!signal(-group, 0)) return true;
+  // Processes that have ended stay in the group until their parent has waited for them.
+  return hasProcessList() && !(await isGroupRunning(group));
+}
+
+/** Sends a signal to every process of a group. */
+export function signalGroup(group: number, name: NodeJS.Signals): void {
+  signal(-group, name);
+}
+
+/** Returns false if there is no such process. One that may not be signalled exists. */
+function signal(target: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(target, name);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    return error.code !== 'ESRCH';
+  }
+}

@@ -1,0 +1,93 @@
+// A provider that runs a program for every call, without a shell: the call comes as JSON on its standard input, the
+// answer is JSON on its standard output. docs/providers.md is the contract for authors of programs.
+import type { Logger } from '../../log.ts';
+import type { Answer } from '../../model/call-result.ts';
+import { AnswerError, readAnswer } from '../answer-json.ts';
+import { encodeCall } from '../call-json.ts';
+import { plainText } from '../plain-text.ts';
+import type { Call, Provider } from '../provider.ts';
+import { LaunchError, type Program } from './launch.ts';
+import { hasProcessList } from './linux-processes.ts';
+import { type ProgramEnd, runProgram } from './run-program.ts';
+import type { RunningCalls } from './running-calls.ts';
+
+export interface ExecOptions extends Program {
+  /** Records the process groups. Opened before the first call, so that nothing of an earlier controller runs. */
+  readonly calls: RunningCalls;
+  readonly log: Logger;
+  /** Time between SIGTERM and SIGKILL; default: 5 s. */
+  readonly graceMs?: number;
+}
+
+const GRACE_MS = 5000;
+/** What an answer's message shows of the standard error. */
+const SHOWN_LENGTH_MAX = 1000;
+
+/**
+ * Returns a provider that runs `command` in `directory` with `environment` only. A call whose program gives no valid
+ * answer throws; it settles only once nothing of the program runs any more.
+ */
+export function createExecProvider(options: ExecOptions): Provider {
+  const closing = new AbortController();
+  const performing = new Set<Promise<unknown>>();
+
+  async function perform(call: Call, signal: AbortSignal): Promise<Answer> {
+    const run = runCall(call, { ...options, signal: AbortSignal.any([signal, closing.signal]) });
+    performing.add(run);
+    try {
+      return await run;
+    } finally {
+      performing.delete(run);
+    }
+  }
+
+  return {
+    // Without a list of processes, a later controller cannot end what this one leaves.
+    lostActionEnds: hasProcessList() ? 'with its call' : 'after its deadline',
+    perform,
+    async close() {
+      closing.abort(new Error('the provider is closed'));
+      await Promise.allSettled(performing);
+    },
+  };
+}
+
+async function runCall(call: Call, options: ExecOptions & { readonly signal: AbortSignal }): Promise<Answer> {
+  const { graceMs = GRACE_MS, log } = options;
+  const about = { server: call.resource, operation: call.operation };
+  try {
+    const ended = await runProgram({ ...options, graceMs, about, input: encodeCall(call) });
+    if (ended.complaint !== '')
+      log.debug({ ...about, stderr: plainText(ended.complaint, ended.complaint.length) }, 'program wrote');
+    return answerOf(ended);
+  } catch (error) {
+    if (error instanceof LaunchError) return answerRetryable(error.message);
+    throw error;
+  }
+}
+
+/** An answer counts whatever the exit code. Without one, a program that says that it failed is run again. */
+function answerOf({ exit, output, complaint }: ProgramEnd): Answer {
+  const shown = shownEnd(complaint);
+  try {
+    const answer = readAnswer(output);
+    return answer.message === '' && answer.outcome !== 'done' ? { ...answer, message: shown } : answer;
+  } catch (error) {
+    if (!(error instanceof AnswerError)) throw error;
+    if (exit === 0) throw error;
+    const how = typeof exit === 'number' ? `ended with exit code ${exit}` : `was ended by ${exit}`;
+    const words = `the program ${how}${shown === '' ? '' : `: ${shown}`}`;
+    if (typeof exit === 'number') return answerRetryable(words);
+    throw new AnswerError(`${words}, without an answer`, { cause: error });
+  }
+}
+
+function answerRetryable(message: string): Answer {
+  return { outcome: 'retryable', message, outputs: {}, observed: {} };
+}
+
+/** The last lines say most. */
+function shownEnd(complaint: string): string {
+  const text = plainText(complaint, complaint.length);
+  return text.length <= SHOWN_LENGTH_MAX ? text : `…${text.slice(-SHOWN_LENGTH_MAX)}`;
+}

@@ -1,0 +1,86 @@
+// Starts a program behind a launcher: the process and its group exist before the program begins, so that they can be
+// recorded first. If the controller dies in between, the launcher sees its pipe close, and ends.
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { MARK_VARIABLE } from './end-processes.ts';
+
+export interface Program {
+  /** The path of the program, and its arguments. */
+  readonly command: readonly [string, ...string[]];
+  /** The working directory. */
+  readonly directory: string;
+  /** The whole environment, except the mark. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** A process that waits to become the program. */
+export interface Launched {
+  /** The id of the process and of its group. */
+  readonly pid: number;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Lets the program begin. */
+  release(): void;
+  /** Closes this end of all pipes. */
+  close(): void;
+  /** Resolves with the exit code, or the name of the signal that ended it. */
+  readonly exited: Promise<number | string>;
+}
+
+/** The process could not be started. */
+export class LaunchError extends Error {
+  override readonly name = 'LaunchError';
+}
+
+const SHELL = '/bin/sh';
+/** Variables that shells add by themselves. */
+const SHELL_VARIABLES = ['PWD', 'OLDPWD', 'SHLVL'];
+const WAIT_AND_BEGIN = 'read -r _ <&3 && exec 3<&- && exec "$@"';
+const BEGIN = '\n';
+
+/** Returns a process in a session and group of its own. Throws LaunchError if there is none. The words pass no shell. */
+export async function launch({ command, directory, environment }: Program, mark: string): Promise<Launched> {
+  const unset = SHELL_VARIABLES.filter((name) => !Object.hasOwn(environment, name)).join(' ');
+  const script = unset === '' ? WAIT_AND_BEGIN : `unset ${unset}; ${WAIT_AND_BEGIN}`;
+  const child = spawn(SHELL, ['-c', script, 'treeline-launcher', ...command], {
+    cwd: directory,
+    env: { ...environment, [MARK_VARIABLE]: mark },
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+  });
+  const exited = exitOf(child);
+  const pid = await startedAs(child);
+  const gate = child.stdio[3] as Duplex;
+  // A program that ends early breaks its pipes; its exit tells how it ended.
+  const streams = [gate, child.stdin, child.stdout, child.stderr];
+  for (const stream of streams) stream.on('error', () => stream.destroy());
+  return {
+    pid,
+    stdin: child.stdin,
+    stdout: child.stdout,
+    stderr: child.stderr,
+    exited,
+    release: () => gate.end(BEGIN),
+    close: () => {
+      for (const stream of streams) stream.destroy();
+    },
+  };
+}
+
+async function startedAs(child: ChildProcess): Promise<number> {
+  if (child.pid !== undefined) return child.pid;
+  const { promise, reject } = Promise.withResolvers<never>();
+  child.on('error', (error) =>
+    reject(new LaunchError(`the program could not be started: ${error.message}`, { cause: error })),
+  );
+  return await promise;
+}
+
+function exitOf(child: ChildProcess): Promise<number | string> {
+  return new Promise((resolve) => {
+    child.on('exit', (code, signal) => resolve(code ?? signal ?? 'unknown'));
+    // Node reports a process that never began by this event alone.
+    child.on('error', (error) => resolve(error.message));
+  });
+}

@@ -1,0 +1,86 @@
+// Reads the processes of this machine from /proc. Other systems do not have it: there no process is found.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+
+/** A process, told apart from a later one with the same id by its start time. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** In clock ticks since the system was started. */
+  readonly start: string;
+  /** The id of this start of the system. */
+  readonly boot: string;
+}
+
+interface ProcessStat {
+  readonly state: string;
+  readonly group: number;
+  readonly start: string;
+}
+
+const BOOT_FILE = '/proc/sys/kernel/random/boot_id';
+/** Positions in /proc/PID/stat after the name, which may hold spaces and parentheses; see proc(5). */
+const STATE = 0;
+const GROUP = 2;
+const START = 19;
+/** Processes that are read before other work gets a turn. */
+const SLICE = 50;
+
+/** Returns true if this system shows its processes in /proc. */
+export function hasProcessList(): boolean {
+  return existsSync(BOOT_FILE);
+}
+
+/** Returns the identity of a process, or undefined if it does not exist or this system does not show it. */
+export function identityOf(pid: number): ProcessIdentity | undefined {
+  const start = statOf(pid)?.start;
+  const boot = readText(BOOT_FILE)?.trim();
+  return start === undefined || boot === undefined ? undefined : { pid, start, boot };
+}
+
+/** Returns true if a process of this group runs. One that has ended and that nobody has waited for does not count. */
+export async function isGroupRunning(group: number): Promise<boolean> {
+  for await (const pid of processIds()) {
+    const stat = statOf(pid);
+    if (stat?.group === group && stat.state !== 'Z' && stat.state !== 'X') return true;
+  }
+  return false;
+}
+
+/** Returns the processes whose environment had, at their start, this variable with a value that `matches`. */
+export async function processesWith(variable: string, matches: (value: string) => boolean): Promise<number[]> {
+  const found: number[] = [];
+  for await (const pid of processIds()) {
+    const environment = readText(`/proc/${pid}/environ`) ?? '';
+    if (!environment.includes(variable)) continue;
+    const entry = environment.split('\0').find((each) => each.startsWith(`${variable}=`));
+    if (entry !== undefined && matches(entry.slice(variable.length + 1))) found.push(pid);
+  }
+  return found;
+}
+
+async function* processIds(): AsyncGenerator<number> {
+  if (!hasProcessList()) return;
+  let count = 0;
+  for (const name of readdirSync('/proc')) {
+    if (!/^[0-9]+$/.test(name)) continue;
+    yield Number(name);
+    if (++count % SLICE === 0) await setImmediate();
+  }
+}
+
+function statOf(pid: number): ProcessStat | undefined {
+  const text = readText(`/proc/${pid}/stat`);
+  if (text === undefined) return undefined;
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { state: fields[STATE] ?? '', group: Number(fields[GROUP]), start: fields[START] ?? '' };
+}
+
+/** A process may end at any moment, and those of others may not be read. */
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,125 @@
+// Runs a program for one call: feeds its input, reads its output within limits, and settles only once nothing of it runs.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from '../../log.ts';
+import { ANSWER_BYTES_MAX } from '../answer-json.ts';
+import { endProcesses, isGroupGone, signalGroup, untilGroupGone } from './end-processes.ts';
+import { LaunchError, type Launched, launch, type Program } from './launch.ts';
+import { type ProgramOutput, readOutput, readTail } from './program-output.ts';
+import type { RunningCall, RunningCalls } from './running-calls.ts';
+
+export interface ProgramOrder extends Program {
+  readonly input: string;
+  /** Ends the program: SIGTERM, and after `graceMs` SIGKILL. */
+  readonly signal: AbortSignal;
+  readonly graceMs: number;
+  readonly calls: RunningCalls;
+  /** Facts for the record of the call, and for the log. */
+  readonly about: Readonly<Record<string, string>>;
+  readonly log: Logger;
+}
+
+/** How a program has ended. */
+export interface ProgramEnd {
+  /** The exit code, or the name of the signal that ended it. */
+  readonly exit: number | string;
+  readonly output: string;
+  /** The end of what it wrote to standard error. */
+  readonly complaint: string;
+}
+
+const COMPLAINT_BYTES_MAX = 8 * 1024;
+/** How long the output may stay open after the last process of the group has ended. */
+const OUTPUT_MS_MAX = 200;
+/** After this time without success, the log says that processes do not end. */
+const ENDING_MS = 30_000;
+
+interface Started {
+  readonly order: ProgramOrder;
+  readonly call: RunningCall;
+  readonly program: Launched;
+}
+
+/**
+ * Returns how the program ended. Throws LaunchError if it never began, OutputError if it wrote too much, and the
+ * signal's reason if that ended it. No process of its group and none with its mark runs any more by then; one that hid
+ * itself from a program which ended well is found by a sweep soon after.
+ */
+export async function runProgram(order: ProgramOrder): Promise<ProgramEnd> {
+  order.signal.throwIfAborted();
+  const call = order.calls.begin(order.about);
+  try {
+    const started = { order, call, program: await launch(order, call.mark) };
+    try {
+      return await attend(started);
+    } catch (error) {
+      await endAll(started);
+      throw error;
+    }
+  } finally {
+    call.end();
+  }
+}
+
+async function attend(started: Started): Promise<ProgramEnd> {
+  const { order, call, program } = started;
+  const { signal, input, graceMs } = order;
+  record(call, program.pid);
+  const output = readOutput(program.stdout, ANSWER_BYTES_MAX);
+  const complaint = readTail(program.stderr, COMPLAINT_BYTES_MAX);
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  program.release();
+  program.stdin.end(input);
+  try {
+    const exit = await Promise.race([program.exited, output.overflow, aborted.promise]);
+    await finish(started, output);
+    return { exit, output: output.text(), complaint: complaint() };
+  } catch (error) {
+    if (signal.aborted) await askToEnd(program, graceMs);
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', abort);
+    program.close();
+  }
+}
+
+function record(call: RunningCall, group: number): void {
+  try {
+    call.record(group);
+  } catch (error) {
+    throw new LaunchError('the program was not started, since its process could not be recorded', { cause: error });
+  }
+}
+
+/** Processes that outlive the program, or hold its output open, are ended: its answer is complete without them. */
+async function finish(started: Started, output: ProgramOutput): Promise<void> {
+  const isGone = await isGroupGone(started.program.pid);
+  if (isGone && (await settlesWithin(output.ended, OUTPUT_MS_MAX))) return;
+  await endAll(started);
+  await Promise.race([settlesWithin(output.ended, OUTPUT_MS_MAX), output.overflow]);
+}
+
+async function askToEnd({ pid }: Launched, graceMs: number): Promise<void> {
+  signalGroup(pid, 'SIGTERM');
+  await untilGroupGone(pid, graceMs);
+}
+
+/** Waits without a limit: until these processes have ended, no other call for their server may begin. */
+async function endAll({ order, call, program }: Started): Promise<void> {
+  const processes = { group: program.pid, isMarked: (mark: string) => mark === call.mark };
+  while (!(await endProcesses(processes, ENDING_MS))) {
+    order.log.error({ ...order.about, group: program.pid }, 'a program cannot be ended; its server waits for that');
+  }
+}
+
+async function settlesWithin(settled: Promise<void>, ms: number): Promise<boolean> {
+  const end = new AbortController();
+  try {
+    const late = wait(ms, false, { signal: end.signal });
+    late.catch(() => undefined);
+    return await Promise.race([settled.then(() => true), late]);
+  } finally {
+    end.abort();
+  }
+}

@@ -1,0 +1,216 @@
+// The provider that runs programs, on programs that misbehave: how each call ends, and that nothing of it is left.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createLog } from '../../../src/log.ts';
+import type { Answer } from '../../../src/model/call-result.ts';
+import type { JsonMap } from '../../../src/model/json.ts';
+import { createExecProvider } from '../../../src/providers/exec/exec-provider.ts';
+import { RunningCalls } from '../../../src/providers/exec/running-calls.ts';
+import type { Call, Provider } from '../../../src/providers/provider.ts';
+import { describeProvider } from '../../contract/provider.ts';
+import { callOf } from '../../support/calls.ts';
+import { ROOT } from '../../support/command-line.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const PROGRAMS = join(ROOT, 'test/support/programs');
+const SILENT = createLog('silent');
+
+describeProvider('exec', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'treeline-'));
+  return {
+    async open() {
+      const calls = await RunningCalls.open(join(directory, 'running'), SILENT);
+      const program = { command: [process.execPath, 'file-servers.js'] as const, directory: PROGRAMS };
+      return createExecProvider({ ...program, environment: { SERVERS: directory }, calls, log: SILENT });
+    },
+    remove: () => rm(directory, { recursive: true }),
+  };
+});
+
+interface Trial {
+  readonly directory: string;
+  readonly provider: Provider;
+  readonly calls: RunningCalls;
+  readonly lines: readonly JsonMap[];
+  perform(fields?: Partial<Call>, ms?: number): Promise<Answer>;
+  /** The processes of the program that still run. */
+  running(): readonly number[];
+}
+
+async function trialOf(mode: string, graceMs = 300): Promise<Trial> {
+  const directory = temporaryDirectory();
+  const lines: JsonMap[] = [];
+  const log = createLog('debug', { write: (line) => lines.push(JSON.parse(line)) });
+  const calls = await RunningCalls.open(join(directory, 'running'), log);
+  const command = [join(PROGRAMS, 'misbehave.sh'), mode, directory] as const;
+  const provider = createExecProvider({ command, directory, environment: { LAB: 'x' }, calls, log, graceMs });
+  const running = (): readonly number[] => pidsIn(directory).filter(isRunning);
+  onTestFinished(async () => {
+    for (const pid of running()) process.kill(pid, 'SIGKILL');
+    await provider.close();
+    await calls.close();
+  });
+  const perform = (fields: Partial<Call> = {}, ms = 20_000): Promise<Answer> =>
+    provider.perform(callOf(fields), AbortSignal.timeout(ms));
+  return { directory, provider, calls, lines, running, perform };
+}
+
+function pidsIn(directory: string): readonly number[] {
+  const file = join(directory, 'pids');
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(Number) : [];
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    // A process that has ended and that nobody has waited for is no longer running.
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch {
+    return false;
+  }
+}
+
+describe('a program', () => {
+  it('gets the call on its standard input, and its answer is the one on its standard output', async () => {
+    const { perform, directory } = await trialOf('good');
+    const answer = await perform({ operation: 'update', properties: { name: 'web-1', note: '$(id) "ü"\n' } });
+    expect(answer).toEqual({ outcome: 'done', message: 'good', outputs: {}, observed: {} });
+    expect(JSON.parse(readFileSync(join(directory, 'input'), 'utf8'))).toEqual({
+      version: 1,
+      ...callOf({ operation: 'update', properties: { name: 'web-1', note: '$(id) "ü"\n' } }),
+    });
+  });
+
+  it('has the environment of its entry, a mark, and nothing else', async () => {
+    const { perform, directory } = await trialOf('environment');
+    const { message } = await perform();
+    const lines = message.split('\n').filter((line) => !/^_=/.test(line));
+    expect(lines[0]).toBe('the program ended with exit code 1: LAB=x');
+    expect(lines.filter((line) => line.startsWith('PWD='))).toHaveLength(1);
+    expect(lines.filter((line) => !/^(PWD|OLDPWD|SHLVL)=/.test(line)).slice(1)).toEqual([
+      expect.stringMatching(/^TREELINE_CALL=[0-9a-f]{16}\.[0-9a-f]{8}\.1$/),
+      directory,
+    ]);
+  });
+
+  it('may leave its input unread', async () => {
+    const { perform } = await trialOf('ignores-input');
+    const properties = { name: 'web-1', note: 'x'.repeat(60_000) };
+    expect(await perform({ properties })).toMatchObject({ outcome: 'done' });
+  });
+
+  it('is recorded while it runs, and not any more once it has ended', async () => {
+    const { perform, directory, provider } = await trialOf('hang');
+    const lost = perform().catch((error: unknown) => error);
+    await expect.poll(() => pidsIn(directory).length, { timeout: 10_000 }).toBe(1);
+    const [pid] = pidsIn(directory);
+    expect(readdirSync(join(directory, 'running')).sort()).toEqual([String(pid), 'id'].sort());
+    await provider.close();
+    expect(await lost).toMatchObject({ message: 'the provider is closed' });
+    expect(readdirSync(join(directory, 'running'))).toEqual(['id']);
+  });
+
+  it('does not begin where its process cannot be recorded', async () => {
+    const { perform, directory, running } = await trialOf('good');
+    rmSync(join(directory, 'running'), { recursive: true });
+    expect(await perform()).toMatchObject({ outcome: 'retryable', message: expect.stringContaining('not started') });
+    expect([existsSync(join(directory, 'input')), running()]).toEqual([false, []]);
+  });
+});
+
+describe('an answer', () => {
+  it.each([
+    ['garbage', 'the answer is not one JSON object: "Traceback: something"'],
+    ['nothing', 'there is no answer: the output is empty'],
+    ['twice', 'the answer is not one JSON object'],
+    ['killed', 'the program was ended by SIGKILL, without an answer'],
+    ['wrong-outcome', 'the answer has the outcome "ok"; it has to be one of done, absent'],
+    ['wrong-field', 'the answer has unknown fields: "output"; known are outcome'],
+    ['wrong-observed', 'the key "port" of "observed" has the value 80; it has to be a text or a list of texts'],
+    ['wrong-outputs', 'the key "address" of "outputs" has the value'],
+    ['reserved', 'the key "__proto__" of "outputs" is a reserved word'],
+  ])('is lost: %s', async (mode, words) => {
+    const { perform, running } = await trialOf(mode);
+    await expect(perform()).rejects.toThrow(words);
+    expect(running()).toEqual([]);
+  });
+
+  it.each([
+    ['garbage-and-fail', 'retryable', 'the program ended with exit code 7: cannot reach the lab'],
+    ['nothing-and-fail', 'retryable', 'the program ended with exit code 4'],
+    ['answer-and-fail', 'failed', 'quota  [31mexceeded'],
+  ])('of a program that ended badly: %s', async (mode, outcome, message) => {
+    const { perform, running } = await trialOf(mode);
+    expect(await perform()).toEqual({ outcome, message, outputs: {}, observed: {} });
+    expect(running()).toEqual([]);
+  });
+
+  it('shows the end of what a program wrote to its standard error', async () => {
+    const { perform, lines } = await trialOf('flood-stderr');
+    const { message } = await perform();
+    expect(message).toMatch(/^the program ended with exit code 3: ….*\nthe last line$/s);
+    expect(message.length).toBeLessThan(1100);
+    const [line] = lines.filter(({ msg }) => msg === 'program wrote');
+    expect(String(line?.stderr).length).toBeLessThanOrEqual(8 * 1024);
+  });
+});
+
+describe('the deadline of a program that', () => {
+  it.each(['hang', 'hang-after-answer', 'deaf', 'polite', 'other-group', 'forks'])(
+    'misbehaves so: %s',
+    async (mode) => {
+      const { perform, running, directory } = await trialOf(mode);
+      const begun = performance.now();
+      await expect(perform({}, 600)).rejects.toThrow('aborted');
+      expect(performance.now() - begun).toBeLessThan(10_000);
+      expect(pidsIn(directory).length).toBeGreaterThan(0);
+      expect(running()).toEqual([]);
+    },
+  );
+});
+
+describe('nothing is left of a program that', () => {
+  it('writes too much', async () => {
+    const { perform, running } = await trialOf('flood');
+    await expect(perform()).rejects.toThrow('the program wrote more than 1048576 bytes');
+    expect(running()).toEqual([]);
+  });
+
+  it.each(['child-outlives', 'holds-output'])('answers and leaves a process: %s', async (mode) => {
+    const { perform, running, directory } = await trialOf(mode);
+    const begun = performance.now();
+    expect(await perform()).toMatchObject({ outcome: 'done', message: 'good' });
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    expect([pidsIn(directory).length, running()]).toEqual([2, []]);
+  });
+
+  it('hides a process in a session of its own: it ends within seconds', async () => {
+    const { perform, running, directory } = await trialOf('hidden');
+    expect(await perform()).toMatchObject({ outcome: 'done' });
+    expect(pidsIn(directory)).toHaveLength(2);
+    await expect.poll(running, { timeout: 10_000 }).toEqual([]);
+  });
+
+  it('leaves a daemon without the mark: it stays', async () => {
+    const { perform, running, calls } = await trialOf('daemon');
+    expect(await perform()).toMatchObject({ outcome: 'done' });
+    await calls.close();
+    expect(running()).toHaveLength(1);
+  });
+});
+
+describe('other calls', () => {
+  it('are not slowed by programs that hang', async () => {
+    const [hanging, good] = [await trialOf('deaf'), await trialOf('good')];
+    const lost = Promise.allSettled(Array.from({ length: 10 }, () => hanging.perform({}, 1500)));
+    await wait(200);
+    const begun = performance.now();
+    for (let index = 0; index < 5; index += 1) await good.perform();
+    expect(performance.now() - begun).toBeLessThan(5000);
+    expect((await lost).map(({ status }) => status)).toEqual(Array(10).fill('rejected'));
+    expect(hanging.running()).toEqual([]);
+  });
+});
