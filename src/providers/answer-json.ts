@@ -2,7 +2,7 @@
 // rows and records. docs/providers.md describes it.
 import type { Answer, AnswerOutcome } from '../model/call-result.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
-import { keyFault, textLengthFault } from '../model/keys.ts';
+import { recordKeyFault, textLengthFault } from '../model/keys.ts';
 import { quote, quoteSome } from '../model/quote.ts';
 import { plainText } from './plain-text.ts';
 
@@ -76,7 +76,7 @@ function readEntries(field: string, value: Json | undefined, { isValue, values }
   }
   for (const [key, each] of pairs) {
     const place = `the key ${quote(key)} of "${field}"`;
-    const fault = keyFault(key);
+    const fault = recordKeyFault(key);
     if (fault !== undefined) throw new AnswerError(`${place} ${fault}`);
     if (!isValue(each)) throw new AnswerError(`${place} has the value ${quote(each)}; it has to be ${values}`);
     const tooLong = [each].flat().find((text) => typeof text === 'string' && textLengthFault(text) !== undefined);
