@@ -45,6 +45,8 @@ export class Executor {
    * clock.
    */
   readonly #unanswered = new Map<string, { readonly action: string; readonly ends: number }>();
+  /** Why the last call of a server ended without an answer. */
+  readonly #lostBecause = new Map<string, string>();
   /** The abort controllers of all running calls. */
   readonly #ends = new Set<AbortController>();
   /** The reason that ends all calls; undefined while running calls are still waited for. */
@@ -67,6 +69,11 @@ export class Executor {
     return Math.max(0, unanswered.ends - this.#options.clock.monotonic());
   }
 
+  /** Returns why the last action of a server ended without an answer; undefined if that is not known here. */
+  lostBecause(server: string): string | undefined {
+    return this.#lostBecause.get(server);
+  }
+
   /** Asks the provider whether a claimed server exists. */
   check(server: string, row: ServerRow, provider: string): void {
     this.#unanswered.delete(server);
@@ -77,6 +84,7 @@ export class Executor {
   run(server: string, row: ServerRow): void {
     invariant(row.action !== null, `${server} has no action to carry out`);
     const { operation, provider } = row.action;
+    this.#lostBecause.delete(server);
     this.#start(server, { row, provider, kind: 'action', operation });
   }
 
@@ -131,7 +139,9 @@ export class Executor {
         { server, operation: job.operation, provider: job.provider, err: error },
         'call ended without an answer',
       );
-      return job.kind === 'check' ? noAnswer(error) : undefined;
+      if (job.kind === 'check') return noAnswer(error);
+      this.#lostBecause.set(server, reasonOf(error));
+      return undefined;
     } finally {
       for (const cancel of timers) cancel();
       this.#ends.delete(end);

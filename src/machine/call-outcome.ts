@@ -19,6 +19,8 @@ export interface ConcludeContext {
   readonly retry: RetryPolicy;
   /** In [0, 1). */
   readonly random: () => number;
+  /** Why the last action ended without an answer, if this process knows it. */
+  readonly lostBecause?: string | undefined;
 }
 
 export interface Ending {

@@ -19,6 +19,7 @@ import {
 } from './call-outcome.ts';
 import { differingProperties } from './difference.ts';
 import { isConverged } from './existence.ts';
+import { lostText } from './reasons.ts';
 
 const EXISTS: Reason = { code: 'exists_already', text: 'it is already there; adopt it, or remove it by hand' };
 
@@ -75,8 +76,12 @@ function waitAfterLoss(row: ServerRow, action: RunningAction | null, at: Conclud
   // The spec wanted now has not been tried yet.
   if (isConverged(row) || action === null || isOutdated(row, action)) return row;
   const isFinal = row.attempt >= at.retry.attempts;
-  const words = isFinal ? 'the outcome was lost too often' : `nobody knows how the last ${action.operation} ended`;
+  const words = isFinal ? tooOften(at.lostBecause) : lostText(action, at.lostBecause);
   return waitForTry(row, { isFinal, reason: { code: 'outcome_lost', text: words }, at });
+}
+
+function tooOften(because: string | undefined): string {
+  return `the outcome was lost too often${because === undefined ? '' : `: ${because}`}`;
 }
 
 /**

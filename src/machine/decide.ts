@@ -4,7 +4,7 @@ import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import { advance, requeue } from './advance.ts';
 import { isConverged, mayBeThere } from './existence.ts';
-import { isBlockedFor, isSameReason } from './reasons.ts';
+import { isBlockedFor, isSameReason, lostText } from './reasons.ts';
 
 /** `answered`: the check determined whether the server exists. `failed`: it did not. */
 export type CheckEnd = 'answered' | 'failed';
@@ -51,6 +51,8 @@ export interface DecisionContext {
   readonly providerFor: (row: ServerRow) => ResponsibleProvider;
   /** When the row's action, which this process does not run, can no longer be running: milliseconds since 1970. */
   readonly lostActionEnds: (action: RunningAction) => number;
+  /** Why the row's action ended without an answer, if this process knows it. */
+  readonly lostBecause?: string | undefined;
   /** An action or check of the server is in flight in this process. */
   readonly isInFlight: boolean;
   /** Returns true if one more call of that provider may start now. */
@@ -126,7 +128,7 @@ function decideLost(row: ServerRow, action: RunningAction, context: DecisionCont
   if (ends > context.now) return { row, next: { kind: 'at', time: ends } };
   const reason: Reason = {
     code: 'outcome_lost',
-    text: `nobody knows how the last ${action.operation} ended; it is checked first`,
+    text: `${lostText(action, context.lostBecause)}; it is checked first`,
   };
   return decide(advance(row, 'lose', { now: momentOf(context.now), reason, attempt: row.attempt + 1 }), context);
 }

@@ -1,5 +1,5 @@
 // Reads and compares the reasons of server rows.
-import type { Reason, ReasonCode, ServerRow } from '../model/rows.ts';
+import type { Reason, ReasonCode, RunningAction, ServerRow } from '../model/rows.ts';
 
 /** Returns the text of a reason, `<code>: <text>`; empty if there is none. */
 export function reasonText(reason: Reason | null): string {
@@ -14,4 +14,9 @@ export function isSameReason(a: Reason | null, b: Reason | null): boolean {
 /** Returns true if the row is blocked for one of these reasons. */
 export function isBlockedFor({ state, reason }: ServerRow, ...codes: readonly ReasonCode[]): boolean {
   return state === 'blocked' && reason !== null && codes.includes(reason.code);
+}
+
+/** Returns the text for an action whose outcome was lost. */
+export function lostText({ operation }: RunningAction, because: string | undefined): string {
+  return `nobody knows how the last ${operation} ended${because === undefined ? '' : `: ${because}`}`;
 }

@@ -30,6 +30,8 @@ export interface ContextSources {
    * Returns for how many more milliseconds a lost action may be running; undefined if this process did not begin it.
    */
   readonly lostMsLeft: (server: string, action: RunningAction) => number | undefined;
+  /** Returns why the last action of a server ended without an answer, if this process knows it. */
+  readonly lostBecause?: (server: string) => string | undefined;
   /** Returns the group of the server's row, as that server sees it. */
   readonly groupViewOf: (server: string, row: ServerRow) => GroupView;
   /** Returns the permission of a server to go first, since its wait was part of a circle. */
@@ -86,6 +88,10 @@ class LazyContext implements DecisionContext {
 
   lostActionEnds(action: RunningAction): number {
     return lostActionEnds(this.#name, action, this.#around);
+  }
+
+  get lostBecause(): string | undefined {
+    return this.#around.lostBecause?.(this.#name);
   }
 
   unmetDependency(row: ServerRow): string | undefined {

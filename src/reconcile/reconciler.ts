@@ -154,6 +154,7 @@ export class Reconciler {
       capacity: this.#executor.capacity,
       lastCheckOf: (server) => this.#checks.of(server),
       lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
+      lostBecause: (server) => this.#executor.lostBecause(server),
       groupViewOf: (server, row) => this.#wakeUps.groups.of(server, row),
       exemptionOf: (server, row) => this.#wakeUps.exemptionOf(server, row),
     };

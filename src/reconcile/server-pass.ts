@@ -86,11 +86,12 @@ export class ServerPass {
   }
 
   #step(name: string, row: ServerRow): Step {
-    const { registry, clock, random, contextOf } = this.#options;
+    const { registry, clock, random, contextOf, executor } = this.#options;
     const result = this.#results.get(name);
     const retry = registry.byName(result?.provider ?? '')?.retry;
     const isConcluded = result !== undefined && retry !== undefined;
-    const concluded = isConcluded ? conclude(row, result, { now: clock.now(), retry, random }) : row;
+    const at = { now: clock.now(), random, lostBecause: executor.lostBecause(name) };
+    const concluded = isConcluded ? conclude(row, result, { ...at, retry }) : row;
     return concluded === null ? { row: null, next: { kind: 'rest' } } : decide(concluded, contextOf(name));
   }
 

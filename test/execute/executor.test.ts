@@ -167,6 +167,21 @@ describe('a deadline', () => {
     expect(executor.capacity.isInFlight('web-1')).toBe(false);
   });
 
+  it('of a provider whose actions end with their call keeps the server in flight until the call has ended', async () => {
+    const { run, provider, ended, pass, executor, lines } = open();
+    const late = Promise.withResolvers<Answer>();
+    provider.lostActionEnds = 'with its call';
+    provider.script = () => late.promise;
+    await run('web-1');
+    await pass(30_000 + GRACE_MS + 3_600_000);
+    expect([ended, executor.capacity.isInFlight('web-1')]).toEqual([[], true]);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 50, server: 'web-1', operation: 'create' });
+    late.reject(new Error('its deadline has passed'));
+    await settle();
+    expect([ended, executor.capacity.isInFlight('web-1')]).toEqual([[['web-1', undefined]], false]);
+    expect(executor.lostBecause('web-1')).toBe('its deadline has passed');
+  });
+
   it('that has passed before the call begins lets the provider do nothing', async () => {
     const { run, acting, provider, ended, pass } = open();
     const row = acting({ action: { ...running('create', SMALL), deadline: at(0) } });

@@ -1,0 +1,110 @@
+// The whole controller with real programs: killed in the middle of calls, and with programs that misbehave.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { ROOT } from '../support/command-line.ts';
+import { createHttpsClient } from '../support/https-client.ts';
+import { PATIENCE, runController } from '../support/running-controller.ts';
+import { ServingProcess } from '../support/serving-process.ts';
+import { createSiteIn, type Site } from '../support/site-on-disk.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { SERVERS, STACKS } from './stacks.ts';
+
+const PROGRAMS = join(ROOT, 'test/support/programs');
+const KILLED = { timeout: 40_000, interval: 50 };
+
+function siteWith(command: readonly string[], more = ''): Promise<Site> {
+  const execution = `  deleteBudget: { least: 5 }
+  retry: { firstSeconds: 1, maxSeconds: 1, failedSeconds: 2 }
+  graceSeconds: 1
+  providers:
+    - { name: lab, provider: exec, command: ${JSON.stringify(command)}${more} }`;
+  return createSiteIn(temporaryDirectory(), {
+    files: STACKS,
+    repository: ', pollSeconds: 1',
+    execution,
+    provider: 'lab',
+  });
+}
+
+function linesOf(file: string): readonly string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+}
+
+function isRunning(pid: string): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch {
+    return false;
+  }
+}
+
+it('a controller that is killed in the middle of creates leaves none running at its next start', async () => {
+  const servers = temporaryDirectory();
+  writeFileSync(join(servers, 'seconds'), '1000');
+  const site = await siteWith([join(PROGRAMS, 'slow-servers.sh'), servers]);
+  const processes = (): readonly string[] => [
+    ...linesOf(join(servers, 'calls')).map((line) => line.split(' ')[2] ?? ''),
+    ...linesOf(join(servers, 'hidden')),
+  ];
+  onTestFinished(() => {
+    for (const pid of processes().filter(isRunning)) process.kill(Number(pid), 'SIGKILL');
+  });
+  const killed = new ServingProcess(site.config);
+  await expect.poll(processes, KILLED).toHaveLength(4);
+  await killed.end('SIGKILL');
+  // The programs know nothing of it.
+  const before = processes();
+  expect(before.filter(isRunning)).toHaveLength(4);
+  expect(readdirSync(join(site.state, 'running'))).toHaveLength(3);
+
+  writeFileSync(join(servers, 'seconds'), '0');
+  const controller = new ServingProcess(site.config);
+  const client = createHttpsClient({ port: await controller.port(), ca: site.ca }, site.administrator);
+  expect(before.filter(isRunning)).toEqual([]);
+  expect((await controller.logged('ending programs that an earlier controller has left')).groups).toHaveLength(2);
+  const status = async (): Promise<unknown> => (await client.request('/stacks/instances/shop/status')).body;
+  await expect.poll(status, KILLED).toBe('Done');
+  expect(await controller.end('SIGTERM')).toBe(0);
+  // Every create but the killed ones has begun once and ended once, one after the other.
+  const calls = linesOf(join(servers, 'calls')).slice(2);
+  expect(calls.filter((line) => line.startsWith('end')).length).toBe(calls.length / 2);
+  expect(processes().filter(isRunning)).toEqual([]);
+  expect(readdirSync(join(site.state, 'running'))).toEqual(['id']);
+});
+
+it('a controller that is stopped ends its programs', async () => {
+  const servers = temporaryDirectory();
+  writeFileSync(join(servers, 'seconds'), '1000');
+  const site = await siteWith([join(PROGRAMS, 'slow-servers.sh'), servers]);
+  const running = await runController(site, (settings) => ({ ...settings, shutdownSeconds: 0 }));
+  await expect.poll(() => linesOf(join(servers, 'calls')), PATIENCE).toHaveLength(2);
+  await running.stop();
+  const pids = linesOf(join(servers, 'calls')).map((line) => line.split(' ')[2] ?? '');
+  expect([...pids, ...linesOf(join(servers, 'hidden'))].filter(isRunning)).toEqual([]);
+});
+
+it('servers as files are made, changed and removed by a program', async () => {
+  const servers = temporaryDirectory();
+  mkdirSync(join(servers, 'made'));
+  const environment = `, environment: { SERVERS: ${join(servers, 'made')} }`;
+  const site = await siteWith([process.execPath, join(PROGRAMS, 'file-servers.js')], environment);
+  const running = await runController(site);
+  await running.untilDone(await site.repository.git('rev-parse', 'main'), 'shop', 'office');
+  expect(readdirSync(join(servers, 'made')).sort()).toEqual(SERVERS.map((name) => `${name}.json`));
+  const commit = await site.repository.commit({ 'stacks/instances/office.yaml': null });
+  await expect.poll(() => readdirSync(join(servers, 'made')).length, PATIENCE).toBe(3);
+  await running.untilDone(commit, 'shop');
+});
+
+it('the reason of a lost answer is told by why', async () => {
+  const directory = temporaryDirectory();
+  const script = 'case $(cat) in *check*) echo \'{"outcome":"absent"}\' ;; *) echo oops ;; esac';
+  writeFileSync(join(directory, 'broken.sh'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const site = await siteWith([join(directory, 'broken.sh')]);
+  const running = await runController(site);
+  const reasons = async (): Promise<string> => JSON.stringify((await running.get('/stacks/instances/shop/why')).body);
+  await expect
+    .poll(reasons, PATIENCE)
+    .toContain(JSON.stringify('ended: the answer is not one JSON object: "oops"').slice(1, -1));
+});
