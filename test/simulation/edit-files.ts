@@ -174,9 +174,14 @@ function lastShape(files: Iterable<ModelFile>): Shape | undefined {
 function validFile(files: Iterable<ModelFile>): ModelFile | undefined {
   for (const file of files) {
     const isValidEntry = file.mode === '100644' && !isBroken(file);
-    if (isValidEntry && (file.shape === undefined || isValidShape(file.shape))) return file;
+    if (isValidEntry && (file.shape === undefined || isRightAlone(file.shape))) return file;
   }
   return undefined;
+}
+
+/** Whether nobody would mend it: links without a member need a server of another instance. */
+function isRightAlone(shape: Shape): boolean {
+  return isValidShape(shape) && !(shape.links && shape.web === 0);
 }
 
 /** Where there is nothing to hand over, nothing happens. */

@@ -213,7 +213,7 @@ function judgeWanted(world: World): void {
   const held = world.core?.ledger.list('held');
   for (const [instance, shape] of shapes) {
     if (held?.has(instance) === true) continue;
-    const isStuck = [...world.followed.all].some(({ files }) => validShape(files, instance)?.protected === true);
+    const isStuck = wasProtected(world, instance);
     if (last.staying.has(instance)) {
       if (!isStuck && !isAnyHeld(world))
         world.fail('what is right comes into force', `${instance} stays as it was at ${last.commit}`);
@@ -235,10 +235,19 @@ function judgeWanted(world: World): void {
 }
 
 function isAnyHeld(world: World): boolean {
-  const everProtected = world.followed.all.some(({ files }) =>
-    INSTANCES.some((instance) => validShape(files, instance)?.protected === true),
-  );
-  return everProtected || (world.core?.ledger.list('held').size ?? 0) > 0;
+  return INSTANCES.some((instance) => wasProtected(world, instance)) || (world.core?.ledger.list('held').size ?? 0) > 0;
+}
+
+/**
+ * Whether a version that was in force protected the instance: of a followed commit, or, where the first of them has the
+ * instance wrong, the version that the search of the history before it found.
+ */
+function wasProtected({ followed, git }: World, instance: string): boolean {
+  if (followed.all.some(({ files }) => validShape(files, instance)?.protected === true)) return true;
+  const [first] = followed.all;
+  const line = first === undefined ? [] : git.firstParents(first.commit);
+  const found = line.find(({ files }) => validShape(files, instance) !== undefined);
+  return found !== undefined && validShape(found.files, instance)?.protected === true;
 }
 
 /** Names are not taken twice, needs are met, and nothing needs itself. */

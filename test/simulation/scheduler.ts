@@ -95,6 +95,11 @@ export class Scheduler {
   }
 }
 
+/** Returns a promise that is never settled: the answer to a controller that is dead. */
+export function never(): Promise<never> {
+  return new Promise(() => undefined);
+}
+
 /** How many turns are asked of the event loop at once. Between two of them it runs every microtask, and asks the machine nothing. */
 const TURNS = 64;
 /** Those who wait for a turn, in order. */

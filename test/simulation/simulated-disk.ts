@@ -1,7 +1,7 @@
 // A disk in memory for the store: what was not synced may be lost when the controller dies, and it may be full.
 import type { AppendFile, Files } from '../../src/store/files.ts';
 import { drawn } from './chance.ts';
-import type { Life, Scheduler } from './scheduler.ts';
+import { type Life, never, type Scheduler } from './scheduler.ts';
 
 interface DiskFile {
   bytes: Buffer;
@@ -27,7 +27,7 @@ export class SimulatedDisk {
     this.#seed = seed;
   }
 
-  /** Returns the disk as one controller uses it; it answers only while that lives. */
+  /** Returns the disk as one controller uses it. A controller that is dead changes nothing and gets no answer. */
   files(life: Life): Files {
     return {
       read: async (path) => {
@@ -35,6 +35,7 @@ export class SimulatedDisk {
         return file === undefined ? undefined : Buffer.from(file.bytes.subarray(0, file.length));
       },
       create: async (path) => {
+        if (life.isOver) return never();
         this.#requireRoom();
         const file: DiskFile = { bytes: Buffer.alloc(4096), length: 0, durable: Buffer.alloc(0) };
         this.#names.set(path, file);
@@ -46,6 +47,7 @@ export class SimulatedDisk {
         return this.#handleOf(file, life);
       },
       rename: async (from, to) => {
+        if (life.isOver) return never();
         const file = this.#names.get(from);
         if (file === undefined) throw Object.assign(new Error(`ENOENT: ${from}`), { code: 'ENOENT' });
         this.#names.delete(from);
@@ -86,6 +88,7 @@ export class SimulatedDisk {
   #handleOf(file: DiskFile, life: Life): AppendFile {
     return {
       append: async (bytes) => {
+        if (life.isOver) return never();
         this.#requireRoom();
         this.isDirty = true;
         const length = file.length + bytes.length;
@@ -105,6 +108,7 @@ export class SimulatedDisk {
         this.isDirty = false;
       },
       truncate: async (length) => {
+        if (life.isOver) return never();
         file.bytes = Buffer.from(file.bytes.subarray(0, length));
         file.length = Math.min(file.length, length);
       },

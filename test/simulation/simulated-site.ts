@@ -4,7 +4,7 @@ import type { Answer } from '../../src/model/call-result.ts';
 import type { Properties } from '../../src/model/objects.ts';
 import type { Call, Provider } from '../../src/providers/provider.ts';
 import { drawn } from './chance.ts';
-import type { Life, Scheduler } from './scheduler.ts';
+import { type Life, never, type Scheduler } from './scheduler.ts';
 
 /**
  * How a site is, for now. A dead one answers nothing, a deaf one does not even end; a losing one loses every action and
@@ -118,6 +118,7 @@ export class SimulatedSite {
 
   async #perform(call: Call, signal: AbortSignal, life: Life): Promise<Answer> {
     signal.throwIfAborted();
+    if (life.isOver) return never();
     const number = this.#calls++;
     const { name } = this.options;
     this.#watch.began(name, call);

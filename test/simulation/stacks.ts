@@ -168,7 +168,9 @@ export function serversOf({ prefix, web, db, links }: Shape): readonly string[] 
 export function outsideNeeds(shape: Shape): readonly string[] {
   const web = shape.web > 0 && shape.webNeeds !== 'db' ? [shape.webNeeds] : [];
   const db = shape.db && shape.dbNeeds !== 'web' ? [shape.dbNeeds] : [];
-  return [...web, ...db].filter((need) => need !== '');
+  // Without members, the name that link-2 needs may be that of another instance's server.
+  const links = shape.links && shape.web === 0 ? [`${shape.prefix}-web-1`] : [];
+  return [...web, ...db, ...links].filter((need) => need !== '');
 }
 
 /** Returns true where nothing in the file itself is wrong. */
@@ -177,8 +179,8 @@ export function isValidShape(shape: Shape): boolean {
   const hasDb = shape.db || shape.web === 0 || shape.webNeeds !== 'db';
   // A circle of resources as they are written, also where one of them has no members.
   const hasNoCircle = !(shape.db && shape.webNeeds === 'db' && shape.dbNeeds === 'web');
-  // Without both members, one of the names that links and members need is nobody's.
-  const hasLinks = !shape.links || (shape.web >= 1 && shape.web <= 2);
+  // A third member needs a link that no instance has.
+  const hasLinks = !shape.links || shape.web <= 2;
   return hasTemplate && hasDb && hasNoCircle && hasLinks;
 }
 

@@ -81,7 +81,10 @@ export class CallWatch implements SiteWatch {
       this.made.add(resource);
       this.#creates.began(site, call);
     }
-    if (operation === 'delete') this.#watchDelete(site, call);
+    if (operation === 'delete') {
+      this.#creates.deleteBegan(resource);
+      this.#watchDelete(site, call);
+    }
     this.#watchRate(resource);
   }
 

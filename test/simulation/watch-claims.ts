@@ -1,12 +1,12 @@
 // Watches each commit that comes into force: nothing of a protected instance is given up, nobody is refused for want of a
 // server that is there, and no clientcert is hidden by one that is refused.
 import type { DesiredState } from '../../src/desired/desired-state.ts';
-import { isWhole, validShape } from './edit-files.ts';
+import { fileStateOf, isWhole, validShape } from './edit-files.ts';
 import type { Facts } from './facts.ts';
-import type { Followed } from './followed.ts';
+import type { Followed, FollowedCommit } from './followed.ts';
 import { givesUpProtected } from './judge-delete.ts';
 import { mayHaveNewReceiver } from './receivers.ts';
-import { GLOBAL, outsideNeeds, type Shape, serversOf } from './stacks.ts';
+import { GLOBAL, type ModelFiles, outsideNeeds, type Shape, serversOf } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
 
 const CLIENTCERT = /^types\/clientcert\/([\w-]+)\.yaml$/;
@@ -23,7 +23,11 @@ export function watchClaims(facts: Facts, followed: Followed): void {
   );
   for (const instance of INSTANCES) {
     const shape = named.has(instance) ? validShape(last.files, instance) : undefined;
-    if (shape !== undefined && hasOutsideNeeds(shape, instance, desired)) {
+    if (
+      shape !== undefined &&
+      hasOutsideNeeds(shape, instance, desired) &&
+      !keepsItsNeeds({ instance, shape, last }, desired)
+    ) {
       facts.fail(
         'nobody misses a server that is there',
         `${instance} at ${last.commit} needs ${outsideNeeds(shape).join(', ')}`,
@@ -46,10 +50,72 @@ function hasOutsideNeeds(shape: Shape, instance: string, { owners }: Pick<Desire
   );
 }
 
+interface Refused {
+  readonly instance: string;
+  readonly shape: Shape;
+  readonly last: FollowedCommit;
+}
+
+/**
+ * Whether a server that a refused instance needs is there only because that one is refused: its owner gives it up, and stays
+ * since what it hands over goes to the refused one, or to another that stays for the same reason.
+ */
+function keepsItsNeeds({ instance, shape, last }: Refused, desired: DesiredState): boolean {
+  return outsideNeeds(shape).some((server) => {
+    const owner = desired.owners.get(server)?.slice('stack-instance/'.length) ?? '';
+    const own = newestServers(last.files, owner);
+    return own !== undefined && !own.includes(server) && staysFor(instance, owner, { last, desired });
+  });
+}
+
+/** The servers of an instance's newest version: none where it is removed, undefined where nobody can tell them. */
+function newestServers(files: ModelFiles, instance: string): readonly string[] | undefined {
+  const shape = validShape(files, instance);
+  if (shape !== undefined) return serversOf(shape);
+  return fileStateOf(files, instance) === 'absent' ? [] : undefined;
+}
+
+/** Whether an instance stays only since it hands servers over to `refused`, directly or by others that stay for that. */
+function staysFor(
+  refused: string,
+  instance: string,
+  { last, desired }: { readonly last: FollowedCommit; readonly desired: DesiredState },
+): boolean {
+  const giving = [instance];
+  for (const giver of giving) {
+    if (!last.staying.has(giver) || last.held.has(giver)) continue;
+    const own = new Set(newestServers(last.files, giver) ?? serversInForce(desired, giver));
+    const given = serversInForce(desired, giver).filter((server) => !own.has(server));
+    for (const taker of INSTANCES) {
+      const isTaker = newestServers(last.files, taker)?.some((server) => given.includes(server)) === true;
+      if (isTaker && taker === refused) return true;
+      if (isTaker && !giving.includes(taker)) giving.push(taker);
+    }
+  }
+  return false;
+}
+
+function serversInForce({ units }: DesiredState, instance: string): readonly string[] {
+  return [...(units.get(`stack-instance/${instance}`)?.servers.keys() ?? [])];
+}
+
 function hasTakenNames(shape: Shape, instance: string, { owners }: Pick<DesiredState, 'owners'>): boolean {
   const names = new Set(serversOf(shape).map((name) => name.toLowerCase()));
   return [...owners].some(
     ([server, owner]) => names.has(server.toLowerCase()) && owner !== `stack-instance/${instance}`,
+  );
+}
+
+/** Whether it hands a server to an instance that waits for an approval of its own: then it waits for that one. */
+function handsToHeld(
+  shape: Shape,
+  instance: string,
+  { last, desired }: { readonly last: FollowedCommit; readonly desired: DesiredState },
+): boolean {
+  const own = serversOf(shape);
+  const given = serversInForce(desired, instance).filter((server) => !own.includes(server));
+  return [...last.held].some(
+    (taker) => newestServers(last.files, taker)?.some((server) => given.includes(server)) === true,
   );
 }
 
@@ -64,13 +130,9 @@ function watchYes(facts: Facts, { all }: Followed): void {
     // So is what needs a server that went with another approved removal: the commit contradicts itself.
     const isValidEntry = shape !== undefined && hasOutsideNeeds(shape, instance, desired);
     // Where another one makes a server of its names, or keeps it as it is held, it waits for that one.
-    if (
-      !isValidEntry ||
-      hasTakenNames(shape, instance, desired) ||
-      !last.staying.has(instance) ||
-      last.held.has(instance)
-    )
+    if (!isValidEntry || hasTakenNames(shape, instance, desired) || handsToHeld(shape, instance, { last, desired }))
       continue;
+    if (!last.staying.has(instance) || last.held.has(instance)) continue;
     facts.fail('what was approved comes to pass', `${instance} is refused at ${last.commit}, where it was held before`);
   }
 }

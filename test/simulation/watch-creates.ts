@@ -22,6 +22,8 @@ export class CreateWatch {
   readonly #absences = new Map<string, number>();
   /** The last create of each server: who repeats it may find what it left. */
   readonly #creates = new Map<string, string>();
+  /** Servers of which a delete began after their last create; the next create bears another id. */
+  readonly #deleting = new Set<string>();
   /** Servers of the controller that vanished and were not found absent since. */
   readonly #vanished = new Set<string>();
   /** Servers for which an action runs of which no row tells: it may make them after a check has found them absent. */
@@ -49,6 +51,11 @@ export class CreateWatch {
     if (maker === 'controller') this.#vanished.add(name);
   }
 
+  /** Notes that a delete begins. */
+  deleteBegan(name: string): void {
+    this.#deleting.add(name);
+  }
+
   /** Notes that a delete took effect: until its answer comes, nobody can know that the server is gone. */
   deleted(name: string): void {
     this.#vanished.add(name);
@@ -58,12 +65,15 @@ export class CreateWatch {
   ended({ resource, operation }: Call, answer: Answer | undefined): void {
     this.#lost.delete(resource);
     const isGone = answer?.outcome === 'done' || answer?.outcome === 'absent';
-    if (operation === 'delete' && isGone) this.#vanished.delete(resource);
+    if (operation !== 'delete' || !isGone) return;
+    this.#vanished.delete(resource);
+    this.#deleting.delete(resource);
   }
 
   /** The store is lost: no row tells of a server that vanished, nor of the actions that run. */
   forget(running: Iterable<string>): void {
     this.#vanished.clear();
+    this.#deleting.clear();
     for (const name of running) this.#lost.add(name);
   }
 
@@ -78,16 +88,25 @@ export class CreateWatch {
   }
 
   began(site: string, { resource, action }: Call): void {
-    const why = this.#whyNot(resource, action);
+    const why = this.#whyNot(site, resource, action);
     this.#creates.set(resource, action);
+    this.#deleting.delete(resource);
     if (why !== undefined) this.#facts.fail('no create without a check before it', `${resource} at ${site} ${why}`);
   }
 
-  #whyNot(resource: string, action: string): string | undefined {
+  /** A create after a lost delete may find what an earlier create left; no stranger's server. */
+  #isRest(site: string, name: string): boolean {
+    const server = this.#facts.sites.find(({ options }) => options.name === site)?.find(name);
+    const isOwn = server?.maker === 'controller' && !this.#facts.orphans.has(name);
+    return this.#deleting.has(name) && (server === undefined || isOwn || this.isMistaken(server));
+  }
+
+  #whyNot(site: string, resource: string, action: string): string | undefined {
     const check = this.#checks.get(resource);
     const { scheduler, wall } = this.#facts;
     if (check === undefined) return 'was never checked';
-    if (!check.isAbsent && this.#creates.get(resource) !== action) return 'was there when it was checked';
+    const isRepeated = this.#creates.get(resource) === action;
+    if (!check.isAbsent && !isRepeated && !this.#isRest(site, resource)) return 'was there when it was checked';
     const seconds = Math.round((scheduler.now - check.time) / 1000);
     const isOld = scheduler.now - check.time > CHECK_AGE_MS_MAX && wall.setAt < check.time;
     return isOld ? `was checked ${seconds} s before` : undefined;

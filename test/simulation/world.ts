@@ -14,11 +14,11 @@ import { type Life, quiet, Scheduler } from './scheduler.ts';
 import type { Script } from './script.ts';
 import { clockOf, WallTime } from './simulated-clock.ts';
 import { SimulatedDisk } from './simulated-disk.ts';
-import { SimulatedGit } from './simulated-git.ts';
+import { type GitCommit, SimulatedGit } from './simulated-git.ts';
 import { SimulatedSite, type SiteMood, type SiteServer } from './simulated-site.ts';
-import { GLOBAL, LAB, type ModelFile, SMALL } from './stacks.ts';
+import { GLOBAL, LAB, type ModelFile, pathOf, SMALL, serversOf } from './stacks.ts';
 import { Story } from './story.ts';
-import { SITES } from './themes/theme.ts';
+import { INSTANCES, SITES } from './themes/theme.ts';
 import { BUDGET, CallWatch } from './watch-calls.ts';
 import { watchClaims } from './watch-claims.ts';
 import { RowWatch } from './watch-rows.ts';
@@ -87,7 +87,10 @@ export class World implements Facts {
       forgetApproval: (incarnation) => void this.calls.approvedDeletes.delete(incarnation),
     });
     this.git = new SimulatedGit(this.scheduler, this.wall, seed);
-    this.git.onPushed = ({ words, oid }) => this.pushed(`REST: ${words}`, oid);
+    this.git.onPushed = (commit) => {
+      this.#approveDeleted(commit);
+      this.pushed(`REST: ${commit.words}`, commit.oid);
+    };
     this.disk = new SimulatedDisk(this.scheduler, seed);
     const parts = { scheduler: this.scheduler, seed, watch: this.calls };
     const lostActionEnds = script.outlives ? 'after its deadline' : 'with the controller';
@@ -269,6 +272,18 @@ export class World implements Facts {
       },
       stop: async () => undefined,
     };
+  }
+
+  /** A delete over REST covers what the instance has in the commit before it, also what came after the request. */
+  #approveDeleted({ parents, files }: GitCommit): void {
+    const [parent] = parents;
+    if (parent === undefined) return;
+    const before = this.git.at(parent).files;
+    for (const instance of INSTANCES) {
+      const shape = before.get(pathOf(instance))?.shape;
+      if (shape === undefined || files.has(pathOf(instance))) continue;
+      for (const server of serversOf(shape)) this.approved.add(server);
+    }
   }
 
   /** Listens for what the controller itself calls impossible. */
