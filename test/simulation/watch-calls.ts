@@ -95,7 +95,9 @@ export class CallWatch implements SiteWatch {
       this.#creates.deleted(resource);
     }
     const makers = this.#facts.sites.filter((one) => one.find(resource)?.maker === 'controller');
-    if (operation === 'create' && makers.length > 1 && !this.#isLost(resource)) {
+    // A site that ignores case has it under the spelling in which it was made.
+    const spellings = makers.map((one) => one.find(resource)?.name ?? resource);
+    if (operation === 'create' && makers.length > 1 && ![resource, ...spellings].some((name) => this.#isLost(name))) {
       this.#facts.fail(
         'no two servers of one name at once',
         `${resource} is at ${makers.map((one) => one.options.name).join(' and ')}`,
