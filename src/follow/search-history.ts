@@ -57,7 +57,7 @@ class Search {
     this.#source = source;
   }
 
-  /** The objects of the newest commit: where an older one has a link or a folder in the place of one, it is unreadable there. */
+  /** The objects of the commits visited so far: an older commit with a link or a folder in place of one has it unreadable. */
   get known(): Baseline {
     return this.#known;
   }
@@ -82,7 +82,7 @@ class Search {
     const hasValid = [...this.#missing].some((key) => isValidIn(desired, key));
     if (isFirst) this.#strays = straysIn(desired.catalog);
     if (isFirst) this.#newest = keysIn(desired);
-    if (isFirst) this.#known = { ...EMPTY_BASELINE, objects: desired.objects };
+    this.#known = { ...EMPTY_BASELINE, objects: new Map([...desired.objects, ...this.#known.objects]) };
     // The version found may be a wrong one of what a stray stands for now.
     const found = isFound ? wrong.difference(this.#newest) : new Set<string>();
     this.#missing = isFirst ? wrong : this.#missing.intersection(wrong).union(found);

@@ -164,3 +164,19 @@ it('a lost store takes no version of an instance from a commit in which a layer 
   expect(core.states()).toEqual({ 'farm-a': 'done', 'shop-a': 'done' });
   expect(core.reader.record('shop-a')).toMatchObject({ ntp: 'b' });
 });
+
+it('a lost store knows in an older commit a layer that neither that one nor the newest has readable', async () => {
+  const core = new Core();
+  const common = 'types/common/global.yaml';
+  const stray = 'types/common/global .yaml';
+  const late = 'stacks/instances/late.yaml';
+  core.source.commit(FILES);
+  core.source.commit({ [common]: null, [stray]: 'ntp: b\n' });
+  core.source.commit({ [late]: 'stackTemplate: t\n' });
+  core.source.commit({ [late]: null, 'stacks/instances/.late.yaml': 'stackTemplate: t\n' });
+  core.source.commit({ [common]: 'ntp: c\n', [stray]: null });
+  core.source.commit({ [common]: null, [stray]: 'ntp: c\n' });
+  await core.poll();
+  expect(core.states()).toEqual({ 'farm-a': 'done', 'shop-a': 'done' });
+  expect(core.reader.record('shop-a')).toMatchObject({ ntp: 'c' });
+});

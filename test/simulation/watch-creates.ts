@@ -22,6 +22,12 @@ export class CreateWatch {
   readonly #absences = new Map<string, number>();
   /** The last create of each server: who repeats it may find what it left. */
   readonly #creates = new Map<string, string>();
+  /** Servers that a create may have made: none has said so, and no check has found them absent since. */
+  readonly #unsure = new Set<string>();
+  /** When the first check of such a server, since the last one that told, ended without telling whether it is there. */
+  readonly #untold = new Map<string, number>();
+  /** When a stranger built each server that a check found then, where no check before it could tell of it. */
+  readonly #takenFor = new Map<string, number>();
   /** Servers of which a delete began after their last create; the next create bears another id. */
   readonly #deleting = new Set<string>();
   /** Servers of the controller that vanished and were not found absent since. */
@@ -34,16 +40,30 @@ export class CreateWatch {
   }
 
   checked({ resource }: Call, answer: Answer | undefined): void {
-    if (answer?.outcome !== 'absent' && answer?.outcome !== 'done') return;
+    if (answer?.outcome !== 'absent' && answer?.outcome !== 'done') {
+      if (this.#unsure.has(resource) && !this.#untold.has(resource))
+        this.#untold.set(resource, this.#facts.scheduler.now);
+      return;
+    }
     const isAbsent = answer.outcome === 'absent';
     if (isAbsent) {
       this.#absences.set(resource, this.#facts.scheduler.now);
       this.#vanished.delete(resource);
+      this.#unsure.delete(resource);
     }
+    if (!isAbsent) this.#noteTaken(resource);
+    this.#untold.delete(resource);
     this.#checks.set(resource, { time: this.#facts.scheduler.now, isAbsent });
     // What is there later was made later.
     const isNowhere = this.#facts.sites.every((site) => site.find(resource) === undefined);
     if (isAbsent && isNowhere && !this.#lost.has(resource)) this.#facts.orphans.delete(resource);
+  }
+
+  /** What a stranger built after a lost create, while the site answered no check, is taken for what that create has made. */
+  #noteTaken(name: string): void {
+    const since = this.#untold.get(name);
+    const built = this.#facts.sites.flatMap((site) => site.find(name)?.builtAt ?? []);
+    for (const time of built) if (since !== undefined && since <= time) this.#takenFor.set(name, time);
   }
 
   /** Notes that a server is gone though nobody was asked. */
@@ -64,25 +84,30 @@ export class CreateWatch {
   /** Notes that an action ended; a delete that says so leaves nothing of the server. */
   ended({ resource, operation }: Call, answer: Answer | undefined): void {
     this.#lost.delete(resource);
+    if (operation === 'create' && answer?.outcome === 'done') this.#unsure.delete(resource);
     const isGone = answer?.outcome === 'done' || answer?.outcome === 'absent';
     if (operation !== 'delete' || !isGone) return;
     this.#vanished.delete(resource);
     this.#deleting.delete(resource);
+    this.#unsure.delete(resource);
   }
 
   /** The store is lost: no row tells of a server that vanished, nor of the actions that run. */
   forget(running: Iterable<string>): void {
     this.#vanished.clear();
     this.#deleting.clear();
+    this.#unsure.clear();
+    this.#untold.clear();
     for (const name of running) this.#lost.add(name);
   }
 
   /**
    * Whether nobody can tell it from what the controller made: somebody built it between a check and the create that
-   * followed, or in the place of one that is recorded as done, which is not checked again.
+   * followed, after that create while no check was answered, or in the place of one that is recorded as done, which is not
+   * checked again.
    */
   isMistaken({ name, builtAt }: SiteServer): boolean {
-    if (this.#vanished.has(name)) return true;
+    if (this.#vanished.has(name) || this.#takenFor.get(name) === builtAt) return true;
     const absence = this.#absences.get(name);
     return absence !== undefined && this.#creates.has(name) && builtAt - absence < UNSEEN_MS_MAX;
   }
@@ -91,6 +116,8 @@ export class CreateWatch {
     const why = this.#whyNot(site, resource, action);
     this.#creates.set(resource, action);
     this.#deleting.delete(resource);
+    this.#unsure.add(resource);
+    this.#untold.delete(resource);
     if (why !== undefined) this.#facts.fail('no create without a check before it', `${resource} at ${site} ${why}`);
   }
 

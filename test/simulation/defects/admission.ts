@@ -59,6 +59,19 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
+    id: '1-lost-store-known',
+    title:
+      'a lost store takes a version from a commit in which a layer is unreadable that the newest commit has unreadable too',
+    metBy: 'test/reconcile/unreadable.test.ts and a kept script: one of about 60,000 seeds draws it',
+    edits: [
+      {
+        file: 'src/follow/search-history.ts',
+        find: 'this.#known = { ...EMPTY_BASELINE, objects: new Map([...desired.objects, ...this.#known.objects]) };',
+        replace: 'if (isFirst) this.#known = { ...EMPTY_BASELINE, objects: desired.objects };',
+      },
+    ],
+  },
+  {
     id: '1-write',
     title: 'a write is judged as if what stands in place of an object were not there',
     edits: [
