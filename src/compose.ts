@@ -28,6 +28,7 @@ export interface Controller {
   stop(): Promise<void>;
 }
 
+/** The log, the clock and the file operations that all parts use. */
 export interface Platform {
   readonly log: Logger;
   readonly clock?: Clock;

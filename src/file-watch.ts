@@ -2,6 +2,7 @@
 // directory that is replaced as a whole) have to be found by polling.
 import { watch } from 'chokidar';
 
+/** The listeners of a watch. */
 export interface FileWatchOptions {
   /**
    * Called when a file, or a symbolic link on its path, is created, changed, replaced or removed. Often several times
@@ -12,6 +13,7 @@ export interface FileWatchOptions {
   readonly failed: (error: unknown) => void;
 }
 
+/** A running watch. */
 export interface FileWatch {
   /** Resolves once changes are detected; earlier ones may be missed. Never resolves if watching failed. */
   readonly ready: Promise<void>;

@@ -5,6 +5,7 @@ import type { Clock } from './clock.ts';
 const LINES_MAX = 10;
 const INTERVAL_MS = 10_000;
 
+/** Writes a limited number of lines. */
 export interface LogThrottle {
   /** Calls `write` now, or counts it: at the end of the interval, `summarize` gets the number of omitted lines. */
   log(write: () => void): void;

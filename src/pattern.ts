@@ -90,6 +90,7 @@ function said(error: RE2JSSyntaxException, fragment: string): string {
   return fragment === '' ? error.getDescription() : `${error.getDescription()}: ${fragment}`;
 }
 
+/** Compiled patterns. */
 export interface PatternList {
   /** Tells whether one of the patterns is found anywhere in the text. */
   isFoundIn(text: string): boolean;

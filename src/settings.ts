@@ -5,6 +5,7 @@ import type { RetryPolicy } from './machine/backoff.ts';
 import type { DeleteBudget } from './machine/removals.ts';
 import type { DriftPolicy, PropertyValue } from './model/objects.ts';
 
+/** The operator's settings. */
 export interface Settings {
   /** The name of this controller. */
   readonly id: string;
@@ -31,6 +32,7 @@ export interface Settings {
   readonly log: { readonly level: LogLevel };
 }
 
+/** The followed repository. */
 export interface RepositorySettings {
   /** A URL, or an absolute path. */
   readonly url: string;
@@ -56,6 +58,7 @@ export type SecretPlace =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'variable'; readonly name: string };
 
+/** Calls to providers, their retries and limits. */
 export interface ExecutionSettings {
   /** Concurrent actions and checks over all providers. */
   readonly concurrency: number;
@@ -88,6 +91,7 @@ export type ImplementationSettings =
   | { readonly implementation: 'simulated'; readonly options: SimulatedSettings }
   | ({ readonly implementation: 'exec' } & ProgramSettings);
 
+/** The options of a provider that runs a program. */
 export interface ProgramSettings {
   /** The absolute path of the program, and its arguments. */
   readonly command: readonly [string, ...string[]];
@@ -97,6 +101,7 @@ export interface ProgramSettings {
   readonly environment: Readonly<Record<string, string>>;
 }
 
+/** The options of a simulated provider. */
 export interface SimulatedSettings {
   /** The file of simulated servers. */
   readonly file: string;

@@ -201,6 +201,14 @@ const TRIALS: readonly Trial[] = [
     ],
   },
   {
+    rule: 'is declared in one file',
+    files: {
+      'src/api/a.ts': 'export interface Answer {}\nconst b = 1;\nexport function f(): void;\nexport function f() {}',
+      'src/git/a.ts': 'export const b = 1;\nexport class Answer {}',
+    },
+    finds: ['src/git/a.ts:2 exports Answer, as does src/api/a.ts'],
+  },
+  {
     rule: 'exports have names',
     files: { 'src/api/a.ts': "export default 1;\nexport * from './b.ts';\nexport const a = 1;" },
     finds: ['src/api/a.ts:1 has a default export', 'src/api/a.ts:2 exports everything of ./b.ts'],
@@ -234,15 +242,18 @@ const TRIALS: readonly Trial[] = [
     finds: ['src/api/a.ts:1 begins without a comment'],
   },
   {
-    rule: 'every exported function and class',
+    rule: 'every export has a doc comment',
     files: {
-      'src/api/main-part.ts':
-        '// Top.\nexport function a() {}\n/** Returns b. */\nexport function b() {}\nexport class MainPart {}\nexport class Other {}\n/** Not of c. */\n\nconst d = 1;\n/* no doc */\nexport async function c() {}',
+      'src/api/part.ts':
+        '// Top.\nexport function a() {}\n/** Returns b. */\nexport function b() {}\nexport class Part {}\nexport interface I {}\nexport type T = I;\nexport const e = 1;\n/** Not of c. */\n\nconst d = 1;\n/* no doc */\nexport async function c() {}',
     },
     finds: [
-      'src/api/main-part.ts:2 exports a',
-      'src/api/main-part.ts:6 exports Other',
-      'src/api/main-part.ts:11 exports c',
+      'src/api/part.ts:2 exports a without',
+      'src/api/part.ts:5 exports Part without',
+      'src/api/part.ts:6 exports I without',
+      'src/api/part.ts:7 exports T without',
+      'src/api/part.ts:8 exports e without',
+      'src/api/part.ts:13 exports c without',
     ],
   },
 ];

@@ -10,6 +10,7 @@ import { type Listener, startListener } from './listener.ts';
 import { judgeClients } from './tls/judge-clients.ts';
 import type { TlsMaterial } from './tls/tls-material.ts';
 
+/** The address, the TLS material and the parts behind the REST interface. */
 export interface ApiOptions {
   readonly host: string;
   /** 0: any free port. */

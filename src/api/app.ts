@@ -22,6 +22,7 @@ import { treeRoutes } from './routes/tree.ts';
 import { typeRoutes } from './routes/types.ts';
 import { refuseForeignOrigin } from './same-origin.ts';
 
+/** The parts that answer requests. */
 export interface AppOptions extends AuthenticateOptions {
   readonly operator: Operator;
   readonly writer: Writer;

@@ -13,6 +13,7 @@ import { ServiceError } from '../model/service-error.ts';
 import type { Reader } from '../service/reader.ts';
 import { sendError } from './errors.ts';
 
+/** The registry, and the judgement of certificates. */
 export interface AuthenticateOptions {
   readonly reader: Reader;
   readonly clock: Clock;

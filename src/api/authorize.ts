@@ -15,6 +15,7 @@ const RIGHTS = {
   retry: ['administrator', 'automation-endpoint'],
 } as const satisfies Readonly<Record<string, readonly Role[]>>;
 
+/** A right of the table above, by the words of the refusal: "The role proxy may not …". */
 export type Right = keyof typeof RIGHTS;
 
 /** Throws ServiceError `not_allowed` unless the client's role has the right. */

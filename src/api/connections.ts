@@ -6,6 +6,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Exchange } from './broken-request.ts';
 
+/** The open connections of a listener, and what goes on on each. */
 export interface Connections {
   /** Takes a request up; false: it gets no answer, and its connection ends at once or with the answer under way. */
   begin(response: ServerResponse): boolean;

@@ -15,6 +15,7 @@ type ProtocolErrorCode =
   | 'expectation_failed'
   | 'headers_too_large';
 
+/** Every code of an error answer. */
 export type ErrorCode = ServiceErrorCode | ProtocolErrorCode;
 
 const STATUS: Readonly<Record<ErrorCode, number>> = {

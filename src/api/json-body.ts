@@ -56,7 +56,9 @@ export interface FieldKind<Value extends Json> {
   readonly accepts: (value: Json) => value is Value;
 }
 
+/** A field that holds any string. */
 export const TEXT: FieldKind<string> = { is: 'a string', accepts: (value) => typeof value === 'string' };
+/** A field that holds `true`; false is said by leaving it out. */
 export const TRUE: FieldKind<true> = { is: 'true', accepts: (value): value is true => value === true };
 /** RFC 3339, such as `2026-11-20T10:13:56Z`; without its zone a time would be that of wherever the controller runs. */
 export const TIME: FieldKind<string> = {

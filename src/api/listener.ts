@@ -42,6 +42,7 @@ const TIME_LIMITS: TimeLimits = {
   closeMs: 10_000,
 };
 
+/** The address, the TLS material, the handler and the limits of a listener. */
 export interface ListenerOptions extends ListenAddress {
   readonly tls: TlsMaterial;
   readonly handler: RequestListener;
@@ -52,6 +53,7 @@ export interface ListenerOptions extends ListenAddress {
   readonly connectionsMax?: number;
 }
 
+/** A TLS listener that accepts connections. */
 export interface Listener extends ListenAddress {
   /**
    * Serves with other certificates from now on, without failing a request: connections of before end with their next

@@ -19,6 +19,7 @@ export interface FileEntry extends Entry<unknown> {
   readonly text: string | null;
 }
 
+/** The checked files of one commit, by type and name. */
 export interface Catalog {
   readonly commit: string;
   /** Committer time, RFC 3339 in UTC. */

@@ -2,6 +2,7 @@
 import { invariant } from '../model/invariant.ts';
 import type { Fault } from './fault.ts';
 
+/** The maximum size of a file of the layout. */
 export const FILE_BYTES_MAX = 1024 * 1024;
 
 /** Returns the text without a byte order mark, or what is wrong and the text before it. */

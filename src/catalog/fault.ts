@@ -2,6 +2,7 @@
 import type { ProblemText } from '../model/entry.ts';
 import type { Place, Problem } from '../model/problem.ts';
 
+/** A problem without file and place. */
 export type Fault = Pick<ProblemText, 'code' | 'message' | 'hint' | 'severity' | 'part'>;
 
 /** Returns the problem of a fault at a place that was found without an entry. */

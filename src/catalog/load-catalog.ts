@@ -19,6 +19,7 @@ export const FILES_MAX = 20_000;
 /** Entries of files that were parsed beforehand, by path. Those whose object id a snapshot does not have are not used. */
 export type ParsedFiles = ReadonlyMap<string, FileEntry>;
 
+/** No file was parsed ahead. */
 export const NO_FILES: ParsedFiles = new Map();
 
 /**

@@ -14,6 +14,7 @@ import { checkSchema } from './schemas.ts';
 import { checkTree, readTree } from './tree.ts';
 import { parseYaml, type YamlDocument } from './yaml.ts';
 
+/** A file of a snapshot, and what its path holds. */
 export interface PlacedFile {
   readonly path: string;
   readonly oid: string;

@@ -19,7 +19,9 @@ export interface StrayPath {
   readonly stray: Fault;
 }
 
+/** The path of the tree of environments, locations and zones. */
 export const TREE_FILE = 'tree.yaml';
+/** The path of the order of layers. */
 export const HIERARCHY_FILE = 'hierarchy.yaml';
 
 /** Folders whose path alone gives the type; below `types/` the next folder does. */

@@ -2,12 +2,14 @@
 import { quote } from '../model/quote.ts';
 import type { Fault } from './fault.ts';
 
+/** The fault of a file without a value. */
 export const EMPTY_FILE: Fault = {
   code: 'file_empty',
   message: 'the file is empty',
   hint: 'write the object, or remove the file',
 };
 
+/** The fault of a file with two documents. */
 export const SECOND_DOCUMENT: Fault = {
   code: 'yaml_documents',
   message: 'a second document begins here, but a file holds one object',

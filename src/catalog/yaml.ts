@@ -35,6 +35,7 @@ import {
 } from './yaml-rules.ts';
 import { explainSyntax } from './yaml-syntax.ts';
 
+/** A parsed YAML file. */
 export interface YamlDocument {
   /** Null where the file is no text. */
   readonly text: string | null;

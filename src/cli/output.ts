@@ -4,6 +4,7 @@ import { isError, type Problem, placeOf } from '../model/problem.ts';
 import type { StateCounts } from '../service/operator.ts';
 import { visible, visibleLine } from './visible-text.ts';
 
+/** The formats of `--format`. */
 export type Format = 'text' | 'json';
 
 /** Returns the option `--format text|json`. */

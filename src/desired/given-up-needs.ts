@@ -1,6 +1,7 @@
 // Tracks units whose newest version needs a server that the newest version of its owner gives up. If the owner is
 // pinned in the end, the server stays: so these units wait until the owner is decided.
 
+/** The units that wait for an owner that is not decided, by owner and by unit. */
 export class GivenUpNeeds {
   /** The owner that each of these units waits for. */
   readonly #owners = new Map<string, string>();

@@ -7,6 +7,7 @@ import type { MissingServers } from './missing-servers.ts';
 import type { Refusal, Unit } from './unit.ts';
 import type { Versions } from './versions.ts';
 
+/** Finds the instances of an admission that need a server which no version makes. */
 export class OutsideNeeds {
   readonly #versions: Versions;
   readonly #missing: MissingServers;

@@ -5,6 +5,7 @@ import { Claims } from './claims.ts';
 import type { Baseline } from './desired-state.ts';
 import { isRetaining, isSameVersion, type Unit, unitAddress } from './unit.ts';
 
+/** The versions that an admission has selected so far. */
 export class Versions {
   readonly baseline: Baseline;
   readonly #newest = new Map<string, Unit>();

@@ -2,6 +2,7 @@
 // elsewhere.
 import PQueue from 'p-queue';
 
+/** Runs at most `concurrency` calls at once, in the order of asking. */
 export class CallQueue {
   readonly #queue: PQueue;
 

@@ -2,6 +2,7 @@
 import type { Clock } from '../clock.ts';
 import { invariant } from '../model/invariant.ts';
 
+/** The limits of concurrent calls. */
 export interface CapacityOptions {
   /** Concurrent calls over all provider entries. */
   readonly concurrency: number;
@@ -16,6 +17,7 @@ export interface ClaimTime {
   readonly monotonic: number;
 }
 
+/** The claims and reservations of calls. */
 export class Capacity {
   readonly #options: CapacityOptions;
   /** The provider and claim time of every claimed call that has not ended, by server. */

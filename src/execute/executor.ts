@@ -24,6 +24,7 @@ export interface CallableEntry {
   readonly provider: Provider;
 }
 
+/** The limits of calls, and what they read and report. */
 export interface ExecutorOptions {
   readonly concurrency: number;
   /** How long to wait for a call that ignores its deadline. */
@@ -36,6 +37,7 @@ export interface ExecutorOptions {
   readonly onResult: (server: string, ended: CallResult | undefined) => void;
 }
 
+/** Runs checks and actions, at most one for a server. */
 export class Executor {
   readonly capacity: Capacity;
   readonly #options: ExecutorOptions;

@@ -21,6 +21,7 @@ export interface PropertyText {
 /** The properties of a group itself; those that are left out are missing. */
 export type GroupText = ReadonlyMap<GroupField, Text>;
 
+/** A resource of a template, before any value is computed. */
 export interface Blueprint {
   /** The resource key. */
   readonly key: string;
@@ -37,6 +38,7 @@ export interface Blueprint {
 
 /** Properties that say how servers are handled, and are not part of them. */
 export const STRUCTURAL_PROPERTIES = ['configuration_only', 'depends_on'] as const;
+/** A property that shapes the stack and is not passed to the server. */
 export type StructuralProperty = (typeof STRUCTURAL_PROPERTIES)[number];
 
 /** Tells a structural property from one of the server's own. */

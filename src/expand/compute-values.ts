@@ -16,6 +16,7 @@ export interface WrittenName {
   readonly pointer: string;
 }
 
+/** The computed values of one server. */
 export interface ServerValues {
   readonly index: string | null;
   readonly name: string;
@@ -25,6 +26,7 @@ export interface ServerValues {
   readonly configurationOnly: readonly WrittenName[];
 }
 
+/** The computed values of all servers of a resource. */
 export interface ResourceValues {
   readonly members: Members;
   readonly servers: readonly ServerValues[];
@@ -32,6 +34,7 @@ export interface ResourceValues {
   readonly sources: ReadonlySet<Blueprint>;
 }
 
+/** The resources of a stack with their servers, and the values of its parameters. */
 export interface ValuesInput {
   readonly instance: string;
   readonly amended: AmendedTemplate;

@@ -6,6 +6,7 @@ const PAUSE_SECONDS_MAX = 86_400;
 
 /** The properties of a group that are strings, in the order in which they are documented. */
 export const GROUP_FIELDS = ['count', 'index_start', 'max_unavailable', 'pause_seconds'] as const;
+/** A property of a group itself, such as `count`. */
 export type GroupField = (typeof GROUP_FIELDS)[number];
 
 interface Rule {

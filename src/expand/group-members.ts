@@ -8,6 +8,7 @@ import type { Parameters } from './resolve-parameters.ts';
 import type { Retired } from './retired-indexes.ts';
 import { substitute, valueList } from './substitute.ts';
 
+/** The servers of one resource, before their values are computed. */
 export interface Members {
   readonly blueprint: Blueprint;
   /** One for each server: its index as written, or null for a single server. */
@@ -17,6 +18,7 @@ export interface Members {
   readonly pauseSeconds: number;
 }
 
+/** The parameters, and the indexes that the instance retires. */
 export interface MembersInput {
   readonly parameters: Parameters;
   /** Of this resource. */

@@ -1,6 +1,8 @@
 // Limits the size of an expanded stack. A file of 1 MiB can ask for more than a machine can hold.
 
+/** The maximum number of members of one group. */
 export const MEMBERS_MAX = 10_000;
+/** The maximum number of servers of one stack. */
 export const SERVERS_MAX = 50_000;
 
 /** The weight of all values of all servers together; a list that servers share is counted for each of them. */

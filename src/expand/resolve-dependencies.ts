@@ -12,12 +12,14 @@ import { dependencyOrder } from './dependency-order.ts';
 import { DEPENDENCIES_MAX } from './limits.ts';
 import type { Parameters } from './resolve-parameters.ts';
 
+/** The dependencies of one server. */
 export interface Dependencies {
   /** Server names, sorted, without repeats. */
   readonly dependsOn: readonly string[];
   readonly outside: readonly OutsideDependency[];
 }
 
+/** The servers of a resource, with values and dependencies. */
 export interface ResolvedResource extends ResourceValues {
   readonly servers: readonly (ServerValues & Dependencies)[];
 }

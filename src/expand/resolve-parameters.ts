@@ -11,6 +11,7 @@ import type { Text } from './blueprint.ts';
 import { MISTAKES_MAX } from './limits.ts';
 import { isLiteral, tokenize } from './placeholders.ts';
 
+/** The values of the parameters of one stack. */
 export interface Parameters {
   readonly values: ReadonlyMap<string, string>;
   /** Returns where the value of `text` is written: at the parameter it consists of, or else at the text itself. */

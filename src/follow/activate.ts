@@ -17,6 +17,7 @@ export interface Poll {
   readonly log: Logger;
 }
 
+/** The parts that an activation reads and changes. */
 export interface ActivationParts {
   readonly ledger: Ledger;
   readonly gate: CommitGate;

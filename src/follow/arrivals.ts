@@ -15,6 +15,7 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
+/** The requests that wait for a commit. */
 export class Arrivals {
   readonly #current: CurrentState;
   readonly #isAncestor: (ancestor: string, descendant: string) => Promise<boolean>;

@@ -3,6 +3,7 @@
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { RefusedCommit } from '../desired/refused-commit.ts';
 
+/** The desired state that readers see. */
 export class CurrentState {
   #desired: DesiredState | undefined;
   #refused: RefusedCommit | undefined;

@@ -16,6 +16,7 @@ import { deriveAt, restoreDesired } from './restore.ts';
 import { approvedCountOf, COMMITS_MAX, liftedProtection, safetyOf, withoutApprovals } from './safety.ts';
 import { searchHistory } from './search-history.ts';
 
+/** The source, the delete budget and the parts of an activation. */
 export interface CommitFollowerOptions extends ActivationParts {
   readonly source: Source;
   readonly deleteBudget: DeleteBudget;

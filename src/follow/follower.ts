@@ -23,12 +23,14 @@ const RETRY_MS = 5_000;
 const RETRY_MS_MAX = 120_000;
 const BRANCH = 'branch';
 
+/** The parts of a follower, and what triggers its polls. */
 export interface FollowerOptions extends CommitFollowerOptions {
   readonly triggers: readonly Trigger[];
   readonly reviews: Reviews;
   readonly log: Logger;
 }
 
+/** Polls the branch, and has each new commit followed. */
 export class Follower {
   readonly #options: FollowerOptions;
   readonly #queue: KeyedQueue;

@@ -9,6 +9,7 @@ import { isMap } from '../model/json.ts';
 import type { ActiveRow, Document, HeadRow, NodeRow, PinnedRow, ServerRow, TerminatingRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 
+/** The name of the one row of the kind `head`. */
 export const HEAD = 'head';
 
 /** Returns the one row of the followed commit. */

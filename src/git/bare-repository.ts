@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
  * umask of this process also applies to the hooks of a local repository.
  */
 export const PRIVATE_FILE = { mode: 0o600 } as const;
+/** The options of `mkdir` for a directory that only its owner may read. */
 export const PRIVATE_DIRECTORY = { mode: 0o700, recursive: true } as const;
 
 /**

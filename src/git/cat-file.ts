@@ -7,6 +7,7 @@ import { AnswerReader, type ObjectAnswer } from './cat-file-answers.ts';
 import { COMPLAINT_BYTES_MAX, GitError, startFailure, startGit } from './git-process.ts';
 import { BOUNDED, BOUNDED_ENVIRONMENT } from './index-pack.ts';
 
+/** The repository, and what to read of its objects. */
 export interface CatFileOptions {
   readonly gitDirectory: string;
   /** With contents, or with types and sizes only. */
@@ -27,6 +28,7 @@ const IDLE_MS = 10_000;
 /** How long git may be silent while requests are open. */
 const SILENCE_MS = 60_000;
 
+/** A `git cat-file` that is started on demand. */
 export class CatFile {
   readonly #options: CatFileOptions;
   #process: CatFileProcess | undefined;

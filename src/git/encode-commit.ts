@@ -2,11 +2,13 @@
 // commit, but accept it.
 import { invariant } from '../model/invariant.ts';
 
+/** The author or committer of a commit. */
 export interface Person {
   readonly name: string;
   readonly email: string;
 }
 
+/** The fields of a commit with one parent. */
 export interface CommitContent {
   readonly tree: string;
   readonly parent: string;

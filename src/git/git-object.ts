@@ -2,20 +2,25 @@
 import { createHash } from 'node:crypto';
 import { rawEntries } from './tree-bytes.ts';
 
+/** The types of Git objects. */
 export const OBJECT_TYPES = ['commit', 'tree', 'blob', 'tag'] as const;
+/** The type of a Git object. */
 export type ObjectType = (typeof OBJECT_TYPES)[number];
 
+/** An object as Git stores it, without its header. */
 export interface GitObject {
   readonly type: ObjectType;
   readonly bytes: Buffer;
 }
 
+/** An entry of a tree. */
 export interface TreeEntry {
   readonly mode: '100644' | '100755' | '120000' | '160000' | typeof DIRECTORY_MODE;
   readonly name: string;
   readonly oid: string;
 }
 
+/** A decoded commit. */
 export interface ParsedCommit {
   readonly oid: string;
   readonly tree: string;
@@ -26,6 +31,7 @@ export interface ParsedCommit {
   readonly message: string;
 }
 
+/** The mode of a directory in a tree. */
 export const DIRECTORY_MODE = '40000';
 const OID = /^[0-9a-f]{40}$/;
 /** The last second of the year 9999, the limit of RFC 3339. */

@@ -7,6 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { gitEnvironment } from './git-environment.ts';
 import { untilAborted } from './until-aborted.ts';
 
+/** The arguments, the input and the limits of one run of git. */
 export interface GitOrder {
   readonly args: readonly string[];
   /** Added to {@link gitEnvironment}. */

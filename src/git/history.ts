@@ -5,6 +5,7 @@ import { GitError, GitFailure, runGit } from './git-process.ts';
 import { BOUNDED_ENVIRONMENT } from './index-pack.ts';
 import { DamagedCopyError, type ObjectReader } from './object-reader.ts';
 
+/** The repository to search, and for how long. */
 export interface HistoryQuestion {
   /** A bare repository that has both commits with all objects that they refer to. */
   readonly gitDirectory: string;

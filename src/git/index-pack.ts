@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { GitError, GitFailure, runGit } from './git-process.ts';
 import { PACK_HEADER_BYTES, packBases } from './pack-files.ts';
 
+/** The limits of a pack. */
 export interface PackLimits {
   /** The maximum size of a pack, in bytes. */
   readonly packBytesMax: number;
@@ -12,6 +13,7 @@ export interface PackLimits {
   readonly objectsMax: number;
 }
 
+/** The repository that a pack is added to, and the limits of the pack. */
 export interface PackOrder extends PackLimits {
   /** A bare repository. Objects that it borrows count as present. */
   readonly gitDirectory: string;

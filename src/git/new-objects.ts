@@ -3,6 +3,7 @@ import { type GitObject, type ObjectType, oidOf } from './git-object.ts';
 import type { ObjectReader } from './object-reader.ts';
 import { type RawEntry, splitTree } from './tree-bytes.ts';
 
+/** New objects in memory, on top of those of a repository. */
 export class NewObjects {
   readonly #present: ObjectReader;
   readonly #made = new Map<string, GitObject>();

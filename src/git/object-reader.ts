@@ -30,6 +30,7 @@ const FREED_BYTES_MIN = 1024 * 1024;
 /** Yields to other work after this number of entries of a tree. */
 const ENTRIES_A_TURN = 5000;
 
+/** Reads and verifies the objects of one repository. */
 export class ObjectReader {
   readonly gitDirectory: string;
   readonly #contents: CatFile;

@@ -5,6 +5,7 @@ import { GitError } from './git-process.ts';
 import { type PackLimits, refuseTooMany } from './index-pack.ts';
 import { PACK_HEADER_BYTES, readPackHeader } from './pack-files.ts';
 
+/** A running watch on the size of packs. */
 export interface SizeWatch {
   /** Aborts, with a GitError as its reason, when the packs exceed the limit. */
   readonly signal: AbortSignal;
@@ -12,6 +13,7 @@ export interface SizeWatch {
   stop(): Promise<void>;
 }
 
+/** The limits of the packs, and the remote that they come from. */
 export interface SizeLimit extends PackLimits {
   /** The remote's name, for messages. */
   readonly name: string;

@@ -38,6 +38,7 @@ export type NodeOwner =
   | { readonly server: ExpandedServer; readonly clientcert: Entry<TypedObject> | undefined }
   | { readonly server: null; readonly clientcert: Entry<TypedObject> };
 
+/** A node with its layers, before they are merged. */
 export interface HieraNode {
   readonly name: string;
   readonly description: string;
@@ -52,6 +53,7 @@ export interface HieraNode {
   readonly merge: Readonly<Record<string, MergeRule>>;
 }
 
+/** A node, what its provisioning layers apply, and its problems. */
 export interface ResolvedNode {
   readonly node: HieraNode;
   /** The content of the objects of the provisioning layers, by type, without name, type, description and tenant. */

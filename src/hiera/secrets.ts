@@ -4,6 +4,7 @@ import type { RecordValue } from '../model/record.ts';
 import { compilePatterns, type PatternList } from '../pattern.ts';
 import type { Layer } from './node.ts';
 
+/** The rules of hierarchy.yaml for secrets. */
 export interface Secrets {
   readonly isSecret: (key: string) => boolean;
   readonly check: (layer: Layer) => SecretsCheck;

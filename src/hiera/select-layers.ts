@@ -21,6 +21,7 @@ interface ObjectStep {
   readonly name: string;
 }
 
+/** The layers that a node selects. */
 export interface Selection {
   /** General to specific. Wrong objects are left out. */
   readonly layers: readonly Layer[];

@@ -18,6 +18,7 @@ export interface TreeStep {
 /** The nodes from below the root down to one node. */
 type TreePath = readonly TreeStep[];
 
+/** Answers questions about a tree without walking over it. */
 export interface TreeIndex {
   /** Returns the names of all nodes of a type, each once. */
   readonly namesOf: (type: string) => readonly string[];

@@ -2,6 +2,7 @@
 import type { Reason, ServerRow } from '../model/rows.ts';
 import { type Event, transition } from './transitions.ts';
 
+/** The time of an event, and the reason of the new state. */
 export interface Moment {
   /** RFC 3339, with milliseconds. */
   readonly now: string;

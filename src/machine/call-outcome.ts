@@ -23,6 +23,7 @@ export interface ConcludeContext {
   readonly lostBecause?: string | undefined;
 }
 
+/** The answer of a call, and the facts to conclude it with. */
 export interface Ending {
   readonly answer: Answer;
   readonly at: ConcludeContext;

@@ -19,6 +19,7 @@ export interface GroupView {
   readonly lastBack: number;
 }
 
+/** The time of the question, and the exemption of the member. */
 export interface SlotOptions {
   /** Milliseconds since 1970. */
   readonly now: number;

@@ -19,6 +19,7 @@ export const EVENTS = [
   'settle',
   'drift',
 ] as const;
+/** An event of the table. */
 export type Event = (typeof EVENTS)[number];
 
 /** The meaning of each event. A missing cell of the table is a bug of the caller. */
@@ -43,6 +44,7 @@ export const FIRST_STATE = 'pending' satisfies State;
 
 // Each row maps events in that state to the next state. While an action runs, `want` and `unwant` change only the
 // wanted spec: the action ends first, so that two actions never run at once.
+/** The next state by state and event. A missing cell cannot happen. */
 export const TRANSITIONS = {
   pending: {
     want: 'pending',

@@ -4,6 +4,7 @@ import type { JsonMap } from './json.ts';
 /** `absent` answers `check` and `delete`; `replace` answers `update` and asks for delete and create instead. */
 export type AnswerOutcome = 'done' | 'absent' | 'replace' | 'retryable' | 'failed';
 
+/** The answer of a provider to one call. */
 export interface Answer {
   readonly outcome: AnswerOutcome;
   readonly message: string;

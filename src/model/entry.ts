@@ -18,6 +18,7 @@ export interface Entry<Value> {
   readonly locate: (pointer: string, part?: 'key' | 'value') => Place;
 }
 
+/** A problem without file and place; no hint and `error` unless said otherwise. */
 export interface ProblemText {
   readonly code: string;
   readonly message: string;

@@ -15,6 +15,7 @@ export interface OutsideDependency {
   readonly origin: Origin;
 }
 
+/** One server of an expanded stack. */
 export interface ExpandedServer {
   readonly name: string;
   readonly instance: string;

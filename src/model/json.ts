@@ -1,5 +1,6 @@
 // JSON values read from a file of the stacks repository. Maps have no prototype, so no user key can reach one.
 
+/** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonMap;
 
 /** A map with user-chosen keys. Has a null prototype if Treeline made it; see {@link emptyMap}. */

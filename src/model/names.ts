@@ -16,15 +16,20 @@ export const TYPE_NAMES = [
   'clientcert',
   'common',
 ] as const;
+/** The name of a type of the interface. */
 export type TypeName = (typeof TYPE_NAMES)[number];
 
 /** The types whose objects are files of their own below `types/`. */
 export type PlainTypeName = Exclude<TypeName, 'all' | 'stack-template' | 'stack-instance'>;
 
+/** The roles of clients. */
 export const ROLES = ['administrator', 'automation-endpoint', 'proxy'] as const;
+/** The role of a client. */
 export type Role = (typeof ROLES)[number];
 
+/** The kind of a resource that is a group. */
 export const RESOURCE_GROUP = 'Platform::ResourceGroup';
+/** The kind of a resource that is a server. */
 export const SERVER = 'Platform::Server';
 
 /** The maximum length of a name, in UTF-16 code units. */

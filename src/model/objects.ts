@@ -2,14 +2,18 @@
 import type { JsonMap } from './json.ts';
 import type { PlainTypeName, Role } from './names.ts';
 
+/** The value of a property: a text or a list of texts. */
 export type PropertyValue = string | readonly string[];
+/** Properties by name. */
 export type Properties = Readonly<Record<string, PropertyValue>>;
 
+/** An entry below `resources` of a template. */
 export interface ResourceDefinition {
   readonly type: string;
   readonly properties: JsonMap;
 }
 
+/** A stack template. */
 export interface StackTemplate {
   readonly name: string;
   readonly type: 'stack-template';
@@ -19,8 +23,10 @@ export interface StackTemplate {
   readonly resources: Readonly<Record<string, ResourceDefinition>>;
 }
 
+/** What happens to drift: it is reported, corrected, or not looked for. */
 export type DriftPolicy = 'report' | 'heal' | 'off';
 
+/** A stack instance. `protected`, `deletion`, `drift` and `adopt` are left out where they are not written. */
 export interface StackInstance {
   readonly name: string;
   readonly type: 'stack-instance';
@@ -36,6 +42,7 @@ export interface StackInstance {
   readonly tenant?: string;
 }
 
+/** A registered client of the REST interface. */
 export interface Client {
   /** The serial, as in the interface's examples. */
   readonly name: string;
@@ -57,6 +64,7 @@ export interface TypedObject extends JsonMap {
   readonly description: string;
 }
 
+/** A node of the tree with all nodes below it. */
 export interface TreeNode {
   readonly name: string;
   readonly description: string;
@@ -71,8 +79,10 @@ export interface HierarchyLevel {
   readonly name?: string;
 }
 
+/** How the values of several layers become one: the most specific value, or all of them without repeats. */
 export type MergeRule = 'first' | 'unique';
 
+/** The content of hierarchy.yaml. */
 export interface Hierarchy {
   readonly order: readonly HierarchyLevel[];
   readonly merge: Readonly<Record<string, MergeRule>>;

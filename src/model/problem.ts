@@ -7,8 +7,10 @@ export interface Place {
   readonly column: number;
 }
 
+/** An error stops what depends on the file; a warning stops nothing. */
 export type Severity = 'error' | 'warning';
 
+/** A mistake in a file, with its place. */
 export interface Problem extends Place {
   /** Stable, snake_case; docs/problems.md lists all of them. */
   readonly code: string;

@@ -1,6 +1,7 @@
 // Defines a hiera record as it is served: flat keys, and the source of each value.
 import type { MergeRule } from './objects.ts';
 
+/** The value of a key of a record. */
 export type RecordValue = string | number | boolean | readonly string[];
 
 /** The values of one node's record by key, in display order. */
@@ -22,4 +23,5 @@ export interface ExplainedValue extends ValueSource {
   readonly overrides: readonly (ValueSource & { readonly value: RecordValue | null })[];
 }
 
+/** A record with the sources of every value. */
 export type ExplainedRecord = Readonly<Record<string, ExplainedValue>>;

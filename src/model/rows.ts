@@ -108,6 +108,7 @@ export interface Reason {
   readonly text: string;
 }
 
+/** The code of a reason; docs/rest.md describes each. */
 export type ReasonCode =
   | 'exists_already'
   | 'no_provider'
@@ -213,6 +214,7 @@ export interface Rows {
   readonly rollout: RolloutRow;
   readonly server: ServerRow;
 }
+/** The kind of a row. */
 export type RowKind = keyof Rows;
 
 /** One row to write, or to remove if `value` is null. */

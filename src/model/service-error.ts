@@ -1,6 +1,7 @@
 // Defines the error for a request that cannot be served. The codes are a closed list; api/errors.ts maps each to one
 // HTTP status.
 
+/** Why a request cannot be served. */
 export type ServiceErrorCode =
   | 'invalid_input'
   | 'unauthorized'
@@ -21,6 +22,7 @@ export type ServiceErrorCode =
   | 'not_ready'
   | 'internal';
 
+/** One fault of a request, or one problem that the write would cause. */
 export interface ErrorDetail {
   readonly file?: string;
   readonly line?: number;

@@ -4,6 +4,7 @@
 /** A file's mode in a Git tree. Symlinks (120000) and submodules (160000) are listed, never followed. */
 export type FileMode = '100644' | '100755' | '120000' | '160000';
 
+/** A file of a commit without its content. */
 export interface SnapshotFile {
   readonly oid: string;
   readonly mode: FileMode;

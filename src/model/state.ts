@@ -1,5 +1,6 @@
 // Defines the states of servers and the statuses of instances. machine/transitions.ts alone defines the transitions.
 
+/** The states of a server. */
 export const STATES = [
   'pending',
   'blocked',
@@ -13,6 +14,7 @@ export const STATES = [
   'failed',
   'marked for delete',
 ] as const;
+/** The state of a server. */
 export type State = (typeof STATES)[number];
 
 /** The statuses of an instance; the first that applies, in this order. */
@@ -27,6 +29,7 @@ export const INSTANCE_STATUSES = [
   'Drifted',
   'Done',
 ] as const;
+/** The status of an instance. */
 export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];
 
 /** The operations of a provider. */

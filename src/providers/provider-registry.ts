@@ -20,6 +20,7 @@ export interface ProviderRegistry {
   close(): Promise<void>;
 }
 
+/** The fields of a server that entries select by. */
 export interface MatchedServer {
   readonly kind: string;
   readonly properties: Properties;

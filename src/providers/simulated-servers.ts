@@ -28,6 +28,7 @@ export interface MemoryLimits {
   readonly compactionBytes?: number;
 }
 
+/** The servers of one simulated provider, in memory and in its file. */
 export class SimulatedServers {
   readonly #file: string;
   readonly #servers = new Map<string, Server>();

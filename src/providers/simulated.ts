@@ -12,6 +12,7 @@ import { SimulatedServers } from './simulated-servers.ts';
 const CALLS_KEPT_MAX = 10_000;
 const TRIES_KEPT_MAX = 10_000;
 
+/** The file, the durations and the failures of a simulated provider. */
 export interface SimulatedOptions {
   /** The file of servers; created with its directory if missing. */
   readonly file: string;
@@ -25,6 +26,7 @@ export interface SimulatedOptions {
   readonly seed: number;
 }
 
+/** A simulated provider that tells of its calls. */
 export interface SimulatedProvider extends Provider {
   /** The last calls, oldest first; at most 10,000. */
   readonly calls: readonly Call[];

@@ -11,6 +11,7 @@ interface ProviderLine {
   readonly servers: Map<string, NameLine>;
 }
 
+/** The servers that wait for capacity, by provider entry and instance. */
 export class CapacityLine {
   readonly #order = new NameLine();
   readonly #entries = new Map<string, ProviderLine>();

@@ -11,6 +11,7 @@ const SEARCH_DELAY_MS = 1_000;
 /** Servers per search; the rest follows in the next one. */
 const SERVERS_MAX = 20_000;
 
+/** The graph of waits, and how to read and wake servers. */
 export interface CircleWatchOptions {
   readonly clock: Clock;
   readonly log: Logger;
@@ -30,6 +31,7 @@ export interface WaitExemption {
   readonly reason: Reason;
 }
 
+/** Searches for circles, and keeps the exemptions that break them. */
 export class CircleWatch {
   readonly #options: CircleWatchOptions;
   /** Servers that have begun to wait for another since the last search. */

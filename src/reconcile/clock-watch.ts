@@ -10,6 +10,7 @@ const COMPARE_MS = 1_000;
 /** Smaller corrections of the wall clock are ignored; NTP slews by less. */
 const STEP_MS = 1_000;
 
+/** The clock to watch, and what to do after a jump. */
 export interface ClockWatchOptions {
   readonly clock: Clock;
   readonly log: Logger;
@@ -21,6 +22,7 @@ export interface ClockWatchOptions {
   readonly compareMs?: number | undefined;
 }
 
+/** Compares the two clocks at an interval. */
 export class ClockWatch {
   readonly #options: ClockWatchOptions;
   readonly #errors: RepeatedErrors;

@@ -1,6 +1,7 @@
 // Separates passes, which write one row each concurrently, from activation, which writes many rows in one transaction,
 // so that activating a commit is not starved by rows that change all the time.
 
+/** A lock with shared and exclusive sections. A waiting exclusive section goes before new shared ones. */
 export class CommitGate {
   #shared = 0;
   /** The last exclusive section that was requested; all later work waits for it. */

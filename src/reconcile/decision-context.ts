@@ -14,6 +14,7 @@ import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { WaitExemption } from './circle-watch.ts';
 import type { Ledger } from './ledger.ts';
 
+/** The parts that a decision context reads. */
 export interface ContextSources {
   readonly ledger: Pick<Ledger, 'server' | 'index' | 'read' | 'list'>;
   readonly registry: ProviderRegistry;

@@ -2,6 +2,7 @@
 import type { Change } from '../model/rows.ts';
 import type { Ledger } from './ledger.ts';
 
+/** The instances of which a server was removed since they were last examined. */
 export class EmptiedInstances {
   readonly #ledger: Ledger;
   /** Instances of which a server was removed. */

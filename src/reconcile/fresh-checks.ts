@@ -15,6 +15,7 @@ interface NotedCheck {
   readonly end: CheckEnd;
 }
 
+/** The end of the last check of each server, while it is fresh. */
 export class FreshChecks {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   /** By server, oldest first. */

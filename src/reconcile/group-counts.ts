@@ -22,6 +22,7 @@ interface Group {
 
 const NO_SERVERS: ReadonlySet<string> = new Set();
 
+/** The failed and away members of every group. */
 export class GroupCounts {
   readonly #groups = new Map<string, Group>();
   readonly #shares = new Map<string, Share>();

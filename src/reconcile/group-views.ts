@@ -12,6 +12,7 @@ interface GroupViewsOptions {
   readonly reserved: Pick<SlotLines, 'reservedBesides'>;
 }
 
+/** Answers how a server sees its group. */
 export class GroupViews {
   readonly #options: GroupViewsOptions;
 

@@ -3,6 +3,7 @@
 import type { Clock } from '../clock.ts';
 import { NameLine } from './name-line.ts';
 
+/** The function that handles a name, and how many run at once. */
 export interface KeyedQueueOptions {
   readonly clock: Clock;
   /** Number of names handled at once. */
@@ -17,6 +18,7 @@ interface Timer {
   readonly cancel: () => void;
 }
 
+/** A queue of names that never handles one name twice at once. */
 export class KeyedQueue {
   readonly #clock: Clock;
   readonly #concurrency: number;

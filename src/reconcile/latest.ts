@@ -5,6 +5,7 @@ interface NamedValue {
   readonly value: number;
 }
 
+/** Numbers by name, of which the largest is known. */
 export class Latest {
   /** Heap order: no entry is larger than its parent, at half its index. */
   readonly #entries: NamedValue[] = [];

@@ -3,6 +3,7 @@ import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
 
+/** The rows of the store, and their index. */
 export class Ledger {
   readonly #store: Store;
   readonly #index = new RowIndex();

@@ -1,5 +1,6 @@
 // A FIFO queue of unique names. Taking the first one costs the same however long the queue is.
 
+/** A FIFO queue that holds each name once. */
 export class NameLine {
   readonly #names = new Set<string>();
   /**

@@ -25,6 +25,7 @@ import { WakeUps } from './wake-ups.ts';
 const PASSES_MAX = 256;
 const RETRY_PASS_MS = 1_000;
 
+/** The parts and limits of the reconciler. */
 export interface ReconcilerOptions {
   readonly ledger: Ledger;
   readonly gate: CommitGate;
@@ -43,6 +44,7 @@ export interface ReconcilerOptions {
   readonly recordOf: (server: string) => NodeRecord;
 }
 
+/** Brings every server to its wanted spec. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #queue: KeyedQueue;

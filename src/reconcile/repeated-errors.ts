@@ -19,6 +19,7 @@ interface LoggedError {
   repeated: number;
 }
 
+/** Counts the repetitions of errors between the lines of the log. */
 export class RepeatedErrors {
   readonly #clock: Clock;
   /** By message, oldest first. */

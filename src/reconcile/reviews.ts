@@ -1,5 +1,6 @@
 // Collects the requests to judge held deletes again: an approval, or changed rows, may lead to another judgement.
 
+/** Counts requested and finished reviews. */
 export class Reviews {
   #asked: number;
   #judged = 0;

@@ -10,6 +10,7 @@ import { GroupCounts } from './group-counts.ts';
 
 type OptionalRow = ServerRow | undefined;
 
+/** The index over the rows of all servers. */
 export class RowIndex {
   /** By server, the names of the servers that depend on it or list it, by their applied spec or a running action's. */
   readonly #dependents = new NameSets();

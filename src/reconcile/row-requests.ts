@@ -13,6 +13,7 @@ import type { Ledger } from './ledger.ts';
 import type { Reconciler } from './reconciler.ts';
 import type { Reviews } from './reviews.ts';
 
+/** The rows, and the parts that learn of a change. */
 export interface RowRequestsOptions {
   readonly ledger: Ledger;
   readonly gate: CommitGate;
@@ -34,6 +35,7 @@ interface Held {
   readonly kind: HoldKind;
 }
 
+/** Changes rows at the request of a person. */
 export class RowRequests {
   readonly #options: RowRequestsOptions;
 

@@ -19,6 +19,7 @@ import type { WakeUps } from './wake-ups.ts';
 /** Delay before the next pass of a replacement that exceeds the budget; it is usually held by then. */
 const REVIEW_MS = 30_000;
 
+/** The parts that a pass reads, writes and calls. */
 export interface ServerPassOptions {
   readonly ledger: Ledger;
   readonly registry: ProviderRegistry;
@@ -36,6 +37,7 @@ export interface ServerPassOptions {
   readonly random: () => number;
 }
 
+/** Runs passes, one at a time for each server. */
 export class ServerPass {
   readonly #options: ServerPassOptions;
   readonly #emptied: EmptiedInstances;

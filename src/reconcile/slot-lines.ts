@@ -12,6 +12,7 @@ interface Line {
   rest: { readonly time: number; readonly cancel: () => void } | undefined;
 }
 
+/** How to ask for a slot and wake a member. */
 export interface SlotLinesOptions {
   readonly clock: Clock;
   /** Returns whether a member may go away now, or from when on; undefined if it has no row any more. */
@@ -19,6 +20,7 @@ export interface SlotLinesOptions {
   readonly wake: (name: string) => void;
 }
 
+/** The members that wait for a slot, by group, and the reserved slots. */
 export class SlotLines {
   readonly #options: SlotLinesOptions;
   readonly #lines = new Map<string, Line>();

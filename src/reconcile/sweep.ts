@@ -8,8 +8,10 @@ import type { ServerRow } from '../model/rows.ts';
 export const SWEEP_MS = 300_000;
 /** Servers per slice, and the pause between slices, so that a sweep is never a burst. */
 export const SLICE_SERVERS = 500;
+/** The interval between two slices of a sweep. */
 export const SLICE_MS = 1_000;
 
+/** The servers to examine, and how to wake one. */
 export interface SweepOptions {
   readonly clock: Clock;
   readonly log: Logger;
@@ -20,6 +22,7 @@ export interface SweepOptions {
   readonly wake: (server: string) => void;
 }
 
+/** Examines all servers, slice by slice. */
 export class Sweep {
   readonly #options: SweepOptions;
   /** The servers of this sweep that are still to be checked. */

@@ -7,6 +7,7 @@ import type { SlotLines } from './slot-lines.ts';
 
 type Kind = Wait['kind'];
 
+/** The wait of every server that waits, indexed by what it waits for. */
 export class Waiting {
   readonly #waits = new Map<string, Wait>();
   /** Number of waits of each kind. */

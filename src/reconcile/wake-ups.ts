@@ -15,6 +15,7 @@ import type { Ledger } from './ledger.ts';
 import { SlotLines } from './slot-lines.ts';
 import { Waiting } from './waiting.ts';
 
+/** The rows to watch, and how to wake a server. */
 export interface WakeUpsOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
@@ -24,6 +25,7 @@ export interface WakeUpsOptions {
   readonly wake: (server: string) => void;
 }
 
+/** Keeps the waits of servers, and ends them. */
 export class WakeUps {
   readonly groups: GroupViews;
   readonly #options: WakeUpsOptions;

@@ -6,6 +6,7 @@ import { ServiceError } from '../model/service-error.ts';
 import type { BranchView } from './write/branch-view.ts';
 import { within } from './write/patience.ts';
 
+/** The followed state, and how to wait for another. */
 export interface CommitWaitOptions extends Pick<BranchView, 'desiredAt' | 'isAncestor'> {
   /** The active desired state, or undefined before the first good commit. */
   readonly desired: () => DesiredState | undefined;
@@ -14,6 +15,7 @@ export interface CommitWaitOptions extends Pick<BranchView, 'desiredAt' | 'isAnc
   readonly clock: Clock;
 }
 
+/** Waits for commits to be followed, for reads. */
 export interface CommitWait {
   /**
    * Resolves once a commit, or one after it, is followed. Throws ServiceError `invalid_input` where the branch has no such
@@ -24,7 +26,9 @@ export interface CommitWait {
   stop(): void;
 }
 
+/** How long a read waits for its commit. */
 export const WAIT_MS = 10_000;
+/** How many reads wait at once. */
 export const WAITERS_MAX = 100;
 
 /** The end of a wait for a commit. */

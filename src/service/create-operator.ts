@@ -19,7 +19,7 @@ import { unknownInstance } from './unknown-instance.ts';
 import { overviewOf, type WhyFacts, whyOf } from './why.ts';
 
 /** Writes what is asked of the recorded rows; reconcile/row-requests.ts implements it. */
-export interface RowRequests {
+export interface RowWriter {
   approve<Item extends HeldItem>(find: () => Item, asked: Asked): Promise<Item>;
   suspend(instance: string | null, asked: Asked & { readonly until: string | null }): Promise<void>;
   resume(instance: string | null): Promise<void>;
@@ -33,6 +33,7 @@ interface Asked {
   readonly reason: string;
 }
 
+/** The parts that an operation reads and changes. */
 export interface OperatorOptions {
   readonly desired: () => DesiredState | undefined;
   readonly refused: () => RefusedCommit | undefined;
@@ -41,7 +42,7 @@ export interface OperatorOptions {
   readonly statusOf: (instance: string) => InstanceStatus;
   /** Returns the wait of a server; undefined where it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
-  readonly requests: RowRequests;
+  readonly requests: RowWriter;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }

@@ -9,6 +9,7 @@ import type { InstanceStatus, State } from '../model/state.ts';
 /** Resource key, then server name, then its state. A group without members is an empty map. */
 export type ResourceStates = Readonly<Record<string, Readonly<Record<string, { readonly state: State }>>>>;
 
+/** An instance, and the state of each of its servers. */
 export interface InstanceView extends StackInstance {
   readonly resources: ResourceStates;
 }

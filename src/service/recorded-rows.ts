@@ -1,6 +1,7 @@
 // Defines what the service reads of the recorded rows; reconcile/ledger.ts implements it.
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 
+/** The rows, as the service reads them. */
 export interface RecordedRows {
   server(name: string): ServerRow | undefined;
   read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined;

@@ -9,6 +9,7 @@ import type { ToldWait } from '../model/told-wait.ts';
 import type { StateCounts, WaitingItem } from './operator.ts';
 import type { RecordedRows } from './recorded-rows.ts';
 
+/** The rows, and the waits of servers. */
 export interface WaitFacts {
   readonly rows: RecordedRows;
   /** Returns the wait of a server; undefined where it does not wait. */

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import { untilAborted } from '../git/until-aborted.ts';
 import { SourceError } from './source.ts';
 
+/** The limit of work on a remote. */
 export interface Deadline {
   readonly clock: Clock;
   /** In milliseconds. */

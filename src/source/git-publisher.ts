@@ -16,6 +16,7 @@ import { createSshPusher } from './remotes/ssh-pusher.ts';
 import { checkBranch, directorySteps, parseRepositoryUrl } from './repository-url.ts';
 import { SourceError } from './source.ts';
 
+/** The limits of a push. */
 export interface PublisherLimits {
   /** The maximum size of a remote's answer, in bytes: all its refs have to fit. */
   readonly answerBytesMax: number;
@@ -25,12 +26,14 @@ export interface PublisherLimits {
   readonly silenceMs: number;
 }
 
+/** The limits of a push unless others are given. */
 export const PUBLISHER_LIMITS: PublisherLimits = {
   answerBytesMax: 64 * 1024 * 1024,
   pushMs: 60 * 1000,
   silenceMs: 15 * 1000,
 };
 
+/** The repository to push to, and the committer. */
 export interface GitPublisherOptions {
   /** As in the options of the source; so are the next four. */
   readonly url: string;

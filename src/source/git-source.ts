@@ -22,6 +22,7 @@ import { checkBranch, directorySteps, parseRepositoryUrl } from './repository-ur
 import { type SnapshotCounts, SnapshotReader } from './snapshot-reader.ts';
 import { type BlobFilter, type Commit, type Source, SourceError } from './source.ts';
 
+/** The limits of fetching and reading. */
 export interface SourceLimits {
   /** The maximum size of a remote's answer, in bytes: a clone of the whole branch has to fit. */
   readonly answerBytesMax: number;
@@ -43,6 +44,7 @@ export interface SourceLimits {
   readonly historyMs: number;
 }
 
+/** The limits of fetching and reading unless others are given. */
 export const SOURCE_LIMITS: SourceLimits = {
   answerBytesMax: 1024 * 1024 * 1024,
   objectsMax: 1_000_000,
@@ -55,6 +57,7 @@ export const SOURCE_LIMITS: SourceLimits = {
   historyMs: 60 * 1000,
 };
 
+/** The branch to follow, and where its local copy is. */
 export interface GitSourceOptions {
   /** A path, `https://` …; see repository-url.ts. */
   readonly url: string;
@@ -70,6 +73,7 @@ export interface GitSourceOptions {
   readonly log?: Logger;
 }
 
+/** A source with access to its local copy. */
 export interface GitSource extends Source {
   /** Provides the objects of the local copy while `work` runs. The next fetch repairs damage that it finds. */
   readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value>;

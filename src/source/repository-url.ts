@@ -5,6 +5,7 @@ import { SourceError } from './source.ts';
 
 const NO_BRANCH = /^$|^[-/]|\/$|\/\/|\.\.|@\{|(^|\/)\.|\.(lock)?(\/|$)|[\0-\x20\x7f~^:?*[\\]/;
 
+/** How a repository is reached. */
 export type RepositoryUrl =
   | { readonly kind: 'local'; readonly path: string }
   | { readonly kind: 'http'; readonly url: string }

@@ -13,6 +13,7 @@ export interface SnapshotCounts {
   readonly blobsRead: number;
 }
 
+/** The directory to list, and the limits. */
 export interface SnapshotReaderOptions {
   /** The path segments from the repository's root to the directory whose files are listed. */
   readonly directory: readonly string[];
@@ -29,6 +30,7 @@ const FILES_A_TURN = 500;
 /** Concurrent requests for objects. */
 const ASKED_AT_ONCE = 1000;
 
+/** Reads commits as snapshots, one after the other. */
 export class SnapshotReader {
   readonly #options: SnapshotReaderOptions;
   #known: KnownTrees = new Map();

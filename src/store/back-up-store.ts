@@ -13,6 +13,7 @@ import { StoreError } from './store-error.ts';
 const ATTEMPTS_MAX = 3;
 const PAUSE_MS = 200;
 
+/** A finished backup. */
 export interface BackedUp {
   readonly document: StoreDocument;
   /** The backup's length. */

@@ -18,12 +18,14 @@ export interface WaitingCommit {
   readonly settle: PromiseWithResolvers<void>;
 }
 
+/** Which commits of a group are written. */
 export interface Decision {
   readonly accepted: readonly WaitingCommit[];
   /** The commits that conflict with an earlier one, each with its error. */
   readonly refused: ReadonlyMap<WaitingCommit, ServiceError>;
 }
 
+/** The commits that wait for the disk. */
 export class CommitQueue {
   #waiting: WaitingCommit[] = [];
 

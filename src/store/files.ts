@@ -10,6 +10,7 @@ const DIRECTORY_MODE = 0o700;
 /** The mode bits of users other than the owner. */
 const OTHERS = 0o077;
 
+/** An open file that is only appended to and cut off. */
 export interface AppendFile {
   /** Writes at the end. Where it throws, any part of `bytes` may be there. */
   append(bytes: Uint8Array): Promise<void>;
@@ -20,6 +21,7 @@ export interface AppendFile {
   close(): Promise<void>;
 }
 
+/** The file operations of a store. */
 export interface Files {
   /** Returns a file's content, or undefined where there is no such file. Throws above `bytesMax`. */
   read(path: string, bytesMax: number): Promise<Buffer | undefined>;

@@ -7,6 +7,7 @@ const HEAD = /^([0-9a-f]{8}) ([0-9a-f]{8}) $/;
 const HEAD_BYTES = 18;
 const NEWLINE = 10;
 
+/** A decoded record, and where it ends. */
 export interface Frame {
   readonly value: unknown;
   /** The byte after it. */

@@ -12,6 +12,7 @@ import { writeSnapshot } from './snapshot-file.ts';
 import type { StoreDocument } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 
+/** The directory of the store, and the file operations. */
 export interface AdapterOptions {
   readonly files: Files;
   readonly directory: string;
@@ -20,6 +21,7 @@ export interface AdapterOptions {
   readonly recordLength: number;
 }
 
+/** lowdb's adapter for a snapshot and a journal. */
 export class JournalAdapter {
   readonly #files: Files;
   readonly #log: Logger | undefined;

@@ -6,11 +6,14 @@ import type { AppendFile, Files } from './files.ts';
 import { encodeFrame } from './frame.ts';
 import { StoreError } from './store-error.ts';
 
+/** The `format` in the journal's first record. */
 export const JOURNAL_FORMAT = 'treeline-journal';
+/** The `version` there. A program refuses a journal of a newer one. */
 export const JOURNAL_VERSION = 2;
 /** The limit of Node for one read. Only reached where compaction keeps failing. */
 export const JOURNAL_BYTES_MAX = 2 ** 31 - 1;
 
+/** The open journal of a store. */
 export class Journal {
   readonly #files: Files;
   readonly #path: string;

@@ -22,6 +22,7 @@ const COMPACTION_BYTES = 4 * 1024 * 1024;
 const JOURNAL_BYTES_LARGE = JOURNAL_BYTES_MAX / 4;
 const RECORD_LENGTH = 16 * 1024 * 1024;
 
+/** The log, and limits that tests lower. */
 export interface LowdbStoreOptions {
   readonly log?: Logger;
   /** The files to use; those of the disk unless a test passes others. */

@@ -8,6 +8,7 @@ import { readSnapshot } from './snapshot-file.ts';
 import type { StoreDocument } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 
+/** The content of the files of a store. */
 export interface StoreFiles {
   readonly document: StoreDocument;
   /** The snapshot's length; 0 where there is none. */

@@ -6,11 +6,13 @@ import { JOURNAL_FORMAT, JOURNAL_VERSION } from './journal.ts';
 import { decodeRow, type Row, type StoreDocument, setRow } from './store-document.ts';
 import { newerVersion, StoreError } from './store-error.ts';
 
+/** A journal, read as a whole. */
 export interface JournalFile {
   readonly path: string;
   readonly bytes: Buffer;
 }
 
+/** How far a journal could be replayed. */
 export interface Replayed {
   /** The offset at which the good records end; a torn tail may follow. */
   readonly length: number;

@@ -15,6 +15,7 @@ import type { Store } from './store.ts';
 import { countRows, type StoreDocument, setRow } from './store-document.ts';
 import { codeOf, StoreError } from './store-error.ts';
 
+/** Whether to overwrite, and the time of the restore. */
 export interface RestoreOptions {
   /** Also over a store that holds rows, or that cannot be read. */
   readonly force: boolean;
@@ -25,6 +26,7 @@ export interface RestoreOptions {
   readonly files?: Files;
 }
 
+/** The restored rows. */
 export interface Restored {
   readonly document: StoreDocument;
   /** The folder with the former files; null where there was nothing worth keeping. */

@@ -5,6 +5,7 @@ import { encodeRow, rowsOf, type Tables } from './store-document.ts';
 /** The bytes that a record of the store's files has around a row. */
 const FRAME_BYTES = 19;
 
+/** The sizes of all rows. */
 export class RowBytes {
   readonly #rows = new Map<RowKind, Map<string, number>>();
   #total = 0;

@@ -21,6 +21,7 @@ const SLICE_BYTES = 256 * 1024;
 /** The limit of Node for one read: twice the size to which src/desired/store-capacity.ts limits a desired state. */
 export const SNAPSHOT_BYTES_MAX = 2 ** 31 - 1;
 
+/** A snapshot that was read. */
 export interface LoadedSnapshot {
   readonly document: StoreDocument;
   /** The file's length; 0 where there is none yet. */

@@ -3,8 +3,10 @@
 import { isMap } from '../model/json.ts';
 import type { RowKind, Rows } from '../model/rows.ts';
 
+/** The rows by kind and name. */
 export type Tables = { readonly [Kind in RowKind]: Map<string, Rows[Kind]> };
 
+/** Everything that a store holds. */
 export interface StoreDocument {
   /** The number of the last group of commits that `tables` holds; 0 before the first. */
   sequence: number;

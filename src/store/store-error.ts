@@ -1,6 +1,7 @@
 // Defines the error of a store that cannot be opened or written. Its message tells the operator what happened, where,
 // and what to do.
 
+/** The store cannot be opened or written. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
 }

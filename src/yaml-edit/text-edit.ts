@@ -12,6 +12,7 @@ export interface Splice {
   readonly text: string;
 }
 
+/** The text, and the replacements noted so far. */
 export interface TextEdit {
   /** Ends with a line end. */
   readonly text: string;

@@ -1,11 +1,13 @@
 // Writes scalars so that every YAML reader understands them alike, also readers of YAML 1.1, where `no` is false and
 // `1:30` is a number. It quotes whatever could be misread.
 
+/** A YAML value that is neither map nor list. */
 export type Scalar = null | boolean | number | string;
 
 /** The quotes of a text where it can have them; `double` is always possible. */
 export type Quoting = 'plain' | 'single' | 'double';
 
+/** A text as a block scalar. */
 export interface BlockScalar {
   /** `|`, `>-` …: what stands behind the key. */
   readonly head: string;

@@ -8,6 +8,7 @@ export interface Indents {
   readonly list: number;
 }
 
+/** The indents of a new file. */
 export const USUAL_INDENTS: Indents = { map: 2, list: 2 };
 
 /** The style of flow collections. */
@@ -18,6 +19,7 @@ export interface FlowStyle {
   readonly isQuoted: boolean;
 }
 
+/** The style of flow collections in a new file. */
 export const USUAL_FLOW: FlowStyle = { isPadded: true, isQuoted: false };
 
 /** A value behind its key or dash. */

@@ -1,8 +1,10 @@
 // Defines the layout of a YAML file: where its parts stand in the text, as offsets in UTF-16 units.
 import { invariant } from '../model/invariant.ts';
 
+/** How a scalar is written. */
 export type ScalarStyle = 'plain' | 'single' | 'double' | 'literal' | 'folded';
 
+/** A scalar in the text. */
 export interface ScalarNode {
   readonly kind: 'scalar';
   readonly style: ScalarStyle;
@@ -11,6 +13,7 @@ export interface ScalarNode {
   readonly end: number;
 }
 
+/** A map or list in the text. */
 export interface CollectionNode {
   readonly kind: 'map' | 'list';
   /** In brackets. */
@@ -21,6 +24,7 @@ export interface CollectionNode {
   readonly entries: readonly LayoutEntry[];
 }
 
+/** A value in the text. */
 export type LayoutNode = ScalarNode | CollectionNode;
 
 /** A key with its value, or an item of a list. */

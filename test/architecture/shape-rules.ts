@@ -102,6 +102,22 @@ function isOldWord(name: string): boolean {
   return parts.some((part) => OLD_PARTS.includes(part));
 }
 
+const oneMeaning: Rule = {
+  title: 'an exported name is declared in one file',
+  instead: 'give each meaning a name of its own, or import the one that is there',
+  find: (files) => {
+    const declared = new Map<string, string>();
+    return files.flatMap((file) =>
+      exportsOf(file).flatMap(({ name, start }): Finding[] => {
+        const other = declared.get(name) ?? file.path;
+        declared.set(name, other);
+        const what = `exports ${name}, as does ${other}`;
+        return other === file.path ? [] : [{ path: file.path, line: file.lineOf(start), what }];
+      }),
+    );
+  },
+};
+
 const plainExports = ruleOfFile({
   title: 'exports have names and are written where they are defined',
   instead: 'export the declaration itself by name, and import it from its file',
@@ -148,24 +164,26 @@ const topComment = ruleOfFile({
     /^(#!.*\n)?\/\/ \S/.test(text) ? [] : [{ path, line: 1, what: 'begins without a comment' }],
 });
 
-/**
- * Functions and classes only: interfaces, types and constants are said by their names and fields as often as not. A class
- * that a file is named after is what the comment at the top speaks of.
- */
 const docComments = ruleOfFile({
-  title: 'every exported function and class has a doc comment',
-  instead: 'write above it first what it returns; then shapes, units, and the errors it throws',
+  title: 'every export has a doc comment',
+  instead: 'write above it first what it returns, does or is; then shapes, units, and the errors it throws',
   find: (file) =>
-    file.program.body.flatMap((statement): Finding[] => {
-      if (statement.type !== 'ExportNamedDeclaration' || statement.declaration === null) return [];
-      const { declaration } = statement;
-      if (declaration.type !== 'FunctionDeclaration' && declaration.type !== 'ClassDeclaration') return [];
-      const name = declaration.id?.name ?? '';
-      const isMainClass = declaration.type === 'ClassDeclaration' && kebabOf(name) === basename(file.path, '.ts');
-      if (isMainClass || hasDocComment(file, statement.start)) return [];
-      return [{ path: file.path, line: file.lineOf(statement.start), what: `exports ${name} without a doc comment` }];
-    }),
+    exportsOf(file)
+      .filter(({ start }) => !hasDocComment(file, start))
+      .map(({ name, start }) => ({
+        path: file.path,
+        line: file.lineOf(start),
+        what: `exports ${name} without a doc comment`,
+      })),
 });
+
+/** Returns the exported declarations of a file, each with its name. */
+function exportsOf(file: SourceFile): { readonly name: string; readonly start: number }[] {
+  return file.program.body.flatMap((statement) => {
+    if (statement.type !== 'ExportNamedDeclaration' || statement.declaration === null) return [];
+    return [{ name: nameOf(statement.declaration), start: statement.start }];
+  });
+}
 
 function hasDocComment({ comments, text }: SourceFile, start: number): boolean {
   return comments.some(
@@ -173,8 +191,9 @@ function hasDocComment({ comments, text }: SourceFile, start: number): boolean {
   );
 }
 
-function kebabOf(name: string): string {
-  return name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase();
+function nameOf(declaration: ESTree.Declaration): string {
+  const named = declaration.type === 'VariableDeclaration' ? declaration.declarations[0] : declaration;
+  return named?.id?.type === 'Identifier' ? named.id.name : 'something';
 }
 
 export const SHAPE_RULES: readonly Rule[] = [
@@ -183,6 +202,7 @@ export const SHAPE_RULES: readonly Rule[] = [
   functionSize,
   classSize,
   wordsOfTheField,
+  oneMeaning,
   plainExports,
   strippable,
   noEmptyCatch,

@@ -9,6 +9,7 @@ import type { RevocationList } from './revocation-list.ts';
 import { secureContextOptions, type TlsMaterial } from './tls-material.ts';
 import { combineTrust, type Trust } from './trust.ts';
 
+/** One of the texts that a listener serves with. */
 export type TlsPart = keyof TlsMaterial;
 
 /** Something that is wrong with one of the texts. */
@@ -31,6 +32,7 @@ export interface Expiry {
   readonly until: number;
 }
 
+/** The result of checking the material of a listener. */
 export interface CheckedTls {
   readonly faults: readonly TlsFault[];
   /** Of what could be read. Of several lists of one authority the one that holds longest. */

@@ -11,9 +11,13 @@ export interface DerElement {
   readonly content: Buffer;
 }
 
+/** The tag of an INTEGER. */
 export const DER_INTEGER = 0x02;
+/** The tag of a SEQUENCE. */
 export const DER_SEQUENCE = 0x30;
+/** The tag of a UTCTime. */
 export const DER_UTC_TIME = 0x17;
+/** The tag of a GeneralizedTime. */
 export const DER_GENERALIZED_TIME = 0x18;
 /** `[0]`, holding other values: the version of a certificate. */
 const TAGGED_0 = 0xa0;

@@ -22,6 +22,7 @@ const MEANINGS: Readonly<Record<Expiry['what'], string>> = {
     'an expired one locks out everybody whom its authority vouches for, administrators included, so fetch a newer one',
 };
 
+/** Remembers when each expiry was logged last. */
 export class ExpiryWarnings {
   readonly #log: Logger;
   readonly #fileOf: (part: TlsPart) => string;

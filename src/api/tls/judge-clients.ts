@@ -4,6 +4,7 @@ import type { CertificateJudgement } from '../authenticate.ts';
 import type { TlsMaterial } from './tls-material.ts';
 import { issuedDirectly, listsUntil, type Trust, trustOf } from './trust.ts';
 
+/** Judges certificates by the present material. */
 export interface ClientJudge {
   judge(certificate: X509Certificate): CertificateJudgement;
   /** Judges by other material from now on. Throws where it cannot be read, and then judges as before. */

@@ -12,6 +12,7 @@ import {
   derElements,
 } from './der.ts';
 
+/** One certificate revocation list. */
 export interface RevocationList {
   /** Milliseconds since 1970, UTC. */
   readonly from: number;

@@ -6,12 +6,14 @@ import { readCertificates, readRevocationLists } from './pem.ts';
 import type { RevocationList } from './revocation-list.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
+/** An authority whose certificates are accepted. */
 export interface Authority {
   readonly certificate: X509Certificate;
   /** Those that it signed. */
   readonly lists: readonly RevocationList[];
 }
 
+/** The authorities and revocation lists that certificates are verified against. */
 export interface Trust {
   readonly authorities: readonly Authority[];
   /** All that there are, also of authorities that are not among these. */

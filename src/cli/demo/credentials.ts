@@ -17,6 +17,7 @@ import {
   SERVER_CREDENTIAL,
 } from '../credential-files.ts';
 
+/** The paths of all keys and certificates of the demo. */
 export interface DemoCredentials {
   readonly ca: string;
   readonly server: CredentialFiles;

@@ -12,6 +12,7 @@ const OWN_FILES = 'pki, stacks.git, state, treeline.yaml and treeline.log';
 const STAGING = 'stacks/instances/shop/shop-staging.yaml';
 const GIT_TIMEOUT_MS = 5_000;
 
+/** The folders and files that the instructions name. */
 export interface DemoPlaces {
   /** Absolute. */
   readonly folder: string;

@@ -3,6 +3,7 @@ import type { ParsedFiles } from '../../catalog/load-catalog.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Commit } from '../../source/source.ts';
 
+/** The branch, as writes see it. */
 export interface BranchView {
   /**
    * Asks the remote, and resolves with the desired state of its newest commit, whose objects are here then. Throws ServiceError

@@ -10,6 +10,7 @@ export interface FileEdit {
   readonly document?: YamlDocument;
 }
 
+/** The changes of one write, for any commit. */
 export interface Draft {
   /** The address of the object: `tree`, or `<type>/<name>`, `client/<serial>` included. */
   readonly address: string;

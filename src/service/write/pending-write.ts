@@ -22,6 +22,7 @@ export interface WriteRequest {
   readonly beforePush?: (() => Promise<void>) | undefined;
 }
 
+/** A write that was asked for, and its answer. */
 export class PendingWrite {
   readonly request: WriteRequest;
   /** Resolves once the write is on the remote and looked at here. */

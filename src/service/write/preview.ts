@@ -15,6 +15,7 @@ import { unifiedDiff } from './unified-diff.ts';
 /** Each takes as much work as a write. */
 const PREVIEWS_MAX = 50;
 
+/** The branch, the clock and the facts of deletes. */
 export interface PreviewParts {
   readonly branch: Pick<BranchView, 'newest'>;
   readonly clock: Clock;
@@ -22,11 +23,13 @@ export interface PreviewParts {
   readonly safety: () => Safety;
 }
 
+/** What a preview takes as given. */
 export interface PreviewOptions {
   /** The request itself approves the deletes, as when an administrator deletes an instance. */
   readonly isApproved: boolean;
 }
 
+/** Returns what a draft would change. Throws ServiceError. */
 export type PreviewWrite = (draft: Draft, order: WriteOrder, options: PreviewOptions) => Promise<Preview>;
 
 /** Returns what previews writes. It throws ServiceError like the write itself, and commits nothing. */

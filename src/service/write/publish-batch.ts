@@ -15,6 +15,7 @@ const PAUSE_MS = 250;
 /** The number of lost races after which the batch gives up; time ends it sooner, unless the clock stands still. */
 const RACES_MAX = 10_000;
 
+/** The parts that a batch is pushed with, and its target. */
 export interface PublishParts extends PushParts {
   /** The target of each write: the followed branch, or a new branch that proposes it. */
   readonly mode: 'commit' | 'propose';

@@ -8,6 +8,7 @@ import { GIVE_UP_MS } from './pending-write.ts';
 /** Between two questions to a remote that does not answer. */
 const PAUSE_MS = 250;
 
+/** The branch, the publisher and the clock. */
 export interface PushParts {
   readonly branch: BranchView;
   readonly publisher: Publisher;

@@ -10,6 +10,7 @@ import { type PublishParts, publishBatch } from './publish-batch.ts';
 const WAITING_MAX = 1_000;
 const BATCH_MAX = 50;
 
+/** The writes that wait for a push. */
 export class WriteQueue {
   readonly #parts: PublishParts;
   /** In order of asking. */

@@ -19,6 +19,7 @@ export interface HttpSecrets {
   readonly ca: string | undefined;
 }
 
+/** Anonymous access. */
 export const NO_ACCESS: RepositoryAccess = { username: null, password: null, caFile: null };
 
 /** Hosts that check the password only accept any name; this is the one that GitHub documents. */

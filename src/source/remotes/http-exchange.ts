@@ -8,6 +8,7 @@ import { untilAborted } from '../../git/until-aborted.ts';
 import { SourceError } from '../source.ts';
 import { isLoopback } from './http-access.ts';
 
+/** One HTTP request and its limits. */
 export interface HttpOrder {
   readonly target: URL;
   readonly method: string;
@@ -24,6 +25,7 @@ export interface HttpOrder {
   readonly sending?: (() => void) | undefined;
 }
 
+/** The head of an HTTP answer. */
 export interface HttpHead {
   readonly status: number;
   readonly statusMessage: string;

@@ -2,6 +2,7 @@
 import type { PushOutcome } from '../publisher.ts';
 import type { RefUpdate } from './receive-pack.ts';
 
+/** A move of one branch, with the objects it needs. */
 export interface PushOrder extends RefUpdate {
   /** All objects that the branch's old history lacks. */
   readonly pack: Uint8Array;
@@ -9,6 +10,7 @@ export interface PushOrder extends RefUpdate {
   readonly signal: AbortSignal;
 }
 
+/** Pushes to one repository. */
 export interface Pusher {
   /** The name of the repository in messages. */
   readonly name: string;

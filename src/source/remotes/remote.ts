@@ -6,6 +6,7 @@ import type { SentSecrets } from './sent-secrets.ts';
 /** The maximum size of a buffered answer, in bytes: some hundred thousand names of branches. */
 export const LIST_BYTES_MAX = 16 * 1024 * 1024;
 
+/** A repository that can be fetched from. */
 export interface Remote {
   /** The name of the repository in messages. Holds no password. */
   readonly name: string;
@@ -29,6 +30,7 @@ export interface Branches {
   fetchInto(order: FetchOrder): Promise<string>;
 }
 
+/** The branch to fetch, and the repository to fetch it into. */
 export interface FetchOrder {
   /** The path of the new repository. */
   readonly quarantine: string;
@@ -56,6 +58,7 @@ export interface Transport {
   stream<Value>(request: TransportRequest, work: (body: AsyncIterable<Uint8Array>) => Promise<Value>): Promise<Value>;
 }
 
+/** One request to a remote. */
 export interface TransportRequest {
   readonly url: string;
   readonly method: string;
@@ -68,6 +71,7 @@ export interface TransportRequest {
   readonly sending?: () => void;
 }
 
+/** The answer of a remote. */
 export interface TransportAnswer {
   readonly statusCode: number;
   readonly statusMessage: string;

@@ -10,11 +10,13 @@ const LENGTH_MIN = 3;
 const KEPT_MAX = 8;
 const CARRIERS_MAX = 100;
 
+/** A user name and a password that were sent. */
 export interface SentLogin {
   readonly username: string;
   readonly password: string;
 }
 
+/** The logins that were sent, the latest ones only. */
 export class SentSecrets {
   readonly #logins = new Map<string, SentLogin>();
   #pattern: RegExp | undefined;

@@ -15,6 +15,7 @@ import type { Pusher, PushOrder } from './pusher.ts';
 import { sshEnvironment } from './ssh-environment.ts';
 import { sshFailure } from './ssh-failure.ts';
 
+/** The repository, and the local copy of it. */
 export interface SshPusherOptions {
   /** `ssh://…` or `user@host:path`; see repository-url.ts. */
   readonly url: string;
