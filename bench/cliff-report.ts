@@ -1,5 +1,5 @@
-// What the benchmark `cliffs` has measured, as Markdown: each step at a size and at its double, how it grew, and whether
-// that is linear.
+// Renders the results of the benchmark `cliffs` as Markdown: each step at a size and at its double, its growth, and whether that
+// is linear.
 import { markdownTable } from './markdown-table.ts';
 
 /** How much more processor time twice the size may take: linear is 2, and collecting garbage adds some. */

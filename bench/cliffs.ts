@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CLIFF_CASES, type CliffCase } from './cliff-cases.ts';
 import { type Cost, cliffReport, type MeasuredCase } from './cliff-report.ts';
+import { machineOf, say, wholeNumber } from './machine.ts';
 import { OwnedProcess } from './owned-process.ts';
-import { machineOf, say, wholeNumber } from './surroundings.ts';
 
 const RUN = join(import.meta.dirname, 'cliff-run.ts');
 const LIMIT_SECONDS_MAX = 3_600;

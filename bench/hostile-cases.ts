@@ -1,4 +1,4 @@
-// What somebody who may push can commit to harm the process that follows: each case as files.
+// Defines commits that harm the process that follows, as somebody who may push could make them: each case as files.
 import { randomFillSync } from 'node:crypto';
 import type { FileChanges } from '../test/support/git-repository.ts';
 

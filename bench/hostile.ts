@@ -9,10 +9,10 @@ import { runGit } from '../test/support/git-repository.ts';
 import { type HttpsClient, keepAlive } from '../test/support/https-client.ts';
 import { instancePath, instanceText, repositoryFiles } from '../test/support/sized-repository.ts';
 import { CASES, type HostileCase } from './hostile-cases.ts';
+import { machineOf, say } from './machine.ts';
 import { markdownTable } from './markdown-table.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite, type Site } from './site.ts';
-import { machineOf, say } from './surroundings.ts';
 
 const MIB = 2 ** 20;
 const LATENCY_MS_MAX = 500;

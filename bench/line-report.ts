@@ -1,5 +1,5 @@
-// What the benchmark `line` has measured, as Markdown. Of several runs: the median of what a busy machine disturbs, and
-// the worst of what has a limit.
+// Renders the results of the benchmark `line` as Markdown: of several runs the median of what a busy machine disturbs, and the
+// worst of what has a limit.
 import type { LineRun } from './line-run.ts';
 import { markdownTable, median } from './markdown-table.ts';
 import { TERRAFORM_MS_MAX, type TerraformRun, type TerraformRuns } from './terraform.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Measured, type ReportFacts, reportOf } from './line-report.ts';
 import { type LineRun, measureLine } from './line-run.ts';
-import { machineOf, say, wholeNumber } from './surroundings.ts';
+import { machineOf, say, wholeNumber } from './machine.ts';
 import { measureTerraform, type TerraformRuns, terraformVersion } from './terraform.ts';
 
 const SERVERS_MAX = 100_000;

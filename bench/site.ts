@@ -1,4 +1,4 @@
-// What a controller needs on disk, in a folder of a benchmark. All but the provider's times is as a user gets it.
+// Creates the files of a controller in a folder of a benchmark. All but the provider's times is as a user gets it.
 import type { FileChanges } from '../test/support/git-repository.ts';
 import { createSiteIn, type Site } from '../test/support/site-on-disk.ts';
 

@@ -8,10 +8,10 @@ import { parseArgs } from 'node:util';
 import { runGit } from '../test/support/git-repository.ts';
 import { type HttpsClient, keepAlive } from '../test/support/https-client.ts';
 import { repositoryFiles } from '../test/support/sized-repository.ts';
+import { machineOf, say, wholeNumber } from './machine.ts';
 import { markdownTable, median } from './markdown-table.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite, type Site } from './site.ts';
-import { machineOf, say, wholeNumber } from './surroundings.ts';
 
 const ROUNDS_MAX = 100;
 const INSTANCES_MAX = 10_000;

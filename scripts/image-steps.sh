@@ -89,7 +89,7 @@ mv "$root/dependencies/node_modules" "$root/opt/treeline/node_modules"
 ln -s "$root/opt/treeline/dist/src/cli.js" "$root/usr/local/bin/treeline"
 
 # What is mounted into the image: settings with their certificates, and a repository.
-quietly node scripts/image-estate.ts make "$root"
+quietly node scripts/image-files.ts make "$root"
 [ -n "$skipped" ] || chgrp "$user" "$root/etc/treeline/server.key"
 chmod 0440 "$root/etc/treeline/server.key"
 chmod -R a-w "$root/opt" "$root/etc" "$root/usr" "$root/srv"
@@ -109,7 +109,7 @@ cd "$root/var/lib/treeline"
 "${in_image[@]}" treeline serve --config "$root/etc/treeline/treeline.yaml" >"$root/log" 2>&1 &
 pid=$!
 cd "$project"
-management=$(node scripts/image-estate.ts wait "$root") || { cat "$root/log" >&2; fail "it did not get there"; }
+management=$(node scripts/image-files.ts wait "$root") || { cat "$root/log" >&2; fail "it did not get there"; }
 say "/readyz answers 200, and every instance is Done"
 runs_as=$(awk '/^Uid:/ { print $2 }' "/proc/$pid/status")
 [ "$runs_as" = "$user" ] || fail "it runs as user $runs_as"

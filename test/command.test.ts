@@ -1,5 +1,5 @@
-// The command line as people and scripts call it: in a process of its own, on sources whose types are only stripped.
-// What the commands find is tested elsewhere; here it is what they print, where, and their exit codes.
+// Tests the command line in a process of its own, on sources whose types are only stripped: output, streams and exit codes.
+// Other tests cover the findings of the commands.
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

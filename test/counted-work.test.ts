@@ -1,5 +1,5 @@
-// What a commit costs is what it changes, however large the desired state is. Counted on the whole controller: a real Git
-// repository, the embedded store and its journal, and a provider that answers at once.
+// Tests that the cost of a commit depends on its changes and not on the size of the desired state. Counts the work of a
+// whole controller: a real Git repository, the embedded store and its journal, and a provider that answers at once.
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What holds for every history of a repository, tried on made-up ones.
+// Tests properties of every history of a repository on generated histories.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { DesiredState } from '../src/desired/desired-state.ts';

@@ -52,9 +52,9 @@ async function outcomeOf(directory: string): Promise<Outcome> {
   };
 }
 
-type Taken = Derivation & { readonly isFollowed: true };
+type Followed = Derivation & { readonly isFollowed: true };
 
-function serversOf({ desired }: Taken): unknown {
+function serversOf({ desired }: Followed): unknown {
   const servers = [...desired.units.values()].flatMap((unit) => [...unit.servers.values()]);
   return Object.fromEntries(
     servers

@@ -1,4 +1,4 @@
-// What the log holds of an error: for a failure that the program foresees, its words and not where in the program it arose.
+// Tests the log lines of errors: a foreseen failure is logged with its message and without its stack.
 import { expect, it } from 'vitest';
 import { createLog, type LogLevel } from '../src/log.ts';
 import { SourceError } from '../src/source/source.ts';

@@ -1,4 +1,4 @@
-// Which certificates are let in, and why others are not: one row a class. Authentication of docs/rest.md in full.
+// Tests which certificates are accepted and why others are refused, one row a class: all of authentication in docs/rest.md.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

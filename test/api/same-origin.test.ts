@@ -1,4 +1,4 @@
-// What a page of another site can make a browser send, that holds an administrator's certificate.
+// Tests the requests that a page of another site can make a browser send with an administrator's certificate.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Ask } from '../support/https-client.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';

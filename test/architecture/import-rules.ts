@@ -1,4 +1,4 @@
-// Who may import whom. ARCHITECTURE.md explains the table; here it is binding.
+// Rules on imports between folders. ARCHITECTURE.md explains the table; here it is binding.
 import { findCycle } from '../../src/desired/find-cycle.ts';
 import { type Finding, type Rule, ruleOfFile } from './rule.ts';
 import { folderOf, type Import, type SourceFile } from './source-file.ts';

@@ -15,7 +15,7 @@ const TIMED = ['follow', 'reconcile', 'execute', 'service'];
 
 const pureUses = ruleOfFile({
   title: 'pure stages touch no clock, disk, log, network, chance or process',
-  instead: 'take it as an argument: reconcile/, service/ and cli/ know the time and the surroundings',
+  instead: 'take it as an argument: reconcile/, service/ and cli/ know the time and the environment',
   find: (file) => (PURE.includes(folderOf(file.path)) ? usesOf(file, [...OUTSIDE, ...ASKING]) : []),
 });
 

@@ -1,4 +1,4 @@
-// What a second start of the demo does with certificates and repository: it keeps what is good, and renews what expires.
+// Tests a second start of the demo: it keeps valid certificates and the repository, and renews what expires.
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What commands say when the operating system refuses something: one line, what to do, and no stack trace.
+// Tests the messages of commands for errors of the operating system: one line, what to do, no stack.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';

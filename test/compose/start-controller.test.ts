@@ -1,4 +1,4 @@
-// What a start that fails, and a stop, let go of.
+// Tests that a failed start and a stop release everything that was opened.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';

@@ -1,4 +1,5 @@
-// What admission costs grows with what units make and need, and a wrong unit is not built again for nothing. Counted, not timed.
+// Counts that the cost of admission grows with the servers and needs of units, and that an invalid unit is not built again
+// without a change.
 import { describe, expect, it } from 'vitest';
 import { admitInstances } from '../../src/desired/admit.ts';
 import { judgeDeletions } from '../../src/desired/deletions.ts';

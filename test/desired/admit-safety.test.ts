@@ -1,4 +1,4 @@
-// Which deletes come into force: held ones, protected ones, and who has to wait because of them.
+// Tests the admission of deletes: held ones, protected ones, and the instances that wait because of them.
 import { describe, expect, it } from 'vitest';
 import { admitInstances, type Safety } from '../../src/desired/admit.ts';
 import type { DeletionFacts } from '../../src/desired/deletions.ts';

@@ -1,4 +1,4 @@
-// What the rows say about deletes, for tests that judge them.
+// Builds the facts of rows about deletes, for tests that judge them.
 
 import type { DeletionFacts } from '../../src/desired/deletions.ts';
 import type { Removal } from '../../src/machine/removals.ts';

@@ -95,11 +95,11 @@ describe('an object', () => {
 describe('a repository', () => {
   test('without a client, or without an administrator, is a warning', () => {
     const hint = '(add clients/<serial>.yaml with "role: administrator", where <serial> is that of your certificate)';
-    const nobody = new TextRepository().commit({ ...FILES, 'clients/A1.yaml': null });
-    expect(problemsAndRemarks(nobody)).toMatchObject([
+    const unregistered = new TextRepository().commit({ ...FILES, 'clients/A1.yaml': null });
+    expect(problemsAndRemarks(unregistered)).toMatchObject([
       { code: 'no_administrator', severity: 'warning', file: 'clients' },
     ]);
-    expect(describeProblems(problemsAndRemarks(nobody))).toEqual([
+    expect(describeProblems(problemsAndRemarks(unregistered))).toEqual([
       `warning clients:1:1 no_administrator: no client is registered, so nobody is let into the interface ${hint}`,
     ]);
     const proxies = new TextRepository().commit({ ...FILES, 'clients/A1.yaml': 'role: proxy\n' });

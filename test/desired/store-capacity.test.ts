@@ -1,5 +1,5 @@
-// What is allowed can be recorded; what cannot is refused, and everything else goes on. The servers here share their lists, so
-// that hundreds of MiB on disk are few in memory.
+// Tests that an admitted instance can be recorded, and that one that cannot is refused without stopping others. The servers
+// share their lists, so that hundreds of MiB on disk are few in memory.
 import { describe, expect, it } from 'vitest';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import {

@@ -1,4 +1,4 @@
-// What is still there under the name of an object is not the object, and not its removal either.
+// Tests that something else under the name of an object counts neither as the object nor as its removal.
 import { describe, expect, it } from 'vitest';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { linkTo } from '../catalog/snapshots.ts';

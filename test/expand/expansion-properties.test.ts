@@ -1,4 +1,4 @@
-// What holds for every stack, tried on made-up ones.
+// Tests properties of every expanded stack on generated stacks.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { expandStack } from '../../src/expand/expand-stack.ts';

@@ -1,4 +1,4 @@
-// What the schemas of the files refuse, reached here past them: expansion must not go on with it either.
+// Tests that expansion refuses the shapes that the schemas of the files refuse; the tests pass by the schemas.
 import { expect, test } from 'vitest';
 import { expandStack } from '../../src/expand/expand-stack.ts';
 import type { JsonMap } from '../../src/model/json.ts';

@@ -1,4 +1,4 @@
-// Taking a desired state into force: one commit of the store, only then seen, and everybody looked at whom it concerns.
+// Tests the activation of a desired state: one commit of the store, shown only after it, and every concerned server enqueued.
 
 import { describe, expect, it } from 'vitest';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
@@ -32,11 +32,11 @@ function open() {
   const gate = new CommitGate();
   const ledger = new Ledger(store);
   const lines: JsonMap[] = [];
-  const looked: string[][] = [];
+  const enqueued: string[][] = [];
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
-  const reconciler = { enqueue: (names: Iterable<string>) => looked.push([...names].sort()) };
+  const reconciler = { enqueue: (names: Iterable<string>) => enqueued.push([...names].sort()) };
   const clock = new ManualClock();
-  const take = (desired: DesiredState, before?: DesiredState): Promise<void> =>
+  const activateCommit = (desired: DesiredState, before?: DesiredState): Promise<void> =>
     activate({ ledger, gate, current, reconciler, clock }, desired, { operation: 'o1', log, before });
 
   /** Pretends that these servers were made as they are wanted. */
@@ -49,42 +49,42 @@ function open() {
     }
   }
 
-  return { ...{ store, current, gate, ledger, lines, looked, take, made }, repository: stacksRepository() };
+  return { ...{ store, current, gate, ledger, lines, enqueued, activateCommit, made }, repository: stacksRepository() };
 }
 
 const A = instanceFile('a');
 
 it('records the head and the rows, then shows the desired state', async () => {
-  const { repository, take, current, ledger, looked, lines } = open();
+  const { repository, activateCommit, current, ledger, enqueued, lines } = open();
   const desired = repository.commit({ [A]: two('x', 'y'), [instanceFile('wrong')]: one('z', 'nobody') });
-  await take(desired);
+  await activateCommit(desired);
   expect(current.get()).toBe(desired);
   expect(ledger.read('head', 'head')?.commit).toBe(desired.commit);
-  expect(looked).toEqual([['x', 'y']]);
+  expect(enqueued).toEqual([['x', 'y']]);
   expect(lines[0]).toMatchObject({ msg: 'commit followed', commit: desired.commit, servers: 2, problems: 1 });
   expect(lines[0]?.journalBytes).toBeGreaterThan(0);
   expect(lines.slice(1).map(({ code }) => code)).toEqual(['unknown_dependency']);
 });
 
 it('shows nothing that could not be recorded', async () => {
-  const { repository, take, current, store, looked } = open();
+  const { repository, activateCommit, current, store, enqueued } = open();
   const first = repository.commit({ [A]: one('x') });
-  await take(first);
+  await activateCommit(first);
   store.isBroken = true;
   const second = repository.commit({ [A]: one('y') });
-  await expect(take(second, first)).rejects.toThrow('disk full');
+  await expect(activateCommit(second, first)).rejects.toThrow('disk full');
   expect(current.get()).toBe(first);
-  expect(looked).toHaveLength(1);
+  expect(enqueued).toHaveLength(1);
   store.isBroken = false;
-  await take(second, first);
+  await activateCommit(second, first);
   expect(current.get()).toBe(second);
 });
 
 it('waits for passes that are under way', async () => {
-  const { repository, take, gate, current } = open();
+  const { repository, activateCommit, gate, current } = open();
   const pass = Promise.withResolvers<void>();
   const passing = gate.shared(() => pass.promise);
-  const stamp = take(repository.commit({ [A]: one('x') }));
+  const stamp = activateCommit(repository.commit({ [A]: one('x') }));
   await Promise.resolve();
   expect(current.get()).toBeUndefined();
   pass.resolve();
@@ -94,50 +94,50 @@ it('waits for passes that are under way', async () => {
 
 describe('those are looked at', () => {
   it('whose rows change', async () => {
-    const { repository, take, looked } = open();
+    const { repository, activateCommit, enqueued } = open();
     const first = repository.commit({ [A]: two('x', 'y'), [instanceFile('b')]: one('z') });
-    await take(first);
-    await take(repository.commit({ [A]: two('x', 'w') }), first);
-    expect(looked).toEqual([
+    await activateCommit(first);
+    await activateCommit(repository.commit({ [A]: two('x', 'w') }), first);
+    expect(enqueued).toEqual([
       ['x', 'y', 'z'],
       ['w', 'y'],
     ]);
   });
 
   it('all, where nobody knows what was in force before', async () => {
-    const { repository, take, looked } = open();
+    const { repository, activateCommit, enqueued } = open();
     const desired = repository.commit({ [A]: two('x', 'y') });
-    await take(desired);
-    await take(desired);
-    expect(looked).toEqual([
+    await activateCommit(desired);
+    await activateCommit(desired);
+    expect(enqueued).toEqual([
       ['x', 'y'],
       ['x', 'y'],
     ]);
   });
 
   it('that were held and are not any more, although nothing in their rows tells of it', async () => {
-    const { repository, take, made, looked, ledger, lines } = open();
+    const { repository, activateCommit, made, enqueued, ledger, lines } = open();
     const first = repository.commit({ [A]: two('x', 'y') });
-    await take(first);
+    await activateCommit(first);
     await made('x', 'y');
     const held = repository.commit({ [A]: one('x') }, { safety: SAFETY });
-    await take(held, first);
+    await activateCommit(held, first);
     expect(ledger.read('held', 'a')?.servers).toEqual(['y']);
     expect(ledger.server('y')).toMatchObject({ state: 'done', wanted: expect.anything() });
     expect(lines.at(-1)).toMatchObject({ msg: 'deletes are held', level: 40, instance: 'a' });
     expect(lines.at(-1)?.digest).toBe(ledger.read('held', 'a')?.digest);
-    await take(repository.commit({ [A]: two('x', 'y') }, { safety: SAFETY }), held);
+    await activateCommit(repository.commit({ [A]: two('x', 'y') }, { safety: SAFETY }), held);
     expect(ledger.read('held', 'a')).toBeUndefined();
-    expect(looked).toEqual([['x', 'y'], [], ['x', 'y']]);
+    expect(enqueued).toEqual([['x', 'y'], [], ['x', 'y']]);
   });
 });
 
 it('a server that goes keeps its last record, with the time of its last update', async () => {
-  const { repository, take, made, ledger } = open();
+  const { repository, activateCommit, made, ledger } = open();
   const first = repository.commit({ [A]: two('x', 'y') });
-  await take(first);
+  await activateCommit(first);
   await made('x', 'y');
-  await take(repository.commit({ [A]: one('x') }), first);
+  await activateCommit(repository.commit({ [A]: one('x') }), first);
   expect(ledger.server('y')).toMatchObject({ state: 'marked for delete', wanted: null });
   expect(ledger.server('y')?.lastRecord).toMatchObject({
     name: { value: 'y' },

@@ -66,19 +66,19 @@ export interface ScopeParts {
 
 export interface NotingScope extends SelectableObjects {
   /** Every object that was looked for, as `<type>/<name>`. */
-  readonly looks: readonly string[];
+  readonly lookups: readonly string[];
 }
 
 /** Returns a scope over these files. Its tree is {@link TREE} unless another is given. */
 export function scopeOf({ hierarchy = '{}', tree = TREE, objects = [] }: ScopeParts): NotingScope {
   const byAddress = new Map(objects.map((entry) => [`${entry.object?.type}/${entry.object?.name}`, entry]));
-  const looks: string[] = [];
+  const lookups: string[] = [];
   return {
     hierarchy: hierarchyEntry(hierarchy),
     tree,
-    looks,
+    lookups,
     object(type, name) {
-      looks.push(`${type}/${name}`);
+      lookups.push(`${type}/${name}`);
       return byAddress.get(`${type}/${name}`);
     },
     namesOf: (type) => [...byAddress.values()].flatMap(({ object }) => (object?.type === type ? [object.name] : [])),

@@ -32,7 +32,7 @@ const COMPOUND = `order:
 function select(properties: Properties, parts: ScopeParts = {}) {
   const scope = scopeOf({ objects: OBJECTS, ...parts });
   const { layers, problems } = selectLayers(propertiesLayer(serverOf({ properties })), scope);
-  return { layers: layers.map(({ type, name }) => `${type}/${name}`), problems, looks: scope.looks };
+  return { layers: layers.map(({ type, name }) => `${type}/${name}`), problems, lookups: scope.lookups };
 }
 
 describe('layers that are selected', () => {
@@ -71,7 +71,7 @@ describe('layers that are selected', () => {
   });
 
   test('every look is made through the scope, also one in vain', () => {
-    expect(select({ environment: 'test', shape: 'no-such' }).looks).toEqual([
+    expect(select({ environment: 'test', shape: 'no-such' }).lookups).toEqual([
       'common/base',
       'environment/test',
       'shape/no-such',
@@ -128,7 +128,7 @@ describe('compound layers', () => {
 
   test('a selector that looks like a placeholder is not filled in again', () => {
     const hierarchy = 'order: [{ type: configuration, name: "<<environment>>-<<location>>" }]';
-    expect(select({ environment: '<<location>>', location: 'eu' }, { hierarchy }).looks).toEqual([
+    expect(select({ environment: '<<location>>', location: 'eu' }, { hierarchy }).lookups).toEqual([
       'configuration/<<location>>-eu',
     ]);
   });

@@ -5,17 +5,17 @@ import type { State } from '../../src/model/state.ts';
 type Servers = Readonly<Record<string, readonly [state: State, ...needs: (string | undefined)[]]>>;
 
 interface Counted extends StallGraph {
-  looks: number;
+  reads: number;
 }
 
 function graphOf(servers: Servers, own: Readonly<Record<string, Stall>> = {}): Counted {
   const graph: Counted = {
-    looks: 0,
+    reads: 0,
     stateOf: (server) => servers[server]?.[0],
     ownStallOf: (server) => own[server],
     *needsOf(server) {
       for (const need of servers[server]?.slice(1) ?? []) {
-        graph.looks += 1;
+        graph.reads += 1;
         yield need;
       }
     },
@@ -81,7 +81,7 @@ describe('the walk', () => {
   test('goes over each server once, and over chains of any length', () => {
     const graph = graphOf(chain);
     expect(stallsOf(names.slice(1).reverse(), graph)).toEqual(Array(LENGTH - 1).fill('failed'));
-    expect(graph.looks).toBe(LENGTH - 1);
+    expect(graph.reads).toBe(LENGTH - 1);
   });
 
   test('finds the one for which many wait at once, among all that each of them needs', () => {
@@ -92,18 +92,18 @@ describe('the walk', () => {
       ...Object.fromEntries(webs.map((name) => [name, ['pending', ...data]])),
     });
     expect(stallsOf(webs, graph)).toHaveLength(webs.length);
-    expect(graph.looks).toBe(data.length);
+    expect(graph.reads).toBe(data.length);
   });
 
   test('ends with the first server that has no stall', () => {
     const graph = graphOf({ ...chain, free: ['pending'] });
     expect(stallsOf(['free', ...names.slice(1)], graph)).toBeUndefined();
-    expect(graph.looks).toBe(0);
+    expect(graph.reads).toBe(0);
   });
 
   test('gives up after so many looks', () => {
     const graph = graphOf(chain);
     expect(stallsOf(names.slice(1), graph, 1_000)).toBeUndefined();
-    expect(graph.looks).toBeLessThanOrEqual(1_001);
+    expect(graph.reads).toBeLessThanOrEqual(1_001);
   });
 });

@@ -1,5 +1,5 @@
-// What counts against the delete budget, and since when: deletes that have begun, that are wanted again, that begin while a
-// commit is read, and servers that were never made.
+// Tests what counts against the delete budget, and since when: deletes that have begun, that are wanted again, that begin
+// while a commit is read, and servers that were never made.
 
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/model/call-result.ts';

@@ -1,4 +1,4 @@
-// When many updates of a commit fail, the rest waits: also while those that failed are tried again, and after a restart.
+// Tests that the other updates of a commit wait when many have failed, also during retries and after a restart.
 import { describe, expect, it } from 'vitest';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';

@@ -150,8 +150,8 @@ export class Model {
   #pass(name: string, ended?: Parameters<typeof conclude>[1]): boolean {
     const row = this.rows.get(name);
     if (row === undefined) return false;
-    const circumstances = { now: this.#now, retry: RETRY, random: () => 0.5 };
-    const concluded = ended === undefined ? row : conclude(row, ended, circumstances);
+    const context = { now: this.#now, retry: RETRY, random: () => 0.5 };
+    const concluded = ended === undefined ? row : conclude(row, ended, context);
     // Nobody may know how far its create came: then it is made sure of before it serves.
     if (concluded?.dirty && concluded.applied !== null) this.#away.add(name);
     const { row: after, next } = this.#decide(name, concluded);
@@ -248,7 +248,7 @@ export class Model {
   /** What really happens, and what the provider says about it; undefined where nobody hears the answer. */
   #answer(name: string, { operation, row }: LiveCall, ending: Ending): Answer | undefined {
     if (ending === 'retryable' || ending === 'failed') return { ...NO_LUCK, outcome: ending };
-    if (operation === 'check') return ending === 'good' || ending === 'odd' ? this.#look(name, ending) : NO_LUCK;
+    if (operation === 'check') return ending === 'good' || ending === 'odd' ? this.#check(name, ending) : NO_LUCK;
     if (ending === 'lost before') return undefined;
     if (operation === 'update' && ending === 'replace') return answerOf('replace');
     if (operation === 'update' && ending === 'vanished') this.#remove(name);
@@ -259,10 +259,10 @@ export class Model {
   }
 
   #outcomeOf(name: string, operation: Operation): Answer {
-    return operation === 'delete' ? answerOf('absent') : this.#look(name, 'good');
+    return operation === 'delete' ? answerOf('absent') : this.#check(name, 'good');
   }
 
-  #look(name: string, ending: 'good' | 'odd'): Answer {
+  #check(name: string, ending: 'good' | 'odd'): Answer {
     const spec = this.reality.get(name);
     if (spec === undefined) return answerOf('absent');
     return answerOf('done', { observed: ending === 'odd' ? {} : { ...spec.properties } });

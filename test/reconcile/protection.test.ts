@@ -1,4 +1,4 @@
-// What lifts the protection of an instance, and what does not: commits that come one by one, several at once, and merges.
+// Tests which commits lift the protection of an instance: single ones, several at once, and merges.
 import { describe, expect, it } from 'vitest';
 import { Core } from './core.ts';
 

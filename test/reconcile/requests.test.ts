@@ -1,4 +1,4 @@
-// What people ask of servers that are in the middle of something: it works, or it is refused with a reason.
+// Tests requests for servers in the middle of something: each works, or is refused with a reason.
 import { describe, expect, it } from 'vitest';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';

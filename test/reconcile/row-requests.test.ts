@@ -1,4 +1,4 @@
-// What an administrator's word covers: exactly the servers that a delete of the instance takes away now.
+// Tests what an approval covers: exactly the servers that a delete of the instance takes away now.
 
 import { describe, expect, it } from 'vitest';
 import { deletesDigest } from '../../src/machine/hold-digests.ts';

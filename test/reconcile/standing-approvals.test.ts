@@ -1,4 +1,4 @@
-// How long approvals stand, and what counts, where what they are for has to wait or comes another time.
+// Tests how long approvals stand, and what they count for, if their deletes have to wait or come at another time.
 import { expect, it } from 'vitest';
 import { Core, type CoreOptions } from './core.ts';
 

@@ -10,19 +10,19 @@ import { rowIn } from './build.ts';
 function open(servers: readonly string[], idle: Map<string, ServerRow> = new Map()) {
   const clock = new ManualClock();
   const woken: string[] = [];
-  const looked: string[] = [];
+  const examined: string[] = [];
   const lines: JsonMap[] = [];
   const sweep = new Sweep({
     clock,
     log: createLog('info', { write: (line) => lines.push(JSON.parse(line)) }),
     servers: () => servers,
     idleRow: (server) => {
-      looked.push(server);
+      examined.push(server);
       return idle.get(server);
     },
     wake: (server) => woken.push(server),
   });
-  return { clock, sweep, woken, looked, lines, idle };
+  return { clock, sweep, woken, examined, lines, idle };
 }
 
 describe('the sweep', () => {
@@ -46,20 +46,20 @@ describe('the sweep', () => {
 
   it('looks at a slice of the servers at a time, and at all of them again and again', () => {
     const servers = Array.from({ length: 2 * SLICE_SERVERS + 1 }, (_, index) => `s-${index}`);
-    const { clock, looked } = open(servers);
+    const { clock, examined } = open(servers);
     clock.advance(SWEEP_MS);
-    expect(looked).toHaveLength(SLICE_SERVERS);
+    expect(examined).toHaveLength(SLICE_SERVERS);
     clock.advance(SLICE_MS);
     clock.advance(SLICE_MS);
-    expect(new Set(looked)).toEqual(new Set(servers));
+    expect(new Set(examined)).toEqual(new Set(servers));
     clock.advance(SWEEP_MS);
-    expect(looked).toHaveLength(3 * SLICE_SERVERS + 1);
+    expect(examined).toHaveLength(3 * SLICE_SERVERS + 1);
   });
 
   it('ends with the controller', () => {
-    const { clock, sweep, looked } = open(['a']);
+    const { clock, sweep, examined } = open(['a']);
     sweep.stop();
     clock.advance(2 * SWEEP_MS);
-    expect([looked, clock.pending]).toEqual([[], 0]);
+    expect([examined, clock.pending]).toEqual([[], 0]);
   });
 });

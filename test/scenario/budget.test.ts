@@ -1,4 +1,4 @@
-// What a commit may take away before a person has said yes, on the whole controller: two servers, in all of these.
+// Tests the delete budget of a whole controller: a commit may take two servers away before a person approves.
 import { describe, expect, it } from 'vitest';
 import { treeline } from '../support/command-line.ts';
 import type { FileChanges } from '../support/git-repository.ts';

@@ -1,4 +1,4 @@
-// What people push, and what becomes of it: only end states are looked at, never how they came about.
+// Tests the end states of a whole controller after pushes of many kinds, never the steps to them.
 import { describe, expect, it } from 'vitest';
 import { effectsIn, existing, PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { createSite, type Site } from '../support/site.ts';

@@ -1,4 +1,4 @@
-// What a write would do, asked of a whole controller: the answer, and that nothing has changed.
+// Tests dry runs on a whole controller: the answer is complete, and nothing changes.
 import { describe, expect, it } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Role } from '../../src/model/names.ts';

@@ -1,4 +1,4 @@
-// What goes wrong around the controller, and what becomes of it: only end states are looked at.
+// Tests the end states of a whole controller after faults around it.
 import { X509Certificate } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What people do about servers that run, fail or are there already, on the whole controller.
+// Tests operations on servers that run, have failed or exist already, on a whole controller.
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

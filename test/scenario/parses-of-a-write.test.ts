@@ -1,4 +1,4 @@
-// How often a file is parsed between the body of a request and the commit that is followed, on the whole controller.
+// Counts how often a whole controller parses a file between the body of a request and the followed commit.
 import { expect, test } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import { countCalls } from '../support/count-calls.ts';

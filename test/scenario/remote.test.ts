@@ -32,8 +32,8 @@ function troublesOf({ lines }: RunningController): () => readonly string[] {
   const start = lines.length;
   return () =>
     lines.slice(start).flatMap(({ msg, err }) => {
-      const isTrouble = typeof msg === 'string' && msg.startsWith('the repository could not be followed');
-      return isTrouble ? [String((err as { readonly message?: string }).message)] : [];
+      const isFailure = typeof msg === 'string' && msg.startsWith('the repository could not be followed');
+      return isFailure ? [String((err as { readonly message?: string }).message)] : [];
     });
 }
 

@@ -1,4 +1,4 @@
-// What people ask a whole controller after a push: is it followed, is it done, and if not, why.
+// Tests the questions after a push on a whole controller: whether the commit is followed and done, and if not, why.
 import { expect, it } from 'vitest';
 import type { Reply } from '../support/https-client.ts';
 import { runController } from '../support/running-controller.ts';

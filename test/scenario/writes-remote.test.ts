@@ -39,12 +39,12 @@ const half: Misbehaviour = async ({ answer, response }) => {
   return true;
 };
 
-type Stage = 'list' | 'push' | 'look';
+type Stage = 'list' | 'push' | 'poll';
 
 const STAGES: Readonly<Record<Stage, (exchange: Exchange) => boolean>> = {
   list: ({ stage, request }) => stage === 'advertisement' && (request.url ?? '').includes('receive-pack'),
   push: ({ stage, request }) => stage === 'result' && (request.url ?? '').includes('receive-pack'),
-  look: ({ request }) => (request.url ?? '').includes('upload-pack'),
+  poll: ({ request }) => (request.url ?? '').includes('upload-pack'),
 };
 
 /** What fails, where, and what the client is told: the code of the error, or `Created`. */
@@ -52,8 +52,8 @@ type Failure = readonly [name: string, where: Stage, how: Misbehaviour, told: st
 
 // Each fails once, and the next request of its kind is answered.
 const ONCE: readonly Failure[] = [
-  ['the branch cannot be looked at: dropped', 'look', reset, 'not_ready'],
-  ['the branch cannot be looked at: 500', 'look', status(500), 'not_ready'],
+  ['the branch cannot be looked at: dropped', 'poll', reset, 'not_ready'],
+  ['the branch cannot be looked at: 500', 'poll', status(500), 'not_ready'],
   ['dropped before anything is sent', 'list', reset, 'not_ready'],
   ['401 before anything is sent', 'list', status(401), 'push_refused'],
   ['403 before anything is sent', 'list', status(403), 'push_refused'],
@@ -108,18 +108,18 @@ describe('a remote that fails once', () => {
   it('after it took the commits is waited for, until what is read is at them', async () => {
     const { server, running, write } = await upAndWritingOverHttp();
     let isFollowed = false;
-    let looks = 0;
+    let polls = 0;
     server.misbehave = async (exchange) => {
       if (STAGES.push(exchange)) {
         isFollowed = true;
         return false;
       }
-      if (!isFollowed || !STAGES.look(exchange) || looks === 3) return false;
-      looks += 1;
+      if (!isFollowed || !STAGES.poll(exchange) || polls === 3) return false;
+      polls += 1;
       return await reset(exchange);
     };
     expect((await write('/types/role/', { body: { name: 'web', port: 81 } })).status).toBe(201);
-    expect(looks).toBe(3);
+    expect(polls).toBe(3);
     expect((await running.get('/types/role/web/')).body).toMatchObject({ port: 81 });
   });
 });

@@ -7,7 +7,7 @@ import { type CommitWait, createCommitWait, WAIT_MS, WAITERS_MAX } from '../../s
 import { ManualClock } from '../support/manual-clock.ts';
 import { TextRepository } from '../support/text-repository.ts';
 
-const ESTATE: DesiredState = new TextRepository().commit({ 'tree.yaml': 'name: global\ntype: common\n' });
+const DESIRED: DesiredState = new TextRepository().commit({ 'tree.yaml': 'name: global\ntype: common\n' });
 const HISTORY = ['a', 'b', 'c', 'd'];
 
 class Scene {
@@ -16,18 +16,18 @@ class Scene {
   followed: string | undefined = 'b';
   refused: RefusedCommit | undefined;
   /** One for each commit that was waited for. */
-  readonly looks: PromiseWithResolvers<DesiredState>[] = [];
+  readonly polls: PromiseWithResolvers<DesiredState>[] = [];
 
   constructor() {
     this.wait = createCommitWait({
       clock: this.clock,
-      desired: () => (this.followed === undefined ? undefined : { ...ESTATE, commit: this.followed }),
+      desired: () => (this.followed === undefined ? undefined : { ...DESIRED, commit: this.followed }),
       refused: () => this.refused,
       isAncestor: async (ancestor, descendant) =>
         HISTORY.includes(ancestor) && HISTORY.indexOf(ancestor) <= HISTORY.indexOf(descendant),
       desiredAt: () => {
         const poll = Promise.withResolvers<DesiredState>();
-        this.looks.push(poll);
+        this.polls.push(poll);
         return poll.promise;
       },
     });
@@ -55,15 +55,15 @@ describe('a read that waits for a commit', () => {
   it.each(['a', 'b'])('goes on at once where %s is followed, or a later one', async (commit) => {
     const scene = new Scene();
     expect(await scene.reached(commit)).toBe('reached');
-    expect(scene.looks).toHaveLength(0);
+    expect(scene.polls).toHaveLength(0);
   });
 
   it('goes on once it is followed', async () => {
     const scene = new Scene();
     const told = scene.reached('c');
     await scene.settle();
-    expect(scene.looks).toHaveLength(1);
-    scene.looks[0]?.resolve(ESTATE);
+    expect(scene.polls).toHaveLength(1);
+    scene.polls[0]?.resolve(DESIRED);
     expect(await told).toBe('reached');
   });
 
@@ -80,7 +80,7 @@ describe('a read that waits for a commit', () => {
     const scene = new Scene();
     const told = scene.reached('x');
     await scene.settle();
-    scene.looks[0]?.reject(NOT_FOLLOWED);
+    scene.polls[0]?.reject(NOT_FOLLOWED);
     expect(await told).toBe('invalid_input: The followed branch has no commit x; was it pushed there?');
   });
 
@@ -89,7 +89,7 @@ describe('a read that waits for a commit', () => {
     scene.refused = { commit: 'd', reason: 'wrong', problems: [], hold: null, since: '' };
     const told = scene.reached(commit);
     await scene.settle();
-    scene.looks[0]?.reject(NOT_FOLLOWED);
+    scene.polls[0]?.reject(NOT_FOLLOWED);
     const words = `The newest commit d is not followed, so ${commit} is not; GET /operations/status says why`;
     expect(await told).toBe(`not_ready: ${words}`);
   });
@@ -99,7 +99,7 @@ describe('a read that waits for a commit', () => {
     scene.followed = undefined;
     const told = scene.reached('c');
     await scene.settle();
-    scene.looks[0]?.reject(new ServiceError('not_ready', 'The repository cannot be followed at the moment: refused'));
+    scene.polls[0]?.reject(new ServiceError('not_ready', 'The repository cannot be followed at the moment: refused'));
     expect(await told).toBe('not_ready: The repository cannot be followed at the moment: refused');
   });
 
@@ -115,11 +115,11 @@ describe('a read that waits for a commit', () => {
       new Set(['not_ready: The commit c is not followed yet; try again']),
     );
     expect(await scene.reached('c')).toBe(words);
-    scene.looks[0]?.resolve(ESTATE);
+    scene.polls[0]?.resolve(DESIRED);
     await scene.settle();
     const next = scene.reached('c');
     await scene.settle();
-    scene.looks.at(-1)?.resolve(ESTATE);
+    scene.polls.at(-1)?.resolve(DESIRED);
     expect(await next).toBe('reached');
   });
 

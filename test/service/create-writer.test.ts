@@ -1,4 +1,4 @@
-// What the writer does beside handing drafts on: approvals of deletes, and saying no where nothing is written.
+// Tests the writer beside its drafts: approvals of deletes, and the refusal where writes are off.
 import { describe, expect, it } from 'vitest';
 import type { Role } from '../../src/model/names.ts';
 import { createWriter } from '../../src/service/create-writer.ts';

@@ -1,4 +1,4 @@
-// Why an instance is not done: every reason names what is waited for, since when, until when, and what to do.
+// Tests the answers of `why`: every reason names what is waited for, since when, until when, and what to do.
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../../src/model/objects.ts';
 import type { WaitingItem, Why } from '../../src/service/operator.ts';

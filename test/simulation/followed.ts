@@ -1,5 +1,5 @@
-// Which commits the controller said it follows, in order, and what it said of each instance then. Claims only ever excuse
-// here: an instance that is said to be held or wrong may stay as it was, never lose more.
+// Records the commits that the controller says it follows, in order, and the status of each instance then. Such a claim only
+// excuses: an instance that is said to be held or invalid may stay as it was, never lose more.
 import { validShape } from './edit-files.ts';
 import type { Facts } from './facts.ts';
 import type { ModelFiles } from './stacks.ts';

@@ -1,9 +1,9 @@
-// Whether anybody meant a delete: judged by the files that people wrote and the commits that were followed, never by what
-// the controller says of the server.
+// Judges whether a person meant a delete, by the files that people wrote and the commits that were followed, never by what the
+// controller says of the server.
 import { fileStateOf, validShape } from './edit-files.ts';
 import type { Facts, Violation } from './facts.ts';
 import type { Followed, FollowedCommit } from './followed.ts';
-import { hasNewTaker } from './receivers.ts';
+import { hasNewReceiver } from './receivers.ts';
 import type { SimulatedGit } from './simulated-git.ts';
 import type { SiteServer } from './simulated-site.ts';
 import { type Shape, serversOf } from './stacks.ts';
@@ -118,7 +118,7 @@ function whyUnreadable(
  */
 function whyTaken(
   commits: readonly FollowedCommit[],
-  { owner, resource }: Pick<Taking, 'owner' | 'resource'>,
+  { owner, resource }: Pick<Removed, 'owner' | 'resource'>,
 ): Violation | undefined {
   const isWithout = (commit: FollowedCommit): boolean => {
     const isRefused = commit.staying.has(owner) && !commit.held.has(owner);
@@ -126,7 +126,7 @@ function whyTaken(
   };
   const at = commits.findLastIndex((commit) => !isWithout(commit)) + 1;
   const [before, first] = [commits[at - 1], commits[at]];
-  if (before === undefined || first === undefined || !hasNewTaker(first.files, before.files)) return undefined;
+  if (before === undefined || first === undefined || !hasNewReceiver(first.files, before.files)) return undefined;
   const facts = `${resource} of ${owner}, which nobody approved: ${first.commit} has something that may be meant to take it over`;
   return { promise: 'what may be meant for a wrong instance is not deleted', facts };
 }
@@ -145,14 +145,14 @@ function takesAway(commit: FollowedCommit, owner: string, resource: string): boo
   return shape !== undefined && !serversOf(shape).includes(resource);
 }
 
-interface Taking {
+interface Removed {
   readonly from: FollowedCommit;
   readonly receiver: FollowedCommit;
   readonly owner: string;
   readonly resource: string;
 }
 
-function whyKept({ git }: Facts, { from, receiver, owner, resource }: Taking): Violation | undefined {
+function whyKept({ git }: Facts, { from, receiver, owner, resource }: Removed): Violation | undefined {
   const before = validShape(from.files, owner);
   const after = validShape(receiver.files, owner);
   const words = `${resource} of ${owner}: in force at ${from.commit}, taken away by ${receiver.commit}`;
@@ -168,7 +168,7 @@ function whyKept({ git }: Facts, { from, receiver, owner, resource }: Taking): V
  * Only a commit of the branch itself, before the one that takes away, lifts the protection: by a version that is
  * unprotected and still makes every server.
  */
-function isLifted(git: SimulatedGit, { from, receiver, owner }: Omit<Taking, 'resource'>, before: Shape): boolean {
+function isLifted(git: SimulatedGit, { from, receiver, owner }: Omit<Removed, 'resource'>, before: Shape): boolean {
   const isBetween = (commit: string): boolean =>
     commit !== receiver.commit && commit !== from.commit && git.isAncestor(from.commit, commit);
   const line = git.firstParents(receiver.commit).filter(({ oid }) => isBetween(oid));

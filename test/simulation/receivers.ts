@@ -1,5 +1,5 @@
-// Whether a commit has something that may be meant to take over servers that go by it, and was not there before: an instance
-// that is wrong so that nobody can tell its servers, or a file that is not read. docs/decisions/0050.
+// Judges whether a commit adds something that may be meant to take over servers: an instance that is invalid so that its
+// servers cannot be determined, or a file that is not read. docs/decisions/0050.
 import { fileStateOf, isPlaceOf, isSameFile, isWhole, strayOf } from './edit-files.ts';
 import {
   INSTANCES_FOLDER,
@@ -13,7 +13,7 @@ import {
 import { INSTANCES } from './themes/theme.ts';
 
 /** Returns true where there is one for certain. */
-export function hasNewTaker(files: ModelFiles, before: ModelFiles): boolean {
+export function hasNewReceiver(files: ModelFiles, before: ModelFiles): boolean {
   if (INSTANCES.some((instance) => isNewlyWrong(instance, files, before))) return true;
   return changedStrays(files, before).length > 0;
 }

@@ -1,5 +1,5 @@
-// What people and sites do in a run. A theme is a mixture that brings some things together more often than chance would;
-// every theme has a little of everything. Those of scenes play a few things in the order that matters.
+// Defines the themes of a run. A theme is a mixture of events that brings some together more often than chance would, with a
+// little of everything. The themes of scenes play a few events in the order that matters.
 import { LIFE_THEMES } from './themes/life.ts';
 import { SAFETY_THEMES } from './themes/safety.ts';
 import { LIFE_SCENES } from './themes/scenes-life.ts';

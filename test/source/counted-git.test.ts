@@ -1,4 +1,4 @@
-// Which programs a poll runs, and how often. A `git` on the PATH notes what it is asked, and asks the real one.
+// Counts the programs that a poll runs. A `git` on the PATH notes its arguments and runs the real one.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

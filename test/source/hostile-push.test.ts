@@ -1,5 +1,5 @@
-// What somebody who may push can do to the process that follows: little. Big blobs, many objects, deltas that make much of
-// little; in the layout and outside of it. Other work goes on meanwhile, and memory has an end.
+// Tests that a hostile push neither blocks the process that follows nor fills its memory: big blobs, many objects, deltas that
+// expand, inside the layout and outside of it.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

@@ -1,4 +1,4 @@
-// What a remote that fails or lies can do to the local copy: nothing. A real transport, and one fault in front of it.
+// Tests that a remote that fails or lies leaves the local copy unchanged: a real transport, and one fault in front of it.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';

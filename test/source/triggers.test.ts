@@ -1,4 +1,4 @@
-// What says "look now": the pace, and the watch on a branch.
+// Tests the triggers of a poll: the interval, and the watch on a branch.
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';

@@ -1,5 +1,5 @@
-// What a controller has acknowledged, held against what its files hold after a kill. Its log and its REST interface tell
-// of nothing that is not recorded yet, so whatever they told has to be there.
+// Compares what a controller has acknowledged with its files after a kill. Its log and its REST interface show only what is
+// recorded, so everything that they showed has to be in the files.
 import { expect } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { ServerRow } from '../../src/model/rows.ts';

@@ -1,5 +1,5 @@
-// What a store's journal tells of the past: every version of every row, in order. Only for journals that were never
-// replaced by a snapshot.
+// Reads every version of every row, in order, from a store's journal. Only for journals that were never replaced by a
+// snapshot.
 import { readFileSync } from 'node:fs';
 import { invariant } from '../../src/model/invariant.ts';
 import type { RowKind, Rows } from '../../src/model/rows.ts';

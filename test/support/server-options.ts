@@ -1,4 +1,4 @@
-// How a command of the command line reaches a controller of a site.
+// Returns the options with which a command reaches the controller of a site.
 import { join } from 'node:path';
 import type { RunningController } from './running-controller.ts';
 import type { Site } from './site.ts';

@@ -1,4 +1,4 @@
-// What writes through the interface left in the log of a repository, read with the real git.
+// Reads with the real git the commits that writes have left in the log of a repository.
 import { expect } from 'vitest';
 import type { GitRepository } from './git-repository.ts';
 import type { Reply } from './https-client.ts';

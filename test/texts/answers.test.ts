@@ -1,5 +1,5 @@
-// What clients of the interface are told about their requests, all of it in one table: read answers.txt as the person who
-// gets it. `UPDATE_GOLDEN=1 npx vitest run test/texts` writes it anew.
+// Compares all messages about requests with answers.txt, which is read as the client that gets them.
+// `UPDATE_GOLDEN=1 npx vitest run test/texts` writes it anew.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { ErrorBody } from '../../src/api/errors.ts';

@@ -1,4 +1,4 @@
-// What people are told about their files, all of it in one table: read problems.txt as the person who gets it.
+// Compares all messages about files with problems.txt, which is read as the person who gets them.
 // `UPDATE_GOLDEN=1 npx vitest run test/texts` writes it anew.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// What is wrong with key, certificates and lists before anybody connects.
+// Tests the checks of keys, certificates and revocation lists before they are used.
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// What a write makes of the files: which file, which lines, and when nothing at all.
+// Tests the edits of a write: the file, the lines, and that an unchanged body edits nothing.
 import { describe, expect, it } from 'vitest';
 import { isMap, type JsonMap } from '../../../src/model/json.ts';
 import { Ledger } from '../../../src/reconcile/ledger.ts';

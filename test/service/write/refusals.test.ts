@@ -1,4 +1,4 @@
-// What a write is refused for, with which code and words; and what it is not refused for, since it was wrong before.
+// Tests the refusals of writes, with code and message, and that a mistake of the parent commit is no refusal.
 import { describe, expect, it } from 'vitest';
 import { derive } from '../../../src/derive.ts';
 import { invariant } from '../../../src/model/invariant.ts';

@@ -1,4 +1,4 @@
-// What a remote says of its branches, byte by byte.
+// Tests the parser of a remote's advertisement of branches, byte by byte.
 import { describe, expect, it } from 'vitest';
 import { type Advertisement, askForBranches } from '../../../src/source/remotes/advertisement.ts';
 import { packetLine } from '../../../src/source/remotes/packet-line.ts';

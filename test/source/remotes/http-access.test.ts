@@ -1,4 +1,4 @@
-// Who is let in: credentials and where they come from, private authorities, proxies.
+// Tests access over HTTP: credentials and their sources, private authorities, proxies.
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -97,7 +97,7 @@ describe('credentials', () => {
     const access = await accessBy(LOGIN.username, LOGIN.password);
     const { server, expectFailure, expectSuccess } = await followOverHttp({ access });
     server.login = LOGIN;
-    await expectFailureOfNobody();
+    await expectAnonymousFailure();
     server.login = { ...LOGIN, password: 'rotated' };
     const error = await expectFailure(/does not accept the user name and password \(401 Unauthorized\): check /);
     expect(error.message).toContain(`${access.username?.kind === 'file' && access.username.path} and `);
@@ -106,10 +106,10 @@ describe('credentials', () => {
     await expectSuccess();
     expect(server.requests.map(({ authorization }) => authorization)).not.toContain(undefined);
 
-    async function expectFailureOfNobody(): Promise<void> {
-      const nobody = await followOverHttp();
-      nobody.server.login = LOGIN;
-      await nobody.expectFailure(/asks for a user name and a password \(401 Unauthorized\): write them into files/);
+    async function expectAnonymousFailure(): Promise<void> {
+      const anonymous = await followOverHttp();
+      anonymous.server.login = LOGIN;
+      await anonymous.expectFailure(/asks for a user name and a password \(401 Unauthorized\): write them into files/);
     }
   });
 });

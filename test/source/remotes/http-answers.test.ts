@@ -1,4 +1,4 @@
-// What a person is told where a server answers, but not with Git: each message says what to do.
+// Tests the messages for HTTP answers that are not Git's: each says what to do.
 import { describe, expect, it } from 'vitest';
 import type { RepositoryAccess } from '../../../src/settings.ts';
 import { checkAnswer } from '../../../src/source/remotes/http-answer.ts';

@@ -1,4 +1,4 @@
-// What git and the hosts of this world say when they do not take a push, and what that means.
+// Tests how the refusals of git and of known hosts are classified when they do not accept a push.
 import { describe, expect, it } from 'vitest';
 import { judgeRefusal, unknownOutcome } from '../../../src/source/remotes/push-refusal.ts';
 

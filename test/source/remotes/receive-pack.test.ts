@@ -1,4 +1,4 @@
-// What is said when something is pushed, byte by byte.
+// Tests the request and the answer of a push, byte by byte.
 import { describe, expect, it } from 'vitest';
 import { packetLine, readPackets, splitBands } from '../../../src/source/remotes/packet-line.ts';
 import { pushRequest, readReport } from '../../../src/source/remotes/receive-pack.ts';

@@ -1,4 +1,4 @@
-// What every benchmark needs of where it runs: the machine in words, numbers from the command line, and progress.
+// Helps every benchmark: describes the machine, reads numbers from the command line, and reports progress.
 import { availableParallelism, totalmem } from 'node:os';
 
 /** Returns the machine in a few words. */

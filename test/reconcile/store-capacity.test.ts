@@ -1,4 +1,4 @@
-// The store's room for servers: what does not fit is refused alone, comes in once it fits, and is announced before.
+// Tests the store's capacity for servers: what exceeds it is refused alone, admitted once it fits, and announced before.
 import { describe, expect, it, test, vi } from 'vitest';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { reservedBytes } from '../../src/desired/store-capacity.ts';

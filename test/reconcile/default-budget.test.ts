@@ -1,4 +1,4 @@
-// The delete budget of a small desired state, with the bounds that hold where the operator sets none.
+// Tests the delete budget of a small desired state, with the bounds that hold unless the operator sets others.
 import { describe, expect, it } from 'vitest';
 import { untilAborted } from '../support/scripted-provider.ts';
 import { Core } from './core.ts';

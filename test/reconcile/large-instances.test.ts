@@ -1,4 +1,4 @@
-// What a large instance may cost: work in line with its servers and dependencies, and not with their square.
+// Counts the work for a large instance: it grows with servers and dependencies, not with their square.
 import { expect, test, vi } from 'vitest';
 import { Core } from './core.ts';
 

@@ -1,5 +1,5 @@
-// What scripts/image-steps.sh needs and no image holds: certificates, settings, and a repository made of sample-repo
-// (`make FOLDER`), and somebody who waits until all of its stacks are done (`wait FOLDER`).
+// Makes the files that scripts/image-steps.sh needs and no image holds: certificates, settings, and a repository made of
+// sample-repo (`make FOLDER`); and waits until all of its stacks are done (`wait FOLDER`).
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
