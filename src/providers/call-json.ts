@@ -1,6 +1,7 @@
 // Encodes a call as the JSON that programs and services receive, version 1. docs/providers.md describes it.
 import type { Call } from './provider.ts';
 
+/** The version of the JSON contract that every call names. */
 export const CONTRACT_VERSION = 1;
 
 /** Returns a call as one line of JSON. */

@@ -11,6 +11,7 @@ import { hasProcessList } from './linux-processes.ts';
 import { type ProgramEnd, runProgram } from './run-program.ts';
 import type { RunningCalls } from './running-calls.ts';
 
+/** The options of a provider that runs a program. */
 export interface ExecOptions extends Program {
   /** Records the process groups. Opened before the first call, so that nothing of an earlier controller runs. */
   readonly calls: RunningCalls;

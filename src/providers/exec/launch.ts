@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { MARK_VARIABLE } from './end-processes.ts';
 
+/** A program, as the settings name it. */
 export interface Program {
   /** The path of the program, and its arguments. */
   readonly command: readonly [string, ...string[]];

@@ -6,6 +6,7 @@ export class OutputError extends Error {
   override readonly name = 'OutputError';
 }
 
+/** The output of a program, while it is read. */
 export interface ProgramOutput {
   /** Resolves once the stream has ended or was closed. */
   readonly ended: Promise<void>;

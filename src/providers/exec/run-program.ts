@@ -7,6 +7,7 @@ import { LaunchError, type Launched, launch, type Program } from './launch.ts';
 import { type ProgramOutput, readOutput, readTail } from './program-output.ts';
 import type { RunningCall, RunningCalls } from './running-calls.ts';
 
+/** A program to run, with its input and its limits. */
 export interface ProgramOrder extends Program {
   readonly input: string;
   /** Ends the program: SIGTERM, and after `graceMs` SIGKILL. */

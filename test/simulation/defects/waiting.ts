@@ -90,7 +90,7 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
     metBy: 'test/load-settings.test.ts: runs are given their settings',
     edits: [
       {
-        file: 'src/load-settings.ts',
+        file: 'src/load-providers.ts',
         find: 'Math.max(1, Math.floor(concurrency / 2))',
         replace: 'concurrency',
       },
