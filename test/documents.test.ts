@@ -9,7 +9,12 @@ import { folderOf, readSources } from './architecture/source-file.ts';
 const MACHINE_PATH = /(?<![\w.~<-])\/(?:work|root|home|Users|builds)\/[\w.]/;
 
 const sources = readSources();
-const documents = [...globSync('*.md'), ...globSync('docs/**/*.md'), ...globSync('sample-repo/*.md')].sort();
+const documents = [
+  ...globSync('*.md'),
+  ...globSync('docs/**/*.md'),
+  ...globSync('sample-repo/*.md'),
+  ...globSync('contrib/**/*.md'),
+].sort();
 
 function textOf(path: string): string {
   return readFileSync(path, 'utf8');

@@ -46,6 +46,7 @@ it('holds no TypeScript, no tests, and none of the files that only a clone needs
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
+    'contrib',
     'dist',
     'docs',
     'package.json',
@@ -70,6 +71,17 @@ it('writes the schemas that it brings', async () => {
   const ended = await treeline('schemas', folder);
   expect(ended).toMatchObject({ code: 0, stderr: '' });
   expect(existsSync(join(folder, 'schemas/stack-instance.schema.json'))).toBe(true);
+});
+
+it('brings providers that answer', async () => {
+  const { code, stderr } = await run(process.execPath, [
+    join(installed, 'contrib/providers/local-server/local-server.mjs'),
+    'list',
+  ]);
+  expect({ code, stderr }).toEqual({
+    code: 3,
+    stderr: 'LOCAL_SERVER_DIRECTORY is not set: add it to the environment of the provider entry\n',
+  });
 });
 
 it('loads everything that the controller is made of', async () => {

@@ -8,7 +8,7 @@ if (version !== 1) throw new Error(`version ${version} is not known`);
 if (!['check', 'create', 'update', 'delete'].includes(operation)) throw new Error(`there is no operation ${operation}`);
 if (typeof resource !== 'string' || resource === '') throw new Error('the call names no resource');
 
-const file = join(process.env.SERVERS, `${encodeURIComponent(resource)}.json`);
+const file = join(process.env.SERVERS ?? '', `${encodeURIComponent(resource)}.json`);
 const before = read();
 if (operation === 'delete') rmSync(file, { force: true });
 if (operation === 'create' && before === undefined) writeFileSync(file, JSON.stringify(properties));
@@ -21,7 +21,7 @@ function read() {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    if (error.code === 'ENOENT') return undefined;
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -1,0 +1,57 @@
+// Reads a provider's settings: environment variables that the provider entry sets. Nothing else is in the environment.
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { CallFailure } from './call-failure.mjs';
+
+const FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
+/** The search path of a usual shell, for programs that an entry without PATH starts. */
+export const USUAL_PATH = FOLDERS.join(delimiter);
+
+/**
+ * Returns the value of a setting. Throws CallFailure `failed` where it is missing.
+ * @param {string} name
+ * @returns {string}
+ */
+export function requiredSetting(name) {
+  const value = process.env[name];
+  if (value !== undefined && value !== '') return value;
+  throw new CallFailure('failed', `${name} is not set: add it to the environment of the provider entry`);
+}
+
+/**
+ * Returns a setting that is a number of seconds, at least 0. Throws CallFailure `failed` where it is something else.
+ * @param {string} name
+ * @param {number} otherwise
+ * @returns {number}
+ */
+export function secondsSetting(name, otherwise) {
+  const text = process.env[name] ?? '';
+  if (text === '') return otherwise;
+  const seconds = Number(text);
+  if (Number.isFinite(seconds) && seconds >= 0) return seconds;
+  throw new CallFailure('failed', `${name} is "${text}", and has to be a number of seconds`);
+}
+
+/**
+ * Returns the path of a program of the system: in PATH where the entry sets it, else in the usual folders.
+ * Throws CallFailure `failed` where it is in none.
+ * @param {string} name
+ * @returns {string}
+ */
+export function findProgram(name) {
+  const folders = process.env.PATH ? process.env.PATH.split(delimiter) : FOLDERS;
+  const path = folders.map((folder) => join(folder, name)).find(isExecutable);
+  if (path !== undefined) return path;
+  throw new CallFailure('failed', `the program ${name} is not in ${folders.join(', ')}`);
+}
+
+/** @param {string} path */
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

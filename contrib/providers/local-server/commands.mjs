@@ -1,0 +1,86 @@
+// The commands for people and for the demo: they show, stop and start all servers of the folder. None is a call of
+// Treeline, and none is in the log of calls.
+import { CallFailure } from '../exec-call/call-failure.mjs';
+import { takeLock } from '../exec-call/file-lock.mjs';
+import { bootId } from '../exec-call/process-identity.mjs';
+import { allServers, ServerFiles } from './server-files.mjs';
+import { findProcess, reloadProcess, startProcess, stopProcess } from './server-process.mjs';
+
+const TIMEOUT_MS = 30_000;
+
+/**
+ * Returns one line for each server.
+ * @returns {Promise<readonly string[]>}
+ */
+export async function listServers() {
+  return await Promise.all(
+    allServers().map(async (files) => {
+      const running = await findProcess(files, Date.now() + TIMEOUT_MS);
+      return `${files.name} ${running === undefined ? 'does not run' : `http://127.0.0.1:${running.port}/`}`;
+    }),
+  );
+}
+
+/**
+ * Ends the processes of all servers, and notes which, so that {@link startServers} finds them.
+ * @returns {Promise<readonly string[]>}
+ */
+export async function stopServers() {
+  return await forAll(async (files, until) => {
+    if ((await findProcess(files, until)) === undefined) return [];
+    files.markStopped(true);
+    await stopProcess(files, until);
+    return [`${files.name} stopped`];
+  });
+}
+
+/**
+ * Starts the servers that {@link stopServers} has ended, or that ended with the machine. One that somebody has killed
+ * stays down: whether it comes back is Treeline's to decide.
+ * @returns {Promise<readonly string[]>}
+ */
+export async function startServers() {
+  return await forAll(async (files, until) => {
+    const last = files.running();
+    const isToStart = files.isStopped() || (last !== undefined && last.process.boot !== bootId());
+    if (!isToStart || files.wanted() === undefined) return [];
+    const running = (await findProcess(files, until)) ?? (await startProcess(files, until));
+    files.markStopped(false);
+    return [`${files.name} http://127.0.0.1:${running.port}/`];
+  });
+}
+
+/**
+ * Changes one property of a running server behind Treeline's back, to show drift.
+ * @param {readonly string[]} args
+ */
+export async function changeProperty([name = '', change = '']) {
+  const files = new ServerFiles(name);
+  const [, property = '', value = ''] = change.match(/^([^=]+)=(.*)$/s) ?? [];
+  const running = files.exists() ? await findProcess(files, Date.now() + TIMEOUT_MS) : undefined;
+  if (running === undefined) throw new CallFailure('failed', `there is no running server "${name}"`);
+  if (property === '') throw new CallFailure('failed', `"${change}" is no PROPERTY=VALUE`);
+  files.want({ generation: running.generation + 1, properties: { ...running.properties, [property]: value } });
+  await reloadProcess(files, running, Date.now() + TIMEOUT_MS);
+  return [`${name} ${property}=${value}`];
+}
+
+/**
+ * Performs a step for every server, each under the lock of its calls, and returns all lines.
+ * @param {(files: ServerFiles, until: number) => Promise<readonly string[]>} perform
+ */
+async function forAll(perform) {
+  const until = Date.now() + TIMEOUT_MS;
+  const lines = await Promise.all(
+    allServers().map(async (files) => {
+      const lock = await takeLock(files.callLock, until);
+      if (lock === undefined) return [`${files.name} is busy, and stays as it is`];
+      try {
+        return await perform(files, until);
+      } finally {
+        lock.release();
+      }
+    }),
+  );
+  return lines.flat();
+}

@@ -1,0 +1,108 @@
+// Follows the record of one server over Treeline's REST interface. What was read last stays in force while Treeline
+// cannot be reached.
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { secondsSetting } from '../exec-call/environment.mjs';
+
+/**
+ * @typedef {string | number | boolean | readonly string[]} RecordValue
+ * @typedef {{ readonly value: RecordValue, readonly type: string, readonly name: string }} Explained
+ * @typedef {object} Configuration
+ * @property {string} state for people: current, or since when and why not
+ * @property {Readonly<Record<string, Explained>>} [record] undefined until it was read once
+ * @property {string} [etag]
+ * @typedef {{ readonly status: number, readonly etag: string | undefined, readonly body: string }} Response
+ */
+
+const POLL_SECONDS = 2;
+const ANSWER_MS = 10_000;
+const BODY_BYTES_MAX = 4 * 1024 * 1024;
+const CURRENT = 'current';
+const NOT_MODIFIED = 304;
+
+/**
+ * Polls for ever, and tells every result. Returns at once where LOCAL_SERVER_URL is not set.
+ * @param {string} name
+ * @param {(configuration: Configuration) => void} tell
+ */
+export async function followConfiguration(name, tell) {
+  const url = process.env.LOCAL_SERVER_URL ?? '';
+  if (url === '') return tell({ state: 'not asked for: LOCAL_SERVER_URL is not set' });
+  const waitMs = secondsSetting('LOCAL_SERVER_POLL_SECONDS', POLL_SECONDS) * 1000;
+  const address = new URL(`/hiera/${encodeURIComponent(name)}/?info=true`, url);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  /** @type {Configuration} */
+  let configuration = { state: 'not read yet' };
+  for (;;) {
+    configuration = await readAgain(configuration, address, agent);
+    tell(configuration);
+    await sleep(waitMs);
+  }
+}
+
+/**
+ * @param {Configuration} last
+ * @param {URL} address
+ * @param {Agent} agent
+ * @returns {Promise<Configuration>}
+ */
+async function readAgain(last, address, agent) {
+  try {
+    const { status, etag, body } = await get(address, agent, last.etag);
+    if (status === NOT_MODIFIED) return { ...last, state: CURRENT };
+    if (status !== 200) return outdated(last, `Treeline answered ${status}`);
+    const record = JSON.parse(body);
+    return etag === undefined ? { state: CURRENT, record } : { state: CURRENT, record, etag };
+  } catch (error) {
+    return outdated(last, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/**
+ * @param {Configuration} last
+ * @param {string} reason
+ * @returns {Configuration}
+ */
+function outdated(last, reason) {
+  const since = last.state === CURRENT ? new Date().toISOString() : last.state.match(/^since (\S+)/)?.[1];
+  return { ...last, state: `since ${since ?? new Date().toISOString()} not read: ${reason}` };
+}
+
+/**
+ * The files of the certificate are read for every request: they may be renewed at any time.
+ * @param {URL} address
+ * @param {Agent} agent
+ * @param {string | undefined} etag
+ * @returns {Promise<Response>}
+ */
+function get(address, agent, etag) {
+  const options = {
+    agent,
+    signal: AbortSignal.timeout(ANSWER_MS),
+    headers: etag === undefined ? {} : { 'If-None-Match': etag },
+    key: fileIn('LOCAL_SERVER_KEY'),
+    cert: fileIn('LOCAL_SERVER_CERT'),
+    ca: fileIn('LOCAL_SERVER_CA'),
+  };
+  return new Promise((resolve, reject) => {
+    const asked = request(address, options, (response) => {
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (part) => {
+        body += part;
+        if (body.length > BODY_BYTES_MAX) asked.destroy(new Error(`the answer is longer than ${BODY_BYTES_MAX} bytes`));
+      });
+      response.on('error', reject);
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, etag: response.headers.etag, body }));
+    });
+    asked.on('error', reject);
+    asked.end();
+  });
+}
+
+/** @param {string} setting */
+function fileIn(setting) {
+  const path = process.env[setting] ?? '';
+  return path === '' ? undefined : readFileSync(path);
+}

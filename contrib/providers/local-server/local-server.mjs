@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+// An exec provider whose servers are processes of this machine. Without arguments it answers the call on standard input;
+// `list`, `stop` and `start` are for people and for the demo; `run` is the server itself.
+import { answerCall } from '../exec-call/answer-call.mjs';
+import { CallFailure } from '../exec-call/call-failure.mjs';
+import { handlers } from './answer.mjs';
+import { changeProperty, listServers, startServers, stopServers } from './commands.mjs';
+import { runServer } from './run-server.mjs';
+
+const USAGE = `Usage: local-server.mjs [list | stop | start | change NAME PROPERTY=VALUE]
+Without arguments: answers one call of an exec provider, which it reads from standard input.
+  list    prints every server with its address, or that it does not run
+  stop    ends the processes of all servers, and keeps what start needs
+  start   starts the servers that stop has ended, or that ended with the machine
+  change  gives a running server another property, as somebody would who does not know Treeline
+LOCAL_SERVER_DIRECTORY names the folder of the servers.
+`;
+
+/** @param {readonly string[]} args */
+async function main([command, ...args]) {
+  if (command === undefined) return await answerCall(handlers());
+  if (command === 'run') return await runServer(args);
+  if (command === 'list') return print(await listServers());
+  if (command === 'stop') return print(await stopServers());
+  if (command === 'start') return print(await startServers());
+  if (command === 'change') return print(await changeProperty(args));
+  process.stderr.write(USAGE);
+  process.exitCode = 3;
+}
+
+/** @param {readonly string[]} lines */
+function print(lines) {
+  process.stdout.write(lines.map((line) => `${line}\n`).join(''));
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof CallFailure)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 3;
+}

@@ -1,0 +1,98 @@
+// The process of one local server: serves its configuration on a loopback port as a page and as JSON. It was started by
+// server-process.mjs, and holds the server's process lock as its file 3 until it ends.
+import { createServer } from 'node:http';
+import { CallFailure } from '../exec-call/call-failure.mjs';
+import { identityOf } from '../exec-call/process-identity.mjs';
+import { followConfiguration } from './follow-configuration.mjs';
+import { renderPage } from './page.mjs';
+import { ServerFiles } from './server-files.mjs';
+
+/**
+ * @typedef {import('./server-files.mjs').Properties} Properties
+ * @typedef {import('./follow-configuration.mjs').Configuration} Configuration
+ * @typedef {{ readonly name: string, readonly since: Date, properties: Properties, configuration: Configuration }} Served
+ */
+
+const HOST = '127.0.0.1';
+const HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
+const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
+
+/**
+ * Runs until it is ended by a signal.
+ * @param {readonly string[]} args the server's name
+ */
+export async function runServer([name]) {
+  if (name === undefined) throw new CallFailure('failed', 'run needs the name of a server');
+  const files = new ServerFiles(name);
+  const wanted = files.wanted();
+  const identity = identityOf(process.pid);
+  if (wanted === undefined || identity === undefined) throw new CallFailure('failed', `there is no server ${name}`);
+  /** @type {Served} */
+  const served = { name, since: new Date(), properties: wanted.properties, configuration: { state: 'not read yet' } };
+  process.once('SIGTERM', () => process.exit(0));
+  const port = await listen(served, files.running()?.port ?? 0);
+  const takeOver = () => {
+    const { generation, properties } = files.wanted() ?? wanted;
+    served.properties = properties;
+    files.noteRunning({ process: identity, port, generation, properties });
+  };
+  process.on('SIGHUP', takeOver);
+  takeOver();
+  await followConfiguration(name, (configuration) => {
+    served.configuration = configuration;
+  });
+}
+
+/**
+ * Listens on the port of the last time, or on another where that is taken. Returns which.
+ * @param {Served} served
+ * @param {number} port
+ * @returns {Promise<number>}
+ */
+function listen(served, port) {
+  const server = createServer((request, response) => {
+    const answer = answerTo(request.method ?? '', request.url ?? '', served);
+    response.writeHead(answer.status, { ...HEADERS, ...answer.headers });
+    response.end(request.method === 'HEAD' ? undefined : answer.body);
+  });
+  return new Promise((resolve, reject) => {
+    server.on('error', (error) => {
+      if ('code' in error && error.code === 'EADDRINUSE' && port !== 0) resolve(listen(served, 0));
+      else reject(error);
+    });
+    server.listen(port, HOST, () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
+  });
+}
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {Served} served
+ */
+function answerTo(method, path, served) {
+  if (method !== 'GET' && method !== 'HEAD') return json(405, { message: 'only GET and HEAD' });
+  if (path === '/') {
+    const headers = { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': PAGE_POLICY };
+    return { status: 200, headers, body: renderPage(served) };
+  }
+  if (path === '/config.json') return json(200, configurationOf(served));
+  if (path === '/properties.json') return json(200, served.properties);
+  return json(404, { message: 'there are /, /config.json and /properties.json' });
+}
+
+/** @param {Served} served */
+function configurationOf({ configuration: { record = {} } }) {
+  return Object.fromEntries(Object.entries(record).map(([key, { value }]) => [key, value]));
+}
+
+/**
+ * @param {number} status
+ * @param {unknown} value
+ */
+function json(status, value) {
+  const headers = { 'Content-Type': 'application/json; charset=utf-8' };
+  return { status, headers, body: `${JSON.stringify(value, null, 2)}\n` };
+}
