@@ -1,0 +1,86 @@
+// The folder of one server: its state, its variables, the copy of its module, and what is known of it.
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { CallFailure } from '../exec-call/call-failure.mjs';
+import { requiredSetting } from '../exec-call/environment.mjs';
+import { readJson, writeJson } from '../exec-call/json-file.mjs';
+
+/**
+ * @typedef {import('../exec-call/answer-call.mjs').Properties} Properties
+ * @typedef {object} ServerFacts
+ * @property {string} module its name
+ * @property {string} copy the folder with the copy of the module that was used last
+ * @property {Properties} wanted what the last create or update began to apply
+ * @property {Properties | null} applied what the last one that succeeded has applied
+ */
+
+export class ServerFolder {
+  /** @param {string} name */
+  constructor(name) {
+    this.path = join(stateFolder(), 'servers', name);
+    this.lock = join(this.path, 'lock');
+    this.state = join(this.path, 'terraform.tfstate');
+    this.copies = join(this.path, 'modules');
+    /** Used by all servers, one at a time. */
+    this.initialiseLock = join(stateFolder(), 'initialise.lock');
+    this.pluginCache = join(stateFolder(), 'plugins');
+  }
+
+  exists() {
+    return existsSync(this.path);
+  }
+
+  /** Returns true if the state names nothing that Terraform has made. */
+  isEmpty() {
+    /** @type {{ readonly resources?: readonly { readonly mode: string }[] } | undefined} */
+    const state = readJson(this.state);
+    return !state?.resources?.some(({ mode }) => mode === 'managed');
+  }
+
+  make() {
+    mkdirSync(this.copies, { recursive: true, mode: 0o700 });
+    mkdirSync(this.pluginCache, { recursive: true, mode: 0o700 });
+  }
+
+  remove() {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+
+  /** @returns {ServerFacts | undefined} */
+  facts() {
+    return readJson(join(this.path, 'server.json'));
+  }
+
+  /** @param {ServerFacts} facts */
+  note(facts) {
+    writeJson(join(this.path, 'server.json'), facts);
+  }
+
+  /**
+   * Returns the path of a file with variables: of what was begun last, or of what is planned next.
+   * @param {'current' | 'next'} which
+   */
+  variables(which) {
+    return join(this.path, `${which}.tfvars.json`);
+  }
+
+  /**
+   * @param {'current' | 'next'} which
+   * @param {{ readonly name: string, readonly properties: Properties }} variables
+   */
+  writeVariables(which, variables) {
+    writeJson(this.variables(which), variables);
+  }
+
+  /** @param {string} copy */
+  removeOtherCopies(copy) {
+    const others = readdirSync(this.copies).map((name) => join(this.copies, name));
+    for (const path of others) if (path !== copy) rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function stateFolder() {
+  const folder = requiredSetting('TREELINE_TERRAFORM_STATE');
+  if (isAbsolute(folder)) return folder;
+  throw new CallFailure('failed', `TREELINE_TERRAFORM_STATE is "${folder}", and has to be an absolute path`);
+}

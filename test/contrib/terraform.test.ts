@@ -1,0 +1,278 @@
+// contrib/providers/terraform with the real program, and the resource that is built into it. Skipped where terraform is
+// not installed: it cannot be had from a package registry.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { observedIn, outputsIn } from '../../contrib/providers/terraform/read-plan.mjs';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { type ProviderProgram, providerProgram } from './provider-program.ts';
+
+const PROGRAM = 'terraform/terraform.mjs';
+const TERRAFORM = ['/usr/local/bin', '/usr/bin', ...(process.env.PATH ?? '').split(':')]
+  .map((folder) => join(folder, 'terraform'))
+  .find((path) => existsSync(path));
+const PATIENCE = { timeout: 15_000, interval: 25 };
+
+/** A server is a file: what `motd` is told comes out of the file, and another `disk` needs another server. */
+const MODULE = `
+variable "name" { type = string }
+variable "properties" { type = any }
+variable "folder" { type = string }
+locals { file = "\${var.folder}/\${var.name}" }
+resource "terraform_data" "disk" {
+  input = var.properties.disk
+  triggers_replace = [var.properties.disk]
+}
+resource "terraform_data" "server" {
+  depends_on = [terraform_data.disk]
+  input = { file = local.file, motd = var.properties.motd }
+  triggers_replace = [terraform_data.disk.id]
+  provisioner "local-exec" { command = "echo begin >> '\${local.file}.log'; sleep \${try(var.properties.sleep, "0")}" }
+  provisioner "local-exec" {
+    when    = destroy
+    command = "rm -f '\${self.output.file}'; echo destroyed >> '\${self.output.file}.log'"
+  }
+}
+resource "terraform_data" "motd" {
+  depends_on = [terraform_data.server]
+  triggers_replace = []
+  input = var.properties.motd
+}
+output "id" { value = terraform_data.server.id }
+output "ports" { value = ["80", "443"] }
+output "password" {
+  value     = "swordfish"
+  sensitive = true
+}
+output "observed" {
+  value = { motd = fileexists(local.file) ? file(local.file) : terraform_data.motd.output }
+}
+`;
+
+interface Rig extends ProviderProgram {
+  readonly folder: string;
+  /** The folder of one server's state. */
+  serverFolder(name: string): string;
+  /** Returns the lines that the module's provisioners wrote. */
+  logOf(name: string): readonly string[];
+  writeModule(name: string, text: string): void;
+}
+
+function createRig(environment: Readonly<Record<string, string>> = {}): Rig {
+  const folder = temporaryDirectory();
+  const state = join(folder, 'state');
+  const writeModule = (name: string, text: string): void => {
+    mkdirSync(join(folder, 'modules', name), { recursive: true });
+    writeFileSync(join(folder, 'modules', name, 'main.tf'), text);
+  };
+  writeModule('small', MODULE);
+  mkdirSync(join(folder, 'files'));
+  const program = providerProgram(PROGRAM, {
+    ...{ TREELINE_TERRAFORM_MODULES: join(folder, 'modules'), TREELINE_TERRAFORM_STATE: state },
+    ...{ TREELINE_TERRAFORM_PROGRAM: TERRAFORM ?? '', TF_VAR_folder: join(folder, 'files') },
+    ...environment,
+  });
+  const logOf = (name: string): readonly string[] => {
+    const file = join(folder, 'files', `${name}.log`);
+    return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+  };
+  return { ...program, folder, serverFolder: (name) => join(state, 'servers', name), logOf, writeModule };
+}
+
+const SMALL = { shape: 'small', disk: '10', motd: 'hello' };
+
+describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where it is not installed)', () => {
+  it('creates, checks, updates in place and deletes; every call may be repeated', async () => {
+    const { call, serverFolder, logOf } = createRig();
+    expect(await call('check', 'web-1')).toMatchObject({ outcome: 'absent' });
+    const created = await call('create', 'web-1', { properties: SMALL });
+    expect(created).toMatchObject({ outcome: 'done', outputs: { id: expect.any(String), ports: ['80', '443'] } });
+    expect(Object.keys(created.outputs)).toEqual(['id', 'ports']);
+    expect(await call('create', 'web-1', { properties: SMALL })).toEqual(created);
+    expect(logOf('web-1')).toEqual(['begin']);
+    expect(await call('check', 'web-1')).toMatchObject({ outcome: 'done', observed: SMALL, outputs: created.outputs });
+
+    const changed = { ...SMALL, motd: 'good day' };
+    expect(await call('update', 'web-1', { properties: changed })).toEqual({ ...created, observed: changed });
+    expect(await call('check', 'web-1')).toMatchObject({ outcome: 'done', observed: changed });
+
+    expect(await call('delete', 'web-1')).toMatchObject({ outcome: 'done' });
+    for (const operation of ['delete', 'check', 'update']) {
+      expect(await call(operation, 'web-1', { properties: changed })).toMatchObject({ outcome: 'absent' });
+    }
+    expect(logOf('web-1')).toEqual(['begin', 'destroyed']);
+    expect(existsSync(serverFolder('web-1'))).toBe(false);
+  });
+
+  it('shows as observed what somebody has changed', async () => {
+    const { call, folder } = createRig();
+    await call('create', 'web-1', { properties: SMALL });
+    writeFileSync(join(folder, 'files/web-1'), 'by hand');
+    expect(await call('check', 'web-1')).toMatchObject({ outcome: 'done', observed: { ...SMALL, motd: 'by hand' } });
+  });
+
+  it('asks for a replacement and applies nothing, unless it is told to', async () => {
+    const other = { ...SMALL, disk: '20' };
+    const { call, logOf } = createRig();
+    await call('create', 'web-1', { properties: SMALL });
+    expect(await call('update', 'web-1', { properties: other })).toMatchObject({
+      outcome: 'replace',
+      message: 'Terraform has to replace terraform_data.disk, terraform_data.server',
+    });
+    expect(await call('check', 'web-1')).toMatchObject({ outcome: 'done', observed: SMALL });
+    expect(logOf('web-1')).toEqual(['begin']);
+
+    const told = createRig({ TREELINE_TERRAFORM_REPLACE: 'apply' });
+    await told.call('create', 'web-1', { properties: SMALL });
+    expect(await told.call('update', 'web-1', { properties: other })).toMatchObject({ outcome: 'done' });
+    expect(told.logOf('web-1')).toEqual(['begin', 'destroyed', 'begin']);
+  });
+
+  it('asks for a replacement where another module is asked for, and destroys with the one that made it', async () => {
+    const { call, writeModule, folder, logOf } = createRig();
+    writeModule('large', MODULE);
+    await call('create', 'web-1', { properties: SMALL });
+    expect(await call('update', 'web-1', { properties: { ...SMALL, shape: 'large' } })).toMatchObject({
+      outcome: 'replace',
+      message: 'it was made by the module small, and large is asked for',
+    });
+    rmSync(join(folder, 'modules/small'), { recursive: true });
+    expect(await call('delete', 'web-1')).toMatchObject({ outcome: 'done' });
+    expect(logOf('web-1')).toEqual(['begin', 'destroyed']);
+  });
+
+  it('takes over a module that has changed with the next update, and keeps no other copy', async () => {
+    const { call, writeModule, serverFolder } = createRig();
+    await call('create', 'web-1', { properties: SMALL });
+    writeModule('small', MODULE.replace('["80", "443"]', '["22"]'));
+    expect((await call('check', 'web-1')).outputs).toMatchObject({ ports: ['80', '443'] });
+    expect((await call('update', 'web-1', { properties: SMALL })).outputs).toMatchObject({ ports: ['22'] });
+    expect(readdirSync(join(serverFolder('web-1'), 'modules'))).toHaveLength(1);
+  });
+
+  it('keeps a state for each server, whatever backend the module names', async () => {
+    const { call, writeModule } = createRig();
+    writeModule('small', `terraform {\n  backend "local" { path = "../../shared.tfstate" }\n}\n${MODULE}`);
+    const [one, two] = await Promise.all(['web-1', 'web-2'].map((name) => call('create', name, { properties: SMALL })));
+    expect([one?.outcome, two?.outcome]).toEqual(['done', 'done']);
+    expect(one?.outputs.id).not.toBe(two?.outputs.id);
+  });
+
+  it('goes on after a kill -9 in the middle of an apply, whose lock is left behind', async () => {
+    const { call, start, logOf, serverFolder } = createRig();
+    const slow = { ...SMALL, sleep: '60' };
+    const { process: program, answer } = start('create', 'web-1', { properties: slow });
+    await expect.poll(() => logOf('web-1'), PATIENCE).toEqual(['begin']);
+    process.kill(-(program.pid ?? 0), 'SIGKILL');
+    expect(await answer).toBeUndefined();
+    expect(readdirSync(serverFolder('web-1'))).toContain('.terraform.tfstate.lock.info');
+
+    // The disk is there, and must not be forgotten: what was not finished is told as different from everything wanted.
+    expect(await call('check', 'web-1')).toMatchObject({
+      outcome: 'done',
+      message: 'its create has not finished',
+      observed: { shape: '(not finished)', motd: '(not finished)' },
+    });
+    expect(await call('update', 'web-1', { properties: SMALL })).toMatchObject({ outcome: 'done' });
+    expect(await call('check', 'web-1')).toMatchObject({ outcome: 'done', observed: SMALL });
+    expect(await call('delete', 'web-1')).toMatchObject({ outcome: 'done' });
+  });
+
+  it('tells what an unfinished update has not changed', async () => {
+    const { call, start, logOf } = createRig({ TREELINE_TERRAFORM_REPLACE: 'apply' });
+    await call('create', 'web-1', { properties: SMALL });
+    const slow = { ...SMALL, disk: '20', sleep: '60' };
+    const { process: program, answer } = start('update', 'web-1', { properties: slow });
+    await expect.poll(() => logOf('web-1'), PATIENCE).toHaveLength(3);
+    process.kill(-(program.pid ?? 0), 'SIGKILL');
+    await answer;
+    const { outcome, observed } = await call('check', 'web-1');
+    expect([outcome, observed.disk]).toEqual(['done', '10']);
+  });
+
+  it('keeps the next call out while Terraform goes on without the call that began it', async () => {
+    const { call, start, logOf } = createRig();
+    const { process: program, answer } = start('create', 'web-1', { properties: { ...SMALL, sleep: '3' } });
+    await expect.poll(() => logOf('web-1'), PATIENCE).toEqual(['begin']);
+    process.kill(program.pid ?? 0, 'SIGKILL');
+    await answer;
+    const deadline = new Date(Date.now() + 1_500).toISOString();
+    expect(await call('check', 'web-1', { deadline })).toMatchObject({
+      outcome: 'retryable',
+      message: 'another run of Terraform for web-1 goes on',
+    });
+    expect(await call('check', 'web-1')).toMatchObject({ outcome: 'done' });
+    expect(logOf('web-1')).toEqual(['begin']);
+  });
+
+  it('interrupts Terraform before the deadline', async () => {
+    const { call } = createRig();
+    const began = Date.now();
+    const deadline = new Date(began + 6_000).toISOString();
+    const answer = await call('create', 'web-1', { properties: { ...SMALL, sleep: '60' }, deadline });
+    expect(Date.now() - began).toBeLessThan(6_000);
+    expect(answer).toMatchObject({ outcome: 'retryable' });
+    expect(answer.message).toContain('terraform apply was interrupted at the deadline');
+    await sleep(200);
+    expect(await call('create', 'web-1', { properties: SMALL })).toMatchObject({ outcome: 'done' });
+  });
+
+  it.each<[string, Readonly<Record<string, string>>, string, RegExp]>([
+    ['a module that is not there', { shape: 'huge' }, 'failed', /there is no module "huge" in /],
+    ['a module outside of the folder', { shape: '../small' }, 'failed', /there is no module/],
+    [
+      'a property that the module needs',
+      { shape: 'small' },
+      'retryable',
+      /terraform plan ended with 1: Error: .*attribute/,
+    ],
+  ])('says what is wrong with %s', async (_, properties, outcome, message) => {
+    const answer = await createRig().call('create', 'web-1', { properties });
+    expect(answer.outcome).toBe(outcome);
+    expect(answer.message.replaceAll(/\s+/g, ' ')).toMatch(message);
+  });
+});
+
+describe('a refresh-only plan', () => {
+  const facts = { module: 'small', copy: '', wanted: SMALL, applied: SMALL };
+  const changed = (attribute: string, before: unknown, after: unknown): object => ({
+    resource_drift: [
+      {
+        address: 'cloud_server.one',
+        mode: 'managed',
+        change: { actions: ['update'], before: { [attribute]: before }, after: { [attribute]: after } },
+      },
+    ],
+  });
+  const gone = {
+    resource_drift: [
+      { address: 'cloud_server.one', mode: 'managed', change: { actions: ['delete'], before: {}, after: null } },
+    ],
+  };
+
+  it.each<[string, object, object]>([
+    ['without drift is what was applied', {}, SMALL],
+    ['shows an attribute at the property of its name', changed('disk', 10, 12), { ...SMALL, disk: '12' }],
+    [
+      'shows another attribute at the shape',
+      changed('tags', ['a'], ['b']),
+      { ...SMALL, shape: 'small (changed outside: cloud_server.one.tags)' },
+    ],
+    [
+      'shows a resource that is gone at the shape',
+      gone,
+      { ...SMALL, shape: 'small (changed outside: cloud_server.one is gone)' },
+    ],
+  ])('%s', (_, plan, observed) => {
+    expect(observedIn(plan, facts).observed).toEqual(observed);
+  });
+
+  it('tells outputs that a record can hold, and none that is sensitive', () => {
+    const outputs = {
+      ...{ address: { value: '10.0.0.1' }, count: { value: 2 }, list: { value: ['a'] }, map: { value: { a: 'b' } } },
+      ...{ nothing: { value: null }, password: { value: 'x', sensitive: true }, observed: { value: {} } },
+    };
+    expect(outputsIn({ planned_values: { outputs } })).toEqual({ address: '10.0.0.1', count: 2, list: ['a'] });
+  });
+});
