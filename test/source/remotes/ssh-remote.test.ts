@@ -1,12 +1,11 @@
 // A repository over ssh. Most of it with a program in the place of ssh that runs the command here, as git's own tests do;
 // once with a real server.
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { GitFailure } from '../../../src/git/git-process.ts';
 import type { GitSourceOptions } from '../../../src/source/git-source.ts';
 import type { Remote } from '../../../src/source/remotes/remote.ts';
@@ -15,6 +14,7 @@ import { createSshRemote } from '../../../src/source/remotes/ssh-remote.ts';
 import { fakeSsh, OBEY } from '../../support/fake-ssh.ts';
 import { type FollowedRepository, followRepository } from '../../support/followed-repository.ts';
 import { runGit } from '../../support/git-repository.ts';
+import { HAS_SSH_SERVER, startSshServer } from '../../support/ssh-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 afterEach(() => {
@@ -161,26 +161,13 @@ it.each([
   expect(message).toContain('git@x:y');
 });
 
-const SSHD = ['/usr/sbin/sshd', ...(process.env.PATH ?? '').split(':').map((folder) => join(folder, 'sshd'))].find(
-  (path) => existsSync(path),
-);
-
-/** Debian's sshd does not start without it, and only root can make it: .ci/run does. */
-const IS_READY = SSHD !== undefined && existsSync('/run/sshd');
-
-describe.skipIf(!IS_READY)('a real ssh server (skipped where sshd or its folder /run/sshd is missing)', () => {
+describe.skipIf(!HAS_SSH_SERVER)('a real ssh server (skipped where sshd or its folder /run/sshd is missing)', () => {
   it('lets in who has the key, once its own is known', async () => {
-    const folder = temporaryDirectory();
-    for (const name of ['host', 'user', 'stranger']) {
-      execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, name)]);
-    }
-    const port = await startSshd(folder);
-    const knownHosts = join(folder, 'known_hosts');
-    await writeFile(knownHosts, `[127.0.0.1]:${port} ${readFileSync(join(folder, 'host.pub'), 'utf8')}`);
-    const as = (name: string, hosts = knownHosts): string =>
-      `ssh -F none -i ${join(folder, name)} -o IdentitiesOnly=yes -o UserKnownHostsFile=${hosts}`;
+    const { port, key, strangerKey, knownHosts } = await startSshServer();
+    const as = (file: string, hosts = knownHosts): string =>
+      `ssh -F none -i ${file} -o IdentitiesOnly=yes -o UserKnownHostsFile=${hosts}`;
 
-    vi.stubEnv('GIT_SSH_COMMAND', as('user'));
+    vi.stubEnv('GIT_SSH_COMMAND', as(key));
     const url = (path: string): string => `ssh://${userInfo().username}@127.0.0.1:${port}${path}`;
     const { repository, expectSuccess } = await followRepository(async ({ path }) => ({ url: url(path) }));
     await expectSuccess();
@@ -190,47 +177,11 @@ describe.skipIf(!IS_READY)('a real ssh server (skipped where sshd or its folder 
       const remote = createSshRemote({ url: url(path), packBytesMax: 1, objectsMax: 1, silenceMs: 10_000 });
       await remote.branches(new AbortController().signal);
     };
-    await expect(refusal(as('stranger'))).rejects.toThrow(/the host does not accept the key/);
-    await expect(refusal(as('user', '/dev/null'))).rejects.toThrow(/the key of the host is not known here/);
-    await expect(refusal(as('user'), '/nowhere.git')).rejects.toThrow(/is not there, or not to be seen with this key/);
-    const another = readFileSync(join(folder, 'stranger.pub'), 'utf8');
+    await expect(refusal(as(strangerKey))).rejects.toThrow(/the host does not accept the key/);
+    await expect(refusal(as(key, '/dev/null'))).rejects.toThrow(/the key of the host is not known here/);
+    await expect(refusal(as(key), '/nowhere.git')).rejects.toThrow(/is not there, or not to be seen with this key/);
+    const another = readFileSync(`${strangerKey}.pub`, 'utf8');
     await writeFile(knownHosts, `[127.0.0.1]:${port} ${another}`);
-    await expect(refusal(as('user'))).rejects.toThrow(/the key of the host is another than before/);
+    await expect(refusal(as(key))).rejects.toThrow(/the key of the host is another than before/);
   });
-
-  /** Starts a server with the key `host` that lets `user` in, and returns its port. */
-  async function startSshd(folder: string): Promise<number> {
-    const port = await freePort();
-    const settings = join(folder, 'sshd_config');
-    await writeFile(
-      settings,
-      [
-        ...[`Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${join(folder, 'host')}`, 'PidFile none'],
-        ...[
-          `AuthorizedKeysFile ${join(folder, 'user.pub')}`,
-          'StrictModes no',
-          'UsePAM no',
-          'PasswordAuthentication no',
-        ],
-      ].join('\n'),
-    );
-    const server = spawn(SSHD ?? '', ['-D', '-e', '-f', settings], { stdio: ['ignore', 'ignore', 'pipe'] });
-    onTestFinished(() => void server.kill());
-    let said = '';
-    server.stderr.on('data', (chunk) => {
-      said += chunk;
-    });
-    await expect.poll(() => said, { timeout: 10_000 }).toContain('Server listening');
-    return port;
-  }
-
-  function freePort(): Promise<number> {
-    const { promise, resolve } = Promise.withResolvers<number>();
-    const probe = createServer();
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-    return promise;
-  }
 });

@@ -1,0 +1,75 @@
+// Runs one command on a machine with the system's ssh, within the deadline of the call and within a limit of its output.
+import { spawn } from 'node:child_process';
+import { CallFailure } from '../exec-call/call-failure.mjs';
+import { findProgram } from '../exec-call/environment.mjs';
+import { remoteCommand } from './remote-command.mjs';
+
+/**
+ * @typedef {import('../exec-call/answer-call.mjs').Call} Call
+ * @typedef {{ readonly code: number | null, readonly stdout: string, readonly stderr: string,
+ *   readonly isTimedOut: boolean }} RemoteEnd
+ */
+
+const OUTPUT_BYTES_MAX = 1024 * 1024;
+const RESERVE_MS_MAX = 10_000;
+
+/**
+ * Resolves when the script has ended on the machine, or the time is over. The script gets the call as JSON, and has until
+ * shortly before the deadline: a quarter of the time, at most 10 s, is left for ending it and for the answer.
+ * @param {readonly string[]} target arguments of ssh, up to the host
+ * @param {string} script
+ * @param {Call} call
+ * @returns {Promise<RemoteEnd>}
+ */
+export async function runRemotely(target, script, { text, deadline }) {
+  const leftMs = deadline - Date.now();
+  const limitMs = leftMs - Math.min(leftMs / 4, RESERVE_MS_MAX);
+  if (limitMs <= 0) throw new CallFailure('retryable', 'the deadline has passed');
+  const command = remoteCommand(script, Math.max(Math.floor(limitMs / 1000), 1));
+  const ssh = spawn(findProgram('ssh'), [...target, command], { stdio: ['pipe', 'pipe', 'pipe'] });
+  let isTimedOut = false;
+  const timer = setTimeout(
+    () => {
+      isTimedOut = true;
+      ssh.kill('SIGKILL');
+    },
+    leftMs - Math.min(leftMs / 8, RESERVE_MS_MAX / 2),
+  );
+  // The input stays open: its end tells the machine that the connection has ended.
+  ssh.stdin.on('error', () => ssh.stdin.destroy());
+  ssh.stdin.write(`${text}\n`);
+  const stop = () => ssh.kill('SIGKILL');
+  const [stdout, stderr, code] = await Promise.all([
+    readAll(ssh.stdout, stop),
+    readAll(ssh.stderr, stop),
+    endOf(ssh).finally(() => clearTimeout(timer)),
+  ]);
+  return { code, stdout, stderr, isTimedOut };
+}
+
+/**
+ * @param {import('node:child_process').ChildProcess} ssh
+ * @returns {Promise<number | null>}
+ */
+function endOf(ssh) {
+  return new Promise((resolve, reject) => {
+    ssh.once('error', (error) => reject(new CallFailure('failed', `ssh cannot be started: ${error.message}`)));
+    ssh.once('exit', (code) => resolve(code));
+  });
+}
+
+/**
+ * @param {import('node:stream').Readable} stream
+ * @param {() => void} stop
+ */
+async function readAll(stream, stop) {
+  let text = '';
+  stream.setEncoding('utf8');
+  for await (const part of stream) {
+    text += part;
+    if (text.length <= OUTPUT_BYTES_MAX) continue;
+    stop();
+    throw new CallFailure('failed', `the script printed more than ${OUTPUT_BYTES_MAX} bytes`);
+  }
+  return text;
+}

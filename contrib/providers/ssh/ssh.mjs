@@ -1,0 +1,7 @@
+#!/usr/bin/env node
+// An exec provider for machines that exist already: each operation runs a script of the operator's on the machine, over
+// ssh. It answers the one call on standard input.
+import { answerCall } from '../exec-call/answer-call.mjs';
+import { handlers } from './answer.mjs';
+
+await answerCall(handlers());

@@ -1,0 +1,195 @@
+// contrib/providers/ssh against a real sshd on loopback. Skipped where there is none, or where it cannot start.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { remoteCommand } from '../../contrib/providers/ssh/remote-command.mjs';
+import { HAS_SSH_SERVER, type SshServer, startSshServer } from '../support/ssh-server.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { type ProviderProgram, providerProgram } from './provider-program.ts';
+
+const PATIENCE = { timeout: 15_000, interval: 50 };
+const HERE = { address: '127.0.0.1', role: 'web' };
+
+/** Scripts that keep a machine's state in a file, as an operator's would in /etc. */
+const SCRIPTS = {
+  check: '[ -e "$STATE" ] || exit 113\ncat "$STATE"\n',
+  create:
+    'cat >/dev/null; printf \'{ "role": "web", "cores": 2, "disks": ["a", "b"] }\' > "$STATE"; echo \'{ "id": 7 }\'\n',
+  update: '[ -e "$STATE" ] || exit 113\ncat > "$STATE.call"\n',
+  delete: '[ -e "$STATE" ] || exit 113\nrm "$STATE"\n',
+};
+
+interface Rig extends ProviderProgram {
+  readonly folder: string;
+  /** What a file that the scripts use holds; undefined where it is not there. */
+  read(name: string): string | undefined;
+}
+
+/** Returns the provider for that server. In the scripts, `$STATE` is the path of the file `state` of the folder. */
+function createRig(
+  server: Pick<SshServer, 'port' | 'key' | 'knownHosts'>,
+  scripts: Partial<typeof SCRIPTS> = {},
+  environment: Readonly<Record<string, string>> = {},
+): Rig {
+  const folder = temporaryDirectory();
+  mkdirSync(join(folder, 'scripts'));
+  for (const [name, text] of Object.entries({ ...SCRIPTS, ...scripts })) {
+    writeFileSync(join(folder, 'scripts', `${name}.sh`), `STATE='${join(folder, 'state')}'\n${text}`);
+  }
+  const program = providerProgram('ssh/ssh.mjs', {
+    ...{ TREELINE_SSH_SCRIPTS: join(folder, 'scripts'), TREELINE_SSH_USER: userInfo().username },
+    ...{ TREELINE_SSH_PORT: String(server.port), TREELINE_SSH_KEY: server.key },
+    ...{ TREELINE_SSH_KNOWN_HOSTS: server.knownHosts, TREELINE_SSH_CONNECT_SECONDS: '3' },
+    ...environment,
+  });
+  const read = (name: string): string | undefined =>
+    existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : undefined;
+  return { ...program, folder, read };
+}
+
+describe.skipIf(!HAS_SSH_SERVER)('with a real sshd (skipped where it, or its folder /run/sshd, is missing)', () => {
+  it('runs a script for each operation, and tells what it says', async () => {
+    const { call, read } = createRig(await startSshServer());
+    expect(await call('check', 'web-1', { properties: HERE })).toMatchObject({ outcome: 'absent' });
+    const created = await call('create', 'web-1', { properties: HERE });
+    expect(created).toMatchObject({ outcome: 'done', outputs: { id: '7' }, observed: {} });
+    expect(await call('check', 'web-1', { properties: HERE })).toMatchObject({
+      outcome: 'done',
+      observed: { role: 'web', cores: '2', disks: ['a', 'b'] },
+    });
+    const record = { motd: 'It\'s "quoted" $(reboot) `x` \\n ü\nnew line' };
+    expect(await call('update', 'web-1', { properties: HERE, record })).toMatchObject({ outcome: 'done' });
+    expect(JSON.parse(read('state.call') ?? '')).toMatchObject({ operation: 'update', resource: 'web-1', record });
+    expect(await call('delete', 'web-1', { properties: HERE })).toMatchObject({ outcome: 'done' });
+    for (const operation of ['delete', 'update']) {
+      expect(await call(operation, 'web-1', { properties: HERE })).toMatchObject({ outcome: 'absent' });
+    }
+  });
+
+  it.each<[string, string, 'check' | 'create' | 'update' | 'delete', string, RegExp]>([
+    ['113, absent', 'exit 113', 'check', 'absent', /^$/],
+    [
+      '113 of a create, which cannot be absent',
+      'exit 113',
+      'create',
+      'retryable',
+      /create script of web-1 ended with 113/,
+    ],
+    ['114, replace', 'echo "another disk" >&2; exit 114', 'update', 'replace', /another disk/],
+    ['115, failed', 'echo "no licence" >&2; exit 115', 'create', 'failed', /ended with 115: no licence/],
+    ['1, try again', 'echo "apt is locked" >&2; exit 1', 'update', 'retryable', /ended with 1: apt is locked/],
+    ['a signal', 'kill -9 $$', 'update', 'retryable', /ended with 137/],
+    ['0 and a check that tells nothing', 'exit 0', 'check', 'retryable', /printed no JSON object: ""/],
+    ['0 and no JSON', 'echo hello', 'create', 'retryable', /printed no JSON object: "hello"/],
+    ['0 and a map as a value', 'echo \'{ "a": { "b": "c" } }\'', 'check', 'retryable', /printed no JSON object/],
+    ['an output without end', 'yes', 'check', 'failed', /printed more than 1048576 bytes/],
+  ])('takes exit code %s', async (_, script, operation, outcome, message) => {
+    const { call } = createRig(await startSshServer(), { [operation]: `${script}\n` });
+    const answer = await call(operation, 'web-1', { properties: HERE });
+    expect(answer).toMatchObject({ outcome, message: expect.stringMatching(message) });
+  });
+
+  it('never calls a machine absent that it cannot reach', async () => {
+    const server = await startSshServer();
+    server.stop();
+    await sleep(200);
+    const refused = createRig(server);
+    for (const operation of ['check', 'delete']) {
+      expect(await refused.call(operation, 'web-1', { properties: HERE })).toMatchObject({
+        outcome: 'retryable',
+        message: expect.stringMatching(/^ssh: .*Connection refused/),
+      });
+    }
+    const unknown = { ...HERE, address: 'no-such-host.invalid' };
+    expect(await refused.call('check', 'web-1', { properties: unknown })).toMatchObject({ outcome: 'retryable' });
+    // A host that takes the connection and says nothing.
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => void sockets.push(socket)).listen(server.port, '127.0.0.1');
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+    });
+    const began = Date.now();
+    expect(await refused.call('check', 'web-1', { properties: HERE })).toMatchObject({ outcome: 'retryable' });
+    expect(Date.now() - began).toBeLessThan(10_000);
+  });
+
+  it('leaves a host key that is unknown or another, and a key that is not let in, to a person', async () => {
+    const server = await startSshServer();
+    const unknown = join(temporaryDirectory(), 'known_hosts');
+    writeFileSync(unknown, '');
+    const refusal = async (change: Partial<SshServer>): Promise<unknown> =>
+      await createRig({ ...server, ...change }).call('check', 'web-1', { properties: HERE });
+    const failed = (message: RegExp): object => ({ outcome: 'failed', message: expect.stringMatching(message) });
+    expect(await refusal({ knownHosts: unknown })).toMatchObject(failed(/Host key verification failed/));
+    expect(await refusal({ key: server.strangerKey })).toMatchObject(failed(/Permission denied \(publickey/));
+    writeFileSync(unknown, `[127.0.0.1]:${server.port} ${readFileSync(`${server.strangerKey}.pub`, 'utf8')}`);
+    expect(await refusal({ knownHosts: unknown })).toMatchObject(failed(/Host key verification failed/));
+  });
+
+  it('ends a script at the deadline, with its children', async () => {
+    const create = '(while :; do echo x >> "$STATE"; sleep 0.1; done) & trap "" TERM; sleep 60; sleep 60\n';
+    const { call, read } = createRig(await startSshServer(), { create });
+    const began = Date.now();
+    const deadline = new Date(began + 4_000).toISOString();
+    expect(await call('create', 'web-1', { properties: HERE, deadline })).toMatchObject({
+      outcome: 'retryable',
+      message: expect.stringContaining('the create script of web-1 did not end in time'),
+    });
+    expect(Date.now() - began).toBeLessThan(4_000);
+    await expectSilence(read);
+  });
+
+  it('ends a script when its connection ends', async () => {
+    const create = 'echo begin > "$STATE"; while :; do echo x >> "$STATE"; sleep 0.1; done\n';
+    const { start, read } = createRig(await startSshServer(), { create });
+    const { process: program, answer } = start('create', 'web-1', { properties: HERE });
+    await expect.poll(() => read('state'), PATIENCE).toContain('x');
+    process.kill(-(program.pid ?? 0), 'SIGKILL');
+    await answer;
+    await expectSilence(read);
+  });
+
+  /** Resolves once nothing writes to the file any more. */
+  async function expectSilence(read: Rig['read']): Promise<void> {
+    const isSilent = async (): Promise<boolean> => {
+      const before = read('state');
+      await sleep(400);
+      return read('state') === before;
+    };
+    await expect.poll(isSilent, PATIENCE).toBe(true);
+  }
+});
+
+describe('without a server', () => {
+  const nowhere = { port: 1, key: '/dev/null', knownHosts: '/dev/null' };
+
+  it.each<[string, string]>([
+    ['an option', '-oProxyCommand=reboot'],
+    ['a command', 'host;reboot'],
+    ['nothing', ''],
+  ])('refuses an address that is %s', async (_, address) => {
+    const answer = await createRig(nowhere).call('create', 'web-1', { properties: { address } });
+    expect(answer).toMatchObject({
+      outcome: 'failed',
+      message: `the property address of web-1 is no host: "${address}"`,
+    });
+  });
+
+  it.each<[string, Readonly<Record<string, string>>, RegExp]>([
+    ['a user', { TREELINE_SSH_USER: '' }, /TREELINE_SSH_USER is not set/],
+    ['a key', { TREELINE_SSH_KEY: '/no/such/key' }, /TREELINE_SSH_KEY is "\/no\/such\/key": it has to be/],
+    ['scripts', { TREELINE_SSH_SCRIPTS: '/nowhere' }, /there is no script \/nowhere\/check.sh/],
+    ['an address', { TREELINE_SSH_ADDRESS_PROPERTY: 'ip' }, /the property ip of web-1 is no host: missing/],
+  ])('says that %s is missing', async (_, environment, message) => {
+    const answer = await createRig(nowhere, {}, environment).call('check', 'web-1', { properties: HERE });
+    expect(answer).toMatchObject({ outcome: 'failed', message: expect.stringMatching(message) });
+  });
+
+  it('quotes a script, whatever is in it', () => {
+    expect(remoteCommand("echo 'a'", 5)).toMatch(/ treeline 'echo '\\''a'\\'''$/);
+  });
+});

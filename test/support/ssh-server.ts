@@ -1,0 +1,68 @@
+// A real ssh server on a loopback port, with keys of its own: for the tests of what goes over ssh.
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+const SSHD = ['/usr/sbin/sshd', ...(process.env.PATH ?? '').split(':').map((folder) => join(folder, 'sshd'))].find(
+  (path) => existsSync(path),
+);
+
+/** False where sshd is missing. Debian's does not start without this folder, and only root can make it: .ci/run does. */
+export const HAS_SSH_SERVER = SSHD !== undefined && existsSync('/run/sshd');
+
+export interface SshServer {
+  readonly port: number;
+  /** The private key that lets the user in who runs the test, and one that lets nobody in. */
+  readonly key: string;
+  readonly strangerKey: string;
+  /** A file that knows the server's key; a test may replace it. */
+  readonly knownHosts: string;
+  /** Ends the server; connections that are open stay. */
+  stop(): void;
+}
+
+/** Returns a server that runs until the running test is over. */
+export async function startSshServer(): Promise<SshServer> {
+  const folder = temporaryDirectory();
+  const [host, user, stranger] = ['host', 'user', 'stranger'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const file of [host, user, stranger]) {
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file]);
+  }
+  const port = await freePort();
+  const settings = join(folder, 'sshd_config');
+  writeFileSync(
+    settings,
+    [
+      ...[`Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${host}`, 'PidFile none'],
+      ...[`AuthorizedKeysFile ${user}.pub`, 'StrictModes no', 'UsePAM no', 'PasswordAuthentication no'],
+    ].join('\n'),
+  );
+  const knownHosts = join(folder, 'known_hosts');
+  writeFileSync(knownHosts, `[127.0.0.1]:${port} ${readFileSync(`${host}.pub`, 'utf8')}`);
+  const server = spawn(SSHD ?? '', ['-D', '-e', '-f', settings], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const stop = (): void => void server.kill();
+  onTestFinished(stop);
+  let said = '';
+  server.stderr.on('data', (chunk) => {
+    said += chunk;
+  });
+  await expect.poll(() => said, { timeout: 10_000 }).toContain('Server listening');
+  return { port, key: user, strangerKey: stranger, knownHosts, stop };
+}
+
+function freePort(): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const probe = createServer();
+  probe.listen(0, '127.0.0.1', () => {
+    const address = probe.address();
+    probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+  });
+  return promise;
+}
