@@ -8,6 +8,7 @@ import { addLaterCommands } from './later-commands.ts';
 import { addOperationCommands } from './operation-commands.ts';
 import { addPkiCommand } from './pki-command.ts';
 import { productVersion } from './product-files.ts';
+import { addProviderCommand } from './provider-command.ts';
 import { addSchemasCommand } from './schemas-command.ts';
 import { addServeCommand } from './serve-command.ts';
 import { addSettingsCommand } from './settings-command.ts';
@@ -29,6 +30,7 @@ const COMMANDS = [
   addClientCommand,
   addPkiCommand,
   addSettingsCommand,
+  addProviderCommand,
   addOperationCommands,
   addStoreCommand,
   addLaterCommands,

@@ -33,7 +33,9 @@ export function createExecProvider(options: ExecOptions): Provider {
   const performing = new Set<Promise<unknown>>();
 
   async function perform(call: Call, signal: AbortSignal): Promise<Answer> {
-    const run = runCall(call, { ...options, signal: AbortSignal.any([signal, closing.signal]) });
+    const about = { server: call.resource, operation: call.operation };
+    const ending = AbortSignal.any([signal, closing.signal]);
+    const run = askProgram(encodeCall(call), { ...options, about, signal: ending });
     performing.add(run);
     try {
       return await run;
@@ -53,13 +55,19 @@ export function createExecProvider(options: ExecOptions): Provider {
   };
 }
 
-async function runCall(call: Call, options: ExecOptions & { readonly signal: AbortSignal }): Promise<Answer> {
-  const { graceMs = GRACE_MS, log } = options;
-  const about = { server: call.resource, operation: call.operation };
+export interface Question extends ExecOptions {
+  readonly signal: AbortSignal;
+  /** Facts for the record of the call, and for the log. */
+  readonly about: Readonly<Record<string, string>>;
+}
+
+/** Returns the answer of a program to an input. Throws if it gives none, and the signal's reason if that ended it. */
+export async function askProgram(input: string, question: Question): Promise<Answer> {
+  const { graceMs = GRACE_MS, log, about } = question;
   try {
-    const ended = await runProgram({ ...options, graceMs, about, input: encodeCall(call) });
-    if (ended.complaint !== '')
-      log.debug({ ...about, stderr: plainText(ended.complaint, ended.complaint.length) }, 'program wrote');
+    const ended = await runProgram({ ...question, graceMs, input });
+    const stderr = plainText(ended.complaint, ended.complaint.length);
+    if (stderr !== '') log.debug({ ...about, stderr }, 'program wrote');
     return answerOf(ended);
   } catch (error) {
     if (error instanceof LaunchError) return answerRetryable(error.message);

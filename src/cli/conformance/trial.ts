@@ -1,0 +1,125 @@
+// What the cases of the conformance test work with: calls of the tested provider, and expectations of its answers.
+import { randomUUID } from 'node:crypto';
+import type { Answer, AnswerOutcome } from '../../model/call-result.ts';
+import { isSame } from '../../model/json.ts';
+import { momentOf } from '../../model/moment.ts';
+import type { Properties } from '../../model/objects.ts';
+import { quote } from '../../model/quote.ts';
+import type { Spec } from '../../model/spec.ts';
+import type { Operation } from '../../model/state.ts';
+import { encodeCall } from '../../providers/call-json.ts';
+import type { Call } from '../../providers/provider.ts';
+
+/** Returns the answer to an input of any content. Throws where there is none, and the signal's reason. */
+export type Send = (input: string, signal: AbortSignal) => Promise<Answer>;
+
+export interface TrialOptions {
+  readonly send: Send;
+  readonly kind: string;
+  readonly properties: Properties;
+  /** The properties that an update changes. */
+  readonly change: Properties;
+  readonly timeoutMs: number;
+  /** A file that does not exist: no program may make it. */
+  readonly trap: string;
+  /** Ends the whole test. */
+  readonly interrupted: AbortSignal;
+}
+
+/** The provider does not keep the contract. The message says how. */
+export class Deviation extends Error {
+  override readonly name = 'Deviation';
+}
+
+/** The case cannot be tried, since an earlier one failed. */
+export class Skipped extends Error {
+  override readonly name = 'Skipped';
+}
+
+export class Trial {
+  readonly options: TrialOptions;
+  /** The name that all servers of this run begin with. */
+  readonly prefix = `treeline-test-${randomUUID().slice(0, 6)}`;
+  /** The servers that a create was sent for. */
+  readonly made = new Set<string>();
+  #actions = 0;
+
+  constructor(options: TrialOptions) {
+    this.options = options;
+  }
+
+  /** Returns the name of a server of this run. */
+  nameOf(suffix: string): string {
+    return `${this.prefix}-${suffix}`;
+  }
+
+  /** Returns a call; `fields` replace its own. */
+  callOf(operation: Operation, resource: string, fields: Partial<Call> = {}): Call {
+    const { kind, properties, timeoutMs } = this.options;
+    const named = { ...properties, name: resource };
+    const hasSpec = operation === 'update' || operation === 'delete';
+    return {
+      ...{ operation, resource, kind, action: `${resource}.${++this.#actions}.${operation}` },
+      properties: named,
+      record: { clientcert: resource },
+      applied: hasSpec ? specOf(kind, named) : null,
+      outputs: hasSpec ? {} : null,
+      deadline: momentOf(Date.now() + timeoutMs),
+      ...fields,
+    };
+  }
+
+  /** Returns the answer to a call. Throws Deviation if there is none in time. */
+  async call(operation: Operation, resource: string, fields: Partial<Call> = {}): Promise<Answer> {
+    const call = this.callOf(operation, resource, fields);
+    if (operation === 'create') this.made.add(resource);
+    return await this.send(encodeCall(call));
+  }
+
+  /** Returns the answer to an input. Throws Deviation if there is none in time. */
+  async send(input: string): Promise<Answer> {
+    const { send, timeoutMs, interrupted } = this.options;
+    const timeout = AbortSignal.timeout(timeoutMs);
+    try {
+      return await send(input, AbortSignal.any([timeout, interrupted]));
+    } catch (error) {
+      interrupted.throwIfAborted();
+      if (timeout.aborted) throw new Deviation(`there was no answer within ${timeoutMs / 1000} s`, { cause: error });
+      throw new Deviation(`the answer is lost: ${error instanceof Error ? error.message : String(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Sends a call and throws Deviation unless its outcome is one of these. */
+  async expect(
+    outcomes: readonly AnswerOutcome[],
+    operation: Operation,
+    resource: string,
+    fields: Partial<Call> = {},
+  ): Promise<Answer> {
+    const answer = await this.call(operation, resource, fields);
+    if (!outcomes.includes(answer.outcome)) throw new Deviation(`${operation} ${toldOutcome(answer, outcomes)}`);
+    return answer;
+  }
+}
+
+/** Returns how an answer differs from the expected outcomes. */
+export function toldOutcome({ outcome, message }: Answer, expected: readonly AnswerOutcome[]): string {
+  const words = message === '' ? '' : ` (${message})`;
+  return `answered "${outcome}"${words}; expected ${expected.map((each) => `"${each}"`).join(' or ')}`;
+}
+
+/** Throws Deviation if an observed property has another value than the asked one. */
+export function expectObserved({ observed }: Answer, properties: Properties): void {
+  for (const [name, value] of Object.entries(observed)) {
+    if (!Object.hasOwn(properties, name) || isSame(value, properties[name])) continue;
+    throw new Deviation(
+      `"observed" says that ${quote(name)} is ${quote(value)}, and ${quote(properties[name] ?? '')} was asked for`,
+    );
+  }
+}
+
+function specOf(kind: string, properties: Properties): Spec {
+  return { kind, properties, layers: {}, configurationOnly: [], dependsOn: [], lists: [] };
+}

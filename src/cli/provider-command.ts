@@ -1,0 +1,134 @@
+// `treeline provider test`: tries a provider against the contract of docs/providers.md, on servers of its own.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { findProgram, whyNotExecutable } from '../load-providers.ts';
+import { createLog } from '../log.ts';
+import { emptyMap } from '../model/json.ts';
+import { SERVER } from '../model/names.ts';
+import { askProgram } from '../providers/exec/exec-provider.ts';
+import { RunningCalls } from '../providers/exec/running-calls.ts';
+import { CommandFailure } from './command-failure.ts';
+import { printCase, printPlan, printResult } from './conformance/print-conformance.ts';
+import { runCases } from './conformance/run-cases.ts';
+import { type Send, Trial } from './conformance/trial.ts';
+import { type Format, formatOption, printJson } from './output.ts';
+import { fromUserDirectory } from './user-directory.ts';
+
+interface TestOptions {
+  readonly kind: string;
+  readonly property: Readonly<Record<string, string>>;
+  readonly change: Readonly<Record<string, string>>;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly directory: string;
+  readonly timeout: number;
+  readonly format: Format;
+}
+
+interface Target {
+  /** As people would write it. */
+  readonly name: string;
+  readonly send: Send;
+  close(): Promise<void>;
+}
+
+const EXIT_DEVIATIONS = 1;
+const TIMEOUT_SECONDS = 60;
+
+/** Adds the command. Exit code 0: the provider keeps the contract; 1: it does not; 3: could not run. */
+export function addProviderCommand(program: Command): void {
+  const provider = program.command('provider').description('help authors of providers');
+  provider
+    .command('test')
+    .description('try a provider against its contract; makes servers named treeline-test-… and deletes them again')
+    .argument('[command...]', 'the program and its arguments, after --')
+    .option('--property <name=value>', 'a property of the servers; repeat for several', addPair, emptyMap<string>())
+    .option(
+      '--change <name=value>',
+      'a property that the update changes; repeat for several',
+      addPair,
+      emptyMap<string>(),
+    )
+    .option('--kind <kind>', 'the kind of the servers', SERVER)
+    .option('--environment <name=value>', 'a variable of the program; repeat for several', addPair, emptyMap<string>())
+    .option('--directory <directory>', 'where the program runs', '.')
+    .option('--timeout <seconds>', 'how long one call may take', secondsOf, TIMEOUT_SECONDS)
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      '\nExit code 0: it keeps the contract, 1: it does not, 3: could not run. See docs/providers.md.',
+    )
+    .action(async (command: readonly string[], options: TestOptions) => {
+      const folder = await mkdtemp(join(tmpdir(), 'treeline-provider-test-'));
+      try {
+        const target = await openProgram(command, { options, folder });
+        process.exitCode = await test(target, { options, folder });
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    });
+}
+
+interface Place {
+  readonly options: TestOptions;
+  /** A directory for this run. */
+  readonly folder: string;
+}
+
+async function test(target: Target, { options, folder }: Place): Promise<number> {
+  const interrupted = new AbortController();
+  const interrupt = (): void => interrupted.abort(new CommandFailure('interrupted; servers may be left, see above'));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt);
+  const { kind, property, change, timeout, format } = options;
+  const changes = Object.keys(change).length === 0 ? { treeline_test: 'changed' } : change;
+  const trial = new Trial({
+    ...{ send: target.send, kind, properties: property, change: changes, timeoutMs: timeout * 1000 },
+    ...{ trap: join(folder, 'trap'), interrupted: interrupted.signal },
+  });
+  try {
+    if (format === 'text') printPlan(target.name, trial);
+    const result = await runCases(trial, (each) => format === 'text' && printCase(each));
+    if (format === 'json') printJson({ provider: target.name, servers: trial.prefix, ...result });
+    else printResult(result);
+    const isKept = result.left.length === 0 && result.cases.every((each) => each.result === 'passed');
+    return isKept ? 0 : EXIT_DEVIATIONS;
+  } finally {
+    await target.close();
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, interrupt);
+  }
+}
+
+async function openProgram([program = '', ...args]: readonly string[], { options, folder }: Place): Promise<Target> {
+  if (program === '') throw new CommandFailure('name the program after "--": treeline provider test -- ./lab-server');
+  const base = fromUserDirectory('.');
+  const path = await findProgram(program, { base, searchPath: process.env.PATH });
+  const why = path.includes('/') ? await whyNotExecutable(path) : 'is not in the PATH of this process';
+  if (why !== undefined) throw new CommandFailure(`${path} ${why}`);
+  const log = createLog('silent');
+  const calls = await RunningCalls.open(join(folder, 'running'), log);
+  const directory = fromUserDirectory(options.directory);
+  const command = [path, ...args] as const;
+  return {
+    name: [program, ...args].join(' '),
+    send: (input, signal) =>
+      askProgram(input, { ...{ command, directory, environment: options.environment, calls, log, signal }, about: {} }),
+    close: () => calls.close(),
+  };
+}
+
+function addPair(text: string, pairs: Record<string, string>): Record<string, string> {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('write NAME=VALUE');
+  const all = Object.assign(emptyMap<string>(), pairs);
+  all[text.slice(0, at)] = text.slice(at + 1);
+  return all;
+}
+
+function secondsOf(text: string): number {
+  const seconds = Number(text);
+  if (!Number.isInteger(seconds) || seconds < 1 || seconds > 86_400) {
+    throw new InvalidArgumentError('write a whole number from 1 to 86400');
+  }
+  return seconds;
+}
