@@ -10,6 +10,7 @@ import { temporaryDirectory } from './support/temporary-directory.ts';
 const SAMPLE = join(ROOT, 'sample-repo');
 
 const COMMANDS = [
+  'provider',
   ...['demo', 'serve', 'validate', 'explain', 'schemas', 'store', 'status', 'held', 'problems'],
   ...['approve', 'accept-history', 'suspend', 'resume', 'retry', 'adopt'],
 ];

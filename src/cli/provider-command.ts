@@ -1,4 +1,4 @@
-// `treeline provider test`: tries a provider against the contract of docs/providers.md, on servers of its own.
+// `treeline provider test`: tries a provider on servers that it makes. The contract is in docs/providers.md.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

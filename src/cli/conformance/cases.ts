@@ -6,6 +6,7 @@ import type { Properties } from '../../model/objects.ts';
 import { encodeCall } from '../../providers/call-json.ts';
 import { Deviation, expectObserved, Skipped, type Trial, toldOutcome } from './trial.ts';
 
+/** One case of the conformance test. */
 export interface ConformanceCase {
   readonly title: string;
   /** Throws Deviation if the provider does not keep the contract, Skipped if that cannot be tried. */

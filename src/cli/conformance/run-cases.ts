@@ -2,6 +2,7 @@
 import { CONFORMANCE_CASES } from './cases.ts';
 import { Deviation, Skipped, type Trial } from './trial.ts';
 
+/** How one case ended. */
 export interface CaseResult {
   readonly title: string;
   readonly result: 'passed' | 'failed' | 'skipped';
@@ -10,6 +11,7 @@ export interface CaseResult {
   readonly ms: number;
 }
 
+/** How all cases ended, and what is left of their servers. */
 export interface ConformanceResult {
   readonly cases: readonly CaseResult[];
   /** The servers that could not be removed. */

@@ -13,6 +13,7 @@ import type { Call } from '../../providers/provider.ts';
 /** Returns the answer to an input of any content. Throws where there is none, and the signal's reason. */
 export type Send = (input: string, signal: AbortSignal) => Promise<Answer>;
 
+/** The tested provider, and the servers that it is asked for. */
 export interface TrialOptions {
   readonly send: Send;
   readonly kind: string;
@@ -36,6 +37,7 @@ export class Skipped extends Error {
   override readonly name = 'Skipped';
 }
 
+/** One run of the conformance test. */
 export class Trial {
   readonly options: TrialOptions;
   /** The name that all servers of this run begin with. */

@@ -55,6 +55,7 @@ export function createExecProvider(options: ExecOptions): Provider {
   };
 }
 
+/** The program that is asked, and for how long. */
 export interface Question extends ExecOptions {
   readonly signal: AbortSignal;
   /** Facts for the record of the call, and for the log. */

@@ -1,0 +1,117 @@
+// `treeline provider test`: on a program that keeps the contract, the one of the document, and on some that do not.
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type ProcessResult, ROOT, treeline } from '../support/command-line.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const PROGRAMS = join(ROOT, 'test/support/programs');
+const GOOD = [process.execPath, join(PROGRAMS, 'file-servers.js')];
+const PYTHON = ['/usr/bin/python3', '/usr/local/bin/python3', '/opt/homebrew/bin/python3'].find((path) =>
+  isThere(path),
+);
+const CASES = 28;
+
+function isThere(path: string): boolean {
+  try {
+    return readFileSync(path).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+async function test(
+  command: readonly string[],
+  ...options: readonly string[]
+): Promise<ProcessResult & { servers: string }> {
+  const servers = mkdtempSync(join(temporaryDirectory(), 'servers-'));
+  const ended = await treeline([
+    'provider',
+    'test',
+    '--environment',
+    `SERVERS=${servers}`,
+    ...options,
+    '--',
+    ...command,
+  ]);
+  return { ...ended, servers };
+}
+
+/** Writes a shell script and returns its path. */
+function script(text: string): string {
+  const path = join(temporaryDirectory(), 'program.sh');
+  writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  return path;
+}
+
+describe('treeline provider test', { timeout: 120_000 }, () => {
+  it('says what it will do, tells every case, ends with 0 and leaves nothing', async () => {
+    const { code, stdout, stderr, servers } = await test(GOOD, '--property', 'size=small', '--change', 'size=large');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(
+      /^Testing the provider: .*file-servers.js\nIt makes servers of the kind Platform::Server named /,
+    );
+    expect(stdout).toMatch(/with the properties name, size, and deletes them again\.\n\nok {4}check of a server/);
+    expect(stdout.match(/^ok /gm)).toHaveLength(CASES);
+    expect(stdout).toMatch(/\n28 of 28 cases passed, 0 failed\.\nNothing is left of its servers\.\n$/);
+    expect(readdirSync(servers)).toEqual([]);
+  });
+
+  it('tells how a program differs that always answers done, as JSON', async () => {
+    const { code, stdout } = await test([script(`cat > /dev/null; echo '{"outcome":"done"}'`)], '--format', 'json');
+    expect(code).toBe(1);
+    const { cases, left, servers } = JSON.parse(stdout);
+    expect(cases).toHaveLength(CASES);
+    expect(cases[0]).toMatchObject({
+      title: 'check of a server that is not there answers absent',
+      result: 'failed',
+      message: 'check answered "done"; expected "absent"',
+    });
+    const passed = cases.filter(({ result }: { result: string }) => result === 'passed');
+    expect(passed.length).toBeLessThan(CASES / 2);
+    expect(left.every((server: string) => server.startsWith(servers))).toBe(true);
+  });
+
+  it('skips what depends on a create that failed', async () => {
+    const { code, stdout } = await test([script('cat > /dev/null; echo "the lab is closed" >&2; exit 1')]);
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      'create answered "retryable" (the program ended with exit code 1: the lab is closed); expected "done"',
+    );
+    expect(stdout).toMatch(/^skip {2}create again.*\n {6}there is no server, since its create failed$/m);
+  });
+
+  it('finds a program that answers with more than the answer, and one that hangs', async () => {
+    const talking = await test([script('cat > /dev/null; echo Working; echo \'{"outcome":"absent"}\'')]);
+    expect(talking.stdout).toContain('the answer is lost: the answer is not one JSON object: "Working');
+    const hanging = script('grep -q explode && sleep 100; echo \'{"outcome":"absent"}\'');
+    const { stdout } = await test([hanging], '--timeout', '1');
+    expect(stdout).toMatch(/^FAIL {2}an unknown operation is refused.*\n {6}there was no answer within 1 s$/m);
+  });
+
+  it.each([
+    ['no program', [], 'name the program after "--"'],
+    ['a program that is not there', ['./no-such-program'], 'no-such-program is not there'],
+    ['a name that is not in the PATH', ['no-such-program'], 'no-such-program is not in the PATH of this process'],
+    ['a file that is no program', [join(ROOT, 'package.json')], 'package.json may not be executed'],
+  ])('ends with 3 for %s', async (_, command, words) => {
+    const { code, stdout, stderr } = await test(command);
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr).toContain(words);
+  });
+});
+
+describe('docs/providers.md', () => {
+  it.skipIf(PYTHON === undefined)(
+    'has an example that keeps the contract (skipped without Python)',
+    async () => {
+      const example = /```python\n(.*?)```/s.exec(readFileSync(join(ROOT, 'docs/providers.md'), 'utf8'))?.[1] ?? '';
+      const path = join(temporaryDirectory(), 'example.py');
+      writeFileSync(path, example);
+      const { code, stdout, servers } = await test([PYTHON ?? '', path]);
+      expect({ code, failed: stdout.match(/^FAIL.*\n.*/gm) }).toEqual({ code: 0, failed: null });
+      expect(readdirSync(servers)).toEqual([]);
+    },
+    120_000,
+  );
+});
