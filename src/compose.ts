@@ -10,6 +10,7 @@ import type { ListenAddress, Listening } from './listen.ts';
 import type { Logger } from './log.ts';
 import { createManagement } from './management/server.ts';
 import { ServiceError } from './model/service-error.ts';
+import { readAnswer } from './providers/answer-json.ts';
 import type { Reader } from './service/reader.ts';
 import type { Settings } from './settings.ts';
 import { diskFiles, type Files } from './store/files.ts';
@@ -62,10 +63,10 @@ async function compose(
     log.warn(secret, 'everybody on this machine may read a secret: chmod o-r');
   }
   const core = await composeCore(settings, { log, clock, files, opened });
-  const { reader, operator, writer, commits, follower } = core;
+  const { follower, reader } = core;
   const ready = (): true | string => (isReady(reader) ? true : `not ready: ${follower.notReadyReason}`);
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
-  const served = await startApi({ ...settings.api, tls: tls.material, reader, operator, writer, commits, clock, log });
+  const served = await startApi({ ...core, ...settings.api, tls: tls.material, readAnswer, clock, log });
   const api = opened.adopt(served, (it: Listener) => it.close());
   tls.follow((material) => api.reload(material));
   // First, so that writes in progress and waiting reads are answered before the listeners close.

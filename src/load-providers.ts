@@ -6,6 +6,7 @@ import { delimiter, join, resolve } from 'node:path';
 import type { Fault } from './catalog/fault.ts';
 import type { RetryPolicy } from './machine/backoff.ts';
 import { below } from './model/entry.ts';
+import { PROXIED } from './model/names.ts';
 import type { DriftPolicy, PropertyValue } from './model/objects.ts';
 import { quote } from './model/quote.ts';
 import type { PlacedFault } from './refuse-settings.ts';
@@ -137,7 +138,13 @@ function conflictsOf(providers: readonly ProviderSettings[], pointerOf: (index: 
     const { name } = provider;
     const file = provider.implementation === 'simulated' ? provider.options.file : undefined;
     const owner = file === undefined ? undefined : files.get(file);
-    if (names.has(name)) {
+    if (name === PROXIED) {
+      const message = `"${PROXIED}" is the name of the entry of proxies`;
+      faults.push({
+        pointer: below(pointerOf(index), 'name'),
+        fault: { code: 'duplicate_name', message, hint: 'rename it' },
+      });
+    } else if (names.has(name)) {
       const message = `there is another provider named "${name}"`;
       faults.push({
         pointer: below(pointerOf(index), 'name'),

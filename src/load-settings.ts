@@ -12,10 +12,11 @@ import { faultsOfProviders, fillInProvider, type WrittenProvider } from './load-
 import type { LogLevel } from './log.ts';
 import type { RetryPolicy } from './machine/backoff.ts';
 import type { DeleteBudget } from './machine/removals.ts';
+import { PROXIED } from './model/names.ts';
 import { hasNoErrors, type Problem, sortProblems } from './model/problem.ts';
 import { reasonOf } from './model/quote.ts';
 import { type PlacedFault, refusalsOf } from './refuse-settings.ts';
-import type { RepositorySettings, SecretPlace, Settings } from './settings.ts';
+import type { ProxiedSettings, RepositorySettings, SecretPlace, Settings } from './settings.ts';
 
 /** The settings are invalid. The message holds every problem, one per line. */
 export class SettingsError extends Error {
@@ -46,6 +47,7 @@ interface WrittenSettings {
     readonly graceSeconds?: number;
     readonly retry?: Partial<RetryPolicy>;
     readonly providers?: readonly WrittenProvider[];
+    readonly proxied?: Partial<Pick<ProxiedSettings, 'timeoutSeconds' | 'checkSeconds' | 'drift'>>;
   };
   readonly shutdownSeconds?: number;
   readonly log?: { readonly level?: LogLevel };
@@ -64,6 +66,7 @@ interface WrittenRepository {
 
 const RETRY: RetryPolicy = { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 };
 const DELETE_BUDGET: DeleteBudget = { percent: 10, least: null, most: 20 };
+const PROXIED_DEFAULTS = { timeoutSeconds: 900, checkSeconds: 300, drift: 'report' } as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -142,6 +145,8 @@ async function fillIn(written: WrittenSettings, base: string, environment: Envir
       deleteBudget: { ...DELETE_BUDGET, ...execution?.deleteBudget },
       graceSeconds: execution?.graceSeconds ?? 30,
       providers: await Promise.all((execution?.providers ?? []).map((provider) => fillInProvider(provider, inherited))),
+      // Its calls run elsewhere, and take no capacity of this controller.
+      proxied: { ...PROXIED_DEFAULTS, ...execution?.proxied, name: PROXIED, concurrency, retry },
     },
     shutdownSeconds,
     log: { level: log?.level ?? 'info' },

@@ -28,7 +28,6 @@ const REFUSALS: readonly UnbuiltSetting[] = [
   { steps: ['management', 'dashboard'], values: [true], hint: LEAVE_OUT },
   { steps: ['store', 'kind'], values: ['postgres'], hint: 'write lowdb' },
   { steps: ['store', 'url'], hint: LEAVE_OUT },
-  { steps: ['execution', 'proxied'], hint: LEAVE_OUT },
 ];
 
 const PROVIDER_REFUSALS: readonly UnbuiltSetting[] = [

@@ -68,10 +68,15 @@ export interface ExecutionSettings {
   readonly graceSeconds: number;
   /** In order: the first match wins. Names are distinct. */
   readonly providers: readonly ProviderSettings[];
+  /** The entry of servers that no provider matches: proxies look after them. */
+  readonly proxied: ProxiedSettings;
 }
 
 /** An entry of `execution.providers`. */
 export type ProviderSettings = EntrySettings & ImplementationSettings;
+
+/** Settings of the entry of proxies; its name is `proxied`. */
+export type ProxiedSettings = Omit<EntrySettings, 'match'>;
 
 /** The settings that every entry has. */
 export interface EntrySettings {

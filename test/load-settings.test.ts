@@ -65,6 +65,10 @@ describe('what is left out', () => {
         deleteBudget: { percent: 10, least: null, most: 20 },
         graceSeconds: 30,
         providers: [],
+        proxied: {
+          ...{ name: 'proxied', timeoutSeconds: 900, checkSeconds: 300, drift: 'report', concurrency: 50 },
+          retry: { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 },
+        },
       },
       shutdownSeconds: 25,
       log: { level: 'info' },
@@ -409,7 +413,6 @@ describe('what this version does not have', () => {
     ['management: { dashboard: true }', '3:26', 'management.dashboard: true'],
     ['store: { kind: postgres, url: postgres://db }', '3:16', 'store.kind: postgres'],
     ['store: { url: postgres://db }', '3:10', 'store.url'],
-    ['execution: { proxied: { drift: report } }', '3:14', 'execution.proxied'],
     ['execution: { providers: [{ name: a, provider: http }] }', '3:47', 'execution.providers.0.provider: http'],
     ['execution: { providers: [{ name: a, provider: simulated, url: x }] }', '3:58', 'execution.providers.0.url'],
   ])('is refused: %s', async (line, place, name) => {
@@ -425,10 +428,10 @@ describe('what this version does not have', () => {
   });
 
   it('is told together with other mistakes', async () => {
-    const problems = await problemsOf(`${LEAST}execution: { proxied: 7 }\nlgo: {}\n`);
+    const problems = await problemsOf(`${LEAST}management: { dashboard: true, port: x }\nlgo: {}\n`);
     expect(problems.map((problem) => problem.split(' ').slice(0, 2).join(' '))).toEqual([
-      '3:14 not_in_this_version',
-      '3:23 wrong_type',
+      '3:26 not_in_this_version',
+      '3:38 wrong_type',
       '4:1 unknown_field',
     ]);
   });

@@ -1,12 +1,14 @@
 // Starts the REST interface: the application behind its TLS listener.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
+import type { Agent } from '../service/agent.ts';
 import type { CommitWait } from '../service/commit-wait.ts';
 import type { Operator } from '../service/operator.ts';
 import type { Reader } from '../service/reader.ts';
 import type { Writer } from '../service/writer.ts';
 import { createApp } from './app.ts';
 import { type Listener, startListener } from './listener.ts';
+import type { AgentRoutes } from './routes/agent.ts';
 import { judgeClients } from './tls/judge-clients.ts';
 import type { TlsMaterial } from './tls/tls-material.ts';
 
@@ -20,24 +22,17 @@ export interface ApiOptions {
   readonly operator: Operator;
   readonly writer: Writer;
   readonly commits: Pick<CommitWait, 'reached'>;
+  readonly agent: Agent;
+  readonly readAnswer: AgentRoutes['readAnswer'];
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** Returns the REST interface, which answers from now on. Throws where the address is taken or the TLS material is wrong. */
-export async function startApi({
-  host,
-  port,
-  tls,
-  reader,
-  operator,
-  writer,
-  commits,
-  clock,
-  log,
-}: ApiOptions): Promise<Listener> {
+export async function startApi(options: ApiOptions): Promise<Listener> {
+  const { host, port, tls, clock, log } = options;
   const clients = judgeClients(tls);
-  const app = createApp({ reader, operator, writer, commits, clock, log, judge: clients.judge });
+  const app = createApp({ ...options, judge: clients.judge });
   const listener = await startListener({ host, port, tls, handler: app, log, clock });
   return {
     ...listener,

@@ -5,6 +5,7 @@ import express, { type Express, type Request } from 'express';
 import type { Logger } from '../log.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { didYouMean } from '../model/suggest.ts';
+import type { Agent } from '../service/agent.ts';
 import type { CommitWait } from '../service/commit-wait.ts';
 import type { Operator } from '../service/operator.ts';
 import type { Writer } from '../service/writer.ts';
@@ -13,6 +14,7 @@ import { checkRequest } from './check-request.ts';
 import { answerErrors } from './errors.ts';
 import { waitForMinCommit } from './min-commit.ts';
 import { assignRequestId, weakenPackedTags } from './present.ts';
+import { type AgentRoutes, agentRoutes } from './routes/agent.ts';
 import { clientRoutes } from './routes/clients.ts';
 import { hieraRoutes } from './routes/hiera.ts';
 import { operationRoutes } from './routes/operations.ts';
@@ -27,6 +29,8 @@ export interface AppOptions extends AuthenticateOptions {
   readonly operator: Operator;
   readonly writer: Writer;
   readonly commits: Pick<CommitWait, 'reached'>;
+  readonly agent: Agent;
+  readonly readAnswer: AgentRoutes['readAnswer'];
   readonly log: Logger;
 }
 
@@ -34,12 +38,13 @@ export interface AppOptions extends AuthenticateOptions {
 const COMPRESSED_BYTES_MIN = 4 * 1024;
 /** As proxies send it; RFC 9112, 3.2.2. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]+(?=[/?#]|$)/i;
-const SECTIONS = ['/stacks', '/clients', '/types', '/hiera', '/tree', '/operations'];
+const SECTIONS = ['/stacks', '/clients', '/types', '/hiera', '/tree', '/operations', '/agent'];
 /** The sections that answer nothing themselves. */
 const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
   ['/stacks', ['instances', 'templates']],
   ['/hiera', ['all', '<clientcert>', '<clientcert>/<key>']],
   ['/operations', ['status', 'held', 'problems', 'approve', 'accept-history', 'suspend', 'resume', 'retry', 'adopt']],
+  ['/agent', ['actions']],
 ]);
 const HEALTH = ['livez', 'readyz', 'healthz'];
 
@@ -62,14 +67,14 @@ export function createApp(options: AppOptions): RequestListener {
 
 /** Returns all routes, behind what every request passes. */
 export function createRoutes(options: AppOptions): Express {
-  const { reader, operator, writer, commits, log } = options;
+  const { reader, operator, writer, commits, agent, readAnswer, log } = options;
   const app = createExpress();
   const known = authenticate(options);
   app.use(assignRequestId, checkRequest, known, refuseForeignOrigin, waitForMinCommit(commits, known));
   app.use(weakenPackedTags, compression({ threshold: COMPRESSED_BYTES_MIN }));
   app.use(stackInstanceRoutes(reader, writer, operator), stackTemplateRoutes(reader, writer));
   app.use(clientRoutes(reader, writer), typeRoutes(reader, writer), hieraRoutes(reader), treeRoutes(reader, writer));
-  app.use(operationRoutes(reader, operator));
+  app.use(operationRoutes(reader, operator), agentRoutes({ agent, readAnswer, authenticate: known }));
   app.use(refuseUnknownPath, answerErrors(log));
   return app;
 }

@@ -13,6 +13,7 @@ const RIGHTS = {
   'write clients': ['administrator'],
   operate: ['administrator'],
   retry: ['administrator', 'automation-endpoint'],
+  'take actions': ['proxy'],
 } as const satisfies Readonly<Record<string, readonly Role[]>>;
 
 /** A right of the table above, by the words of the refusal: "The role proxy may not …". */

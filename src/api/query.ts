@@ -23,6 +23,18 @@ export function queryRole(request: Queried): Role | undefined {
   throw new ServiceError('invalid_input', `There is no role "${text}"; ${advice}`);
 }
 
+/** Returns a whole number within limits, `other` where it is left out. Else throws `invalid_input`. */
+export function queryNumber(
+  request: Queried,
+  name: string,
+  { least, most, other }: { readonly least: number; readonly most: number; readonly other: number },
+): number {
+  const text = queryText(request, name) ?? String(other);
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+  if (number >= least && number <= most) return number;
+  throw new ServiceError('invalid_input', `The query parameter ${name} is a whole number from ${least} to ${most}`);
+}
+
 /** Returns the serial that is asked for. Throws `invalid_input` where none is. */
 export function querySerial(request: Queried): string {
   const serial = queryText(request, 'serial');

@@ -5,9 +5,11 @@ import type { ActivationParts } from '../follow/activate.ts';
 import { activeRecords } from '../follow/active-records.ts';
 import { CurrentState } from '../follow/current-state.ts';
 import { Follower } from '../follow/follower.ts';
+import { registeredProxies } from '../follow/proxy-clients.ts';
 import { safetyOf } from '../follow/safety.ts';
 import type { Logger } from '../log.ts';
 import { toldWait } from '../machine/wait.ts';
+import { invariant } from '../model/invariant.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
 import { Ledger } from '../reconcile/ledger.ts';
@@ -16,7 +18,9 @@ import { Reviews } from '../reconcile/reviews.ts';
 import { RowRequests } from '../reconcile/row-requests.ts';
 import { stallsIn } from '../reconcile/stall-graph.ts';
 import { watchClock } from '../reconcile/watch-clock.ts';
+import type { Agent } from '../service/agent.ts';
 import { type CommitWait, createCommitWait } from '../service/commit-wait.ts';
+import { createAgent } from '../service/create-agent.ts';
 import { createOperator } from '../service/create-operator.ts';
 import { createReader } from '../service/create-reader.ts';
 import { createWriter } from '../service/create-writer.ts';
@@ -87,7 +91,10 @@ export interface WiredCore extends Core {
 const STOP_WRITING_MS = 8_000;
 
 /** Builds the core from the settings: the parts that follow the repository, drive the servers, and answer requests. */
-export async function composeCore(settings: Settings, { log, clock, files, opened }: SharedParts): Promise<Core> {
+export async function composeCore(
+  settings: Settings,
+  { log, clock, files, opened }: SharedParts,
+): Promise<Core & { readonly agent: Agent }> {
   const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, files }), (it: Store) =>
     it.close(),
   );
@@ -101,7 +108,9 @@ export async function composeCore(settings: Settings, { log, clock, files, opene
   const core = await wireCore({ ...outside, execution, writes });
   opened.adopt(core.reconciler, (it) => it.stop(settings.shutdownSeconds * 1000));
   opened.adopt(core.follower, (it) => it.stop());
-  return core;
+  const { proxyWork: work } = core.reconciler;
+  invariant(work !== undefined, 'the registry has no entry for proxies');
+  return { ...core, agent: createAgent({ work, clock, registered: (serial) => core.reader.registered(serial) }) };
 }
 
 /** Resolves with the core of these parts; it does not follow the repository yet. The simulator uses it too. */
@@ -123,6 +132,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     graceMs: graceSeconds * 1000,
     random,
     recordOf: activeRecords(current, ledger),
+    proxies: registeredProxies(current),
     review,
   });
   const { watch, corrected } = watchClock({
@@ -154,6 +164,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const commits = commitWaitOf({ current, follower, source, clock });
   const stopWaiting = (): Promise<void> => {
     commits.stop();
+    reconciler.proxyWork?.stop();
     return queue.stop(STOP_WRITING_MS);
   };
   return { reader, operator, writer, commits, follower, stopWaiting, current, ledger, reconciler };

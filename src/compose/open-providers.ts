@@ -29,5 +29,5 @@ export async function openProviders(
     if (entry.implementation === 'exec') return createExecProvider({ ...entry, calls, log });
     return createSimulatedProvider(entry.options, clock);
   };
-  return opened.adopt(createProviderRegistry(execution.providers, make), (it) => it.close());
+  return opened.adopt(createProviderRegistry(execution.providers, make, execution.proxied), (it) => it.close());
 }

@@ -1,4 +1,5 @@
 // Counts the calls in flight, in total and by provider entry, and reserves capacity for servers that will claim it.
+// Calls that run elsewhere take no capacity here; for each of them somebody there asks, and reserves it.
 import type { Clock } from '../clock.ts';
 import { invariant } from '../model/invariant.ts';
 
@@ -8,6 +9,8 @@ export interface CapacityOptions {
   readonly concurrency: number;
   /** Returns the number of concurrent calls of a provider entry. */
   readonly concurrencyOf: (provider: string) => number;
+  /** Returns true if the calls of a provider entry run elsewhere: it has capacity only where that is reserved. */
+  readonly isPulled?: (provider: string) => boolean;
   readonly clock: Clock;
 }
 
@@ -26,15 +29,18 @@ export class Capacity {
   readonly #reserved = new Map<string, string>();
   /** Number of claims and reservations by provider. */
   readonly #busy = new Map<string, number>();
+  /** Number of claimed calls that run here, and of claims and reservations that count towards the total. */
+  #running = 0;
+  #total = 0;
   #isClosed = false;
 
   constructor(options: CapacityOptions) {
     this.#options = options;
   }
 
-  /** Number of calls in flight. */
+  /** Number of calls in flight that run here. */
   get inFlight(): number {
-    return this.#inFlight.size;
+    return this.#running;
   }
 
   /** Returns true if a call for this server was claimed and has not ended. */
@@ -51,11 +57,11 @@ export class Capacity {
   hasCapacity(provider: string, server?: string): boolean {
     if (this.#isClosed) return false;
     if (server !== undefined && this.#reserved.get(server) === provider) return true;
-    if (this.#inFlight.size + this.#reserved.size >= this.#options.concurrency) return false;
+    if (this.#isPulled(provider) || this.#total >= this.#options.concurrency) return false;
     return (this.#busy.get(provider) ?? 0) < this.#options.concurrencyOf(provider);
   }
 
-  /** Reserves capacity of a provider for a server. The provider must have capacity. */
+  /** Reserves capacity of a provider for a server. The provider must have capacity, or its calls run elsewhere. */
   reserve(server: string, provider: string): void {
     this.release(server);
     this.#reserved.set(server, provider);
@@ -79,6 +85,7 @@ export class Capacity {
     this.release(server);
     const { clock } = this.#options;
     this.#inFlight.set(server, { provider, now: clock.now(), monotonic: clock.monotonic() });
+    if (!this.#isPulled(provider)) this.#running += 1;
     this.#count(provider, 1);
   }
 
@@ -87,6 +94,7 @@ export class Capacity {
     const claimed = this.#inFlight.get(server);
     if (claimed === undefined) return;
     this.#inFlight.delete(server);
+    if (!this.#isPulled(claimed.provider)) this.#running -= 1;
     this.#count(claimed.provider, -1);
   }
 
@@ -95,7 +103,12 @@ export class Capacity {
     this.#isClosed = true;
   }
 
+  #isPulled(provider: string): boolean {
+    return this.#options.isPulled?.(provider) ?? false;
+  }
+
   #count(provider: string, by: number): void {
+    if (!this.#isPulled(provider)) this.#total += by;
     this.#busy.set(provider, (this.#busy.get(provider) ?? 0) + by);
   }
 }

@@ -58,7 +58,11 @@ export class Executor {
     this.#options = options;
     this.#calls = new CallQueue(options.concurrency);
     const { concurrency, clock, entryOf } = options;
-    this.capacity = new Capacity({ concurrency, clock, concurrencyOf: (name) => entryOf(name)?.concurrency ?? 0 });
+    this.capacity = new Capacity({
+      ...{ concurrency, clock },
+      concurrencyOf: (name) => entryOf(name)?.concurrency ?? 0,
+      isPulled: (name) => entryOf(name)?.provider.isPulled === true,
+    });
   }
 
   /**
@@ -107,13 +111,17 @@ export class Executor {
 
   #start(server: string, job: Job): void {
     invariant(this.capacity.isInFlight(server), `a call for ${server} was not claimed`);
-    this.#calls.run(async () => {
+    const call = async (): Promise<void> => {
       const answer = await this.#call(server, job);
       if (answer !== undefined) this.#unanswered.delete(server);
       this.capacity.unclaim(server);
       const { kind, provider } = job;
       this.#options.onResult(server, answer === undefined ? undefined : { kind, provider, answer });
-    });
+    };
+    const isPulled = this.#options.entryOf(job.provider)?.provider.isPulled === true;
+    // It runs elsewhere, and waits for no slot here.
+    if (isPulled) void call();
+    else this.#calls.run(call);
   }
 
   async #call(server: string, job: Job): Promise<Answer | undefined> {
@@ -130,7 +138,10 @@ export class Executor {
     const end = this.#newEnd();
     const overdue = Promise.withResolvers<never>();
     const timers = [
-      clock.after(leftMs, () => end.abort(new Error('its deadline has passed'))),
+      // A report that comes late counts.
+      clock.after(leftMs + (entry.provider.isPulled ? graceMs : 0), () =>
+        end.abort(new Error('its deadline has passed')),
+      ),
       clock.after(leftMs + graceMs, () => this.#endOverdue(server, { job, entry, reject: overdue.reject })),
     ];
     try {
@@ -201,7 +212,12 @@ interface Overdue {
   readonly reject: (error: Error) => void;
 }
 
-function callOf(server: string, job: Job, facts: { readonly record: NodeRecord; readonly deadline: number }): Call {
+/** Returns the call for a server; `row` holds the action, or is as it is for a check. */
+export function callOf(
+  server: string,
+  job: Pick<Job, 'row' | 'operation'>,
+  facts: { readonly record: NodeRecord; readonly deadline: number },
+): Call {
   const { row, operation } = job;
   const spec = row.action?.spec ?? row.wanted ?? row.applied;
   return {

@@ -8,6 +8,7 @@ import type { Reconciler } from '../reconcile/reconciler.ts';
 import type { CurrentState } from './current-state.ts';
 import { lastRecordsOf } from './last-records.ts';
 import { logProblems } from './log-problems.ts';
+import { serversOfProxies } from './proxy-clients.ts';
 import { syncChanges } from './sync.ts';
 import { warnOfCapacity } from './warn-of-capacity.ts';
 
@@ -22,7 +23,7 @@ export interface ActivationParts {
   readonly ledger: Ledger;
   readonly gate: CommitGate;
   readonly current: CurrentState;
-  readonly reconciler: Pick<Reconciler, 'enqueue'>;
+  readonly reconciler: Pick<Reconciler, 'enqueue'> & Partial<Pick<Reconciler, 'proxyWork'>>;
   readonly clock: Clock;
 }
 
@@ -56,7 +57,11 @@ export async function activate(
   // What was held and is not any more has rows that did not change.
   const released = changes.filter(({ kind, value }) => kind === 'held' && value === null).map(({ name }) => name);
   const enqueued = before === undefined ? ledger.list('server').keys() : servers;
-  reconciler.enqueue([...enqueued, ...released.flatMap((name) => ledger.index.serversOf(name))], operation);
+  const ofProxies = [...serversOfProxies(ledger, { before, desired })].filter((server) =>
+    reconciler.proxyWork?.isAwaiting(server),
+  );
+  const ofReleased = released.flatMap((name) => ledger.index.serversOf(name));
+  reconciler.enqueue([...enqueued, ...ofReleased, ...ofProxies], operation);
   const counts = { ...desired.counts, servers: servers.length, journalBytes: ledger.journalBytes - journalBytes };
   log.info({ commit: desired.commit, ...counts, problems: desired.problems.length }, 'commit followed');
   logProblems(desired.problems, log);

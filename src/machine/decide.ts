@@ -1,10 +1,11 @@
 // Decides the next step of one server. Pure: takes a row and its decision context, returns the next row and the wait.
 import { momentOf } from '../model/moment.ts';
-import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
+import type { Claim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import { advance, requeue } from './advance.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { isBlockedFor, isSameReason, lostText } from './reasons.ts';
+import { isStuck } from './stuck.ts';
 
 /** `answered`: the check determined whether the server exists. `failed`: it did not. */
 export type CheckEnd = 'answered' | 'failed';
@@ -30,8 +31,8 @@ export type Next =
   | { readonly kind: 'review' }
   /** Next pass when it gets a rollout slot of its group: at that time; undefined: when a member comes back. */
   | { readonly kind: 'slot'; readonly time: number | undefined }
-  /** Next pass when that provider has capacity for a call. */
-  | { readonly kind: 'capacity'; readonly provider: string }
+  /** Next pass when that provider has capacity for a call; or, with the proxy tags of the server, when a proxy takes it. */
+  | { readonly kind: 'capacity'; readonly provider: string; readonly tags?: readonly string[] }
   /** Ask the provider whether the server exists. */
   | { readonly kind: 'check'; readonly provider: string }
   /** Carry out the action that the row now holds. */
@@ -57,6 +58,8 @@ export interface DecisionContext {
   readonly isInFlight: boolean;
   /** Returns true if one more call of that provider may start now. */
   readonly hasCapacity: (provider: string) => boolean;
+  /** The claim of the proxy that asks for the next call; undefined if none does. */
+  readonly claim?: Claim | undefined;
   /** Until when no action of its instance may start, milliseconds since 1970; infinity: until a person resumes it. */
   readonly stoppedUntil: number | undefined;
   /** Returns true if too many updates of the row's commit have failed, so that no further one starts. */
@@ -83,10 +86,16 @@ export interface DecisionContext {
   readonly hasSlot: (row: ServerRow) => boolean | number;
 }
 
+interface ResponsibleEntry {
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly tags?: readonly string[];
+}
+
 /** The provider entry that is responsible for a server, or the reason for which there is none. */
 export type ResponsibleProvider =
-  | { readonly name: string; readonly timeoutMs: number }
-  | { readonly name: null; readonly reason: Reason };
+  /** `tags`: the proxy tags of a server that proxies look after. */
+  ResponsibleEntry | { readonly name: null; readonly reason: Reason };
 
 const REST: Next = { kind: 'rest' };
 const PROTECTED: Reason = {
@@ -126,11 +135,12 @@ function decideQueued(row: ServerRow, context: DecisionContext): Step {
 function decideLost(row: ServerRow, action: RunningAction, context: DecisionContext): Step {
   const ends = context.lostActionEnds(action);
   if (ends > context.now) return { row, next: { kind: 'at', time: ends } };
-  const reason: Reason = {
-    code: 'outcome_lost',
-    text: `${lostText(action, context.lostBecause)}; it is checked first`,
-  };
+  const reason = lostReason(action, context);
   return decide(advance(row, 'lose', { now: momentOf(context.now), reason, attempt: row.attempt + 1 }), context);
+}
+
+function lostReason(action: RunningAction, { lostBecause }: DecisionContext): Reason {
+  return { code: 'outcome_lost', text: `${lostText(action, lostBecause)}; it is checked first` };
 }
 
 function decideDue(row: ServerRow, due: number, context: DecisionContext): Step {
@@ -148,18 +158,24 @@ function checkAfterCreate(row: ServerRow, context: DecisionContext): Step | unde
   return decideCheck(row, context);
 }
 
-/** A row that is blocked for lack of a provider continues once the settings name one; all others wait for a person. */
+/** A row that is blocked for lack of a provider or proxy continues once there is one; all others wait for a person. */
 function decideBlocked(row: ServerRow, context: DecisionContext): Step {
   const provider = context.providerFor(row);
-  if (provider.name === null || !isBlockedFor(row, 'no_provider', 'provider_changed')) return { row, next: REST };
+  if (provider.name === null || !isBlockedFor(row, 'no_provider', 'no_proxy', 'provider_changed'))
+    return { row, next: REST };
   return decideQueued(row, context);
 }
 
 function decideCheck(row: ServerRow, context: DecisionContext): Step {
   const provider = context.providerFor(row);
   if (provider.name === null) return hold(row, provider.reason, context);
-  if (!context.hasCapacity(provider.name)) return { row, next: { kind: 'capacity', provider: provider.name } };
-  return { row, next: { kind: 'check', provider: provider.name } };
+  const checked = isStuck(row) && row.action !== null ? { ...row, reason: lostReason(row.action, context) } : row;
+  if (!context.hasCapacity(provider.name)) return { row: checked, next: capacityOf(provider) };
+  return { row: checked, next: { kind: 'check', provider: provider.name } };
+}
+
+function capacityOf({ name, tags }: ResponsibleEntry): Next {
+  return { kind: 'capacity', provider: name, ...(tags === undefined ? {} : { tags }) };
 }
 
 function decideUnwanted(row: ServerRow, context: DecisionContext): Step {
@@ -209,7 +225,7 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
   if (context.stoppedUntil !== undefined) return { row, next: { kind: 'stopped', until: context.stoppedUntil } };
   const provider = context.providerFor(row);
   if (provider.name === null) return hold(row, provider.reason, context);
-  if (!context.hasCapacity(provider.name)) return { row, next: { kind: 'capacity', provider: provider.name } };
+  if (!context.hasCapacity(provider.name)) return { row, next: capacityOf(provider) };
   // Another party may have created the server during the wait.
   if (operation === 'create' && context.lastCheck !== 'answered') return decideCheck(row, context);
   // If a delete began, the create makes another incarnation, whatever the result of that delete.
@@ -222,6 +238,7 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
     started: momentOf(context.now),
     deadline: momentOf(context.now + provider.timeoutMs),
     ...(row.approved ? { isApproved: true } : {}),
+    ...(context.claim === undefined ? {} : { claim: context.claim }),
   };
   const begun = operation === 'create' ? { mayExist: true, dirty: false } : { dirty: true };
   const facts = { action, incarnation, provider: provider.name, ...begun };

@@ -19,7 +19,9 @@ export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
  * outcome only a removed provider entry could tell; the entry that matches now is asked. Undefined for any other.
  */
 export function adoptedRow(row: ServerRow, now: string): ServerRow | undefined {
-  if (isStuck(row) && row.wanted !== null) return { ...row, provider: null, due: null, attempt: 0, reason: null };
+  // A missing proxy is missing for any other entry as well: its reason stays.
+  const isAskable = isStuck(row) && row.reason?.code !== 'no_proxy';
+  if (isAskable && row.wanted !== null) return { ...row, provider: null, due: null, attempt: 0, reason: null };
   const isThere = isBlockedFor(row, 'exists_already');
   return isThere && row.wanted !== null ? { ...requeue(row, { now, attempt: 0 }), adopting: true } : undefined;
 }

@@ -5,6 +5,7 @@ import type { ServerRow } from '../model/rows.ts';
 import type { ToldWait } from '../model/told-wait.ts';
 import type { Next } from './decide.ts';
 import { failuresDigest } from './hold-digests.ts';
+import { tagWords } from './proxy-tags.ts';
 import { groupOf } from './rollout.ts';
 
 /** The one thing that a waiting server waits for. */
@@ -20,7 +21,13 @@ export type Wait =
    * time.
    */
   | { readonly kind: 'slot'; readonly group: string; readonly isAway: boolean; readonly until: number | undefined }
-  | { readonly kind: 'capacity'; readonly provider: string; readonly instance: string }
+  /** `tags`: a proxy has to take it, one with any of these tags, or one without tags where there are none. */
+  | {
+      readonly kind: 'capacity';
+      readonly provider: string;
+      readonly instance: string;
+      readonly tags?: readonly string[];
+    }
   /** Too many updates of its commit have failed. */
   | { readonly kind: 'failures'; readonly commit: string }
   /** Its instance is suspended or held; infinity: until a person resumes it. */
@@ -37,7 +44,7 @@ export function waitOf(next: Next, row: ServerRow, reviewAt: number): Wait | und
     case 'slot':
       return { kind: 'slot', group: groupOf(row), isAway: row.dirty, until: next.time };
     case 'capacity':
-      return { kind: 'capacity', provider: next.provider, instance: row.instance };
+      return { ...next, instance: row.instance };
     case 'failures':
       return { kind: 'failures', commit: row.commit };
     case 'stopped':
@@ -66,6 +73,7 @@ export function waitReason(wait: Wait): string {
         ? `waits until no other member of the group ${wait.group} is failed`
         : `waits for a slot of the group ${wait.group}: a member is failed, or as many are away as may be`;
     case 'capacity':
+      if (wait.tags !== undefined) return `waits until a proxy ${tagWords(wait.tags)} takes it`;
       return `waits until the provider entry "${wait.provider}" has capacity`;
     case 'failures':
       return `waits, for too many updates of the commit ${wait.commit} have failed; approve it, or push another commit`;
@@ -104,7 +112,7 @@ function placeOf(wait: Wait): string {
     case 'slot':
       return `${wait.isAway ? 'away' : 'slot'} ${wait.group}`;
     case 'capacity':
-      return `capacity ${wait.provider} ${wait.instance}`;
+      return `capacity ${wait.provider} ${wait.instance} ${JSON.stringify(wait.tags)}`;
     case 'failures':
       return `failures ${wait.commit}`;
     case 'instance':

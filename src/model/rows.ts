@@ -112,6 +112,7 @@ export interface Reason {
 export type ReasonCode =
   | 'exists_already'
   | 'no_provider'
+  | 'no_proxy'
   | 'provider_changed'
   | 'protected'
   | 'outcome_lost'
@@ -120,6 +121,14 @@ export type ReasonCode =
   | 'circle_broken'
   | 'must_replace'
   | 'drifted';
+
+/** The proxy that carries out an action. */
+export interface Claim {
+  /** SHA-256 of the lease, hexadecimal: the lease itself is known to the proxy only. */
+  readonly lease: string;
+  /** Serial of the client. */
+  readonly client: string;
+}
 
 /** An action that was decided and is not concluded. Written before the provider is called. */
 export interface RunningAction {
@@ -134,6 +143,8 @@ export interface RunningAction {
   readonly deadline: string;
   /** A person approved this delete: it never counts, whatever is wanted now. Omitted otherwise. */
   readonly isApproved?: boolean;
+  /** Set for an action that a proxy carries out; omitted otherwise. */
+  readonly claim?: Claim;
 }
 
 /** One server: its record and its job in one. Named after the server. */

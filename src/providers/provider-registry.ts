@@ -1,21 +1,24 @@
 // Selects the provider entry that is responsible for a server, from the operator's entries in their order. It does not
-// decide about servers that match none.
+// name the proxies that carry out the calls of the rest.
 import { isSame } from '../model/json.ts';
 import type { Properties } from '../model/objects.ts';
-import type { ProviderSettings } from '../settings.ts';
-import type { Provider } from './provider.ts';
+import type { ProviderSettings, ProxiedSettings } from '../settings.ts';
+import type { Provider, PulledProvider } from './provider.ts';
+import { createProxiedProvider } from './proxied.ts';
 
 /** A provider and the settings for its calls. */
-export type ProviderEntry = ProviderSettings & { readonly provider: Provider };
+export type ProviderEntry = ProxiedSettings & { readonly provider: Provider };
 
 /** The provider entries of the settings, in their order. */
 export interface ProviderRegistry {
-  /** Returns the first entry that matches the server's kind and properties, or undefined. */
+  /** Returns the first entry that matches the server's kind and properties, else the one of proxies, if any. */
   match(server: MatchedServer): ProviderEntry | undefined;
   /**
    * Returns the entry of a name, or undefined if it is no longer in the settings, though a server's row may name it.
    */
   byName(name: string): ProviderEntry | undefined;
+  /** The entry of servers that match no other; undefined: nothing happens to them. */
+  readonly proxied?: ProxiedEntry | undefined;
   /** Closes every provider, even if one of them fails; throws the first failure. */
   close(): Promise<void>;
 }
@@ -26,17 +29,29 @@ export interface MatchedServer {
   readonly properties: Properties;
 }
 
-/** Returns the registry of entries with distinct names. `make` builds the provider of each. */
+/** The entry of servers that proxies look after. */
+export interface ProxiedEntry extends ProviderEntry {
+  readonly provider: PulledProvider;
+}
+
+/**
+ * Returns the registry of entries with distinct names. `make` builds the provider of each; `proxied` is the entry of
+ * servers that match none.
+ */
 export function createProviderRegistry(
   settings: readonly ProviderSettings[],
   make: (entry: ProviderSettings) => Provider,
+  proxied?: ProxiedSettings,
 ): ProviderRegistry {
-  const entries: readonly ProviderEntry[] = settings.map((entry) => ({ ...entry, provider: make(entry) }));
-  const named = new Map(entries.map((entry) => [entry.name, entry]));
+  const entries = settings.map((entry) => ({ ...entry, provider: make(entry) }));
+  const rest: ProxiedEntry | undefined = proxied && { ...proxied, provider: createProxiedProvider() };
+  const all: readonly ProviderEntry[] = rest === undefined ? entries : [...entries, rest];
+  const named = new Map(all.map((entry) => [entry.name, entry]));
   return {
-    match: (server) => entries.find((entry) => isMatch(entry.match, server)),
+    match: (server) => entries.find((entry) => isMatch(entry.match, server)) ?? rest,
     byName: (name) => named.get(name),
-    close: () => closeAll(entries),
+    proxied: rest,
+    close: () => closeAll(all),
   };
 }
 

@@ -41,9 +41,23 @@ export interface Provider {
   readonly lostActionEnds: 'with the controller' | 'with its call' | 'after its deadline';
 
   /**
+   * Its calls run elsewhere, and begin when somebody there asks for one: they take no capacity of this controller, and a
+   * stop does not wait for them. Omitted: they run here.
+   */
+  readonly isPulled?: boolean;
+
+  /**
    * Executes the call, and returns the answer. `signal` fires at the deadline and when the controller stops waiting.
    */
   perform(call: Call, signal: AbortSignal): Promise<Answer>;
 
   close(): Promise<void>;
+}
+
+/** A provider whose calls are answered from elsewhere, one at a time for each server. */
+export interface PulledProvider extends Provider {
+  /** Returns the call that is in progress for a server; undefined if there is none. */
+  callOf(server: string): Call | undefined;
+  /** Ends the call that is in progress for a server with this answer. */
+  answer(server: string, answer: Answer): void;
 }

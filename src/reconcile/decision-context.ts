@@ -6,10 +6,13 @@ import { mayBeThere } from '../machine/existence.ts';
 import { failuresMax } from '../machine/failure-limit.ts';
 import { failuresDigest } from '../machine/hold-digests.ts';
 import { firstHolder } from '../machine/holders.ts';
+import { fitsProxy, noProxyReason, proxyTagsOf } from '../machine/proxy-tags.ts';
 import { openRemovals } from '../machine/removals.ts';
 import { type GroupView, hasSlot } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
-import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
+import { PROXIED } from '../model/names.ts';
+import type { NodeRecord } from '../model/record.ts';
+import type { Claim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { WaitExemption } from './circle-watch.ts';
 import type { Ledger } from './ledger.ts';
@@ -33,6 +36,12 @@ export interface ContextSources {
   readonly lostMsLeft: (server: string, action: RunningAction) => number | undefined;
   /** Returns why the last action of a server ended without an answer, if this process knows it. */
   readonly lostBecause?: (server: string) => string | undefined;
+  /** Returns the merged configuration of a server, or the last recorded one. Omitted: no proxy has servers. */
+  readonly recordOf?: (server: string) => NodeRecord;
+  /** The tags of each registered proxy. */
+  readonly proxies?: () => Iterable<readonly string[]>;
+  /** Returns the claim of the proxy that asks for the next call of a server; undefined if none does. */
+  readonly claimOf?: (server: string) => Claim | undefined;
   /** Returns the group of the server's row, as that server sees it. */
   readonly groupViewOf: (server: string, row: ServerRow) => GroupView;
   /** Returns the permission of a server to go first, since its wait was part of a circle. */
@@ -75,7 +84,13 @@ class LazyContext implements DecisionContext {
     return this.#exemption?.reason;
   }
 
+  get claim(): Claim | undefined {
+    return this.#around.claimOf?.(this.#name);
+  }
+
+  /** Capacity that is reserved for a proxy is of no use to another one, or without it. */
   hasCapacity(provider: string): boolean {
+    if (provider === PROXIED && this.claim === undefined) return false;
     return this.#around.capacity.hasCapacity(provider, this.#name);
   }
 
@@ -84,7 +99,8 @@ class LazyContext implements DecisionContext {
   }
 
   providerFor(row: ServerRow): ResponsibleProvider {
-    return responsibleProvider(this.#around.registry, row);
+    const responsible = responsibleProvider(this.#around.registry, row);
+    return responsible.name === PROXIED ? responsibleProxy(this.#name, responsible, this.#around) : responsible;
   }
 
   lostActionEnds(action: RunningAction): number {
@@ -206,6 +222,17 @@ function lostActionEnds(name: string, action: RunningAction, around: ContextSour
   return leftMs === undefined ? Date.parse(action.deadline) + around.graceMs : around.now + leftMs;
 }
 
+/** Returns the entry of proxies with the tags of the server, or the reason if no registered proxy fits them. */
+function responsibleProxy(
+  name: string,
+  entry: Extract<ResponsibleProvider, { name: string }>,
+  { recordOf, proxies }: ContextSources,
+): ResponsibleProvider {
+  const tags = proxyTagsOf(recordOf?.(name) ?? {});
+  for (const own of proxies?.() ?? []) if (fitsProxy(tags, own)) return { ...entry, tags };
+  return { name: null, reason: noProxyReason(tags) };
+}
+
 /**
  * The entry that created the server stays responsible; a server without one is assigned to the first entry that
  * matches.
@@ -216,8 +243,10 @@ function responsibleProvider(registry: ProviderRegistry, row: ServerRow): Respon
   // Only the entry whose action was lost can tell how that ended, whatever entry the settings select now.
   const isOther = row.wanted !== null && match !== entry && row.state !== 'unknown';
   if (row.provider !== null && (entry === undefined || isOther)) {
-    const now = match === undefined ? 'none matches it now' : `"${match.name}" matches it now`;
-    const words = `the provider entry "${row.provider}" of the settings made it, but ${now}`;
+    const now = nowWords(match?.name);
+    const maker =
+      row.provider === PROXIED ? 'a proxy made it' : `the provider entry "${row.provider}" of the settings made it`;
+    const words = `${maker}, but ${now}`;
     return { name: null, reason: { code: 'provider_changed', text: words } };
   }
   if (entry === undefined) {
@@ -225,4 +254,9 @@ function responsibleProvider(registry: ProviderRegistry, row: ServerRow): Respon
     return { name: null, reason: { code: 'no_provider', text: words } };
   }
   return { name: entry.name, timeoutMs: entry.timeoutSeconds * 1000 };
+}
+
+function nowWords(match: string | undefined): string {
+  if (match === undefined) return 'none matches it now';
+  return match === PROXIED ? 'none matches it now, so that it would go to a proxy' : `"${match}" matches it now`;
 }

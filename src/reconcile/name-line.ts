@@ -20,6 +20,11 @@ export class NameLine {
     return this.#names.has(name);
   }
 
+  /** Returns the names in order. */
+  names(): SetIterator<string> {
+    return this.#names.values();
+  }
+
   /** Appends a name, unless it is queued already. */
   add(name: string): void {
     this.#names.add(name);

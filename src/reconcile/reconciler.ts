@@ -16,6 +16,8 @@ import { type ContextSources, decisionContextOf } from './decision-context.ts';
 import { FreshChecks } from './fresh-checks.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
+import type { ProxyWork } from './proxy-work.ts';
+import { knownRecords, reconcileProxies } from './reconcile-proxies.ts';
 import { RepeatedErrors } from './repeated-errors.ts';
 import { ServerPass } from './server-pass.ts';
 import { Sweep } from './sweep.ts';
@@ -42,10 +44,14 @@ export interface ReconcilerOptions {
   readonly random: () => number;
   /** Returns the merged configuration of a server, for its provider. */
   readonly recordOf: (server: string) => NodeRecord;
+  /** Returns the tags of each registered proxy. Omitted: none is registered. */
+  readonly proxies?: () => Iterable<readonly string[]>;
 }
 
 /** Brings every server to its wanted spec. */
 export class Reconciler {
+  /** The work of proxies; undefined if the registry has no entry for them. */
+  readonly proxyWork: ProxyWork | undefined;
   readonly #options: ReconcilerOptions;
   readonly #queue: KeyedQueue;
   readonly #executor: Executor;
@@ -78,6 +84,11 @@ export class Reconciler {
       ...{ ...options, executor: this.#executor, wakeUps: this.#wakeUps, queue: this.#queue },
       contextOf: (server) => decisionContextOf(server, this.#sources),
       onStart: (server) => this.#checks.forget(server),
+    });
+    const recordOf = knownRecords(ledger, options.recordOf);
+    this.proxyWork = reconcileProxies({
+      ...{ ledger, registry, clock, recordOf, executor: this.#executor, wakeUps: this.#wakeUps },
+      ...{ queue: this.#queue, pass: this.#pass, sources: this.#sources },
     });
     this.#sweep = new Sweep({
       // No server is enqueued before a commit is active: its record could not be computed.
@@ -117,6 +128,7 @@ export class Reconciler {
   /** Starts no more calls, waits up to `ms` for running ones, and records how they ended. */
   async stop(ms: number): Promise<void> {
     this.#sweep.stop();
+    this.proxyWork?.stop();
     this.#wakeUps.stop();
     await this.#executor.stop(ms);
     await this.#queue.stop();
@@ -125,6 +137,7 @@ export class Reconciler {
   #onResult(server: string, result: CallResult | undefined): void {
     if (result !== undefined) this.#pass.noteResult(server, result);
     if (result?.kind === 'check') this.#checks.note(server, hasTold(result) ? 'answered' : 'failed');
+    this.proxyWork?.ended(server, result !== undefined);
     this.#options.ledger.index.setInFlight(server, false);
     this.#queue.add(server);
     this.#wakeUps.called(server);
@@ -134,7 +147,10 @@ export class Reconciler {
   async #handle(name: string): Promise<void> {
     try {
       this.#failed.delete(name);
-      await this.#options.gate.shared(() => this.#pass.run(name));
+      await this.#options.gate.shared(() => {
+        this.proxyWork?.claims.passing(name);
+        return this.#pass.run(name);
+      });
     } catch (error) {
       const isConflict = error instanceof ServiceError && error.code === 'conflict';
       const told = isConflict ? undefined : this.#errors.tell(error);
@@ -142,13 +158,16 @@ export class Reconciler {
       this.#failed.add(name);
       this.#queue.addAfter(name, isConflict ? 0 : RETRY_PASS_MS);
     }
+    this.proxyWork?.passed(name, !this.#pass.hasResult(name));
     this.#wakeUps.passed(name);
   }
 
   #contextSources(): ContextSources {
-    const { ledger, registry, clock, graceMs, deleteBudget } = this.#options;
+    const { ledger, registry, clock, graceMs, deleteBudget, proxies, recordOf } = this.#options;
     return {
-      ...{ ledger, registry, graceMs },
+      ...{ ledger, registry, graceMs, recordOf: knownRecords(ledger, recordOf) },
+      ...(proxies === undefined ? {} : { proxies }),
+      claimOf: (server) => this.proxyWork?.claims.pendingOf(server),
       get now() {
         return clock.now();
       },

@@ -149,7 +149,10 @@ export class ServerPass {
       case 'after':
       case 'failures':
       case 'slot':
+        break;
       case 'capacity':
+        // A check may wait longer for capacity than its server waits for the next try.
+        if (row.due !== null) queue.addAfter(name, Date.parse(row.due) - clock.now());
         break;
     }
   }

@@ -3,6 +3,7 @@
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { isSameWait, type Wait } from '../machine/wait.ts';
 import { CapacityLine } from './capacity-line.ts';
+import { ProxyOffers } from './proxy-offers.ts';
 import type { SlotLines } from './slot-lines.ts';
 
 type Kind = Wait['kind'];
@@ -18,6 +19,8 @@ export class Waiting {
   readonly #commits = new Map<string, Set<string>>();
   readonly #instances = new Map<string, Set<string>>();
   readonly #capacity = new CapacityLine();
+  /** The servers that wait for a proxy. */
+  readonly offers = new ProxyOffers();
   readonly #slots: SlotLines;
 
   constructor(slots: SlotLines) {
@@ -110,6 +113,7 @@ export class Waiting {
     else if (wait.kind === 'holder' || wait.kind === 'spelling') add(this.#changes, wait.server, name);
     else if (wait.kind === 'failures') add(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') add(this.#instances, wait.instance, name);
+    else if (wait.kind === 'capacity' && wait.tags !== undefined) this.offers.add(name, wait.tags);
     else if (wait.kind === 'capacity') this.#capacity.add(name, wait.provider, wait.instance);
     else if (wait.kind === 'slot') this.#slots.add(name, wait.group, wait.isAway);
   }
@@ -119,6 +123,7 @@ export class Waiting {
     else if (wait.kind === 'holder' || wait.kind === 'spelling') remove(this.#changes, wait.server, name);
     else if (wait.kind === 'failures') remove(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') remove(this.#instances, wait.instance, name);
+    else if (wait.kind === 'capacity' && wait.tags !== undefined) this.offers.delete(name, wait.tags);
     else if (wait.kind === 'capacity') this.#capacity.delete(name, wait.provider, wait.instance);
     else if (wait.kind === 'slot') this.#slots.delete(name, wait.group);
   }

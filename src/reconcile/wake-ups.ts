@@ -12,6 +12,7 @@ import { CircleWatch, type WaitExemption } from './circle-watch.ts';
 import { awaitedSpellings, isUp, updatesAreHeld } from './decision-context.ts';
 import { GroupViews } from './group-views.ts';
 import type { Ledger } from './ledger.ts';
+import type { ProxyOffers } from './proxy-offers.ts';
 import { SlotLines } from './slot-lines.ts';
 import { Waiting } from './waiting.ts';
 
@@ -57,6 +58,11 @@ export class WakeUps {
     ledger.watch((change) => this.#onChange(change));
   }
 
+  /** The servers that wait for a proxy. */
+  get offers(): ProxyOffers {
+    return this.#waiting.offers;
+  }
+
   /** Returns the wait of a server; undefined if it does not wait. */
   waitOf(server: string): Wait | undefined {
     return this.#waiting.of(server);
@@ -98,6 +104,14 @@ export class WakeUps {
     if (!this.#given.has(server)) this.#release(server, wait);
     if (wait?.kind === 'slot') this.#wakeGroup(wait.group);
     this.#giveCapacity();
+  }
+
+  /** Gives a waiting server capacity for its next call, and wakes it. */
+  grant(server: string, provider: string): void {
+    this.#waiting.end(server);
+    this.#options.capacity.reserve(server, provider);
+    this.#given.add(server);
+    this.#options.wake(server);
   }
 
   /** Notes that a call for a server has ended, or was not started. */
@@ -152,16 +166,13 @@ export class WakeUps {
   }
 
   #giveCapacity(): void {
-    const { capacity } = this.#options;
-    const hasCapacity = (provider: string): boolean => capacity.hasCapacity(provider);
+    const hasCapacity = (provider: string): boolean => this.#options.capacity.hasCapacity(provider);
     for (
       let next = this.#waiting.onCapacity(hasCapacity);
       next !== undefined;
       next = this.#waiting.onCapacity(hasCapacity)
     ) {
-      capacity.reserve(next.server, next.provider);
-      this.#given.add(next.server);
-      this.#options.wake(next.server);
+      this.grant(next.server, next.provider);
     }
   }
 

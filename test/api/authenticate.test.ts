@@ -7,8 +7,10 @@ import { clientOf } from '../../src/api/authenticate.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { createAuthority, createCrl, issueClientCertificate } from '../../src/development-pki.ts';
 import { createLog } from '../../src/log.ts';
+import { readAnswer } from '../../src/providers/answer-json.ts';
 import { keepAlive } from '../support/https-client.ts';
 import { createOpensslPki, type Issued, type OpensslPki } from '../support/openssl-pki.ts';
+import { createSampleAgent } from '../support/sample-agent.ts';
 import { createSampleOperator } from '../support/sample-operator.ts';
 import { createSampleReader } from '../support/sample-reader.ts';
 import { createSampleWriter } from '../support/sample-writer.ts';
@@ -237,6 +239,8 @@ describe('without TLS', () => {
     const app = createApp({
       reader,
       operator: createSampleOperator(),
+      agent: createSampleAgent(),
+      readAnswer,
       writer: createSampleWriter(),
       commits: { reached: () => Promise.resolve() },
       clock: systemClock,

@@ -5,6 +5,8 @@ import { createRoutes } from '../../src/api/app.ts';
 import { systemClock } from '../../src/clock.ts';
 import { type Credential, issueClientCertificate } from '../../src/development-pki.ts';
 import { createLog } from '../../src/log.ts';
+import { readAnswer } from '../../src/providers/answer-json.ts';
+import { ACTION, createSampleAgent } from '../support/sample-agent.ts';
 import { createSampleOperator } from '../support/sample-operator.ts';
 import { createSampleReader } from '../support/sample-reader.ts';
 import { createSampleWriter } from '../support/sample-writer.ts';
@@ -65,6 +67,15 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /operations/resume': { statuses: [200, 403, 403] },
   'POST /operations/retry': { statuses: [200, 200, 403], body: { all: true } },
   'POST /operations/adopt': { statuses: [200, 403, 403], body: { all: true } },
+  'GET /agent/actions': { statuses: [403, 403, 200] },
+  'POST /agent/actions/:id/claim': { statuses: [403, 403, 200], paths: [`/agent/actions/${ACTION.id}/claim`] },
+  'POST /agent/actions/:id/heartbeat': {
+    ...{ statuses: [403, 403, 200], paths: [`/agent/actions/${ACTION.id}/heartbeat`], body: { lease: 'secret' } },
+  },
+  'POST /agent/actions/:id/report': {
+    ...{ statuses: [403, 403, 200], paths: [`/agent/actions/${ACTION.id}/report`] },
+    body: { lease: 'secret', outcome: 'done' },
+  },
 };
 
 /** The same routes where the rights are those of another object than the row says. */
@@ -107,6 +118,8 @@ test('every route has a row, and every row a route', () => {
   const app = createRoutes({
     reader: createSampleReader(),
     operator: createSampleOperator(),
+    agent: createSampleAgent(),
+    readAnswer,
     writer: createSampleWriter(),
     commits: { reached: () => Promise.resolve() },
     clock: systemClock,
@@ -133,7 +146,7 @@ describe.each([...Object.entries(ROWS), ...Object.entries(EXCEPTIONS)])('%s', (r
   const paths = (row.paths ?? [pattern]).flatMap((path) => [path, path.replace(/(\?|$)/, '/$1')]);
   test.each(IDENTITIES)('as %s', async (identity) => {
     for (const path of paths.map((one) => one.replace('ADMINISTRATOR', api.identities.administrator.serial))) {
-      const before = api.writer.asked.length + api.operator.asked.length;
+      const before = askedOf(api);
       const { status, body } = await api.request(path, {
         method,
         identity: identities[identity],
@@ -143,7 +156,7 @@ describe.each([...Object.entries(ROWS), ...Object.entries(EXCEPTIONS)])('%s', (r
       expect({ path, status }).toEqual({ path, status: wanted });
       if (wanted === 403) expect(body).toMatchObject({ return_code: 403, error: ERRORS[identity] ?? 'not_allowed' });
       const isDone = method !== 'GET' && wanted < 400;
-      expect(api.writer.asked.length + api.operator.asked.length - before).toBe(isDone ? 1 : 0);
+      expect(askedOf(api) - before).toBe(isDone ? 1 : 0);
     }
   });
 
@@ -151,6 +164,10 @@ describe.each([...Object.entries(ROWS), ...Object.entries(EXCEPTIONS)])('%s', (r
     await expect(api.request(paths[0] ?? '', { method, identity: null })).rejects.toThrow();
   });
 });
+
+function askedOf({ writer, operator, agent }: TestApi): number {
+  return writer.asked.length + operator.asked.length + agent.asked.length;
+}
 
 function bodyOf({ body = {} }: Row): string {
   return JSON.stringify(body);

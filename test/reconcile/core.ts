@@ -4,11 +4,13 @@
 import { afterEach, expect } from 'vitest';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { Follower } from '../../src/follow/follower.ts';
+import { registeredProxies } from '../../src/follow/proxy-clients.ts';
 import { createLog } from '../../src/log.ts';
 import type { RetryPolicy } from '../../src/machine/backoff.ts';
 import type { DeleteBudget } from '../../src/machine/removals.ts';
 import { toldWait, waitReason } from '../../src/machine/wait.ts';
 import type { JsonMap } from '../../src/model/json.ts';
+import { PROXIED } from '../../src/model/names.ts';
 import type { Client, Properties } from '../../src/model/objects.ts';
 import type { Change } from '../../src/model/rows.ts';
 import type { Operation } from '../../src/model/state.ts';
@@ -22,6 +24,8 @@ import { RowRequests } from '../../src/reconcile/row-requests.ts';
 import { stallsIn } from '../../src/reconcile/stall-graph.ts';
 import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
 import { watchClock } from '../../src/reconcile/watch-clock.ts';
+import type { Agent } from '../../src/service/agent.ts';
+import { createAgent } from '../../src/service/create-agent.ts';
 import { createOperator } from '../../src/service/create-operator.ts';
 import { createReader } from '../../src/service/create-reader.ts';
 import type { HeldItem, Operator, Order } from '../../src/service/operator.ts';
@@ -55,6 +59,8 @@ export interface CoreOptions {
   readonly concurrency?: number;
   /** The provider entries; all of them are the one scripted provider. */
   readonly entries?: readonly Pick<ProviderSettings, 'name' | 'match'>[];
+  /** Servers that match no entry are for proxies; else nothing happens to them. */
+  readonly hasProxied?: boolean;
 }
 
 /** What outlives a controller. */
@@ -69,6 +75,7 @@ interface Outside {
 const DEFAULTS: Required<CoreOptions> = {
   ...{ budget: { percent: 0, least: 2, most: 2 }, retry: {}, concurrency: 10 },
   entries: [{ name: 'lab', match: { kind: null, properties: {} } }],
+  hasProxied: false,
 };
 
 const OPENED = new Set<Core>();
@@ -91,6 +98,8 @@ export class Core {
   readonly reader: Reader;
   readonly lines: JsonMap[] = [];
   readonly follower: Follower;
+  /** Answers proxies; undefined without `hasProxied`. */
+  readonly agent: Agent | undefined;
   readonly #reconciler: Reconciler;
   readonly #watch: ClockWatch;
   readonly #options: Required<CoreOptions>;
@@ -124,6 +133,7 @@ export class Core {
     this.#reconciler = new Reconciler({
       ...{ ...shared, concurrency, graceMs: 1_000, random: () => 0.5, registry: this.#registry() },
       recordOf: (server) => reader.record(server),
+      proxies: registeredProxies(current),
       review: () => reviews.ask(),
     });
     const reconciler = this.#reconciler;
@@ -136,6 +146,8 @@ export class Core {
       requests: this.requests,
       now: () => clock.now(),
     });
+    const work = reconciler.proxyWork;
+    this.agent = work && createAgent({ work, clock, registered: (serial) => reader.registered(serial) });
     this.follower.start();
     OPENED.add(this);
   }
@@ -220,7 +232,7 @@ export class Core {
   }
 
   #registry() {
-    const { retry, concurrency, entries } = this.#options;
+    const { retry, concurrency, entries, hasProxied } = this.#options;
     const options = { file: '', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 };
     const shared = {
       ...{ implementation: 'simulated' as const, options, timeoutSeconds: 60, checkSeconds: 300 },
@@ -229,6 +241,7 @@ export class Core {
     return createProviderRegistry(
       entries.map((entry) => ({ ...entry, ...shared })),
       () => this.provider,
+      hasProxied ? { ...shared, name: PROXIED } : undefined,
     );
   }
 }

@@ -1,6 +1,7 @@
 // One run's world: everything that is simulated, and the controllers that live and die in it.
 import { type WiredCore, wireCore } from '../../src/compose/core.ts';
 import type { Logger } from '../../src/log.ts';
+import { PROXIED } from '../../src/model/names.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import type { ExecutionSettings, ProviderSettings } from '../../src/settings.ts';
 import { createPollTimer } from '../../src/source/poll-timer.ts';
@@ -34,6 +35,7 @@ const EXECUTION: ExecutionSettings = {
   ...{ concurrency: 3, graceSeconds: 10, deleteBudget: { percent: 0, least: BUDGET, most: BUDGET } },
   retry: RETRY,
   providers: SITES.map(entryOf),
+  proxied: { name: PROXIED, concurrency: 3, retry: RETRY, timeoutSeconds: 60, checkSeconds: 300, drift: 'report' },
 };
 
 export class World implements Facts {

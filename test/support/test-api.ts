@@ -9,7 +9,9 @@ import { createAuthority, issueClientCertificate, issueServerCertificate } from 
 import { createLog } from '../../src/log.ts';
 import type { Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
+import { readAnswer } from '../../src/providers/answer-json.ts';
 import { createHttpsClient, type HttpsClient, type Server } from './https-client.ts';
+import { createSampleAgent, type SampleAgent } from './sample-agent.ts';
 import { createSampleOperator, type SampleOperator } from './sample-operator.ts';
 import { createSampleReader, type SampleReader } from './sample-reader.ts';
 import { createSampleWriter, type SampleWriter } from './sample-writer.ts';
@@ -20,6 +22,7 @@ export interface TestApi extends HttpsClient {
   readonly tls: TlsMaterial;
   readonly reader: SampleReader;
   readonly operator: SampleOperator;
+  readonly agent: SampleAgent;
   readonly writer: SampleWriter;
   readonly commits: SampleCommits;
   readonly authority: Credential;
@@ -41,12 +44,14 @@ export async function startTestApi(clock: Clock = systemClock): Promise<TestApi>
   };
   const reader = createSampleReader();
   const operator = createSampleOperator();
+  const agent = createSampleAgent();
   const lines: string[] = [];
   const log = createLog('debug', { write: (line) => lines.push(line) });
   const tls = { key, cert, ca: authority.cert };
   const writer = createSampleWriter();
   const commits = createSampleCommits();
-  const api = await startApi({ host: '127.0.0.1', port: 0, tls, reader, operator, writer, commits, clock, log });
+  const asked = { reader, operator, writer, commits, agent, readAnswer };
+  const api = await startApi({ ...asked, host: '127.0.0.1', port: 0, tls, clock, log });
   const server = { port: api.port, ca: authority.cert };
   const register = (credential: Credential, fields: Partial<Client> = {}): Client => {
     const client = clientOf(credential, fields);
@@ -57,7 +62,7 @@ export async function startTestApi(clock: Clock = systemClock): Promise<TestApi>
   register(identities['automation-endpoint'], { role: 'automation-endpoint' });
   register(identities.proxy, { role: 'proxy', tags: ['lab'] });
   const { request } = createHttpsClient(server, identities.administrator);
-  return { api, server, tls, reader, operator, writer, commits, authority, identities, lines, register, request };
+  return { ...asked, api, server, tls, authority, identities, lines, register, request };
 }
 
 /** Which commits reads were to wait for; `reached` may be replaced. */

@@ -10,6 +10,8 @@ import { openTlsFiles } from '../../../src/api/tls/tls-files.ts';
 import { type Clock, systemClock } from '../../../src/clock.ts';
 import { type Credential, createAuthority, createCrl } from '../../../src/development-pki.ts';
 import { createLog } from '../../../src/log.ts';
+import { readAnswer } from '../../../src/providers/answer-json.ts';
+import { createSampleAgent } from '../../support/sample-agent.ts';
 import { createSampleOperator } from '../../support/sample-operator.ts';
 import { createSampleReader } from '../../support/sample-reader.ts';
 import { createSampleWriter } from '../../support/sample-writer.ts';
@@ -31,6 +33,8 @@ async function serve(site: TlsSite) {
     port: 0,
     reader,
     operator: createSampleOperator(),
+    agent: createSampleAgent(),
+    readAnswer,
     writer: createSampleWriter(),
     commits: { reached: () => Promise.resolve() },
     clock: systemClock,

@@ -1,0 +1,103 @@
+// Routes of docs/rest.md, agent: proxies ask for actions, claim them, and report how they ended.
+import { type Request, type RequestHandler, type Response, Router } from 'express';
+import type { Answer } from '../../model/call-result.ts';
+import { isMap, type JsonMap } from '../../model/json.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import type { Agent } from '../../service/agent.ts';
+import { clientOf } from '../authenticate.ts';
+import { allow } from '../authorize.ts';
+import { jsonBody, readFields, TEXT } from '../json-body.ts';
+import { only } from '../only.ts';
+import { sendEnvelope, sendJson } from '../present.ts';
+import { queryNumber } from '../query.ts';
+
+const WAIT = { least: 0, most: 60, other: 30 };
+const LIMIT = { least: 1, most: 100, other: 10 };
+const TEXT_LENGTH_MAX = 250;
+
+export interface AgentRoutes {
+  readonly agent: Agent;
+  /** Returns the answer that a report holds. Throws an error that says what is wrong. */
+  readonly readAnswer: (text: string) => Answer;
+  /** Who waited is authenticated again: a commit may have removed the client meanwhile. */
+  readonly authenticate: RequestHandler;
+}
+
+/** Returns the routes below `/agent`. */
+export function agentRoutes({ agent, readAnswer, authenticate }: AgentRoutes): Router {
+  const router = Router({ caseSensitive: true });
+  const isAgent = allow('take actions');
+
+  router.route('/agent/actions').all(only('GET')).get(isAgent, waitForActions(agent), authenticate, isAgent, list);
+
+  function list(request: Request, response: Response): void {
+    const actions = agent.actions(clientOf(request), queryNumber(request, 'limit', LIMIT));
+    response.setHeader('Cache-Control', 'no-store');
+    sendJson(response, 200, { actions });
+  }
+
+  /** One request about an action: its body, and what is done with it. */
+  function post(name: string, carryOut: (id: string, request: Request, response: Response) => Promise<void>): void {
+    router
+      .route(`/agent/actions/:id/${name}`)
+      .all(only('POST'))
+      .post(isAgent, ...jsonBody(), async (request: Request, response: Response) => {
+        await carryOut(String(request.params.id), request, response);
+      });
+  }
+
+  post('claim', async (id, request, response) => {
+    const { request: key = null } = readFields(request.body, { request: TEXT });
+    if (key !== null && key.length > TEXT_LENGTH_MAX) throw tooLong('request');
+    response.setHeader('Cache-Control', 'no-store');
+    sendJson(response, 200, await agent.claim(clientOf(request), id, key));
+  });
+  post('heartbeat', async (id, request, response) => {
+    agent.heartbeat(clientOf(request), id, leaseIn(request.body));
+    sendEnvelope(response, 200, `${id} is under way`);
+  });
+  post('report', async (id, request, response) => {
+    const { lease, ...answer } = mapIn(request.body);
+    const result = { lease: leaseIn(lease === undefined ? {} : { lease }), answer: answerIn(readAnswer, answer) };
+    await agent.report(clientOf(request), id, result);
+    sendEnvelope(response, 200, `The report of ${id} is recorded`);
+  });
+  return router;
+}
+
+function waitForActions(agent: Agent): RequestHandler {
+  return async (request, response, next) => {
+    const seconds = queryNumber(request, 'wait', WAIT);
+    queryNumber(request, 'limit', LIMIT);
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    if (seconds > 0) await agent.wait(clientOf(request), seconds * 1000, gone.signal);
+    if (!gone.signal.aborted) next();
+  };
+}
+
+function mapIn(body: unknown): JsonMap {
+  if (isMap(body)) return body;
+  throw new ServiceError('invalid_input', 'The body has to be a JSON object');
+}
+
+function leaseIn(body: unknown): string {
+  const { lease } = readFields(body, { lease: TEXT });
+  if (lease !== undefined && lease !== '' && lease.length <= TEXT_LENGTH_MAX) return lease;
+  throw lease
+    ? tooLong('lease')
+    : new ServiceError('invalid_input', '"lease" is missing: the answer to the claim has it');
+}
+
+function answerIn(readAnswer: AgentRoutes['readAnswer'], answer: JsonMap): Answer {
+  try {
+    return readAnswer(JSON.stringify(answer));
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'AnswerError') throw error;
+    throw new ServiceError('invalid_input', `This is no report: ${error.message}`);
+  }
+}
+
+function tooLong(field: string): ServiceError {
+  return new ServiceError('invalid_input', `"${field}" is longer than ${TEXT_LENGTH_MAX} characters`);
+}

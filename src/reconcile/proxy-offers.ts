@@ -1,0 +1,70 @@
+// Lists the servers that wait for a proxy to take their next call, by proxy tag. A server with several tags is in
+// several lines; one without tags is in a line of its own kind.
+import { NameLine } from './name-line.ts';
+
+/** The line of servers without tags. No tag is empty. */
+const UNTAGGED = '';
+
+export class ProxyOffers {
+  readonly #lines = new Map<string, NameLine>();
+  readonly #watchers = new Set<() => void>();
+
+  /** Appends a server to the lines of its tags. */
+  add(server: string, tags: readonly string[]): void {
+    for (const tag of linesOf(tags)) {
+      const line = this.#lines.get(tag) ?? new NameLine();
+      line.add(server);
+      this.#lines.set(tag, line);
+    }
+  }
+
+  /** Removes a server. */
+  delete(server: string, tags: readonly string[]): void {
+    for (const tag of linesOf(tags)) {
+      this.#lines.get(tag)?.delete(server);
+      if (this.#lines.get(tag)?.size === 0) this.#lines.delete(tag);
+    }
+  }
+
+  /** Moves a server to the end of its lines: it was offered, and others come first next time. */
+  rotate(server: string, tags: readonly string[]): void {
+    for (const tag of linesOf(tags)) {
+      const line = this.#lines.get(tag);
+      if (!line?.has(server)) continue;
+      line.delete(server);
+      line.add(server);
+    }
+  }
+
+  /**
+   * Yields the servers for a proxy with these tags, those of each tag in turn, each server once. No server may be added
+   * or moved meanwhile.
+   */
+  *for(tags: readonly string[]): Generator<string> {
+    const seen = new Set<string>();
+    const walks = linesOf(tags).flatMap((tag) => this.#lines.get(tag)?.names() ?? []);
+    while (walks.length > 0) {
+      for (const walk of [...walks]) {
+        const { value, done } = walk.next();
+        if (done) walks.splice(walks.indexOf(walk), 1);
+        else if (!seen.has(value)) yield value;
+        if (!done) seen.add(value);
+      }
+    }
+  }
+
+  /** Wakes everybody who watches. */
+  wake(): void {
+    for (const wake of [...this.#watchers]) wake();
+  }
+
+  /** Calls `wake` when a server may have been added, until the returned function is called. */
+  watch(wake: () => void): () => void {
+    this.#watchers.add(wake);
+    return () => this.#watchers.delete(wake);
+  }
+}
+
+function linesOf(tags: readonly string[]): readonly string[] {
+  return tags.length === 0 ? [UNTAGGED] : [...new Set(tags)];
+}

@@ -1,0 +1,206 @@
+// Gives the calls of servers that proxies look after to proxies, and takes their reports. service/create-agent.ts decides
+// which client may ask for what.
+import type { Clock } from '../clock.ts';
+import { callOf } from '../execute/executor.ts';
+import type { Step } from '../machine/decide.ts';
+import { fitsProxy, proxyTagsOf } from '../machine/proxy-tags.ts';
+import type { Wait } from '../machine/wait.ts';
+import type { Answer, CallResult } from '../model/call-result.ts';
+import { PROXIED } from '../model/names.ts';
+import type { NodeRecord } from '../model/record.ts';
+import type { ServerRow } from '../model/rows.ts';
+import { ServiceError } from '../model/service-error.ts';
+import type { Call } from '../providers/provider.ts';
+import {
+  type CallHolder,
+  type ClaimedCall,
+  type ClaimOrder,
+  digestOf,
+  ProxyClaims,
+  type ProxyClaimsOptions,
+  stopping,
+} from './proxy-claims.ts';
+import type { ProxyOffers } from './proxy-offers.ts';
+import { ProxyReports } from './proxy-reports.ts';
+
+/** A call that a proxy may claim, as it would be if it began now. */
+export interface OfferedCall {
+  readonly call: Call;
+  readonly row: ServerRow;
+}
+
+/** The call of a server that a client says it holds. */
+export interface HeldCall {
+  readonly id: string;
+  readonly lease: string;
+  /** Serial of the client. */
+  readonly client: string;
+}
+
+export interface ProxyWorkOptions extends Omit<ProxyClaimsOptions, 'tagsOf'> {
+  readonly clock: Clock;
+  readonly offers: ProxyOffers;
+  readonly timeoutSeconds: number;
+  readonly recordOf: (server: string) => NodeRecord;
+  readonly waitOf: (server: string) => Wait | undefined;
+  /** Returns what a pass over a server would do if it had capacity. */
+  readonly stepOf: (server: string) => Step | undefined;
+  /** Has the next pass conclude a call that this process did not begin. */
+  readonly conclude: (server: string, result: CallResult) => void;
+  readonly enqueue: (server: string) => void;
+}
+
+export class ProxyWork {
+  readonly #options: ProxyWorkOptions;
+  readonly #claims: ProxyClaims;
+  readonly #reports: ProxyReports;
+  #isStopped = false;
+
+  constructor(options: ProxyWorkOptions) {
+    this.#options = options;
+    this.#claims = new ProxyClaims({ ...options, tagsOf: (server) => this.#tagsOf(server) });
+    this.#reports = new ProxyReports(options.clock);
+  }
+
+  /** The time limit of a call. */
+  get timeoutSeconds(): number {
+    return this.#options.timeoutSeconds;
+  }
+
+  /** The claims of proxies, for decisions and for showing. */
+  get claims(): Pick<ProxyClaims, 'pendingOf' | 'passing'> {
+    return this.#claims;
+  }
+
+  /** Returns true if a proxy with the tags `own` looks after a recorded server. */
+  isFor(server: string, own: readonly string[]): boolean {
+    return this.#options.rowOf(server) !== undefined && fitsProxy(this.#tagsOf(server), own);
+  }
+
+  /** Returns at most `limit` calls that a proxy with these tags may claim now, those that wait longest first. */
+  offered(tags: readonly string[], limit: number): readonly OfferedCall[] {
+    const found = this.#find(tags, limit);
+    for (const { call } of found) this.#options.offers.rotate(call.resource, this.#tagsOf(call.resource));
+    return found;
+  }
+
+  /** Returns true if a proxy with these tags may claim a call now. Throws `not_ready` when the controller stops. */
+  hasOffer(tags: readonly string[]): boolean {
+    return this.#find(tags, 1).length > 0;
+  }
+
+  /** Calls `wake` when there may be more to offer, until the returned function is called. */
+  watch(wake: () => void): () => void {
+    return this.#options.offers.watch(wake);
+  }
+
+  /** Returns the call that now belongs to the client. Throws `conflict` if it is another's, or not to be done now. */
+  async claim(server: string, id: string, order: ClaimOrder): Promise<ClaimedCall> {
+    if (this.#isStopped) throw stopping();
+    const repeated = this.#claims.repeated(server, order);
+    if (repeated !== undefined) return await repeated;
+    const isClaimed = !this.#claims.isFree(server) || this.#isRunning(server);
+    if (isClaimed)
+      throw new ServiceError('conflict', `A proxy carries out ${id} already, or another action on ${server}`);
+    if (this.#offerOf(server)?.call.action === id) return await this.#claims.claim(server, order);
+    throw new ServiceError('conflict', `${id} is not to be done now; ask for actions again`);
+  }
+
+  /**
+   * Resolves with true once the answer of a call is recorded, also if it was before. With false if the client does not
+   * hold the call, or it was given up.
+   */
+  async report(server: string, held: HeldCall, answer: Answer): Promise<boolean> {
+    if (this.#isStopped) throw stopping();
+    const content = digestOf(JSON.stringify([server, held.id, held.client, answer]));
+    const known = this.#reports.of(held.lease);
+    if (known?.content === content) {
+      await this.#reports.recorded(known);
+      return true;
+    }
+    if (known !== undefined || !this.#claims.isHeld(server, held)) return false;
+    const report = this.#reports.begin(server, held.lease, content);
+    const { provider, conclude } = this.#options;
+    if (provider.callOf(server) !== undefined) provider.answer(server, answer);
+    else {
+      this.#reports.ended(server, true);
+      conclude(server, { kind: 'action', provider: PROXIED, answer });
+    }
+    await this.#reports.recorded(report);
+    return true;
+  }
+
+  /** Notes that a proxy is at work on a call. Returns false if it does not hold the call, or it was given up. */
+  heartbeat(server: string, held: HeldCall): boolean {
+    return this.#claims.isHeld(server, held);
+  }
+
+  /** Returns the proxy that carries out the call of a server; undefined if none does. */
+  holderOf(server: string): CallHolder | undefined {
+    return this.#claims.holderOf(server);
+  }
+
+  /** Returns true if a server waits for a proxy, or has none. */
+  isAwaiting(server: string): boolean {
+    return this.#isOffered(server) || this.#options.rowOf(server)?.reason?.code === 'no_proxy';
+  }
+
+  /** Notes that a pass over a server has ended. `isConcluded`: it has recorded how the last call ended. */
+  passed(server: string, isConcluded: boolean): void {
+    this.#claims.passed(server);
+    if (isConcluded) this.#reports.passed(server);
+    if (this.#isOffered(server)) this.#options.offers.wake();
+  }
+
+  /** Notes that a call of a server has ended, with an answer or without. */
+  ended(server: string, isAnswered: boolean): void {
+    this.#claims.ended(server);
+    this.#reports.ended(server, isAnswered);
+  }
+
+  /** Refuses what waits, and all that comes. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#claims.stop();
+    this.#reports.stop();
+    this.#options.offers.wake();
+  }
+
+  #find(tags: readonly string[], limit: number): readonly OfferedCall[] {
+    if (this.#isStopped) throw stopping();
+    const found: OfferedCall[] = [];
+    const changed: string[] = [];
+    for (const server of this.#options.offers.for(tags)) {
+      const offer = this.isFor(server, tags) ? this.#offerOf(server) : undefined;
+      if (offer === undefined) changed.push(server);
+      else if (found.push(offer) >= limit) break;
+    }
+    // Their facts have changed: their next pass finds out what they wait for now.
+    changed.forEach(this.#options.enqueue);
+    return found;
+  }
+
+  #isOffered(server: string): boolean {
+    const wait = this.#options.waitOf(server);
+    return wait?.kind === 'capacity' && wait.tags !== undefined;
+  }
+
+  #tagsOf(server: string): readonly string[] {
+    return proxyTagsOf(this.#options.recordOf(server));
+  }
+
+  #isRunning(server: string): boolean {
+    const row = this.#options.rowOf(server);
+    return row?.action != null && row.state !== 'unknown';
+  }
+
+  #offerOf(server: string): OfferedCall | undefined {
+    if (!this.#claims.isFree(server)) return undefined;
+    const { stepOf, recordOf, clock, timeoutSeconds } = this.#options;
+    const { row, next } = stepOf(server) ?? { row: null, next: undefined };
+    if (row === null || (next?.kind !== 'check' && next?.kind !== 'run') || next.provider !== PROXIED) return undefined;
+    const operation = next.kind === 'check' ? 'check' : (row.action?.operation ?? 'check');
+    const deadline = clock.now() + timeoutSeconds * 1000;
+    return { call: callOf(server, { row, operation }, { record: recordOf(server), deadline }), row };
+  }
+}

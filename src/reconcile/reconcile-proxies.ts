@@ -1,0 +1,73 @@
+// Builds the part of reconciling that concerns proxies, out of the parts of the reconciler.
+import type { Clock } from '../clock.ts';
+import type { Executor } from '../execute/executor.ts';
+import { plainRecord } from '../hiera/explain.ts';
+import { decide } from '../machine/decide.ts';
+import { PROXIED } from '../model/names.ts';
+import type { NodeRecord } from '../model/record.ts';
+import type { ServerRow } from '../model/rows.ts';
+import type { ProviderRegistry } from '../providers/provider-registry.ts';
+import { type ContextSources, decisionContextOf } from './decision-context.ts';
+import type { KeyedQueue } from './keyed-queue.ts';
+import type { Ledger } from './ledger.ts';
+import { ProxyWork } from './proxy-work.ts';
+import type { ServerPass } from './server-pass.ts';
+import type { WakeUps } from './wake-ups.ts';
+
+export interface ProxyParts {
+  readonly ledger: Ledger;
+  readonly registry: ProviderRegistry;
+  readonly clock: Clock;
+  readonly executor: Executor;
+  readonly wakeUps: WakeUps;
+  readonly queue: Pick<KeyedQueue, 'add'>;
+  readonly pass: Pick<ServerPass, 'noteResult'>;
+  readonly sources: ContextSources;
+  readonly recordOf: (server: string) => NodeRecord;
+}
+
+/** The claim of a prospective call. */
+const ANYBODY = { lease: '', client: '' };
+
+/** Returns the work for proxies; undefined if the registry has no entry for them. */
+export function reconcileProxies(parts: ProxyParts): ProxyWork | undefined {
+  const { ledger, registry, clock, executor, wakeUps, queue, pass, sources, recordOf } = parts;
+  const entry = registry.proxied;
+  if (entry === undefined) return undefined;
+  const rowOf = (server: string): ServerRow | undefined => ledger.server(server);
+  const { capacity } = executor;
+  return new ProxyWork({
+    ...{ clock, rowOf, recordOf, provider: entry.provider, timeoutSeconds: entry.timeoutSeconds },
+    offers: wakeUps.offers,
+    waitOf: (server) => wakeUps.waitOf(server),
+    grant: (server) => wakeUps.grant(server, PROXIED),
+    isInFlight: (server) => capacity.isInFlight(server),
+    lostActionEnds: (server, action) => decisionContextOf(server, sources).lostActionEnds(action),
+    enqueue: (server) => queue.add(server),
+    stepOf(server) {
+      const row = rowOf(server);
+      const granted = { isInFlight: (name: string) => capacity.isInFlight(name), hasCapacity: () => true };
+      const around = { ...sources, capacity: granted, claimOf: () => ANYBODY };
+      return row && decide(row, decisionContextOf(server, around));
+    },
+    conclude(server, result) {
+      pass.noteResult(server, result);
+      queue.add(server);
+    },
+  });
+}
+
+/** Returns a function from a server to its record, or to the last recorded one where it has none. */
+export function knownRecords(
+  ledger: Pick<Ledger, 'server'>,
+  recordOf: (server: string) => NodeRecord,
+): (server: string) => NodeRecord {
+  return (server) => {
+    try {
+      return recordOf(server);
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      return plainRecord(ledger.server(server)?.lastRecord ?? {});
+    }
+  };
+}

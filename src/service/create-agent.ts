@@ -1,0 +1,154 @@
+// Implements agent.ts: it shows proxies what is their own, and takes their claims and reports.
+import type { Clock } from '../clock.ts';
+import { fitsProxy } from '../machine/proxy-tags.ts';
+import type { Answer } from '../model/call-result.ts';
+import type { Client } from '../model/objects.ts';
+import type { ServerRow } from '../model/rows.ts';
+import { ServiceError } from '../model/service-error.ts';
+import type { Call } from '../providers/provider.ts';
+import type { Agent, AgentAction } from './agent.ts';
+
+interface OfferedCall {
+  readonly call: Call;
+  readonly row: ServerRow;
+}
+
+interface HeldCall {
+  readonly id: string;
+  readonly lease: string;
+  readonly client: string;
+}
+
+interface ClaimOrder {
+  readonly client: string;
+  readonly request: string | null;
+  readonly mayHave: (tags: readonly string[]) => boolean;
+}
+
+/** The calls that proxies carry out; reconcile/proxy-work.ts implements it. */
+export interface ProxyWork {
+  /** The time limit of a call. */
+  readonly timeoutSeconds: number;
+  isFor(server: string, own: readonly string[]): boolean;
+  offered(tags: readonly string[], limit: number): readonly OfferedCall[];
+  hasOffer(tags: readonly string[]): boolean;
+  watch(wake: () => void): () => void;
+  claim(server: string, id: string, order: ClaimOrder): Promise<OfferedCall & { readonly lease: string }>;
+  /** Returns false if the client does not hold the call, or it was given up. */
+  report(server: string, held: HeldCall, answer: Answer): Promise<boolean>;
+  heartbeat(server: string, held: HeldCall): boolean;
+}
+
+export interface AgentOptions {
+  readonly work: ProxyWork;
+  readonly clock: Clock;
+  /** Returns the registered client of a serial. */
+  readonly registered: (serial: string) => Client | undefined;
+}
+
+/** Requests that wait for actions, of all clients and of one. */
+const WAITERS_MAX = 1_000;
+const WAITERS_OF_CLIENT_MAX = 10;
+/** An id is the name of the server, and `<incarnation>.<step>`: see RunningAction. */
+const ID = /^(.+)\.\d+\.(?:create|check|(?:update|delete)\.\d+)$/;
+
+/** Returns the agent. */
+export function createAgent(options: AgentOptions): Agent {
+  const { work } = options;
+  const waiters = new Waiters(options.clock, work);
+  return {
+    actions: (by, limit) => work.offered(tagsOf(by), limit).map((offer) => actionOf(offer, work)),
+    async wait(by, ms, signal) {
+      const end = options.clock.monotonic() + ms;
+      for (let left = ms; left > 0 && !signal.aborted; left = end - options.clock.monotonic()) {
+        if (work.hasOffer(tagsOf(by))) return;
+        await waiters.wait(by.serial, left, signal);
+      }
+    },
+    async claim(by, id, request) {
+      const server = ownServer(work, by, id);
+      const mayHave = (tags: readonly string[]): boolean => isStillOf(options, by.serial, tags);
+      const claimed = await work.claim(server, id, { client: by.serial, request, mayHave });
+      return { lease: claimed.lease, deadline: claimed.call.deadline, action: actionOf(claimed, work) };
+    },
+    heartbeat(by, id, lease) {
+      if (!work.heartbeat(serverIn(id), { id, lease, client: by.serial })) throw notHeld(work, by, id);
+    },
+    async report(by, id, { lease, answer }) {
+      const isTaken = await work.report(serverIn(id), { id, lease, client: by.serial }, answer);
+      if (!isTaken) throw notHeld(work, by, id);
+    },
+  };
+}
+
+/** Requests that wait for actions. */
+class Waiters {
+  readonly #clock: Clock;
+  readonly #work: ProxyWork;
+  readonly #counts = new Map<string, number>();
+  #count = 0;
+
+  constructor(clock: Clock, work: ProxyWork) {
+    this.#clock = clock;
+    this.#work = work;
+  }
+
+  async wait(client: string, ms: number, signal: AbortSignal): Promise<void> {
+    const own = this.#counts.get(client) ?? 0;
+    if (own >= WAITERS_OF_CLIENT_MAX || this.#count >= WAITERS_MAX) {
+      throw new ServiceError('too_many_requests', 'Too many requests wait for actions already; try again later');
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#counts.set(client, own + 1);
+    this.#count += 1;
+    const forget = [this.#work.watch(resolve), this.#clock.after(ms, resolve)];
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+    for (const end of forget) end();
+    this.#count -= 1;
+    const left = (this.#counts.get(client) ?? 1) - 1;
+    if (left > 0) this.#counts.set(client, left);
+    else this.#counts.delete(client);
+  }
+}
+
+function actionOf({ call, row }: OfferedCall, { timeoutSeconds }: ProxyWork): AgentAction {
+  const { operation, action: id, resource, kind, properties, record, applied, outputs } = call;
+  const { instance, key: group, generation, attempt } = row;
+  return {
+    ...{ id, operation, resource, instance, group, kind, generation, attempt },
+    ...{ properties, record, applied, outputs, timeoutSeconds },
+  };
+}
+
+function tagsOf({ tags = [] }: Client): readonly string[] {
+  return tags;
+}
+
+/** The client may have been removed since it asked. */
+function isStillOf({ registered }: AgentOptions, serial: string, tags: readonly string[]): boolean {
+  const client = registered(serial);
+  return client?.role === 'proxy' && fitsProxy(tags, tagsOf(client));
+}
+
+/** Returns the server of an action, which may not exist. Throws `not_found` for what is no id. */
+function serverIn(id: string): string {
+  const server = ID.exec(id)?.[1];
+  if (server === undefined) throw unknownAction(id);
+  return server;
+}
+
+function ownServer(work: ProxyWork, by: Client, id: string): string {
+  const server = serverIn(id);
+  if (!work.isFor(server, tagsOf(by))) throw unknownAction(id);
+  return server;
+}
+
+function notHeld(work: ProxyWork, by: Client, id: string): ServiceError {
+  if (!work.isFor(serverIn(id), tagsOf(by))) return unknownAction(id);
+  return new ServiceError('conflict', `${id} is not held with this lease, or was given up`);
+}
+
+function unknownAction(id: string): ServiceError {
+  return new ServiceError('not_found', `There is no action "${id}" for this client`);
+}

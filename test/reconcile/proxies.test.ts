@@ -1,0 +1,422 @@
+// Servers that proxies look after: who is offered what, who may take it, and what becomes of a claim when the proxy, the
+// controller or the line between them fails.
+import { describe, expect, it, vi } from 'vitest';
+import type { Client } from '../../src/model/objects.ts';
+import type { Agent, AgentAction, ClaimedAction } from '../../src/service/agent.ts';
+import { answerOf } from './build.ts';
+import { Core } from './core.ts';
+import { shopFiles, TEMPLATE, templateText } from './shop.ts';
+
+const SECOND = 1_000;
+/** The entries of the core have a time limit of 60 s; a second is its grace. */
+const TIMEOUT = 60 * SECOND;
+const GRACE = SECOND;
+
+function clientOf(serial: string, tags?: readonly string[]): Client {
+  const fields = { name: serial, type: 'client', description: '', role: 'proxy', fingerprint: '', tenant: '' } as const;
+  return { ...fields, serial, ...(tags === undefined ? {} : { tags }) };
+}
+
+const LAB = clientOf('B1', ['lab']);
+const EDGE = clientOf('B2', ['edge', 'other']);
+const PLAIN = clientOf('B3');
+
+const CLIENTS = {
+  'clients/B1.yaml': 'role: proxy\ntags: [lab]\n',
+  'clients/B2.yaml': 'role: proxy\ntags: [edge, other]\n',
+  'clients/B3.yaml': 'role: proxy\n',
+};
+
+const IN_LAB = 'name: web, ProxyTag: lab';
+
+/** Returns a core without entries, after a commit of these servers, all of which are for proxies. */
+async function coreOf(resources: Readonly<Record<string, string>>, clients: object = CLIENTS): Promise<Core> {
+  const core = new Core({ hasProxied: true, entries: [] });
+  core.source.commit({ ...shopFiles(resources), ...clients });
+  await core.poll();
+  return core;
+}
+
+function agentOf(core: Core): Agent {
+  if (core.agent === undefined) throw new Error('the core has no agent');
+  return core.agent;
+}
+
+function offered(core: Core, by: Client): readonly string[] {
+  return agentOf(core)
+    .actions(by, 10)
+    .map(({ id }) => id.replace(/\.\d{5,}\./, '.N.'))
+    .sort();
+}
+
+function firstOf(core: Core, by: Client): AgentAction {
+  const [action] = agentOf(core).actions(by, 10);
+  if (action === undefined) throw new Error(`nothing is offered to ${by.serial}`);
+  return action;
+}
+
+async function claim(core: Core, by: Client, id = firstOf(core, by).id, key: string | null = null) {
+  const claimed = agentOf(core).claim(by, id, key);
+  // Looked at below; a refusal is no unhandled one meanwhile.
+  claimed.catch(() => undefined);
+  await core.settle();
+  return await claimed;
+}
+
+async function report(core: Core, by: Client, { lease, action }: ClaimedAction, answer = answerOf('done')) {
+  const reported = agentOf(core).report(by, action.id, { lease, answer });
+  reported.catch(() => undefined);
+  await core.settle();
+  await reported;
+}
+
+/** Carries out what is offered first, as a proxy does. */
+async function carryOut(core: Core, by: Client, outcome: 'done' | 'absent' = 'done'): Promise<AgentAction> {
+  const claimed = await claim(core, by);
+  await report(core, by, claimed, answerOf(outcome));
+  return claimed.action;
+}
+
+describe('a server that no provider entry matches', () => {
+  it('is blocked where no registered proxy has its tag, and says how to register one', async () => {
+    const core = await coreOf({ web: IN_LAB }, {});
+    expect(core.states()).toEqual({ web: 'blocked' });
+    expect(core.ledger.server('web')?.reason).toEqual({
+      code: 'no_proxy',
+      text: 'no entry under execution.providers matches it, and no proxy with the tag "lab" is registered; "treeline client add CERTIFICATE --role proxy --tag lab" registers one',
+    });
+  });
+
+  it('goes on once a proxy is registered, and is blocked again where the proxy is removed before it begins', async () => {
+    const core = await coreOf({ web: IN_LAB }, {});
+    core.source.commit(CLIENTS);
+    await core.poll();
+    expect(core.states()).toEqual({ web: 'pending' });
+    expect(core.waitReason('web')).toBe('waits until a proxy with the tag "lab" takes it');
+    core.source.commit({ 'clients/B1.yaml': null });
+    await core.poll();
+    expect(core.states()).toEqual({ web: 'blocked' });
+    core.source.commit({ 'clients/B1.yaml': CLIENTS['clients/B1.yaml'] });
+    await core.poll();
+    expect(core.states()).toEqual({ web: 'pending' });
+    await carryOut(core, LAB, 'absent');
+    await carryOut(core, LAB);
+    expect(core.states()).toEqual({ web: 'done' });
+  });
+
+  it('is for proxies with one of its tags; without tags, for proxies without', async () => {
+    const core = await coreOf({
+      ...{
+        a: IN_LAB.replace('web', 'a'),
+        b: 'name: b, ProxyTag: [edge, lab]',
+        c: 'name: c',
+        d: 'name: d, ProxyTag: ""',
+      },
+    });
+    expect(offered(core, LAB)).toEqual(['a.N.check', 'b.N.check']);
+    expect(offered(core, EDGE)).toEqual(['b.N.check']);
+    expect(offered(core, PLAIN)).toEqual(['c.N.check', 'd.N.check']);
+  });
+
+  it('follows a tag of a layer, which changes no row', async () => {
+    const core = await coreOf({ web: 'name: web' });
+    core.source.commit({ 'types/common/global.yaml': 'ProxyTag: lab\n' });
+    await core.poll();
+    expect(offered(core, PLAIN)).toEqual([]);
+    expect(offered(core, LAB)).toEqual(['web.N.check']);
+  });
+
+  it('is checked, created, updated and deleted by proxies, each in its turn', async () => {
+    const core = await coreOf({ web: `${IN_LAB}, size: small` });
+    expect((await carryOut(core, LAB, 'absent')).operation).toBe('check');
+    const created = await carryOut(core, LAB);
+    expect(created).toMatchObject({
+      ...{ operation: 'create', resource: 'web', instance: 'shop', group: 'web', kind: 'Platform::Server' },
+      ...{ generation: 1, attempt: 0, applied: null, outputs: null, timeoutSeconds: 60 },
+      properties: { name: 'web', ProxyTag: 'lab', size: 'small' },
+      record: { size: 'small', stackInstance: ['shop'] },
+    });
+    expect(core.states()).toEqual({ web: 'done' });
+    core.source.commit({ [TEMPLATE]: templateText({ web: `${IN_LAB}, size: large` }) });
+    await core.poll();
+    expect(await carryOut(core, LAB)).toMatchObject({
+      operation: 'update',
+      applied: { properties: { size: 'small' } },
+    });
+    core.source.commit({ [TEMPLATE]: templateText({}) });
+    await core.poll();
+    expect((await carryOut(core, LAB, 'absent')).operation).toBe('delete');
+    expect(core.states()).toEqual({});
+  });
+
+  it('is checked again where the check is too old when a proxy comes for the create', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    const create = firstOf(core, LAB);
+    await core.pass(31 * SECOND);
+    await expect(claim(core, LAB, create.id)).rejects.toMatchObject({ code: 'conflict' });
+    expect(firstOf(core, LAB).operation).toBe('check');
+  });
+
+  it('takes no capacity of the controller, and holds up nothing there', async () => {
+    const core = new Core({ hasProxied: true, entries: [labEntry()], concurrency: 1 });
+    const here = { here1: 'name: here1, site: here', here2: 'name: here2, site: here' };
+    core.source.commit({ ...shopFiles({ a: 'name: a', b: 'name: b', ...here }), ...CLIENTS });
+    await core.poll();
+    expect(core.states()).toEqual({ a: 'pending', b: 'pending', here1: 'done', here2: 'done' });
+    await claim(core, PLAIN);
+    await claim(core, PLAIN);
+    expect(offered(core, PLAIN)).toEqual([]);
+  });
+});
+
+function labEntry() {
+  return { name: 'lab', match: { kind: null, properties: { site: 'here' } } };
+}
+
+describe('a claim', () => {
+  it('belongs to one proxy, and not even that one gets it again', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    const { id } = firstOf(core, LAB);
+    await claim(core, LAB, id);
+    expect(offered(core, LAB)).toEqual([]);
+    await expect(claim(core, LAB, id)).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('of two proxies at once goes to one of them', async () => {
+    const core = await coreOf({ web: IN_LAB }, { ...CLIENTS, 'clients/B4.yaml': 'role: proxy\ntags: [lab]\n' });
+    const { id } = firstOf(core, LAB);
+    const claims = [LAB, clientOf('B4', ['lab'])].map((by) => agentOf(core).claim(by, id, null));
+    const ends = Promise.allSettled(claims);
+    await core.settle();
+    expect((await ends).map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  });
+
+  it('is answered again where the same request is repeated, also after its lease is known', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    const { id } = firstOf(core, LAB);
+    const first = await claim(core, LAB, id, 'key-1');
+    expect(await claim(core, LAB, id, 'key-1')).toEqual(first);
+    await expect(claim(core, LAB, id, 'key-2')).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it.each<[what: string, id: string]>([
+    ['what is not its own', 'web.5.check'],
+    ['what does not exist', 'nothing.5.check'],
+    ['what is no id', 'web'],
+  ])('is refused as unknown for %s', async (_what, id) => {
+    const core = await coreOf({ web: IN_LAB });
+    await expect(claim(core, EDGE, id)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('is durable with the intent, without its lease', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    const { lease, deadline, action } = await claim(core, LAB);
+    const row = core.ledger.server('web');
+    expect(row).toMatchObject({
+      state: 'creating',
+      provider: 'proxied',
+      action: { deadline, claim: { client: 'B1' } },
+    });
+    expect(`web.${row?.action?.id}`).toBe(action.id);
+    expect(JSON.stringify(row)).not.toContain(lease);
+  });
+
+  it('is not given where the row cannot be written', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    core.store.failures.push(new Error('the disk is full'));
+    await expect(claim(core, LAB)).rejects.toMatchObject({ code: 'conflict' });
+    await core.pass(2 * SECOND);
+    expect(core.states()).toEqual({ web: 'pending' });
+    await carryOut(core, LAB);
+    expect(core.states()).toEqual({ web: 'done' });
+  });
+
+  it('is not given to a proxy that a commit removes meanwhile', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    const { id } = firstOf(core, LAB);
+    core.source.commit({ 'clients/B1.yaml': null });
+    core.follower.poll();
+    const claimed = agentOf(core).claim(LAB, id, null);
+    claimed.catch(() => undefined);
+    await core.settle();
+    const end = await Promise.allSettled([claimed]);
+    // Either the claim came first, or the commit: never a claim of a removed client.
+    if (end[0]?.status === 'rejected') expect(end[0].reason).toMatchObject({ code: 'conflict' });
+    else expect(core.states()).toEqual({ web: 'pending' });
+  });
+});
+
+describe('a report', () => {
+  it('of an action that failed is tried again, offered anew', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    await report(core, LAB, await claim(core, LAB), answerOf('retryable', { message: 'no luck' }));
+    expect(core.states()).toEqual({ web: 'retrying' });
+    expect(core.ledger.server('web')?.reason).toEqual({ code: 'action_failed', text: 'create: no luck' });
+  });
+
+  it('that is repeated succeeds again; another one on the same lease is refused', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    const claimed = await claim(core, LAB);
+    await report(core, LAB, claimed);
+    await report(core, LAB, claimed);
+    await expect(report(core, LAB, claimed, answerOf('failed'))).rejects.toMatchObject({ code: 'conflict' });
+    expect(core.states()).toEqual({ web: 'done' });
+  });
+
+  it('is refused with another lease, and from another client', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    const claimed = await claim(core, LAB);
+    const wrong = { ...claimed, lease: `${claimed.lease}x` };
+    await expect(report(core, LAB, wrong)).rejects.toMatchObject({ code: 'conflict' });
+    await expect(report(core, EDGE, claimed)).rejects.toMatchObject({ code: 'not_found' });
+    await report(core, LAB, claimed, answerOf('absent'));
+    expect(core.ledger.server('web')?.checked).toBe(true);
+  });
+
+  it('counts until the action is given up, also after the deadline', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    const claimed = await claim(core, LAB);
+    await core.pass(TIMEOUT + GRACE / 2);
+    await report(core, LAB, claimed);
+    expect(core.states()).toEqual({ web: 'done' });
+  });
+
+  it('is refused once the action is given up; a check decides, and nothing is made twice', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    const claimed = await claim(core, LAB);
+    await core.pass(TIMEOUT);
+    expect(offered(core, LAB)).toEqual([]);
+    await core.pass(GRACE + 1);
+    expect(core.states()).toEqual({ web: 'unknown' });
+    await expect(report(core, LAB, claimed)).rejects.toMatchObject({ code: 'conflict' });
+    const check = await claim(core, LAB);
+    expect(check.action).toMatchObject({ operation: 'check', id: claimed.action.id });
+    await expect(report(core, LAB, claimed)).rejects.toMatchObject({ code: 'conflict' });
+    await report(core, LAB, check, answerOf('done', { observed: { name: 'web', ProxyTag: 'lab' } }));
+    expect(core.states()).toEqual({ web: 'done' });
+  });
+
+  it('of a check that nobody made in time is no failure of the server', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await claim(core, LAB);
+    await core.pass(TIMEOUT + GRACE + 1);
+    expect(core.states()).toEqual({ web: 'retrying' });
+    await core.pass(HOUR);
+    expect(offered(core, LAB)).toEqual(['web.N.check']);
+  });
+
+  it('is answered only once it is recorded', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    const claimed = await claim(core, LAB);
+    core.store.failures.push(new Error('the disk is full'), new Error('the disk is full'));
+    const told = vi.fn();
+    const reported = agentOf(core).report(LAB, claimed.action.id, { lease: claimed.lease, answer: answerOf('done') });
+    void reported.then(told);
+    await core.settle();
+    expect(told).not.toHaveBeenCalled();
+    await core.pass(SECOND);
+    await core.pass(SECOND);
+    expect(told).toHaveBeenCalled();
+    expect(core.states()).toEqual({ web: 'done' });
+  });
+});
+
+const HOUR = 3_600 * SECOND;
+
+describe('a restart of the controller', () => {
+  it('leaves a claimed action to its proxy, whose report concludes it', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    const claimed = await claim(core, LAB);
+    const next = await core.restart();
+    expect(next.states()).toEqual({ web: 'creating' });
+    expect(offered(next, LAB)).toEqual([]);
+    await expect(claim(next, LAB, claimed.action.id)).rejects.toMatchObject({ code: 'conflict' });
+    agentOf(next).heartbeat(LAB, claimed.action.id, claimed.lease);
+    await report(next, LAB, claimed, answerOf('done', { outputs: { address: '10.0.0.1' } }));
+    expect(next.states()).toEqual({ web: 'done' });
+    expect(next.ledger.server('web')?.outputs).toEqual({ address: '10.0.0.1' });
+    await report(next, LAB, claimed, answerOf('done', { outputs: { address: '10.0.0.1' } }));
+  });
+
+  it('gives the action up after deadline and grace, and refuses what comes then', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    const claimed = await claim(core, LAB);
+    const next = await core.restart();
+    await next.pass(TIMEOUT);
+    expect(next.states()).toEqual({ web: 'creating' });
+    await next.pass(GRACE + 1);
+    expect(next.states()).toEqual({ web: 'unknown' });
+    await expect(report(next, LAB, claimed)).rejects.toMatchObject({ code: 'conflict' });
+    expect(offered(next, LAB)).toEqual(['web.N.create']);
+    expect(firstOf(next, LAB).operation).toBe('check');
+  });
+
+  it('forgets the claim of a check', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    const claimed = await claim(core, LAB);
+    const next = await core.restart();
+    await expect(report(next, LAB, claimed)).rejects.toMatchObject({ code: 'conflict' });
+    expect(offered(next, LAB)).toEqual(['web.N.check']);
+  });
+});
+
+describe('a request for actions', () => {
+  it('waits for an action of its own, or until its time is over', async () => {
+    const core = await coreOf({});
+    const ends: string[] = [];
+    const wait = (name: string, by: Client, ms: number): void => {
+      void agentOf(core)
+        .wait(by, ms, new AbortController().signal)
+        .then(() => ends.push(name));
+    };
+    wait('lab', LAB, 30 * SECOND);
+    wait('edge', EDGE, 30 * SECOND);
+    await core.settle();
+    expect(ends).toEqual([]);
+    core.source.commit({ [TEMPLATE]: templateText({ web: IN_LAB }) });
+    await core.poll();
+    expect(ends).toEqual(['lab']);
+    await core.pass(30 * SECOND);
+    expect(ends).toEqual(['lab', 'edge']);
+  });
+
+  it('is refused where its client waits ten times already', async () => {
+    const core = await coreOf({});
+    const { signal } = new AbortController();
+    for (let count = 0; count < 10; count += 1) void agentOf(core).wait(LAB, SECOND, signal);
+    await expect(agentOf(core).wait(LAB, SECOND, signal)).rejects.toMatchObject({ code: 'too_many_requests' });
+    await core.pass(SECOND);
+    await core.settle();
+    const again = agentOf(core).wait(LAB, SECOND, signal);
+    await core.pass(SECOND);
+    await again;
+  });
+
+  it('is shown other actions first next time, so that one it cannot do hides none', async () => {
+    const names = Array.from({ length: 15 }, (_, index) => `s${index}`);
+    const core = await coreOf(Object.fromEntries(names.map((name) => [name, `name: ${name}`])));
+    const first = agentOf(core).actions(PLAIN, 10);
+    const second = agentOf(core).actions(PLAIN, 10);
+    expect(new Set([...first, ...second].map(({ resource }) => resource)).size).toBe(15);
+  });
+
+  it('shows nothing of a suspended instance', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    await core.operator.suspend(core.order, { instance: 'shop', until: null });
+    expect(offered(core, LAB)).toEqual([]);
+    await core.operator.resume(core.order, 'shop');
+    await core.settle();
+    expect(offered(core, LAB)).toEqual(['web.N.create']);
+  });
+});
