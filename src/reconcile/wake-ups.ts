@@ -166,14 +166,9 @@ export class WakeUps {
   }
 
   #giveCapacity(): void {
-    const hasCapacity = (provider: string): boolean => this.#options.capacity.hasCapacity(provider);
-    for (
-      let next = this.#waiting.onCapacity(hasCapacity);
-      next !== undefined;
-      next = this.#waiting.onCapacity(hasCapacity)
-    ) {
-      this.grant(next.server, next.provider);
-    }
+    const { capacity } = this.#options;
+    const next = () => this.#waiting.onCapacity((provider) => capacity.hasCapacity(provider));
+    for (let taken = next(); taken !== undefined; taken = next()) this.grant(taken.server, taken.provider);
   }
 
   #wakeAll(servers: readonly string[]): void {

@@ -75,8 +75,8 @@ export function createAgent(options: AgentOptions): Agent {
       if (!work.heartbeat(serverIn(id), { id, lease, client: by.serial })) throw notHeld(work, by, id);
     },
     async report(by, id, { lease, answer }) {
-      const isTaken = await work.report(serverIn(id), { id, lease, client: by.serial }, answer);
-      if (!isTaken) throw notHeld(work, by, id);
+      const isAccepted = await work.report(serverIn(id), { id, lease, client: by.serial }, answer);
+      if (!isAccepted) throw notHeld(work, by, id);
     },
   };
 }
