@@ -145,7 +145,7 @@ export class Executor {
       clock.after(leftMs + graceMs, () => this.#endOverdue(server, { job, entry, reject: overdue.reject })),
     ];
     try {
-      const call = callOf(server, job, { record: this.#recordFor(server, job), deadline });
+      const call = callOf(server, job, { record: recordFor(server, job, this.#options), deadline });
       return await Promise.race([entry.provider.perform(call, end.signal), overdue.promise]);
     } catch (error) {
       log.warn(
@@ -187,16 +187,6 @@ export class Executor {
     const wholeMs = Math.min(Date.parse(deadline) - claimed.now, timeoutSeconds * 1000);
     return Math.max(0, wholeMs - (clock.monotonic() - claimed.monotonic));
   }
-
-  /** Returns the record, or the last recorded one: a missing record does not stop a call. */
-  #recordFor(server: string, { row, operation }: Job): NodeRecord {
-    try {
-      return this.#options.recordOf(server);
-    } catch (error) {
-      this.#options.log.warn({ server, operation, err: error }, 'the record is not known; the call goes without it');
-      return plainRecord(row.lastRecord ?? {});
-    }
-  }
 }
 
 interface Job {
@@ -210,6 +200,20 @@ interface Overdue {
   readonly job: Job;
   readonly entry: CallableEntry;
   readonly reject: (error: Error) => void;
+}
+
+/** Returns the record, or the last recorded one: a missing record does not stop a call. */
+function recordFor(
+  server: string,
+  { row, operation }: Job,
+  { recordOf, log }: Pick<ExecutorOptions, 'recordOf' | 'log'>,
+): NodeRecord {
+  try {
+    return recordOf(server);
+  } catch (error) {
+    log.warn({ server, operation, err: error }, 'the record is not known; the call goes without it');
+    return plainRecord(row.lastRecord ?? {});
+  }
 }
 
 /** Returns the call for a server; `row` holds the action, or is as it is for a check. */

@@ -99,8 +99,8 @@ export class ProxyWork {
     if (this.#isStopped) throw stopping();
     const repeated = this.#claims.repeated(server, order);
     if (repeated !== undefined) return await repeated;
-    const isClaimed = !this.#claims.isFree(server) || this.#isRunning(server);
-    if (isClaimed)
+    const isFree = this.#claims.isFree(server) && !isRunning(this.#options.rowOf(server));
+    if (!isFree)
       throw new ServiceError('conflict', `A proxy carries out ${id} already, or another action on ${server}`);
     if (this.#offerOf(server)?.call.action === id) return await this.#claims.claim(server, order);
     throw new ServiceError('conflict', `${id} is not to be done now; ask for actions again`);
@@ -189,11 +189,6 @@ export class ProxyWork {
     return proxyTagsOf(this.#options.recordOf(server));
   }
 
-  #isRunning(server: string): boolean {
-    const row = this.#options.rowOf(server);
-    return row?.action != null && row.state !== 'unknown';
-  }
-
   #offerOf(server: string): OfferedCall | undefined {
     if (!this.#claims.isFree(server)) return undefined;
     const { stepOf, recordOf, clock, timeoutSeconds } = this.#options;
@@ -203,4 +198,9 @@ export class ProxyWork {
     const deadline = clock.now() + timeoutSeconds * 1000;
     return { call: callOf(server, { row, operation }, { record: recordOf(server), deadline }), row };
   }
+}
+
+/** Returns true if an action was begun, here or before the start of the controller, and is not given up. */
+function isRunning(row: ServerRow | undefined): boolean {
+  return row?.action != null && row.state !== 'unknown';
 }

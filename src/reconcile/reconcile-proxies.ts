@@ -10,6 +10,7 @@ import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import { type ContextSources, decisionContextOf } from './decision-context.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
+import type { ProxyOffers } from './proxy-offers.ts';
 import { ProxyWork } from './proxy-work.ts';
 import type { ServerPass } from './server-pass.ts';
 import type { WakeUps } from './wake-ups.ts';
@@ -20,6 +21,7 @@ export interface ProxyParts {
   readonly clock: Clock;
   readonly executor: Executor;
   readonly wakeUps: WakeUps;
+  readonly offers: ProxyOffers;
   readonly queue: Pick<KeyedQueue, 'add'>;
   readonly pass: Pick<ServerPass, 'noteResult'>;
   readonly sources: ContextSources;
@@ -31,14 +33,14 @@ const ANYBODY = { lease: '', client: '' };
 
 /** Returns the work for proxies; undefined if the registry has no entry for them. */
 export function reconcileProxies(parts: ProxyParts): ProxyWork | undefined {
-  const { ledger, registry, clock, executor, wakeUps, queue, pass, sources, recordOf } = parts;
+  const { ledger, registry, clock, executor, wakeUps, offers, queue, pass, sources, recordOf } = parts;
   const entry = registry.proxied;
   if (entry === undefined) return undefined;
   const rowOf = (server: string): ServerRow | undefined => ledger.server(server);
   const { capacity } = executor;
   return new ProxyWork({
     ...{ clock, rowOf, recordOf, provider: entry.provider, timeoutSeconds: entry.timeoutSeconds },
-    offers: wakeUps.offers,
+    offers,
     waitOf: (server) => wakeUps.waitOf(server),
     grant: (server) => wakeUps.grant(server, PROXIED),
     isInFlight: (server) => capacity.isInFlight(server),

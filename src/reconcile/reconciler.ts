@@ -16,6 +16,7 @@ import { type ContextSources, decisionContextOf } from './decision-context.ts';
 import { FreshChecks } from './fresh-checks.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
+import { ProxyOffers } from './proxy-offers.ts';
 import type { ProxyWork } from './proxy-work.ts';
 import { knownRecords, reconcileProxies } from './reconcile-proxies.ts';
 import { RepeatedErrors } from './repeated-errors.ts';
@@ -78,7 +79,8 @@ export class Reconciler {
       onResult: (server, result) => this.#onResult(server, result),
     });
     const wake = (server: string): void => this.#queue.add(server);
-    this.#wakeUps = new WakeUps({ ledger, clock, log, wake, capacity: this.#executor.capacity });
+    const offers = new ProxyOffers();
+    this.#wakeUps = new WakeUps({ ledger, clock, log, wake, offers, capacity: this.#executor.capacity });
     this.#sources = this.#contextSources();
     this.#pass = new ServerPass({
       ...{ ...options, executor: this.#executor, wakeUps: this.#wakeUps, queue: this.#queue },
@@ -87,7 +89,7 @@ export class Reconciler {
     });
     const recordOf = knownRecords(ledger, options.recordOf);
     this.proxyWork = reconcileProxies({
-      ...{ ledger, registry, clock, recordOf, executor: this.#executor, wakeUps: this.#wakeUps },
+      ...{ ledger, registry, clock, recordOf, offers, executor: this.#executor, wakeUps: this.#wakeUps },
       ...{ queue: this.#queue, pass: this.#pass, sources: this.#sources },
     });
     this.#sweep = new Sweep({

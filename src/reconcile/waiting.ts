@@ -20,11 +20,12 @@ export class Waiting {
   readonly #instances = new Map<string, Set<string>>();
   readonly #capacity = new CapacityLine();
   /** The servers that wait for a proxy. */
-  readonly offers = new ProxyOffers();
+  readonly #offers: ProxyOffers;
   readonly #slots: SlotLines;
 
-  constructor(slots: SlotLines) {
+  constructor(slots: SlotLines, offers = new ProxyOffers()) {
     this.#slots = slots;
+    this.#offers = offers;
   }
 
   /** Returns the wait of a server; undefined if it does not wait. */
@@ -113,7 +114,7 @@ export class Waiting {
     else if (wait.kind === 'holder' || wait.kind === 'spelling') add(this.#changes, wait.server, name);
     else if (wait.kind === 'failures') add(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') add(this.#instances, wait.instance, name);
-    else if (wait.kind === 'capacity' && wait.tags !== undefined) this.offers.add(name, wait.tags);
+    else if (wait.kind === 'capacity' && wait.tags !== undefined) this.#offers.add(name, wait.tags);
     else if (wait.kind === 'capacity') this.#capacity.add(name, wait.provider, wait.instance);
     else if (wait.kind === 'slot') this.#slots.add(name, wait.group, wait.isAway);
   }
@@ -123,7 +124,7 @@ export class Waiting {
     else if (wait.kind === 'holder' || wait.kind === 'spelling') remove(this.#changes, wait.server, name);
     else if (wait.kind === 'failures') remove(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') remove(this.#instances, wait.instance, name);
-    else if (wait.kind === 'capacity' && wait.tags !== undefined) this.offers.delete(name, wait.tags);
+    else if (wait.kind === 'capacity' && wait.tags !== undefined) this.#offers.delete(name, wait.tags);
     else if (wait.kind === 'capacity') this.#capacity.delete(name, wait.provider, wait.instance);
     else if (wait.kind === 'slot') this.#slots.delete(name, wait.group);
   }

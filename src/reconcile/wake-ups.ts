@@ -24,6 +24,8 @@ export interface WakeUpsOptions {
   readonly capacity: Pick<Capacity, 'hasCapacity' | 'reserve' | 'release'>;
   /** Enqueues a server. */
   readonly wake: (server: string) => void;
+  /** The servers that wait for a proxy. */
+  readonly offers?: ProxyOffers;
 }
 
 /** Keeps the waits of servers, and ends them. */
@@ -45,7 +47,7 @@ export class WakeUps {
     this.#options = options;
     this.#slots = new SlotLines({ clock, wake, slotOf: (name) => this.groups.slotOf(name) });
     this.groups = new GroupViews({ ledger, clock, reserved: this.#slots });
-    this.#waiting = new Waiting(this.#slots);
+    this.#waiting = new Waiting(this.#slots, options.offers);
     this.#circles = new CircleWatch({
       ...{ clock, log, wake, rowOf: (server) => ledger.server(server) },
       graph: {
@@ -56,11 +58,6 @@ export class WakeUps {
       mayBeCircles: () => this.#waiting.count('holder') + this.#waiting.count('slot') > 0,
     });
     ledger.watch((change) => this.#onChange(change));
-  }
-
-  /** The servers that wait for a proxy. */
-  get offers(): ProxyOffers {
-    return this.#waiting.offers;
   }
 
   /** Returns the wait of a server; undefined if it does not wait. */
@@ -168,7 +165,7 @@ export class WakeUps {
   #giveCapacity(): void {
     const { capacity } = this.#options;
     const next = () => this.#waiting.onCapacity((provider) => capacity.hasCapacity(provider));
-    for (let taken = next(); taken !== undefined; taken = next()) this.grant(taken.server, taken.provider);
+    for (let found = next(); found !== undefined; found = next()) this.grant(found.server, found.provider);
   }
 
   #wakeAll(servers: readonly string[]): void {
