@@ -5,7 +5,6 @@ import { CommandFailure } from './command-failure.ts';
 
 const LATER: readonly (readonly [name: string, instead: string])[] = [
   ['plan', '"treeline validate" checks a directory, and "treeline held" shows the deletes that wait for a yes'],
-  ['proxy', 'clients of the role "proxy" can read, and do no work'],
 ];
 
 /** Adds the commands, hidden. Exit code 3. */

@@ -9,6 +9,7 @@ import { addOperationCommands } from './operation-commands.ts';
 import { addPkiCommand } from './pki-command.ts';
 import { productVersion } from './product-files.ts';
 import { addProviderCommand } from './provider-command.ts';
+import { addProxyCommand } from './proxy-command.ts';
 import { addSchemasCommand } from './schemas-command.ts';
 import { addServeCommand } from './serve-command.ts';
 import { addSettingsCommand } from './settings-command.ts';
@@ -33,6 +34,7 @@ const COMMANDS = [
   addProviderCommand,
   addOperationCommands,
   addStoreCommand,
+  addProxyCommand,
   addLaterCommands,
 ];
 

@@ -8,8 +8,8 @@ import { counted, print } from './output.ts';
 import { productPath } from './product-files.ts';
 import { fromUserDirectory, requireFolder } from './user-directory.ts';
 
-/** The operator's file is no part of a stacks repository. */
-const NOT_FOR_REPOSITORIES = 'settings.schema.json';
+/** The operators' files are no part of a stacks repository. */
+const NOT_FOR_REPOSITORIES = ['settings.schema.json', 'proxy-settings.schema.json'];
 
 /** Adds the command. */
 export function addSchemasCommand(program: Command): void {
@@ -36,7 +36,7 @@ async function isProductFolder(folder: string): Promise<boolean> {
 /** Copies every schema of the layout into a folder, which is made where it is missing; returns how many. */
 export async function writeSchemas(folder: string): Promise<number> {
   await mkdir(folder, { recursive: true });
-  const names = (await readdir(productPath('schemas'))).filter((name) => name !== NOT_FOR_REPOSITORIES);
+  const names = (await readdir(productPath('schemas'))).filter((name) => !NOT_FOR_REPOSITORIES.includes(name));
   for (const name of names) await cp(productPath('schemas', name), join(folder, name));
   return names.length;
 }

@@ -152,6 +152,11 @@ async function credentialsOf(files: ServerOptions): Promise<Pick<ServerOptions, 
   return { cert, key, ca };
 }
 
+/** Throws CommandFailure where a file is missing, or they do not fit together. */
+export async function checkServerFiles(files: ServerOptions): Promise<void> {
+  await credentialsOf(files);
+}
+
 function unreachable(url: URL, error: Error, files: ServerOptions): CommandFailure {
   const words = describeConnectionFailure(error, files);
   return new CommandFailure(`${url.origin} cannot be asked: ${words}`, { cause: error });

@@ -55,6 +55,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   follow: [...PURE, 'reconcile', ...SETTINGS],
   service: [...PURE, 'clock.ts'],
   api: ['model', 'service', 'file-watch.ts', 'listen.ts', 'connection-limit.ts', 'log-throttle.ts', ...SETTINGS],
+  proxy: [
+    ...['model', 'catalog', 'schemas', 'providers', 'service', 'store'],
+    ...['load-providers.ts', 'load-settings.ts', ...SETTINGS],
+  ],
   management: ['model', 'service', 'listen.ts', ...SETTINGS],
   'compose.ts': ANYTHING,
   compose: ANYTHING,

@@ -1,0 +1,61 @@
+// `treeline proxy`: runs the actions that a controller leaves to proxies, at a remote site. `treeline proxy check` prints
+// every mistake of its settings.
+import type { Command } from 'commander';
+import { SettingsError } from '../load-settings.ts';
+import { createLog } from '../log.ts';
+import { sortProblems } from '../model/problem.ts';
+import { LeftoverError } from '../providers/exec/running-calls.ts';
+import { loadProxySettings } from '../proxy/load-proxy-settings.ts';
+import { startProxy } from '../proxy/start-proxy.ts';
+import { StoreError } from '../store/store-error.ts';
+import { CommandFailure, expecting } from './command-failure.ts';
+import { type Format, formatOption, printJson, printProblems } from './output.ts';
+import { runUntilSignalled } from './run-until-signalled.ts';
+import { checkServerFiles } from './server-connection.ts';
+import { fromUserDirectory } from './user-directory.ts';
+
+const EXIT_PROBLEMS = 1;
+
+/** Adds the command. Exit code 0: stopped cleanly, or checked without a mistake; 1: mistakes; 3: could not run. */
+export function addProxyCommand(program: Command): void {
+  const proxy = program
+    .command('proxy')
+    .description('do the work of a controller at a remote site, with programs that are there')
+    .option('--config <file>', 'the settings of the proxy')
+    .addHelpText(
+      'after',
+      '\nSIGTERM or SIGINT stops it cleanly: it claims no more, and waits for what runs. A second one, a second later, at once.',
+    )
+    .action(async ({ config }: { readonly config?: string }) => {
+      if (config === undefined) throw new CommandFailure('say where the settings of the proxy are: --config FILE');
+      const settings = await expecting([SettingsError], () => loadProxySettings(fromUserDirectory(config)));
+      await checkServerFiles({ ...settings.tls, server: settings.server });
+      const log = createLog(settings.log.level);
+      const running = await expecting([StoreError, LeftoverError], () => startProxy(settings, { log }));
+      await runUntilSignalled(running, log);
+    });
+  proxy
+    .command('check')
+    .description('check a settings file of a proxy, and the files that it names; starts nothing')
+    .argument('<file>', 'the settings of the proxy')
+    .addOption(formatOption())
+    .addHelpText('after', '\nExit code 0: clean, 1: errors, 3: could not run.')
+    .action(checkProxySettings);
+}
+
+/** Problems name the file as the person has written it. */
+async function checkProxySettings(file: string, { format }: { readonly format: Format }): Promise<void> {
+  try {
+    const { tls, server } = await loadProxySettings(fromUserDirectory(file));
+    await checkServerFiles({ ...tls, server });
+    if (format === 'json') printJson({ problems: [] });
+    else printProblems([]);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    if (error.problems.length === 0) throw new CommandFailure(error.message, { cause: error });
+    const problems = sortProblems(error.problems.map((problem) => ({ ...problem, file })));
+    if (format === 'json') printJson({ problems });
+    else printProblems(problems);
+    process.exitCode = EXIT_PROBLEMS;
+  }
+}

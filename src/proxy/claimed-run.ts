@@ -1,0 +1,118 @@
+// Carries out one claimed action: runs its program until the deadline, tells the controller that it is at work, and keeps
+// how it ended.
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import type { Answer } from '../model/call-result.ts';
+import { reasonOf } from '../model/quote.ts';
+import type { ProviderEntry } from '../providers/provider-registry.ts';
+import type { ClaimedAction } from '../service/agent.ts';
+import type { ClaimedWork, KeptClaim } from './claimed-work.ts';
+import { type ControllerClient, RefusedRequest } from './controller-client.ts';
+
+const HEARTBEAT_MS = 20_000;
+/** Programs are asked to end so long before the deadline, or a tenth of the time, so that nothing runs at the deadline. */
+const ENDING_MS = 6_000;
+const GIVEN_UP: readonly number[] = [404, 409];
+
+export interface ClaimedRunOptions {
+  readonly client: Pick<ControllerClient, 'send'>;
+  readonly work: ClaimedWork;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface ClaimedRun {
+  readonly claimed: ClaimedAction;
+  readonly entry: ProviderEntry;
+  /** When the claim was asked for, by the monotonic clock. */
+  readonly asked: number;
+  /** Ends the program. */
+  readonly signal: AbortSignal;
+}
+
+/** Returns how the action ended, kept on disk; undefined if the controller has given it up. Nothing of it runs by then. */
+export async function carryOut(run: ClaimedRun, options: ClaimedRunOptions): Promise<KeptClaim | undefined> {
+  const { claimed, entry, asked } = run;
+  const { work, clock, log } = options;
+  const { id, operation, resource, timeoutSeconds } = claimed.action;
+  const kept = await keep(run, options);
+  if (kept.answer !== null) return kept;
+  const givenUp = new AbortController();
+  const deadline = new AbortController();
+  const wholeMs = Math.min(timeoutSeconds, entry.timeoutSeconds) * 1000;
+  const leftMs = wholeMs - Math.min(ENDING_MS, wholeMs / 10) - (clock.monotonic() - asked);
+  const ends = [
+    clock.after(leftMs, () => deadline.abort(new Error('it did not end before its deadline'))),
+    heartbeat(claimed, options, () => givenUp.abort(new Error('the controller has given it up'))),
+  ];
+  log.info({ action: id, operation, server: resource, provider: entry.name }, 'begun');
+  const signal = AbortSignal.any([run.signal, givenUp.signal, deadline.signal]);
+  const answer = await answerTo(run, signal);
+  for (const end of ends) end();
+  log.info({ action: id, outcome: answer.outcome, message: answer.message || undefined }, 'ended');
+  if (!givenUp.signal.aborted) return await keepAnswer(kept, answer, options);
+  work.forget(kept);
+  return undefined;
+}
+
+/** Nothing begins that is not on disk: after a crash nobody would know of it. */
+async function keep({ claimed }: ClaimedRun, { work, log }: ClaimedRunOptions): Promise<KeptClaim> {
+  const claim = { id: claimed.action.id, lease: claimed.lease };
+  try {
+    return await work.begin(claim);
+  } catch (error) {
+    log.error({ action: claim.id, err: error }, 'the action could not be recorded, and was not begun');
+    return { ...claim, file: 'none', answer: retryable(`the proxy could not record it: ${reasonOf(error)}`) };
+  }
+}
+
+/** Returns the claim with its answer, also if that cannot be written. */
+async function keepAnswer(kept: KeptClaim, answer: Answer, { work, log }: ClaimedRunOptions): Promise<KeptClaim> {
+  try {
+    return await work.end(kept, answer);
+  } catch (error) {
+    log.error({ action: kept.id, err: error }, 'how it ended could not be recorded; it is reported from memory');
+    return { ...kept, answer };
+  }
+}
+
+async function answerTo({ claimed, entry }: ClaimedRun, signal: AbortSignal): Promise<Answer> {
+  const { id: action, operation, resource, kind, properties, record, applied, outputs } = claimed.action;
+  const { deadline } = claimed;
+  const call = { operation, action, resource, kind, properties, record, applied, outputs, deadline };
+  try {
+    return await entry.provider.perform(call, signal);
+  } catch (error) {
+    // Nothing of the program runs any more, so another try is safe: every call may be repeated.
+    return retryable(`nobody knows how it ended: ${reasonOf(error)}`);
+  }
+}
+
+function heartbeat(
+  { lease, action: { id } }: ClaimedAction,
+  { client, clock, log }: ClaimedRunOptions,
+  giveUp: () => void,
+): () => void {
+  let cancel = clock.after(HEARTBEAT_MS, beat);
+  let isOver = false;
+  function beat(): void {
+    cancel = clock.after(HEARTBEAT_MS, beat);
+    client
+      .send({ path: `/agent/actions/${encodeURIComponent(id)}/heartbeat`, body: { lease } })
+      .catch((error: unknown) => {
+        // Without a line the work goes on.
+        if (isOver || !(error instanceof RefusedRequest) || !GIVEN_UP.includes(error.status)) return;
+        log.warn({ action: id, err: error }, 'the controller has given the action up; its program is ended');
+        giveUp();
+      });
+  }
+  return () => {
+    isOver = true;
+    cancel();
+  };
+}
+
+/** Returns the answer of an action that is to be tried again. */
+export function retryable(message: string): Answer {
+  return { outcome: 'retryable', message, outputs: {}, observed: {} };
+}

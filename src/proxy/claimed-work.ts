@@ -1,0 +1,92 @@
+// Keeps on disk what the proxy has claimed, and how it ended, until the controller has the report. A claim without a
+// report at a start was cut off by the end of the proxy.
+
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Answer } from '../model/call-result.ts';
+import { isMap, type JsonMap } from '../model/json.ts';
+
+/** An action that this proxy has claimed. */
+export interface KeptClaim {
+  /** The id of the action. */
+  readonly id: string;
+  readonly lease: string;
+  /** How it ended; null: it is not known yet. */
+  readonly answer: Answer | null;
+  /** The name of its file. */
+  readonly file: string;
+}
+
+export class ClaimedWork {
+  readonly #directory: string;
+
+  /** Opens a directory, made if missing. No other process may have it open. */
+  constructor(directory: string) {
+    this.#directory = directory;
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  }
+
+  /** Returns what is kept. A file that was never written whole is removed: nothing was begun. */
+  list(): readonly KeptClaim[] {
+    return readdirSync(this.#directory).flatMap((file) => {
+      const claim = file.endsWith('.json') ? readClaim(join(this.#directory, file), file) : undefined;
+      if (claim === undefined) rmSync(join(this.#directory, file), { force: true });
+      return claim ?? [];
+    });
+  }
+
+  /** Resolves with a new claim once it would survive a power cut. */
+  async begin(claim: Pick<KeptClaim, 'id' | 'lease'>): Promise<KeptClaim> {
+    const kept = { ...claim, answer: null, file: `${randomUUID()}.json` };
+    await this.#write(kept);
+    return kept;
+  }
+
+  /** Resolves with the claim and its answer, once they would survive a power cut. */
+  async end(claim: KeptClaim, answer: Answer): Promise<KeptClaim> {
+    const ended = { ...claim, answer };
+    await this.#write(ended);
+    return ended;
+  }
+
+  /** Forgets a claim. */
+  forget({ file }: KeptClaim): void {
+    rmSync(join(this.#directory, file), { force: true });
+  }
+
+  async #write({ id, lease, answer, file }: KeptClaim): Promise<void> {
+    const path = join(this.#directory, file);
+    const aside = await open(`${path}.new`, 'w', 0o600);
+    try {
+      await aside.writeFile(JSON.stringify({ id, lease, answer }));
+      await aside.sync();
+    } finally {
+      await aside.close();
+    }
+    await rename(`${path}.new`, path);
+    const directory = await open(this.#directory);
+    try {
+      await directory.sync();
+    } finally {
+      await directory.close();
+    }
+  }
+}
+
+function readClaim(path: string, file: string): KeptClaim | undefined {
+  const value = parse(readFileSync(path, 'utf8'));
+  if (!isMap(value) || typeof value.id !== 'string' || typeof value.lease !== 'string') return undefined;
+  const answer = isMap(value.answer) ? (value.answer as JsonMap as unknown as Answer) : null;
+  return { id: value.id, lease: value.lease, answer, file };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,172 @@
+// The loop of a proxy: asks the controller for actions, claims those that it has a program and capacity for, and carries
+// them out. It opens no port, and goes on while the line is cut.
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import { hasProcessList } from '../providers/exec/linux-processes.ts';
+import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
+import type { AgentAction, ClaimedAction } from '../service/agent.ts';
+import { carryOut, retryable } from './claimed-run.ts';
+import type { ClaimedWork } from './claimed-work.ts';
+import { type ControllerClient, RefusedRequest } from './controller-client.ts';
+import { pause, pauseMs } from './pauses.ts';
+import { readClaimed, readOffered } from './read-claimed.ts';
+import { ReportDelivery } from './report-delivery.ts';
+
+/** How long one request waits for actions. */
+const WAIT_SECONDS = 30;
+const LIMIT_MAX = 100;
+/** So often a claim is asked for whose answer did not come. */
+const CLAIM_TRIES = 4;
+/** Servers of which it is logged that no entry matches. */
+const UNMATCHED_MAX = 1_000;
+/** How long the last reports may take when the proxy stops. */
+const LAST_REPORTS_MS = 5_000;
+
+export interface ProxyAgentOptions {
+  readonly client: Pick<ControllerClient, 'send'>;
+  readonly work: ClaimedWork;
+  readonly registry: ProviderRegistry;
+  readonly concurrency: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export class ProxyAgent {
+  readonly #options: ProxyAgentOptions;
+  readonly #reports: ReportDelivery;
+  /** No more claims. */
+  readonly #draining = new AbortController();
+  /** Ends running programs. */
+  readonly #ending = new AbortController();
+  readonly #runs = new Map<Promise<void>, string>();
+  #polls: Promise<void> = Promise.resolve();
+  /** Servers that match no entry and were logged. */
+  readonly #unmatched = new Set<string>();
+
+  constructor(options: ProxyAgentOptions) {
+    this.#options = options;
+    this.#reports = new ReportDelivery(options);
+  }
+
+  /** Reports what an earlier run has left, and begins to ask for actions. Nothing of an earlier run may run any more. */
+  async start(): Promise<void> {
+    const { work, log } = this.#options;
+    for (const kept of work.list()) {
+      if (kept.answer !== null) this.#reports.deliver(kept);
+      else if (hasProcessList()) {
+        log.warn({ action: kept.id }, 'the proxy was ended while this ran; it is reported as to be tried again');
+        this.#reports.deliver(await work.end(kept, retryable('the proxy was ended while it ran')));
+      } else {
+        // Something of it may still run: the controller waits for its deadline, and checks.
+        work.forget(kept);
+      }
+    }
+    this.#polls = this.#poll();
+  }
+
+  /** Claims no more, waits up to `ms` for what runs, ends the rest, and sends the reports. */
+  async stop(ms: number): Promise<void> {
+    const { clock, log } = this.#options;
+    this.#draining.abort();
+    await this.#polls;
+    if (this.#runs.size > 0)
+      log.info({ actions: this.#runs.size, seconds: ms / 1000 }, 'waiting for the actions under way');
+    const timeUp = Promise.withResolvers<void>();
+    const cancel = clock.after(ms, timeUp.resolve);
+    await Promise.race([Promise.allSettled(this.#runs.keys()), timeUp.promise]);
+    cancel();
+    this.#ending.abort(new Error('the proxy is stopping'));
+    await Promise.allSettled(this.#runs.keys());
+    await this.#reports.stop(LAST_REPORTS_MS);
+  }
+
+  async #poll(): Promise<void> {
+    const { clock, log } = this.#options;
+    const { signal } = this.#draining;
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        const isBusy = !(await this.#takeSome());
+        if (failures > 0) log.info('the controller answers again');
+        failures = 0;
+        // Nothing that was offered could be taken: it would be offered again at once.
+        if (isBusy) await Promise.race([pause(clock, pauseMs(2), signal), ...this.#runs.keys()]);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (failures === 0) log.warn({ err: error }, 'the controller does not answer; it is asked again');
+        await pause(clock, pauseMs(failures), signal);
+        failures += 1;
+      }
+    }
+  }
+
+  /** Returns false if nothing can be taken at present. */
+  async #takeSome(): Promise<boolean> {
+    const { client, concurrency } = this.#options;
+    const free = Math.min(LIMIT_MAX, concurrency - this.#runs.size);
+    if (free <= 0) return false;
+    const path = `/agent/actions?wait=${WAIT_SECONDS}&limit=${free}`;
+    const answer = await client.send({ path, waitMs: WAIT_SECONDS * 1000, signal: this.#draining.signal });
+    const offered = readOffered(answer);
+    const claims = offered.flatMap((action) => this.#claimFor(action) ?? []);
+    await Promise.all(claims);
+    return offered.length === 0 || claims.length > 0;
+  }
+
+  /** Claims an action, and begins it in the background; undefined if this proxy has no program or capacity for it. */
+  #claimFor(action: AgentAction): Promise<void> | undefined {
+    const entry = this.#options.registry.match(action);
+    if (entry === undefined) {
+      this.#logUnmatched(action);
+      return undefined;
+    }
+    const running = [...this.#runs.values()].filter((name) => name === entry.name).length;
+    if (running >= entry.concurrency) return undefined;
+    const asked = this.#options.clock.monotonic();
+    const claim = this.#claim(action.id);
+    const run = this.#run(claim, { entry, asked }).finally(() => this.#runs.delete(run));
+    this.#runs.set(run, entry.name);
+    return claim.then(() => undefined);
+  }
+
+  #logUnmatched({ resource }: AgentAction): void {
+    if (this.#unmatched.has(resource) || this.#unmatched.size >= UNMATCHED_MAX) return;
+    this.#unmatched.add(resource);
+    const { log } = this.#options;
+    log.warn({ server: resource }, 'no entry under providers matches this server; it is left alone');
+  }
+
+  async #run(
+    claim: Promise<ClaimedAction | undefined>,
+    { entry, asked }: { readonly entry: ProviderEntry; readonly asked: number },
+  ): Promise<void> {
+    const claimed = await claim;
+    if (claimed === undefined) return;
+    try {
+      const kept = await carryOut({ claimed, entry, asked, signal: this.#ending.signal }, this.#options);
+      if (kept !== undefined) this.#reports.deliver(kept);
+    } catch (error) {
+      this.#options.log.error({ action: claimed.action.id, err: error }, 'the action could not be carried out');
+    }
+  }
+
+  /** Repeats a request whose answer did not come: the controller answers the same request in the same way. */
+  async #claim(id: string): Promise<ClaimedAction | undefined> {
+    const { client, clock, log } = this.#options;
+    const path = `/agent/actions/${encodeURIComponent(id)}/claim`;
+    const body = { request: randomUUID() };
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return readClaimed(await client.send({ path, body }));
+      } catch (error) {
+        const isRefused = error instanceof RefusedRequest;
+        // Another proxy was faster, or it is not to be done any more.
+        if (isRefused && error.status < 500) log.debug({ action: id, err: error }, 'not claimed');
+        else log.warn({ action: id, err: error }, 'a claim was not answered');
+        if ((isRefused && error.status < 500) || failures + 1 >= CLAIM_TRIES) return undefined;
+        await pause(clock, pauseMs(failures), this.#draining.signal);
+        if (this.#draining.signal.aborted) return undefined;
+      }
+    }
+  }
+}

@@ -1,0 +1,79 @@
+// Sends reports until the controller has answered them: the line may be cut for as long as it likes. A report is kept on
+// disk until then; one that the controller refuses is of an action that it has given up.
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import type { JsonMap } from '../model/json.ts';
+import type { ClaimedWork, KeptClaim } from './claimed-work.ts';
+import { type ControllerClient, RefusedRequest } from './controller-client.ts';
+import { pause, pauseMs } from './pauses.ts';
+
+/** The controller will never take this report: it is malformed, unknown, given up, or too large. */
+const FINAL: readonly number[] = [400, 404, 409, 413];
+
+export interface ReportDeliveryOptions {
+  readonly client: Pick<ControllerClient, 'send'>;
+  readonly work: ClaimedWork;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export class ReportDelivery {
+  readonly #options: ReportDeliveryOptions;
+  readonly #stopped = new AbortController();
+  readonly #open = new Set<Promise<void>>();
+
+  constructor(options: ReportDeliveryOptions) {
+    this.#options = options;
+  }
+
+  /** Sends a report, again and again if need be. */
+  deliver(kept: KeptClaim): void {
+    const delivery = this.#deliver(kept).finally(() => this.#open.delete(delivery));
+    this.#open.add(delivery);
+  }
+
+  /** Waits up to `ms` for reports under way. What is left is sent after the next start. */
+  async stop(ms: number): Promise<void> {
+    const { clock, log } = this.#options;
+    const timeUp = Promise.withResolvers<void>();
+    const cancel = clock.after(ms, timeUp.resolve);
+    await Promise.race([Promise.allSettled(this.#open), timeUp.promise]);
+    cancel();
+    if (this.#open.size > 0) log.warn({ reports: this.#open.size }, 'reports are kept for the next start');
+    this.#stopped.abort();
+    await Promise.allSettled(this.#open);
+  }
+
+  async #deliver(kept: KeptClaim): Promise<void> {
+    const { signal } = this.#stopped;
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      if (await this.#isOver(kept, failures)) {
+        this.#options.work.forget(kept);
+        return;
+      }
+      await pause(this.#options.clock, pauseMs(failures), signal);
+    }
+  }
+
+  async #isOver({ id, lease, answer }: KeptClaim, failures: number): Promise<boolean> {
+    const { client, log } = this.#options;
+    const body: JsonMap = { ...(answer as unknown as JsonMap), lease };
+    try {
+      await client.send({
+        path: `/agent/actions/${encodeURIComponent(id)}/report`,
+        body,
+        signal: this.#stopped.signal,
+      });
+      log.info({ action: id, outcome: answer?.outcome }, 'reported');
+      return true;
+    } catch (error) {
+      if (this.#stopped.signal.aborted) return false;
+      if (error instanceof RefusedRequest && FINAL.includes(error.status)) {
+        log.warn({ action: id, err: error }, 'the report is not wanted; the controller has given the action up');
+        return true;
+      }
+      if (failures === 0) log.warn({ action: id, err: error }, 'the report could not be sent; it is sent again');
+      return false;
+    }
+  }
+}

@@ -1,0 +1,50 @@
+// Starts a proxy: builds its parts and wires them.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Clock, systemClock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import { createExecProvider } from '../providers/exec/exec-provider.ts';
+import { RunningCalls } from '../providers/exec/running-calls.ts';
+import { createProviderRegistry } from '../providers/provider-registry.ts';
+import type { ProviderSettings } from '../settings.ts';
+import { lockDirectory } from '../store/lock.ts';
+import { ClaimedWork } from './claimed-work.ts';
+import { ControllerClient } from './controller-client.ts';
+import { ProxyAgent } from './proxy-agent.ts';
+import type { ProxySettings } from './proxy-settings.ts';
+
+const ONE_PROXY = 'Two proxies must not share it: stop the other one, or give this one a directory of its own.';
+
+/** A running proxy. */
+export interface RunningProxy {
+  /** Claims no more, waits for what runs, and sends the reports. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a proxy. Throws StoreError if another one has its directory, and LeftoverError if programs of an earlier one
+ * cannot be ended.
+ */
+export async function startProxy(
+  settings: ProxySettings,
+  { log, clock = systemClock }: { readonly log: Logger; readonly clock?: Clock },
+): Promise<RunningProxy> {
+  const { directory, concurrency, server, shutdownSeconds } = settings;
+  await using opened = new AsyncDisposableStack();
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  opened.use(lockDirectory(directory, ONE_PROXY));
+  const calls = opened.adopt(await RunningCalls.open(join(directory, 'running'), log), (it) => it.close());
+  const make = (entry: ProviderSettings) => {
+    if (entry.implementation !== 'exec') throw new Error(`the provider ${entry.name} of a proxy runs no program`);
+    return createExecProvider({ ...entry, calls, log });
+  };
+  const registry = opened.adopt(createProviderRegistry(settings.providers, make), (it) => it.close());
+  const client = opened.adopt(new ControllerClient({ ...settings, log }), (it) => it.close());
+  const work = new ClaimedWork(join(directory, 'claims'));
+  const agent = new ProxyAgent({ client, work, registry, concurrency, clock, log });
+  await agent.start();
+  opened.adopt(agent, (it) => it.stop(shutdownSeconds * 1000));
+  log.info({ server, directory, concurrency }, 'proxy started');
+  const running = opened.move();
+  return { stop: () => running.disposeAsync() };
+}
