@@ -1,4 +1,5 @@
-// `treeline serve` in a process of its own, and what it logs. It can be stopped, and it can be killed.
+// `treeline serve`, or another command that runs on, in a process of its own, and what it logs. It can be stopped, and it
+// can be killed.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
@@ -16,8 +17,8 @@ export class ServingProcess {
   #stderr = '';
 
   /** Starts it. It does not outlive the running test. */
-  constructor(config: string) {
-    const arguments_ = [`${ROOT}/src/cli.ts`, 'serve', '--config', config];
+  constructor(config: string, command: 'serve' | 'proxy' = 'serve') {
+    const arguments_ = [`${ROOT}/src/cli.ts`, command, '--config', config];
     this.#child = spawn(process.execPath, arguments_, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#closed = once(this.#child, 'close').then(() => this.#wake());
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#read(text));
