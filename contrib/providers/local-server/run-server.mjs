@@ -3,6 +3,7 @@
 import { createServer } from 'node:http';
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { identityOf } from '../exec-call/process-identity.mjs';
+import { logProcess } from './call-log.mjs';
 import { followConfiguration } from './follow-configuration.mjs';
 import { renderPage } from './page.mjs';
 import { ServerFiles } from './server-files.mjs';
@@ -29,7 +30,11 @@ export async function runServer([name]) {
   if (wanted === undefined || identity === undefined) throw new CallFailure('failed', `there is no server ${name}`);
   /** @type {Served} */
   const served = { name, since: new Date(), properties: wanted.properties, configuration: { state: 'not read yet' } };
-  process.once('SIGTERM', () => process.exit(0));
+  logProcess('started', name);
+  process.once('SIGTERM', () => {
+    logProcess('ended', name);
+    process.exit(0);
+  });
   const port = await listen(served, files.running()?.port ?? 0);
   const takeOver = () => {
     const { generation, properties } = files.wanted() ?? wanted;

@@ -5,7 +5,7 @@ import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
-const directory = process.env.SERVERS;
+const directory = process.env.SERVERS ?? '';
 const { operation, resource, properties } = JSON.parse(readFileSync(0, 'utf8'));
 const file = join(directory, `${resource}.json`);
 if (operation !== 'check') {
@@ -18,6 +18,7 @@ if (operation !== 'check') {
 const observed = read();
 process.stdout.write(JSON.stringify({ outcome: observed === undefined ? 'absent' : 'done', observed }));
 
+/** @param {'begin' | 'end'} moment */
 function note(moment) {
   appendFileSync(join(directory, 'calls'), `${moment} ${operation} ${resource} ${process.env.SITE} ${process.pid}\n`);
 }
@@ -26,7 +27,7 @@ function read() {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    if (error.code === 'ENOENT') return undefined;
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -1,0 +1,283 @@
+// A controller and two proxies that make servers which are real processes, all three killed again and again at random
+// moments while commits make, change and remove servers. In the end the wanted processes run, and no others; the logs of
+// the provider show that no process was made twice and that no two calls for one server overlapped.
+import { X509Certificate } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished } from 'vitest';
+import { issueClientCertificate } from '../../src/development-pki.ts';
+import { ROOT } from './command-line.ts';
+import type { FileChanges } from './git-repository.ts';
+import { createHttpsClient, type HttpsClient } from './https-client.ts';
+import {
+  endServers,
+  expectSoundLog,
+  LOCAL_SERVER,
+  markedProcesses,
+  runningReleases,
+} from './local-server-processes.ts';
+import { type Relay, startRelay } from './relay.ts';
+import { ServingProcess } from './serving-process.ts';
+import { createSiteIn, type Site } from './site-on-disk.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+export interface KillOptions {
+  readonly kills: number;
+  /** Instances of each of the two sites. */
+  readonly instances: number;
+  /** The least and the most servers of an instance. */
+  readonly servers: readonly [number, number];
+  /** How long a create takes, in seconds, such as `1-10`. */
+  readonly createSeconds: string;
+  /** How long a call may take. The servers of a proxy wait that long for a call that was lost with the controller. */
+  readonly timeoutSeconds: number;
+  /** The longest time between two kills. */
+  readonly pauseMsMax: number;
+}
+
+const OBSERVER = join(ROOT, 'test/support/programs/observed-server.sh');
+const PROXIES = ['north', 'south'] as const;
+/** The servers of `near` are the controller's, those of `far` the proxies'. */
+const SITES = ['near', 'far'] as const;
+type SiteName = (typeof SITES)[number];
+/** Servers go all the time; nothing is to wait for a person. */
+const APPROVED = 'Churn\n\nTreeline-Approve-Deletes: 10000';
+const SETTLE_MS_MAX = 240_000;
+const COMMITS_PER_KILL = 0.5;
+
+/** Kills the processes `kills` times, lets everything settle, and checks what runs and what was done. */
+export async function killProcesses(options: KillOptions): Promise<void> {
+  const run = await startRun(options);
+  for (let kill = 0; kill < options.kills; kill++) {
+    await sleep(options.pauseMsMax * Math.random());
+    if (Math.random() < COMMITS_PER_KILL) await run.churn();
+    await run.killOne();
+  }
+  await run.settle();
+  await run.stop();
+  run.check();
+}
+
+async function startRun(options: KillOptions): Promise<Run> {
+  const folder = temporaryDirectory();
+  const wanted = firstWanted(options);
+  for (const site of SITES) mkdirSync(join(folder, site, 'locks'), { recursive: true, mode: 0o700 });
+  onTestFinished(() => {
+    for (const site of SITES) endServers(join(folder, site));
+  });
+  const site = await createSiteIn(join(folder, 'site'), {
+    files: filesOf(wanted),
+    repository: ', pollSeconds: 1',
+    execution: executionOf(entryOf(join(folder, 'near'), options), options),
+    provider: 'local',
+  });
+  const controller = new ServingProcess(site.config);
+  const relay = await startRelay(await controller.port());
+  const entry = entryOf(join(folder, 'far'), options);
+  const configs: string[] = [];
+  for (const name of PROXIES) configs.push(await registerProxy(name, { site, port: relay.port, entry }));
+  return new Run({ site, relay, folder, configs, options }, controller, wanted);
+}
+
+function executionOf(entry: string, { timeoutSeconds }: KillOptions): string {
+  return `  concurrency: 60
+  graceSeconds: 2
+  deleteBudget: { percent: 100, least: 10000, most: 10000 }
+  retry: { attempts: 20, firstSeconds: 1, maxSeconds: 2, failedSeconds: 2 }
+  proxied: { timeoutSeconds: ${timeoutSeconds} }
+  providers:
+    - { match: { properties: { site: near } }, provider: exec, ${entry} }`;
+}
+
+/** Returns the keys of an entry that runs local-server, in flow style. */
+function entryOf(directory: string, { createSeconds, timeoutSeconds }: KillOptions): string {
+  const environment = {
+    LOCAL_SERVER_DIRECTORY: directory,
+    LOCAL_SERVER_CREATE_SECONDS: createSeconds,
+    PATH: process.env.PATH,
+  };
+  const command = JSON.stringify([OBSERVER, process.execPath, LOCAL_SERVER, join(directory, 'locks')]);
+  const limits = `timeoutSeconds: ${timeoutSeconds}, concurrency: 50`;
+  return `name: local, command: ${command}, environment: ${JSON.stringify(environment)}, ${limits}`;
+}
+
+interface ProxyPlace {
+  readonly site: Site;
+  readonly port: number;
+  /** The keys of its provider entry. */
+  readonly entry: string;
+}
+
+/** Registers a proxy and returns the path of its settings. */
+async function registerProxy(name: string, { site, port, entry }: ProxyPlace): Promise<string> {
+  const folder = join(site.folder, name);
+  mkdirSync(folder, { mode: 0o700 });
+  const authority = {
+    cert: readFileSync(join(site.folder, 'pki/ca.crt'), 'utf8'),
+    key: readFileSync(join(site.folder, 'pki/ca.key'), 'utf8'),
+  };
+  const { key, cert } = await issueClientCertificate(authority, { commonName: name, now: Date.now() });
+  writeFileSync(join(folder, 'proxy.key'), key, { mode: 0o600 });
+  writeFileSync(join(folder, 'proxy.crt'), cert);
+  const { serialNumber } = new X509Certificate(cert);
+  await site.repository.commit({ [`clients/${serialNumber}.yaml`]: 'role: proxy\n' });
+  const config = join(folder, 'proxy.yaml');
+  const tls = 'tls: { cert: proxy.crt, key: proxy.key, ca: ../pki/ca.crt }';
+  const providers = `providers:\n  - { ${entry} }`;
+  writeFileSync(config, `server: https://127.0.0.1:${port}\n${tls}\ndirectory: state\nconcurrency: 50\n${providers}\n`);
+  return config;
+}
+
+interface RunParts {
+  readonly site: Site;
+  readonly relay: Relay;
+  readonly folder: string;
+  /** The settings of the proxies. */
+  readonly configs: readonly string[];
+  readonly options: KillOptions;
+}
+
+class Run {
+  readonly #parts: RunParts;
+  #controller: ServingProcess;
+  readonly #proxies: ServingProcess[];
+  #wanted: Wanted;
+
+  constructor(parts: RunParts, controller: ServingProcess, wanted: Wanted) {
+    this.#parts = parts;
+    this.#controller = controller;
+    this.#proxies = parts.configs.map((config) => new ServingProcess(config, 'proxy'));
+    this.#wanted = wanted;
+  }
+
+  /** Commits another wish. */
+  async churn(): Promise<void> {
+    this.#wanted = churned(this.#wanted, this.#parts.options);
+    await this.#parts.site.repository.commit(filesOf(this.#wanted), { message: APPROVED });
+  }
+
+  /** Kills the controller or a proxy, and starts it again, unaided. */
+  async killOne(): Promise<void> {
+    const { site, relay, configs } = this.#parts;
+    const which = Math.floor(Math.random() * (configs.length + 1));
+    const config = configs[which];
+    if (config !== undefined) {
+      await this.#proxies[which]?.end('SIGKILL');
+      this.#proxies[which] = new ServingProcess(config, 'proxy');
+      return;
+    }
+    await this.#controller.end('SIGKILL');
+    expect(this.#controller.stderr).toBe('');
+    this.#controller = new ServingProcess(site.config);
+    relay.target = await this.#controller.port();
+  }
+
+  /** Waits until nothing is left to do. */
+  async settle(): Promise<void> {
+    const { site } = this.#parts;
+    const port = await this.#controller.port();
+    const client = createHttpsClient({ port, ca: site.ca }, site.administrator);
+    const newest = await site.repository.git('rev-parse', 'main');
+    const done = Object.keys(this.#wanted.counts).map((name) => `${name}: Done`);
+    await expect
+      .poll(() => statusesOf(client), { timeout: SETTLE_MS_MAX, interval: 500 })
+      .toEqual({ commit: newest, statuses: done.sort() });
+  }
+
+  async stop(): Promise<void> {
+    for (const each of [this.#controller, ...this.#proxies]) {
+      expect(await each.end('SIGTERM')).toBe(0);
+      expect(each.stderr).toBe('');
+    }
+  }
+
+  /** Checks what runs, and what the logs say. */
+  check(): void {
+    for (const site of SITES) {
+      const directory = join(this.#parts.folder, site);
+      expect(runningReleases(directory)).toEqual(serversOf(this.#wanted, site));
+      expect(overlapsIn(directory)).toEqual([]);
+      expectSoundLog(directory);
+      expect(markedProcesses(directory)).toEqual([]);
+    }
+  }
+}
+
+/** The servers that the commits ask for. */
+interface Wanted {
+  readonly release: number;
+  /** Servers by instance. */
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+function instancesOf({ instances }: KillOptions): readonly string[] {
+  return SITES.flatMap((site) => Array.from({ length: instances }, (_, index) => `${site}-${index + 1}`));
+}
+
+function firstWanted(options: KillOptions): Wanted {
+  const [least, most] = options.servers;
+  const counts = instancesOf(options).map((name) => [name, Math.ceil((least + most) / 2)]);
+  return { release: 1, counts: Object.fromEntries(counts) };
+}
+
+/** Returns the next wish: another release of all, another size of an instance, or an instance that goes or comes back. */
+function churned({ release, counts }: Wanted, options: KillOptions): Wanted {
+  const kind = Math.random();
+  if (kind < 0.2) return { release: release + 1, counts };
+  const names = instancesOf(options);
+  const name = names[Math.floor(Math.random() * names.length)] ?? '';
+  const { [name]: present, ...others } = counts;
+  if (kind < 0.4 && present !== undefined) return { release, counts: others };
+  const [least, most] = options.servers;
+  return { release, counts: { ...others, [name]: least + Math.floor(Math.random() * (most - least + 1)) } };
+}
+
+const INSTANCES_MAX = 20;
+
+/** Returns every file; those of instances that are not wanted are removed. */
+function filesOf({ release, counts }: Wanted): FileChanges {
+  const all = SITES.flatMap((site) => Array.from({ length: INSTANCES_MAX }, (_, index) => `${site}-${index + 1}`));
+  const instances = all.map((name) => {
+    const parameters = `{ count: "${counts[name]}", site: ${name.split('-')[0]} }`;
+    const text = counts[name] === undefined ? null : `stackTemplate: web\nparameters: ${parameters}\n`;
+    return [`stacks/instances/${name}.yaml`, text];
+  });
+  return {
+    'tree.yaml': 'name: global\ntype: common\n',
+    'stacks/templates/web.yaml': `parameters: { count: "", site: "" }
+resources:
+  web:
+    type: Platform::ResourceGroup
+    properties:
+      count: "<<count>>"
+      max_unavailable: "50%"
+      resource_def: { properties: { release: "${release}", site: "<<site>>" } }
+`,
+    ...Object.fromEntries(instances),
+  };
+}
+
+/** Returns the release of every server of a site that should run, by its name. */
+function serversOf({ release, counts }: Wanted, site: SiteName): Readonly<Record<string, string>> {
+  const names = Object.entries(counts)
+    .filter(([instance]) => instance.startsWith(`${site}-`))
+    .flatMap(([instance, count]) => Array.from({ length: count }, (_, index) => `${instance}-web-${index + 1}`));
+  return Object.fromEntries(names.map((name) => [name, String(release)]));
+}
+
+/** Returns the servers for which a call began while another one ran. */
+function overlapsIn(directory: string): readonly string[] {
+  const path = join(directory, 'locks', 'overlaps');
+  return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
+}
+
+/** Returns the status of every instance: `near-1: Done`. */
+async function statusesOf({ request }: HttpsClient): Promise<{ commit: unknown; statuses: string[] }> {
+  const { headers, body } = await request('/stacks/instances');
+  if (!Array.isArray(body)) return { commit: undefined, statuses: [] };
+  const names = body.map(({ name }: { readonly name: string }) => name);
+  const replies = await Promise.all(names.map((name) => request(`/stacks/instances/${name}/status`)));
+  const statuses = replies.map(({ body: status }, index) => `${names[index]}: ${status}`);
+  return { commit: headers['x-treeline-commit'], statuses: statuses.sort() };
+}
