@@ -11,6 +11,7 @@ import type { DriftPolicy, PropertyValue } from './model/objects.ts';
 import { quote } from './model/quote.ts';
 import type { PlacedFault } from './refuse-settings.ts';
 import type { ImplementationSettings, ProviderSettings, SimulatedSettings } from './settings.ts';
+import { isLoopback } from './source/remotes/http-access.ts';
 
 /** An entry as it is written, in the shape that the schema allows. */
 export interface WrittenProvider {
@@ -20,6 +21,9 @@ export interface WrittenProvider {
   readonly options?: Partial<SimulatedSettings>;
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  readonly url?: string;
+  readonly secretFile?: string;
+  readonly caFile?: string;
   readonly timeoutSeconds?: number;
   readonly checkSeconds?: number;
   readonly drift?: DriftPolicy;
@@ -61,9 +65,18 @@ export async function fillInProvider(written: WrittenProvider, inherited: Inheri
 }
 
 async function implementationOf(
-  { name, provider, options, command = [], environment = {} }: WrittenProvider,
+  written: WrittenProvider,
   { base, directory, searchPath }: Inherited,
 ): Promise<ImplementationSettings> {
+  const { name, provider, options, command = [], environment = {} } = written;
+  if (provider === 'http') {
+    const { url = '', secretFile = '', caFile } = written;
+    const paths = {
+      secretFile: resolve(base, secretFile),
+      caFile: caFile === undefined ? null : resolve(base, caFile),
+    };
+    return { implementation: provider, url, ...paths };
+  }
   if (provider === 'exec') {
     const [program = '', ...args] = command;
     return {
@@ -105,16 +118,41 @@ export async function whyNotExecutable(path: string): Promise<string | undefined
   }
 }
 
-/** Returns what keeps entries from working: two of one name or with one file, and programs that cannot be executed. */
+/** Returns what keeps entries from working: two of one name or with one file, programs and addresses that cannot be used. */
 export async function faultsOfProviders(providers: readonly ProviderSettings[]): Promise<readonly PlacedFault[]> {
   const pointerOf = (index: number): string => below('/execution/providers', index);
   const programs = await Promise.all(
     providers.map(async (provider, index) => {
-      const fault = provider.implementation === 'exec' ? await programFault(provider.command[0]) : undefined;
-      return fault === undefined ? [] : [{ pointer: below(pointerOf(index), 'command', 0), fault }];
+      if (provider.implementation === 'http') return placed(serviceFault(provider.url), pointerOf(index), 'url');
+      if (provider.implementation !== 'exec') return [];
+      return placed(await programFault(provider.command[0]), pointerOf(index), 'command', 0);
     }),
   );
   return [...conflictsOf(providers, pointerOf), ...programs.flat()];
+}
+
+function placed(fault: Fault | undefined, pointer: string, ...keys: readonly (string | number)[]): PlacedFault[] {
+  return fault === undefined ? [] : [{ pointer: below(pointer, ...keys), fault }];
+}
+
+/** Returns why the address of a service cannot be used; what it says is not repeated, since it may hold a password. */
+export function serviceFault(text: string): Fault | undefined {
+  const code = 'wrong_value';
+  // The field is missing, which is a fault of its own.
+  if (text === '') return undefined;
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    return { code, message: 'this is no address of a service', hint: 'write https://HOST/PATH' };
+  }
+  if (url.username !== '' || url.password !== '' || url.hash !== '') {
+    const message = 'the address of a service has no user, no password and no "#"';
+    return { code, message, hint: 'requests are signed with the secret of secretFile instead' };
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    const message = `records would go to "${url.host}" unencrypted`;
+    return { code, message, hint: 'write https:// (caFile names the authority of a private certificate)' };
+  }
+  return undefined;
 }
 
 async function programFault(program: string): Promise<Fault | undefined> {

@@ -30,18 +30,15 @@ const REFUSALS: readonly UnbuiltSetting[] = [
   { steps: ['store', 'url'], hint: LEAVE_OUT },
 ];
 
-const PROVIDER_REFUSALS: readonly UnbuiltSetting[] = [
-  { steps: ['provider'], values: ['http'], hint: 'write exec' },
-  { steps: ['url'], hint: LEAVE_OUT },
-];
-
 /** The keys of an entry that belong to one kind of provider. */
 const KEYS_OF_PROVIDER: Readonly<Record<string, readonly string[]>> = {
   simulated: ['options'],
   exec: ['command', 'environment'],
+  http: ['url', 'secretFile', 'caFile'],
 };
 const REQUIRED_OF_PROVIDER: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   exec: { command: 'the program and its arguments' },
+  http: { url: 'where calls are posted', secretFile: 'the file of the secret that signs them' },
 };
 
 const SECRET_KEYS = ['usernameFile', 'passwordFile'];
@@ -62,11 +59,8 @@ const VARIABLES: Readonly<Record<string, string>> = {
 export function refusalsOf(settings: unknown, environment: Environment): readonly PlacedFault[] {
   const providers = valueAt(settings, ['execution', 'providers']);
   const count = Array.isArray(providers) ? providers.length : 0;
-  const ofProviders = Array.from({ length: count }, (_, index) =>
-    PROVIDER_REFUSALS.map((refusal) => ({ ...refusal, steps: ['execution', 'providers', index, ...refusal.steps] })),
-  );
   return [
-    ...[...REFUSALS, ...ofProviders.flat()].flatMap((refusal) => refuseValue(settings, refusal)),
+    ...REFUSALS.flatMap((refusal) => refuseValue(settings, refusal)),
     ...Array.from({ length: count }, (_, index) => refuseKeys(settings, ['execution', 'providers', index])).flat(),
     ...refuseUrl(settings, environment),
     ...Object.entries(VARIABLES).flatMap(([name, hint]) => refuseVariable(name, environment[name], hint)),

@@ -94,7 +94,8 @@ export interface EntrySettings {
 /** The settings of each implementation of a provider. */
 export type ImplementationSettings =
   | { readonly implementation: 'simulated'; readonly options: SimulatedSettings }
-  | ({ readonly implementation: 'exec' } & ProgramSettings);
+  | ({ readonly implementation: 'exec' } & ProgramSettings)
+  | ({ readonly implementation: 'http' } & ServiceSettings);
 
 /** The options of a provider that runs a program. */
 export interface ProgramSettings {
@@ -104,6 +105,16 @@ export interface ProgramSettings {
   readonly directory: string;
   /** The whole environment of the program. */
   readonly environment: Readonly<Record<string, string>>;
+}
+
+/** The options of a provider that asks a service. */
+export interface ServiceSettings {
+  /** Where calls are posted; polls stay at its origin. */
+  readonly url: string;
+  /** Path of the secret that signs requests. */
+  readonly secretFile: string;
+  /** Path of the trusted certificate authorities, PEM; null: those that Node trusts. */
+  readonly caFile: string | null;
 }
 
 /** The options of a simulated provider. */

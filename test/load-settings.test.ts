@@ -408,13 +408,46 @@ describe('a provider that runs a program', () => {
   });
 });
 
+describe('a provider that asks a service', () => {
+  const entry = (fields: string): string =>
+    `${LEAST}execution: { providers: [{ name: a, provider: http, ${fields} }] }\n`;
+
+  it('has an address, a secret, and perhaps authorities', async () => {
+    const { execution } = await load(entry('url: "https://lab.example/calls", secretFile: lab-secret, caFile: ca.crt'));
+    expect(execution.providers[0]).toMatchObject({
+      ...{ implementation: 'http', url: 'https://lab.example/calls' },
+      ...{ secretFile: join(directory, 'lab-secret'), caFile: join(directory, 'ca.crt') },
+    });
+    const local = await load(entry('url: "http://127.0.0.1:8080/", secretFile: s'));
+    expect(local.execution.providers[0]).toMatchObject({ url: 'http://127.0.0.1:8080/', caFile: null });
+  });
+
+  it.each([
+    ['url: "https://x/"', 'missing_field a provider "http" needs the field "secretFile"; add "secretFile:"'],
+    ['secretFile: s', 'missing_field a provider "http" needs the field "url"; add "url:", where calls are posted'],
+    ['url: "http://lab.example/", secretFile: s', 'wrong_value records would go to "lab.example" unencrypted'],
+    ['url: "ftp://x/", secretFile: s', 'wrong_value this is no address of a service; write https://HOST/PATH'],
+    ['url: "https://me:hunter2@x/", secretFile: s', 'wrong_value the address of a service has no user, no password'],
+    ['url: "https://x/", secretFile: s, command: [x]', 'no_effect "command" has no effect on a provider "http"'],
+  ])('is refused: %s', async (fields, words) => {
+    const problems = await problemsOf(entry(fields));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(words);
+    expect(problems[0]).not.toContain('hunter2');
+  });
+});
+
 describe('what this version does not have', () => {
   it.each([
     ['management: { dashboard: true }', '3:26', 'management.dashboard: true'],
     ['store: { kind: postgres, url: postgres://db }', '3:16', 'store.kind: postgres'],
     ['store: { url: postgres://db }', '3:10', 'store.url'],
+<<<<<<< HEAD
     ['execution: { providers: [{ name: a, provider: http }] }', '3:47', 'execution.providers.0.provider: http'],
     ['execution: { providers: [{ name: a, provider: simulated, url: x }] }', '3:58', 'execution.providers.0.url'],
+=======
+    ['execution: { proxied: { drift: report } }', '3:14', 'execution.proxied'],
+>>>>>>> 6167b00 (Ask services as providers: signed calls, polls for long work, one origin)
   ])('is refused: %s', async (line, place, name) => {
     const [first] = await problemsOf(`${LEAST}${line}\n`);
     expect(first).toMatch(`${place} not_in_this_version ${name} is not in this version of Treeline; `);

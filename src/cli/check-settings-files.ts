@@ -7,7 +7,7 @@ import { checkTls, type TlsFault } from '../api/tls/check-tls.ts';
 import { readTlsFiles } from '../api/tls/read-tls-files.ts';
 import type { Fault } from '../catalog/fault.ts';
 import type { PlacedFault } from '../refuse-settings.ts';
-import type { Settings } from '../settings.ts';
+import type { ProviderSettings, Settings } from '../settings.ts';
 import { findGitDirectory } from '../source/remotes/git-directory.ts';
 import { SourceError } from '../source/source.ts';
 import { whyUnreadable } from './system-error.ts';
@@ -32,7 +32,7 @@ export async function checkSettingsFiles(settings: Settings): Promise<readonly P
   return isTlsThere ? [...missing, ...(await checkTlsFiles(settings))] : missing;
 }
 
-function filesIn({ api: { tls }, webhook, repository: { access: login } }: Settings): readonly NamedFile[] {
+function filesIn({ api: { tls }, webhook, repository: { access: login }, execution }: Settings): readonly NamedFile[] {
   const secrets = [
     ['/api/tls/key', tls.key],
     ['/webhook/secretFile', webhook?.secretFile],
@@ -45,9 +45,18 @@ function filesIn({ api: { tls }, webhook, repository: { access: login } }: Setti
     ['/api/tls/crl', tls.crl],
     ['/repository/caFile', login.caFile],
   ] as const;
-  return [...secrets, ...others].flatMap(([pointer, path], index) =>
+  const named = [...secrets, ...others].flatMap(([pointer, path], index) =>
     path == null ? [] : [{ pointer, path, isSecret: index < secrets.length && pointer !== '/repository/usernameFile' }],
   );
+  return [...named, ...execution.providers.flatMap(filesOfProvider)];
+}
+
+function filesOfProvider(provider: ProviderSettings, index: number): readonly NamedFile[] {
+  if (provider.implementation !== 'http') return [];
+  const { secretFile, caFile } = provider;
+  const pointerOf = (key: string): string => `/execution/providers/${index}/${key}`;
+  const secret = { pointer: pointerOf('secretFile'), path: secretFile, isSecret: true };
+  return caFile === null ? [secret] : [secret, { pointer: pointerOf('caFile'), path: caFile, isSecret: false }];
 }
 
 async function checkFile({ pointer, path, isSecret }: NamedFile): Promise<readonly PlacedFault[]> {

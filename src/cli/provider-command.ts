@@ -1,14 +1,17 @@
 // `treeline provider test`: tries a provider on servers that it makes. The contract is in docs/providers.md.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { findProgram, whyNotExecutable } from '../load-providers.ts';
+import { systemClock } from '../clock.ts';
+import { findProgram, serviceFault, whyNotExecutable } from '../load-providers.ts';
 import { createLog } from '../log.ts';
 import { emptyMap } from '../model/json.ts';
 import { SERVER } from '../model/names.ts';
 import { askProgram } from '../providers/exec/exec-provider.ts';
 import { RunningCalls } from '../providers/exec/running-calls.ts';
+import { askService, type HttpOptions } from '../providers/http/http-provider.ts';
 import { CommandFailure } from './command-failure.ts';
 import { printCase, printPlan, printResult } from './conformance/print-conformance.ts';
 import { runCases } from './conformance/run-cases.ts';
@@ -22,6 +25,9 @@ interface TestOptions {
   readonly change: Readonly<Record<string, string>>;
   readonly environment: Readonly<Record<string, string>>;
   readonly directory: string;
+  readonly url?: string;
+  readonly secretFile?: string;
+  readonly caFile?: string;
   readonly timeout: number;
   readonly format: Format;
 }
@@ -30,11 +36,13 @@ interface Target {
   /** As people would write it. */
   readonly name: string;
   readonly send: Send;
+  readonly forgeries: Readonly<Record<string, Send>>;
   close(): Promise<void>;
 }
 
 const EXIT_DEVIATIONS = 1;
 const TIMEOUT_SECONDS = 60;
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Adds the command. Exit code 0: the provider keeps the contract; 1: it does not; 3: could not run. */
 export function addProviderCommand(program: Command): void {
@@ -53,6 +61,9 @@ export function addProviderCommand(program: Command): void {
     .option('--kind <kind>', 'the kind of the servers', SERVER)
     .option('--environment <name=value>', 'a variable of the program; repeat for several', addPair, emptyMap<string>())
     .option('--directory <directory>', 'where the program runs', '.')
+    .option('--url <url>', 'the service to test, instead of a program')
+    .option('--secret-file <file>', 'the secret that signs its requests')
+    .option('--ca-file <file>', 'the certificate authorities that it may come from, PEM')
     .option('--timeout <seconds>', 'how long one call may take', secondsOf, TIMEOUT_SECONDS)
     .addOption(formatOption())
     .addHelpText(
@@ -62,7 +73,9 @@ export function addProviderCommand(program: Command): void {
     .action(async (command: readonly string[], options: TestOptions) => {
       const folder = await mkdtemp(join(tmpdir(), 'treeline-provider-test-'));
       try {
-        const target = await openProgram(command, { options, folder });
+        const place = { options, folder };
+        const target =
+          options.url === undefined ? await openProgram(command, place) : await openService(command, place);
         process.exitCode = await test(target, { options, folder });
       } finally {
         await rm(folder, { recursive: true, force: true });
@@ -83,7 +96,14 @@ async function test(target: Target, { options, folder }: Place): Promise<number>
   const { kind, property, change, timeout, format } = options;
   const changes = Object.keys(change).length === 0 ? { treeline_test: 'changed' } : change;
   const trial = new Trial({
-    ...{ send: target.send, kind, properties: property, change: changes, timeoutMs: timeout * 1000 },
+    ...{
+      send: target.send,
+      forgeries: target.forgeries,
+      kind,
+      properties: property,
+      change: changes,
+      timeoutMs: timeout * 1000,
+    },
     ...{ trap: join(folder, 'trap'), interrupted: interrupted.signal },
   });
   try {
@@ -111,9 +131,35 @@ async function openProgram([program = '', ...args]: readonly string[], { options
   const command = [path, ...args] as const;
   return {
     name: [program, ...args].join(' '),
+    forgeries: {},
     send: (input, signal) =>
       askProgram(input, { ...{ command, directory, environment: options.environment, calls, log, signal }, about: {} }),
     close: () => calls.close(),
+  };
+}
+
+async function openService(command: readonly string[], { options, folder }: Place): Promise<Target> {
+  const { url = '', secretFile, caFile } = options;
+  if (command.length > 0) throw new CommandFailure('name a program, or a service by --url, not both');
+  if (secretFile === undefined) throw new CommandFailure('name the secret that signs requests: --secret-file FILE');
+  const fault = serviceFault(url);
+  if (url === '' || fault !== undefined) throw new CommandFailure(`--url: ${fault?.message ?? 'it is empty'}`);
+  const another = join(folder, 'another-secret');
+  await writeFile(another, randomUUID(), { mode: 0o600 });
+  const service = {
+    ...{ url, secretFile: fromUserDirectory(secretFile), clock: systemClock },
+    caFile: caFile === undefined ? null : fromUserDirectory(caFile),
+  };
+  const past = { ...systemClock, now: () => systemClock.now() - DAY_MS };
+  const sendWith = (change: Partial<HttpOptions>): Send => {
+    return (input, signal) => askService(input, { ...service, ...change }, signal);
+  };
+  return {
+    ...{ name: url, send: sendWith({}), close: async () => undefined },
+    forgeries: {
+      'a signature of another secret': sendWith({ secretFile: another }),
+      'a signature of yesterday': sendWith({ clock: past }),
+    },
   };
 }
 

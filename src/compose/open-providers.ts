@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { createExecProvider } from '../providers/exec/exec-provider.ts';
 import { RunningCalls } from '../providers/exec/running-calls.ts';
+import { createHttpProvider } from '../providers/http/http-provider.ts';
 import type { Provider } from '../providers/provider.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../providers/provider-registry.ts';
 import { createSimulatedProvider } from '../providers/simulated.ts';
@@ -27,6 +28,7 @@ export async function openProviders(
   const calls = opened.adopt(await RunningCalls.open(join(store.directory, 'running'), log), (it) => it.close());
   const make = (entry: ProviderSettings): Provider => {
     if (entry.implementation === 'exec') return createExecProvider({ ...entry, calls, log });
+    if (entry.implementation === 'http') return createHttpProvider({ ...entry, clock });
     return createSimulatedProvider(entry.options, clock);
   };
   return opened.adopt(createProviderRegistry(execution.providers, make, execution.proxied), (it) => it.close());

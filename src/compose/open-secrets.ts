@@ -23,12 +23,17 @@ export async function openSecrets(settings: Settings): Promise<readonly OpenSecr
     .map((file) => ({ ...file, mode: file.mode.toString(8).padStart(4, '0') }));
 }
 
-function secretFiles({ api, webhook, repository }: Settings): readonly Omit<OpenSecret, 'mode'>[] {
+function secretFiles({ api, webhook, repository, execution }: Settings): readonly Omit<OpenSecret, 'mode'>[] {
   const { username, password } = repository.access;
   return [
     { setting: 'api.tls.key', path: api.tls.key },
     ...(webhook === null ? [] : [{ setting: 'webhook.secretFile', path: webhook.secretFile }]),
     ...(password?.kind === 'file' ? [{ setting: 'repository.passwordFile', path: password.path }] : []),
+    ...execution.providers.flatMap((provider) =>
+      provider.implementation === 'http'
+        ? [{ setting: `execution.providers: secretFile of ${provider.name}`, path: provider.secretFile }]
+        : [],
+    ),
     // A host that checks the token only accepts it as the username.
     ...(password === null && username?.kind === 'file'
       ? [{ setting: 'repository.usernameFile', path: username.path }]

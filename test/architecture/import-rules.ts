@@ -40,7 +40,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   'log-throttle.ts': ['clock.ts'],
   'settings.ts': ['model', 'machine', 'log.ts'],
   'refuse-settings.ts': ['model', 'catalog', 'source'],
-  'load-providers.ts': ['model', 'machine', 'catalog', 'refuse-settings.ts', 'settings.ts'],
+  'load-providers.ts': ['model', 'machine', 'catalog', 'source', 'refuse-settings.ts', 'settings.ts'],
   'load-settings.ts': [
     ...['model', 'machine', 'catalog', 'schemas', 'refuse-settings.ts', 'load-providers.ts'],
     ...SETTINGS,

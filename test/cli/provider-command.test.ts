@@ -1,8 +1,9 @@
 // `treeline provider test`: on a program that keeps the contract, the one of the document, and on some that do not.
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ProcessResult, ROOT, treeline } from '../support/command-line.ts';
+import { SERVICE_SECRET, startService } from '../support/service-of-servers.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const PROGRAMS = join(ROOT, 'test/support/programs');
@@ -97,6 +98,30 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
   ])('ends with 3 for %s', async (_, command, words) => {
     const { code, stdout, stderr } = await test(command);
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr).toContain(words);
+  });
+});
+
+describe('treeline provider test --url', { timeout: 120_000 }, () => {
+  it('tries a service, and its signatures too', async () => {
+    const service = await startService();
+    onTestFinished(() => service.close());
+    const secret = join(temporaryDirectory(), 'secret');
+    writeFileSync(secret, SERVICE_SECRET);
+    const { code, stdout } = await treeline(['provider', 'test', '--url', service.url, '--secret-file', secret]);
+    expect({ code, failed: stdout.match(/^FAIL.*\n.*/gm) }).toEqual({ code: 0, failed: null });
+    expect(stdout).toMatch(/^ok {4}a request with a signature of yesterday is refused/m);
+    expect(stdout).toContain('30 of 30 cases passed');
+    expect([...service.servers.keys()]).toEqual([]);
+  });
+
+  it.each([
+    [['--url', 'https://x/'], 'name the secret'],
+    [['--url', 'http://lab.example/', '--secret-file', 's'], '--url: records would go to "lab.example" unencrypted'],
+    [['--url', 'https://x/', '--secret-file', 's', '--', 'program'], 'not both'],
+  ])('ends with 3: %j', async (options, words) => {
+    const { code, stderr } = await treeline(['provider', 'test', ...options]);
+    expect(code).toBe(3);
     expect(stderr).toContain(words);
   });
 });

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import type { Answer } from '../../model/call-result.ts';
 import type { Properties } from '../../model/objects.ts';
 import { encodeCall } from '../../providers/call-json.ts';
-import { Deviation, expectObserved, Skipped, type Trial, toldOutcome } from './trial.ts';
+import { Deviation, expectObserved, type Send, Skipped, type Trial, toldOutcome } from './trial.ts';
 
 /** One case of the conformance test. */
 export interface ConformanceCase {
@@ -194,8 +194,20 @@ const TIMES: readonly ConformanceCase[] = [
   },
 ];
 
-/** All cases, in their order. */
-export const CONFORMANCE_CASES: readonly ConformanceCase[] = [...LIFE, ...INPUTS, ...VALUES, ...TIMES];
+/** Returns all cases of a run, in their order. */
+export function conformanceCases({ options: { forgeries } }: Trial): readonly ConformanceCase[] {
+  return [...LIFE, ...INPUTS, ...Object.entries(forgeries).map(forged), ...VALUES, ...TIMES];
+}
+
+function forged([words, send]: readonly [string, Send]): ConformanceCase {
+  return {
+    title: `a request with ${words} is refused`,
+    async run(trial) {
+      const answer = await trial.send(`${JSON.stringify(jsonOf(trial))}\n`, send);
+      if (answer.outcome !== 'failed') throw new Deviation(`it ${toldOutcome(answer, ['failed'])}, such as status 401`);
+    },
+  };
+}
 
 function propertiesOf(trial: Trial): Properties {
   return { ...trial.options.properties, name: trial.nameOf(SERVER) };

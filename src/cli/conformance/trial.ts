@@ -16,6 +16,8 @@ export type Send = (input: string, signal: AbortSignal) => Promise<Answer>;
 /** The tested provider, and the servers that it is asked for. */
 export interface TrialOptions {
   readonly send: Send;
+  /** Sends with a signature that must not be accepted; none where calls are not signed. */
+  readonly forgeries: Readonly<Record<string, Send>>;
   readonly kind: string;
   readonly properties: Properties;
   /** The properties that an update changes. */
@@ -79,8 +81,8 @@ export class Trial {
   }
 
   /** Returns the answer to an input. Throws Deviation if there is none in time. */
-  async send(input: string): Promise<Answer> {
-    const { send, timeoutMs, interrupted } = this.options;
+  async send(input: string, send: Send = this.options.send): Promise<Answer> {
+    const { timeoutMs, interrupted } = this.options;
     const timeout = AbortSignal.timeout(timeoutMs);
     try {
       return await send(input, AbortSignal.any([timeout, interrupted]));

@@ -1,0 +1,164 @@
+// A provider that sends every call as a signed POST to a service of one origin, and polls for the end of long work.
+// docs/providers.md is the contract for authors of services.
+import { readFile } from 'node:fs/promises';
+import type { Clock } from '../../clock.ts';
+import type { Answer } from '../../model/call-result.ts';
+import { quote, reasonOf } from '../../model/quote.ts';
+import type { ServiceSettings } from '../../settings.ts';
+import { AnswerError, readAnswer } from '../answer-json.ts';
+import { encodeCall } from '../call-json.ts';
+import { plainText } from '../plain-text.ts';
+import type { Provider } from '../provider.ts';
+import { ExchangeError, type HttpReply, type HttpRequest, sendRequest } from './send-request.ts';
+import { signatureHeaders } from './signature.ts';
+
+/** The service that is asked, and its clock. */
+export interface HttpOptions extends ServiceSettings {
+  readonly clock: Clock;
+}
+
+const POLLS_MAX = 100_000;
+const POLL_SECONDS = 2;
+const POLL_SECONDS_MAX = 300;
+const SHOWN_LENGTH_MAX = 500;
+const ACCEPTED = 202;
+/** The service says that it has not begun, or that it failed, and may be asked again. */
+const RETRYABLE: ReadonlySet<number> = new Set([408, 429, 500, 503]);
+/** Something between says that it heard nothing: the service may be at work. */
+const LOST: ReadonlySet<number> = new Set([502, 504]);
+/** A poll that ends like this is repeated. */
+const POLL_AGAIN: ReadonlySet<number> = new Set([...RETRYABLE, ...LOST]);
+
+/** Returns a provider for a service. A call without a valid answer throws; the service may still be at work then. */
+export function createHttpProvider(options: HttpOptions): Provider {
+  return {
+    lostActionEnds: 'after its deadline',
+    perform: (call, signal) => askService(encodeCall(call), options, signal),
+    close: async () => undefined,
+  };
+}
+
+/** Returns the answer of a service to an input. Throws if it gives none, and the signal's reason if that ended it. */
+export async function askService(input: string, options: HttpOptions, signal: AbortSignal): Promise<Answer> {
+  signal.throwIfAborted();
+  let reply: HttpReply;
+  const url = new URL(options.url);
+  try {
+    reply = await send({ method: 'POST', url, body: input }, options, signal);
+  } catch (error) {
+    if (error instanceof ExchangeError && !error.isSent) return answerOnly('retryable', error.message);
+    throw error;
+  }
+  return reply.status === ACCEPTED ? await poll(reply, { url, options, signal }) : answerOf(reply, url);
+}
+
+interface Polling {
+  readonly url: URL;
+  readonly options: HttpOptions;
+  readonly signal: AbortSignal;
+}
+
+async function poll(accepted: HttpReply, { url, options, signal }: Polling): Promise<Answer> {
+  let place = placeOf(accepted, url);
+  let waitSeconds = retryAfter(accepted, options.clock);
+  for (let polls = 0; polls < POLLS_MAX; polls += 1) {
+    await pause(waitSeconds * 1000, options.clock, signal);
+    const reply = await pollOnce(place, options, signal);
+    if (reply !== undefined && reply.status !== ACCEPTED && !POLL_AGAIN.has(reply.status))
+      return answerOf(reply, place, 'poll');
+    waitSeconds = reply === undefined ? POLL_SECONDS : retryAfter(reply, options.clock);
+    if (reply?.status === ACCEPTED && reply.headers.location !== undefined) place = placeOf(reply, url);
+  }
+  throw new AnswerError(`there was no answer after ${POLLS_MAX} polls`);
+}
+
+/** Returns undefined if the service could not be reached: it is at work all the same. */
+async function pollOnce(url: URL, options: HttpOptions, signal: AbortSignal): Promise<HttpReply | undefined> {
+  try {
+    return await send({ method: 'GET', url, body: '' }, options, signal);
+  } catch (error) {
+    if (error instanceof ExchangeError) return undefined;
+    throw error;
+  }
+}
+
+async function send(
+  { method, url, body }: Pick<HttpRequest, 'method' | 'url' | 'body'>,
+  { secretFile, caFile, clock }: HttpOptions,
+  signal: AbortSignal,
+): Promise<HttpReply> {
+  const secret = withoutNewline(await readSetting('secretFile', secretFile));
+  if (secret.length === 0)
+    throw new ExchangeError(`secretFile ${secretFile} is empty: write the secret into it`, false);
+  const ca = caFile === null ? undefined : (await readSetting('caFile', caFile)).toString('utf8');
+  const headers = {
+    ...{ accept: 'application/json', 'content-type': 'application/json' },
+    ...signatureHeaders({ method, url, body }, secret, clock.now()),
+  };
+  return await sendRequest({ method, url, body, headers, ca, signal });
+}
+
+async function readSetting(key: string, path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new ExchangeError(`${key} cannot be read: ${reasonOf(error)}`, false, { cause: error });
+  }
+}
+
+function withoutNewline(bytes: Buffer): Buffer {
+  return Buffer.from(bytes.toString('latin1').replace(/\r?\n$/, ''), 'latin1');
+}
+
+/** An answer counts whatever the status. Without one, the status says whether the service may be at work. */
+function answerOf({ status, body }: HttpReply, { origin }: URL, of: 'call' | 'poll' = 'call'): Answer {
+  try {
+    return readAnswer(body);
+  } catch (error) {
+    if (!(error instanceof AnswerError) || status === 200) throw error;
+    const shown = plainText(body, SHOWN_LENGTH_MAX);
+    const words = `${origin} answered ${status}${shown === '' ? '' : `: ${shown}`}`;
+    // The service took the call; if it no longer knows it, nobody knows how that ended.
+    if (of === 'poll') throw new AnswerError(`${words}, to a poll`, { cause: error });
+    if (RETRYABLE.has(status)) return answerOnly('retryable', words);
+    if (status >= 300 && status < 400) return answerOnly('failed', `${words}; redirects are not followed`);
+    if (status >= 400 && !LOST.has(status)) return answerOnly('failed', words);
+    throw new AnswerError(`${words}, without an answer`, { cause: error });
+  }
+}
+
+function answerOnly(outcome: 'retryable' | 'failed', message: string): Answer {
+  return { outcome, message, outputs: {}, observed: {} };
+}
+
+/** Returns where to poll. Another origin would get signed requests that are not meant for it. */
+function placeOf({ headers: { location } }: HttpReply, url: URL): URL {
+  const place = URL.parse(location ?? '', url);
+  if (location === undefined || place === null) throw new AnswerError('202 was answered without a "Location" to poll');
+  if (place.origin !== url.origin) {
+    throw new AnswerError(`202 was answered with the "Location" ${quote(location)}, and only ${url.origin} is asked`);
+  }
+  return place;
+}
+
+function retryAfter({ headers }: HttpReply, clock: Clock): number {
+  const text = headers['retry-after'];
+  if (text === undefined) return POLL_SECONDS;
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - clock.now()) / 1000;
+  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 1), POLL_SECONDS_MAX) : POLL_SECONDS;
+}
+
+function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      cancel();
+      reject(signal.reason);
+    };
+    const cancel = clock.after(ms, () => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    });
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}

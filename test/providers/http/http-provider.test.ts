@@ -1,0 +1,226 @@
+// The provider that asks services, on real HTTP: signatures, polls, and services that misbehave.
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ensureCredentials } from '../../../src/cli/demo/credentials.ts';
+import { type Clock, systemClock } from '../../../src/clock.ts';
+import type { Answer } from '../../../src/model/call-result.ts';
+import { createHttpProvider } from '../../../src/providers/http/http-provider.ts';
+import type { Call, Provider } from '../../../src/providers/provider.ts';
+import { describeProvider } from '../../contract/provider.ts';
+import { callOf } from '../../support/calls.ts';
+import {
+  SERVICE_SECRET,
+  type ServiceOfServers,
+  type ServiceRequest,
+  startService,
+} from '../../support/service-of-servers.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+/** Time passes a hundred times as fast while a poll is waited for. */
+const HASTY: Clock = { ...systemClock, after: (ms, wake) => systemClock.after(ms / 100, wake) };
+
+for (const polls of [0, 2]) {
+  describeProvider(polls === 0 ? 'http' : 'http, with polls', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'treeline-'));
+    const service = await startService();
+    service.polls = polls;
+    const secretFile = join(directory, 'secret');
+    writeFileSync(secretFile, SERVICE_SECRET);
+    return {
+      open: async () => createHttpProvider({ url: service.url, secretFile, caFile: null, clock: HASTY }),
+      async remove() {
+        await service.close();
+        await rm(directory, { recursive: true });
+      },
+    };
+  });
+}
+
+interface Trial {
+  readonly service: ServiceOfServers;
+  readonly provider: Provider;
+  readonly secretFile: string;
+  perform(fields?: Partial<Call>, ms?: number): Promise<Answer>;
+}
+
+async function trialOf(script: (request: ServiceRequest) => boolean = () => false): Promise<Trial> {
+  const service = await startService();
+  onTestFinished(() => service.close());
+  service.script = script;
+  const secretFile = join(temporaryDirectory(), 'secret');
+  writeFileSync(secretFile, `${SERVICE_SECRET}\n`);
+  const provider = createHttpProvider({ url: service.url, secretFile, caFile: null, clock: HASTY });
+  const perform = (fields: Partial<Call> = {}, ms = 10_000): Promise<Answer> =>
+    provider.perform(callOf(fields), AbortSignal.timeout(ms));
+  return { service, provider, secretFile, perform };
+}
+
+/** Answers every POST in this way. */
+function replies(status: number, headers: Readonly<Record<string, string>> = {}, body = ''): Promise<Trial> {
+  return trialOf(({ method, response }) => {
+    if (method === 'POST') response.writeHead(status, headers).end(body);
+    return method === 'POST';
+  });
+}
+
+describe('a request', () => {
+  it('is a signed POST of the call', async () => {
+    const { service, perform } = await trialOf();
+    expect(await perform({ properties: { name: 'web-1', note: 'ü' } })).toMatchObject({
+      outcome: 'done',
+      observed: { note: 'ü' },
+    });
+    const [request] = service.requests;
+    expect(request).toMatchObject({
+      method: 'POST',
+      url: '/calls?site=lab',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(JSON.parse(request?.body ?? '')).toEqual({
+      version: 1,
+      ...callOf({ properties: { name: 'web-1', note: 'ü' } }),
+    });
+  });
+
+  it('is signed with the secret that the file holds now', async () => {
+    const { perform, secretFile } = await trialOf();
+    writeFileSync(secretFile, 'another');
+    expect(await perform()).toMatchObject({
+      outcome: 'failed',
+      message: expect.stringMatching(/answered 401: the signature is wrong$/),
+    });
+    writeFileSync(secretFile, SERVICE_SECRET);
+    expect(await perform()).toMatchObject({ outcome: 'done' });
+  });
+
+  it('is not sent without a secret', async () => {
+    const { perform, secretFile, service } = await trialOf();
+    writeFileSync(secretFile, '\n');
+    expect(await perform()).toMatchObject({ outcome: 'retryable', message: expect.stringContaining('is empty') });
+    await rm(secretFile);
+    expect(await perform()).toMatchObject({
+      outcome: 'retryable',
+      message: expect.stringContaining('secretFile cannot be read'),
+    });
+    expect(service.requests).toEqual([]);
+  });
+
+  it('goes to a server whose certificate is trusted', async () => {
+    const { ca, server } = await ensureCredentials(join(temporaryDirectory(), 'pki'), Date.now());
+    const { readFileSync } = await import('node:fs');
+    const secure = https.createServer(
+      { key: readFileSync(server.key), cert: readFileSync(server.cert) },
+      (_, response) => {
+        response.end('{"outcome":"absent"}');
+      },
+    );
+    await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void secure.close());
+    const secretFile = join(temporaryDirectory(), 'secret');
+    writeFileSync(secretFile, 's');
+    const url = `https://127.0.0.1:${(secure.address() as AddressInfo).port}/`;
+    const open = (caFile: string | null): Provider => createHttpProvider({ url, secretFile, caFile, clock: HASTY });
+    const signal = AbortSignal.timeout(10_000);
+    expect(await open(ca).perform(callOf(), signal)).toMatchObject({ outcome: 'absent' });
+    // Nothing was sent, so nothing can have happened.
+    expect(await open(null).perform(callOf(), signal)).toMatchObject({
+      outcome: 'retryable',
+      message: expect.stringContaining('cannot be reached'),
+    });
+  });
+});
+
+describe('a reply', () => {
+  it.each([
+    [500, 'retryable'],
+    [503, 'retryable'],
+    [429, 'retryable'],
+    [400, 'failed'],
+    [404, 'failed'],
+    [302, 'failed'],
+  ])('of %d without an answer is %s', async (status, outcome) => {
+    const { perform, service } = await replies(status, { location: 'http://127.0.0.1:1/' }, 'no \x1b[31mway');
+    expect(await perform()).toMatchObject({
+      outcome,
+      message: expect.stringContaining(`answered ${status}: no  [31mway`),
+    });
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it('with an answer counts whatever its status', async () => {
+    const { perform } = await replies(500, {}, '{"outcome":"absent","message":"gone"}');
+    expect(await perform({ operation: 'delete' })).toMatchObject({ outcome: 'absent', message: 'gone' });
+  });
+
+  it.each([
+    [200, {}, 'hello', 'the answer is not one JSON object: "hello"'],
+    [200, {}, '', 'there is no answer'],
+    [200, {}, 'x'.repeat(1024 * 1024 + 1), 'the answer has more than 1048576 bytes'],
+    [502, {}, '', 'answered 502, without an answer'],
+    [504, {}, '', 'answered 504, without an answer'],
+    [202, {}, '', '202 was answered without a "Location" to poll'],
+    [202, { location: 'http://127.0.0.2/x' }, '', 'and only http://127.0.0.1:'],
+  ])('is lost: %d %j', async (status, headers, body, words) => {
+    const { perform } = await replies(status, headers as Record<string, string>, body);
+    await expect(perform()).rejects.toThrow(words);
+  });
+
+  it('that never comes is lost at the deadline, and one to a service that is not there is retryable', async () => {
+    const { perform, service } = await trialOf(() => true);
+    await expect(perform({}, 100)).rejects.toThrow('aborted');
+    service.script = ({ response }) => {
+      response.destroy();
+      return true;
+    };
+    await expect(perform()).rejects.toThrow('was lost');
+    const secretFile = join(temporaryDirectory(), 'secret');
+    writeFileSync(secretFile, 's');
+    const nowhere = createHttpProvider({ url: 'http://127.0.0.1:1/', secretFile, caFile: null, clock: HASTY });
+    const answer = await nowhere.perform(callOf(), AbortSignal.timeout(10_000));
+    expect(answer).toMatchObject({
+      outcome: 'retryable',
+      message: expect.stringMatching(/cannot be reached: .*ECONNREFUSED/),
+    });
+  });
+});
+
+describe('long work', () => {
+  it('is polled at the pace of the service, signed, until the answer is there', async () => {
+    const { perform, service } = await trialOf();
+    service.polls = 4;
+    expect(await perform()).toMatchObject({ outcome: 'done' });
+    expect(service.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'POST /calls?site=lab',
+      ...Array(4).fill('GET /jobs/1'),
+    ]);
+  });
+
+  it('is polled on while the service cannot be reached', async () => {
+    let count = 0;
+    const { perform, service } = await trialOf(({ method, response }) => {
+      if (method === 'POST') return false;
+      count += 1;
+      if (count === 1) response.destroy();
+      else if (count < 4) response.writeHead(503).end();
+      return count < 4;
+    });
+    service.polls = 1;
+    expect(await perform()).toMatchObject({ outcome: 'done' });
+  });
+
+  it('that the service has forgotten is lost', async () => {
+    const { perform } = await replies(202, { location: '/jobs/999' });
+    await expect(perform()).rejects.toThrow('answered 404: no such job, to a poll');
+  });
+
+  it('ends at its deadline', async () => {
+    const { perform, service } = await trialOf();
+    service.polls = 1_000_000;
+    await expect(perform({}, 150)).rejects.toThrow('aborted');
+  });
+});
