@@ -442,12 +442,6 @@ describe('what this version does not have', () => {
     ['management: { dashboard: true }', '3:26', 'management.dashboard: true'],
     ['store: { kind: postgres, url: postgres://db }', '3:16', 'store.kind: postgres'],
     ['store: { url: postgres://db }', '3:10', 'store.url'],
-<<<<<<< HEAD
-    ['execution: { providers: [{ name: a, provider: http }] }', '3:47', 'execution.providers.0.provider: http'],
-    ['execution: { providers: [{ name: a, provider: simulated, url: x }] }', '3:58', 'execution.providers.0.url'],
-=======
-    ['execution: { proxied: { drift: report } }', '3:14', 'execution.proxied'],
->>>>>>> 6167b00 (Ask services as providers: signed calls, polls for long work, one origin)
   ])('is refused: %s', async (line, place, name) => {
     const [first] = await problemsOf(`${LEAST}${line}\n`);
     expect(first).toMatch(`${place} not_in_this_version ${name} is not in this version of Treeline; `);
