@@ -1,5 +1,6 @@
 // Runs a benchmark by its name: `npm run bench -- line`. What each of them measures is in docs/benchmarks.md.
 import { benchCliffs } from './cliffs.ts';
+import { benchExecute } from './execute.ts';
 import { benchHostile } from './hostile.ts';
 import { benchLine } from './line.ts';
 import { benchWrites } from './writes.ts';
@@ -9,6 +10,7 @@ const EXIT_FAILED = 3;
 /** Each gets the rest of the arguments, and tells whether everything that must hold did. */
 const BENCHES: ReadonlyMap<string, (args: readonly string[]) => Promise<boolean>> = new Map([
   ['cliffs', benchCliffs],
+  ['execute', benchExecute],
   ['hostile', benchHostile],
   ['line', benchLine],
   ['writes', benchWrites],
