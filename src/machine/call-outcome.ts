@@ -21,6 +21,8 @@ export interface ConcludeContext {
   readonly random: () => number;
   /** Why the last action ended without an answer, if this process knows it. */
   readonly lostBecause?: string | undefined;
+  /** The provider that answered makes no real servers. */
+  readonly isPretending?: boolean | undefined;
 }
 
 /** The answer of a call, and the facts to conclude it with. */

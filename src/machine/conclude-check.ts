@@ -49,7 +49,7 @@ function concludePresence(row: ServerRow, { answer, provider }: CallResult, at: 
   // A create of this incarnation began, and no check has found it absent since: the server is Treeline's own.
   if (row.mayExist || row.wanted === null || row.state !== 'pending') return sighted(row);
   return row.policy.adopt || row.adopting
-    ? adopt({ ...row, provider }, row.wanted, { answer, at })
+    ? adopt({ ...row, provider, ...(at.isPretending ? { isPretended: true } : {}) }, row.wanted, { answer, at })
     : advance(row, 'hold', { ...moment(at, EXISTS), checked: false });
 }
 

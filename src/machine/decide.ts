@@ -4,6 +4,7 @@ import type { Claim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import { advance, requeue } from './advance.ts';
 import { isConverged, mayBeThere } from './existence.ts';
+import { forgetPretended } from './pretended.ts';
 import { isBlockedFor, isSameReason, lostText } from './reasons.ts';
 import { isStuck } from './stuck.ts';
 
@@ -52,6 +53,8 @@ export interface DecisionContext {
   readonly providerFor: (row: ServerRow) => ResponsibleProvider;
   /** When the row's action, which this process does not run, can no longer be running: milliseconds since 1970. */
   readonly lostActionEnds: (action: RunningAction) => number;
+  /** Returns true if its server was only pretended to be made, by another provider than the responsible one. */
+  readonly wasPretended?: (row: ServerRow) => boolean;
   /** Why the row's action ended without an answer, if this process knows it. */
   readonly lostBecause?: string | undefined;
   /** An action or check of the server is in flight in this process. */
@@ -90,6 +93,8 @@ interface ResponsibleEntry {
   readonly name: string;
   readonly timeoutMs: number;
   readonly tags?: readonly string[];
+  /** It makes no real servers. */
+  readonly isPretending?: boolean;
 }
 
 /** The provider entry that is responsible for a server, or the reason for which there is none. */
@@ -109,6 +114,7 @@ const PROTECTED: Reason = {
  */
 export function decide(row: ServerRow, context: DecisionContext): Step {
   if (context.isInFlight) return { row, next: REST };
+  if (context.wasPretended?.(row)) return decide(forgetPretended(row, context.now), context);
   if (row.action !== null && row.state !== 'unknown') return decideLost(row, row.action, context);
   if (row.due !== null) return decideDue(row, Date.parse(row.due), context);
   if (row.state === 'unknown') return decideCheck(row, context);
@@ -241,7 +247,8 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
     ...(context.claim === undefined ? {} : { claim: context.claim }),
   };
   const begun = operation === 'create' ? { mayExist: true, dirty: false } : { dirty: true };
-  const facts = { action, incarnation, provider: provider.name, ...begun };
+  const made = { provider: provider.name, ...(provider.isPretending ? { isPretended: true } : {}) };
+  const facts = { action, incarnation, ...made, ...begun };
   return {
     row: advance(row, `start ${operation}`, { now: action.started, reason: context.goesFirst ?? null, ...facts }),
     next: { kind: 'run', provider: provider.name },

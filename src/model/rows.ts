@@ -204,6 +204,8 @@ export interface ServerRow {
   readonly due: string | null;
   /** The provider entry that was asked to create it and is responsible for it since. Null: none was asked. */
   readonly provider: string | null;
+  /** Its provider makes no real servers, so that for any other one it was never made. Omitted otherwise. */
+  readonly isPretended?: boolean;
   readonly outputs: JsonMap;
   /** `last_stack_update` of its record, RFC 3339. */
   readonly updated: string;

@@ -40,6 +40,9 @@ export interface Provider {
    */
   readonly lostActionEnds: 'with the controller' | 'with its call' | 'after its deadline';
 
+  /** It makes no real servers: where another provider becomes responsible, they count as never seen. */
+  readonly isPretending?: boolean;
+
   /**
    * Its calls run elsewhere, and begin when somebody there asks for one: they take no capacity of this controller, and a
    * stop does not wait for them. Omitted: they run here.

@@ -67,7 +67,13 @@ export function createSimulatedProvider(options: SimulatedOptions, clock: Clock)
     servers.change(resource, { action, properties: operation === 'delete' ? null : properties });
   }
 
-  return { lostActionEnds: 'with the controller', calls, perform, close: async () => servers.close() };
+  return {
+    lostActionEnds: 'with the controller',
+    isPretending: true,
+    calls,
+    perform,
+    close: async () => servers.close(),
+  };
 }
 
 /** Answers from the current servers, so that a late repeated call claims nothing that no longer holds. */

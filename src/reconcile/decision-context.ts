@@ -103,6 +103,10 @@ class LazyContext implements DecisionContext {
     return responsible.name === PROXIED ? responsibleProxy(this.#name, responsible, this.#around) : responsible;
   }
 
+  wasPretended(row: ServerRow): boolean {
+    return wasPretended(this.#around.registry, row);
+  }
+
   lostActionEnds(action: RunningAction): number {
     return lostActionEnds(this.#name, action, this.#around);
   }
@@ -253,7 +257,17 @@ function responsibleProvider(registry: ProviderRegistry, row: ServerRow): Respon
     const words = 'no entry under execution.providers of the settings matches its kind and properties';
     return { name: null, reason: { code: 'no_provider', text: words } };
   }
-  return { name: entry.name, timeoutMs: entry.timeoutSeconds * 1000 };
+  const pretending = entry.provider.isPretending ? { isPretending: true } : {};
+  return { name: entry.name, timeoutMs: entry.timeoutSeconds * 1000, ...pretending };
+}
+
+/** Without an entry that matches, the row stays as it is: the settings may be wrong for a moment. */
+function wasPretended(registry: ProviderRegistry, row: ServerRow): boolean {
+  if (row.isPretended !== true || row.provider === null) return false;
+  const maker = registry.byName(row.provider);
+  const now = row.wanted === null ? maker : registry.match(row.wanted);
+  if (now === undefined) return row.wanted === null;
+  return now !== maker || !now.provider.isPretending;
 }
 
 function nowWords(match: string | undefined): string {

@@ -90,9 +90,11 @@ export class ServerPass {
   #step(name: string, row: ServerRow): Step {
     const { registry, clock, random, contextOf, executor } = this.#options;
     const result = this.#results.get(name);
-    const retry = registry.byName(result?.provider ?? '')?.retry;
+    const entry = registry.byName(result?.provider ?? '');
+    const retry = entry?.retry;
     const isConcluded = result !== undefined && retry !== undefined;
-    const at = { now: clock.now(), random, lostBecause: executor.lostBecause(name) };
+    const facts = { lostBecause: executor.lostBecause(name), isPretending: entry?.provider.isPretending };
+    const at = { now: clock.now(), random, ...facts };
     const concluded = isConcluded ? conclude(row, result, { ...at, retry }) : row;
     return concluded === null ? { row: null, next: { kind: 'rest' } } : decide(concluded, contextOf(name));
   }

@@ -192,6 +192,7 @@ export class Core {
     await this.stop();
     const next = new Core({ ...this.#options, ...options }, this.#outside);
     next.provider.script = this.provider.script;
+    next.provider.isPretending = this.provider.isPretending;
     await next.settle();
     return next;
   }

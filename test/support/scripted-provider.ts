@@ -9,6 +9,7 @@ export type Script = (call: Call, signal: AbortSignal) => Promise<Answer> | unde
 
 export class ScriptedProvider implements Provider {
   lostActionEnds: Provider['lostActionEnds'] = 'with the controller';
+  isPretending = false;
   /** Every call, oldest first. */
   readonly calls: Call[] = [];
   script: Script = () => undefined;
@@ -33,6 +34,16 @@ export class ScriptedProvider implements Provider {
     const observed = this.#servers.get(resource);
     const outcome = observed === undefined ? 'absent' : 'done';
     return { outcome, message: '', outputs: {}, observed: observed ?? {} };
+  }
+
+  /** Somebody else makes a server. */
+  build(name: string, properties: Properties): void {
+    this.#servers.set(name, properties);
+  }
+
+  /** A server is gone, and nobody was asked. */
+  forget(name: string): void {
+    this.#servers.delete(name);
   }
 
   close(): Promise<void> {
