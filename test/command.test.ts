@@ -40,7 +40,7 @@ describe('treeline', () => {
   it.each([
     ['no command that it has', ['bogus'], "unknown command 'bogus'"],
     ['plan', ['plan', 'my-stacks', '--commit', 'x'], 'treeline: plan is not in this version of Treeline: '],
-    ['proxy', ['proxy'], 'treeline: proxy is not in this version of Treeline: '],
+    ['proxy without settings', ['proxy'], 'treeline: say where the settings of the proxy are: --config FILE'],
     ['no option that it has', ['validate', '--bogus'], "unknown option '--bogus'"],
     ['no argument where one is needed', ['explain'], "missing required argument 'node'"],
     ['a format that it has not', ['validate', '--format', 'xml'], 'xml'],
@@ -172,13 +172,14 @@ describe('treeline schemas', () => {
     });
   });
 
-  it("writes the schemas of all files of the layout, and not that of the operator's", async () => {
+  it('writes the schemas of all files of the layout, and not those of operators', async () => {
     const directory = join(temporaryDirectory(), 'stacks');
     mkdirSync(directory);
     const { code, stdout } = await treeline(['schemas', '.'], { cwd: directory });
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(join(directory, 'schemas')) });
-    const { 'settings.schema.json': settings, ...layout } = textsIn(join(ROOT, 'schemas'));
-    expect(settings).toBeDefined();
+    const schemas = textsIn(join(ROOT, 'schemas'));
+    const { 'settings.schema.json': settings, 'proxy-settings.schema.json': proxy, ...layout } = schemas;
+    expect([settings, proxy]).not.toContain(undefined);
     expect(textsIn(join(directory, 'schemas'))).toEqual(layout);
   });
 });

@@ -159,6 +159,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     ...views,
     statusOf: (instance) => reader.status(instance),
     waitOf: (server) => toldWait(reconciler.waitsOf(server)),
+    holderOf: (server) => reconciler.proxyWork?.holderOf(server),
     requests,
   });
   const commits = commitWaitOf({ current, follower, source, clock });

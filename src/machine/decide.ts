@@ -1,6 +1,6 @@
 // Decides the next step of one server. Pure: takes a row and its decision context, returns the next row and the wait.
 import { momentOf } from '../model/moment.ts';
-import type { Claim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
+import type { ProxyClaim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import { advance, requeue } from './advance.ts';
 import { isConverged, mayBeThere } from './existence.ts';
@@ -62,7 +62,7 @@ export interface DecisionContext {
   /** Returns true if one more call of that provider may start now. */
   readonly hasCapacity: (provider: string) => boolean;
   /** The claim of the proxy that asks for the next call; undefined if none does. */
-  readonly claim?: Claim | undefined;
+  readonly claim?: ProxyClaim | undefined;
   /** Until when no action of its instance may start, milliseconds since 1970; infinity: until a person resumes it. */
   readonly stoppedUntil: number | undefined;
   /** Returns true if too many updates of the row's commit have failed, so that no further one starts. */

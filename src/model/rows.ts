@@ -123,7 +123,7 @@ export type ReasonCode =
   | 'drifted';
 
 /** The proxy that carries out an action. */
-export interface Claim {
+export interface ProxyClaim {
   /** SHA-256 of the lease, hexadecimal: the lease itself is known to the proxy only. */
   readonly lease: string;
   /** Serial of the client. */
@@ -144,7 +144,7 @@ export interface RunningAction {
   /** A person approved this delete: it never counts, whatever is wanted now. Omitted otherwise. */
   readonly isApproved?: boolean;
   /** Set for an action that a proxy carries out; omitted otherwise. */
-  readonly claim?: Claim;
+  readonly claim?: ProxyClaim;
 }
 
 /** One server: its record and its job in one. Named after the server. */

@@ -7,13 +7,14 @@ import { reasonOf } from '../model/quote.ts';
 import type { ProviderEntry } from '../providers/provider-registry.ts';
 import type { ClaimedAction } from '../service/agent.ts';
 import type { ClaimedWork, KeptClaim } from './claimed-work.ts';
-import { type ControllerClient, RefusedRequest } from './controller-client.ts';
+import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
 
 const HEARTBEAT_MS = 20_000;
 /** Programs are asked to end so long before the deadline, or a tenth of the time, so that nothing runs at the deadline. */
 const ENDING_MS = 6_000;
 const GIVEN_UP: readonly number[] = [404, 409];
 
+/** The parts that carry an action out. */
 export interface ClaimedRunOptions {
   readonly client: Pick<ControllerClient, 'send'>;
   readonly work: ClaimedWork;
@@ -21,6 +22,7 @@ export interface ClaimedRunOptions {
   readonly log: Logger;
 }
 
+/** An action to carry out. */
 export interface ClaimedRun {
   readonly claimed: ClaimedAction;
   readonly entry: ProviderEntry;
@@ -101,7 +103,7 @@ function heartbeat(
       .send({ path: `/agent/actions/${encodeURIComponent(id)}/heartbeat`, body: { lease } })
       .catch((error: unknown) => {
         // Without a line the work goes on.
-        if (isOver || !(error instanceof RefusedRequest) || !GIVEN_UP.includes(error.status)) return;
+        if (isOver || !(error instanceof ControllerRefusal) || !GIVEN_UP.includes(error.status)) return;
         log.warn({ action: id, err: error }, 'the controller has given the action up; its program is ended');
         giveUp();
       });

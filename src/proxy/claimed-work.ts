@@ -19,6 +19,7 @@ export interface KeptClaim {
   readonly file: string;
 }
 
+/** The claims of this proxy, in a directory of files. */
 export class ClaimedWork {
   readonly #directory: string;
 

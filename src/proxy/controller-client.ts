@@ -13,8 +13,8 @@ const SILENCE_MS = 20_000;
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 /** The controller answered with an error. */
-export class RefusedRequest extends Error {
-  override readonly name = 'RefusedRequest';
+export class ControllerRefusal extends Error {
+  override readonly name = 'ControllerRefusal';
   readonly status: number;
 
   constructor(message: string, status: number) {
@@ -23,6 +23,7 @@ export class RefusedRequest extends Error {
   }
 }
 
+/** A request to the controller. */
 export interface SentRequest {
   readonly path: string;
   /** Omitted: it is a GET. */
@@ -32,12 +33,14 @@ export interface SentRequest {
   readonly signal?: AbortSignal;
 }
 
+/** The controller, and who the proxy is there. */
 export interface ControllerClientOptions {
   readonly server: string;
   readonly tls: ProxyTlsFiles;
   readonly log: Logger;
 }
 
+/** A client of the REST interface of one controller. */
 export class ControllerClient {
   readonly #options: ControllerClientOptions;
   #agent: Agent | undefined;
@@ -48,7 +51,7 @@ export class ControllerClient {
     this.#options = options;
   }
 
-  /** Returns the answer. Throws RefusedRequest if it is an error, and other errors if there is none. */
+  /** Returns the answer. Throws ControllerRefusal if it is an error, and other errors if there is none. */
   async send({ path, body, waitMs = 0, signal }: SentRequest): Promise<JsonMap> {
     const agent = await this.#currentAgent();
     const { promise, resolve, reject } = Promise.withResolvers<JsonMap>();
@@ -113,7 +116,7 @@ function contentOf(status: number, bytes: Buffer): JsonMap {
   const body = parse(bytes.toString());
   if (status >= 200 && status < 300 && isMap(body)) return body;
   const message = isMap(body) && typeof body.message === 'string' ? body.message : bytes.toString('utf8', 0, 200);
-  throw new RefusedRequest(`the controller answered ${status}: ${message}`, status);
+  throw new ControllerRefusal(`the controller answered ${status}: ${message}`, status);
 }
 
 function parse(text: string): unknown {

@@ -5,14 +5,14 @@ import type { Clock } from '../clock.ts';
 const FIRST_MS = 500;
 const MS_MAX = 30_000;
 
-/** Returns the pause after that many failures in a row, in milliseconds. */
+/** Returns the waitFor after that many failures in a row, in milliseconds. */
 export function pauseMs(failures: number, random: () => number = Math.random): number {
   const longest = Math.min(MS_MAX, FIRST_MS * 2 ** Math.min(failures, 10));
   return longest * (0.5 + 0.5 * random());
 }
 
 /** Resolves after `ms`, or when the signal fires. */
-export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+export function waitFor(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) {
       resolve();

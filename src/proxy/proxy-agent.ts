@@ -8,8 +8,8 @@ import type { ProviderEntry, ProviderRegistry } from '../providers/provider-regi
 import type { AgentAction, ClaimedAction } from '../service/agent.ts';
 import { carryOut, retryable } from './claimed-run.ts';
 import type { ClaimedWork } from './claimed-work.ts';
-import { type ControllerClient, RefusedRequest } from './controller-client.ts';
-import { pause, pauseMs } from './pauses.ts';
+import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
+import { pauseMs, waitFor } from './pauses.ts';
 import { readClaimed, readOffered } from './read-claimed.ts';
 import { ReportDelivery } from './report-delivery.ts';
 
@@ -23,6 +23,7 @@ const UNMATCHED_MAX = 1_000;
 /** How long the last reports may take when the proxy stops. */
 const LAST_REPORTS_MS = 5_000;
 
+/** The parts and limits of a proxy. */
 export interface ProxyAgentOptions {
   readonly client: Pick<ControllerClient, 'send'>;
   readonly work: ClaimedWork;
@@ -32,6 +33,7 @@ export interface ProxyAgentOptions {
   readonly log: Logger;
 }
 
+/** A proxy: asks for actions, carries them out and reports them, until it is stopped. */
 export class ProxyAgent {
   readonly #options: ProxyAgentOptions;
   readonly #reports: ReportDelivery;
@@ -90,11 +92,11 @@ export class ProxyAgent {
         if (failures > 0) log.info('the controller answers again');
         failures = 0;
         // Nothing that was offered could be taken: it would be offered again at once.
-        if (isBusy) await Promise.race([pause(clock, pauseMs(2), signal), ...this.#runs.keys()]);
+        if (isBusy) await Promise.race([waitFor(clock, pauseMs(2), signal), ...this.#runs.keys()]);
       } catch (error) {
         if (signal.aborted) return;
         if (failures === 0) log.warn({ err: error }, 'the controller does not answer; it is asked again');
-        await pause(clock, pauseMs(failures), signal);
+        await waitFor(clock, pauseMs(failures), signal);
         failures += 1;
       }
     }
@@ -159,12 +161,12 @@ export class ProxyAgent {
       try {
         return readClaimed(await client.send({ path, body }));
       } catch (error) {
-        const isRefused = error instanceof RefusedRequest;
+        const isRefused = error instanceof ControllerRefusal;
         // Another proxy was faster, or it is not to be done any more.
         if (isRefused && error.status < 500) log.debug({ action: id, err: error }, 'not claimed');
         else log.warn({ action: id, err: error }, 'a claim was not answered');
         if ((isRefused && error.status < 500) || failures + 1 >= CLAIM_TRIES) return undefined;
-        await pause(clock, pauseMs(failures), this.#draining.signal);
+        await waitFor(clock, pauseMs(failures), this.#draining.signal);
         if (this.#draining.signal.aborted) return undefined;
       }
     }

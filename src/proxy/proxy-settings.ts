@@ -2,6 +2,7 @@
 import type { LogLevel } from '../log.ts';
 import type { ProviderSettings } from '../settings.ts';
 
+/** The settings of a proxy. */
 export interface ProxySettings {
   /** Address of the controller, without a slash at its end. */
   readonly server: string;
@@ -17,6 +18,7 @@ export interface ProxySettings {
   readonly log: { readonly level: LogLevel };
 }
 
+/** The paths of the certificate, its key, and the authority of the controller. */
 export interface ProxyTlsFiles {
   readonly cert: string;
   readonly key: string;

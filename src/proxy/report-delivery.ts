@@ -4,12 +4,13 @@ import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { ClaimedWork, KeptClaim } from './claimed-work.ts';
-import { type ControllerClient, RefusedRequest } from './controller-client.ts';
-import { pause, pauseMs } from './pauses.ts';
+import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
+import { pauseMs, waitFor } from './pauses.ts';
 
 /** The controller will never take this report: it is malformed, unknown, given up, or too large. */
 const FINAL: readonly number[] = [400, 404, 409, 413];
 
+/** The parts that send reports. */
 export interface ReportDeliveryOptions {
   readonly client: Pick<ControllerClient, 'send'>;
   readonly work: ClaimedWork;
@@ -17,6 +18,7 @@ export interface ReportDeliveryOptions {
   readonly log: Logger;
 }
 
+/** The reports on their way to the controller. */
 export class ReportDelivery {
   readonly #options: ReportDeliveryOptions;
   readonly #stopped = new AbortController();
@@ -51,7 +53,7 @@ export class ReportDelivery {
         this.#options.work.forget(kept);
         return;
       }
-      await pause(this.#options.clock, pauseMs(failures), signal);
+      await waitFor(this.#options.clock, pauseMs(failures), signal);
     }
   }
 
@@ -68,7 +70,7 @@ export class ReportDelivery {
       return true;
     } catch (error) {
       if (this.#stopped.signal.aborted) return false;
-      if (error instanceof RefusedRequest && FINAL.includes(error.status)) {
+      if (error instanceof ControllerRefusal && FINAL.includes(error.status)) {
         log.warn({ action: id, err: error }, 'the report is not wanted; the controller has given the action up');
         return true;
       }

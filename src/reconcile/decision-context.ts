@@ -12,7 +12,7 @@ import { type GroupView, hasSlot } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';
-import type { Claim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
+import type { ProxyClaim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { WaitExemption } from './circle-watch.ts';
 import type { Ledger } from './ledger.ts';
@@ -41,7 +41,7 @@ export interface ContextSources {
   /** The tags of each registered proxy. */
   readonly proxies?: () => Iterable<readonly string[]>;
   /** Returns the claim of the proxy that asks for the next call of a server; undefined if none does. */
-  readonly claimOf?: (server: string) => Claim | undefined;
+  readonly claimOf?: (server: string) => ProxyClaim | undefined;
   /** Returns the group of the server's row, as that server sees it. */
   readonly groupViewOf: (server: string, row: ServerRow) => GroupView;
   /** Returns the permission of a server to go first, since its wait was part of a circle. */
@@ -84,7 +84,7 @@ class LazyContext implements DecisionContext {
     return this.#exemption?.reason;
   }
 
-  get claim(): Claim | undefined {
+  get claim(): ProxyClaim | undefined {
     return this.#around.claimOf?.(this.#name);
   }
 

@@ -3,7 +3,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { momentOf } from '../model/moment.ts';
-import type { Claim, RunningAction, ServerRow } from '../model/rows.ts';
+import type { ProxyClaim, RunningAction, ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Call, PulledProvider } from '../providers/provider.ts';
 
@@ -28,17 +28,9 @@ export interface ClaimedCall {
   readonly row: ServerRow;
 }
 
-/** The proxy that carries out a call. */
-export interface CallHolder {
-  /** Serial of the client. */
-  readonly client: string;
-  /** When it was last heard of, RFC 3339 with milliseconds; null: not since the start of the controller. */
-  readonly heard: string | null;
-}
-
 interface PendingClaim {
   readonly order: ClaimOrder;
-  readonly claim: Claim;
+  readonly claim: ProxyClaim;
   readonly lease: string;
   readonly answer: PromiseWithResolvers<ClaimedCall>;
   /** Its pass has begun: it can no longer be withdrawn. */
@@ -47,11 +39,12 @@ interface PendingClaim {
 
 interface HeldClaim {
   readonly id: string;
-  readonly claim: Claim;
+  readonly claim: ProxyClaim;
   readonly request: string | null;
   readonly answer: ClaimedCall;
 }
 
+/** The facts that claims depend on, and the parts that begin their calls. */
 export interface ProxyClaimsOptions {
   readonly clock: Clock;
   readonly provider: PulledProvider;
@@ -65,6 +58,7 @@ export interface ProxyClaimsOptions {
   readonly isInFlight: (server: string) => boolean;
 }
 
+/** The claims of proxies in this process. */
 export class ProxyClaims {
   readonly #options: ProxyClaimsOptions;
   readonly #pending = new Map<string, PendingClaim>();
@@ -77,7 +71,7 @@ export class ProxyClaims {
   }
 
   /** Returns the claim that the next call of a server is for; undefined if no proxy asks for it. */
-  pendingOf(server: string): Claim | undefined {
+  pendingOf(server: string): ProxyClaim | undefined {
     const pending = this.#pending.get(server);
     return pending?.order.mayHave(this.#options.tagsOf(server)) ? pending.claim : undefined;
   }
@@ -150,8 +144,8 @@ export class ProxyClaims {
     return true;
   }
 
-  /** Returns the proxy that carries out the call of a server; undefined if none does. */
-  holderOf(server: string): CallHolder | undefined {
+  /** Returns the serial of the proxy that carries out the call of a server, and when it was last heard of, if any does. */
+  holderOf(server: string): { readonly client: string; readonly heard: string | null } | undefined {
     const action = this.#options.rowOf(server)?.action;
     const held = this.#held.get(server);
     const client = held?.claim.client ?? action?.claim?.client;
@@ -170,7 +164,7 @@ export class ProxyClaims {
   }
 
   /** An action that began before the controller was started is held by its row until it is given up. */
-  #claimOf(server: string, id: string): Claim | undefined {
+  #claimOf(server: string, id: string): ProxyClaim | undefined {
     const held = this.#held.get(server);
     if (held !== undefined) return held.id === id ? held.claim : undefined;
     const { rowOf, lostActionEnds, clock } = this.#options;

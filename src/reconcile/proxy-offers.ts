@@ -5,6 +5,7 @@ import { NameLine } from './name-line.ts';
 /** The line of servers without tags. No tag is empty. */
 const UNTAGGED = '';
 
+/** The servers that wait for a proxy. */
 export class ProxyOffers {
   readonly #lines = new Map<string, NameLine>();
   readonly #watchers = new Set<() => void>();

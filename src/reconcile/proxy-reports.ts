@@ -9,6 +9,7 @@ const KEPT_MS = 3_600_000;
 /** How long the answer to a report waits for its record. */
 const RECORD_MS = 10_000;
 
+/** A report that came within the last hour. */
 export interface KnownReport {
   /** Digest of what was reported. */
   readonly content: string;
@@ -19,6 +20,7 @@ export interface KnownReport {
   isNoted: boolean;
 }
 
+/** The reports of proxies in this process. */
 export class ProxyReports {
   readonly #clock: Clock;
   /** By digest of the lease, oldest first. */

@@ -12,7 +12,6 @@ import type { ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Call } from '../providers/provider.ts';
 import {
-  type CallHolder,
   type ClaimedCall,
   type ClaimOrder,
   digestOf,
@@ -37,6 +36,7 @@ export interface HeldCall {
   readonly client: string;
 }
 
+/** The parts of the reconciler that the work of proxies needs. */
 export interface ProxyWorkOptions extends Omit<ProxyClaimsOptions, 'tagsOf'> {
   readonly clock: Clock;
   readonly offers: ProxyOffers;
@@ -50,6 +50,7 @@ export interface ProxyWorkOptions extends Omit<ProxyClaimsOptions, 'tagsOf'> {
   readonly enqueue: (server: string) => void;
 }
 
+/** The work of proxies: offers, claims and reports. */
 export class ProxyWork {
   readonly #options: ProxyWorkOptions;
   readonly #claims: ProxyClaims;
@@ -135,8 +136,8 @@ export class ProxyWork {
     return this.#claims.isHeld(server, held);
   }
 
-  /** Returns the proxy that carries out the call of a server; undefined if none does. */
-  holderOf(server: string): CallHolder | undefined {
+  /** Returns the serial of the proxy that carries out the call of a server, and when it was last heard of, if any does. */
+  holderOf(server: string): ReturnType<ProxyClaims['holderOf']> {
     return this.#claims.holderOf(server);
   }
 

@@ -15,6 +15,7 @@ import { ProxyWork } from './proxy-work.ts';
 import type { ServerPass } from './server-pass.ts';
 import type { WakeUps } from './wake-ups.ts';
 
+/** The parts of the reconciler, and its sources. */
 export interface ProxyParts {
   readonly ledger: Ledger;
   readonly registry: ProviderRegistry;

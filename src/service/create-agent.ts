@@ -26,7 +26,7 @@ interface ClaimOrder {
 }
 
 /** The calls that proxies carry out; reconcile/proxy-work.ts implements it. */
-export interface ProxyWork {
+export interface AgentWork {
   /** The time limit of a call. */
   readonly timeoutSeconds: number;
   isFor(server: string, own: readonly string[]): boolean;
@@ -39,8 +39,9 @@ export interface ProxyWork {
   heartbeat(server: string, held: HeldCall): boolean;
 }
 
+/** The work of proxies, and the registry of clients. */
 export interface AgentOptions {
-  readonly work: ProxyWork;
+  readonly work: AgentWork;
   readonly clock: Clock;
   /** Returns the registered client of a serial. */
   readonly registered: (serial: string) => Client | undefined;
@@ -84,11 +85,11 @@ export function createAgent(options: AgentOptions): Agent {
 /** Requests that wait for actions. */
 class Waiters {
   readonly #clock: Clock;
-  readonly #work: ProxyWork;
+  readonly #work: AgentWork;
   readonly #counts = new Map<string, number>();
   #count = 0;
 
-  constructor(clock: Clock, work: ProxyWork) {
+  constructor(clock: Clock, work: AgentWork) {
     this.#clock = clock;
     this.#work = work;
   }
@@ -112,7 +113,7 @@ class Waiters {
   }
 }
 
-function actionOf({ call, row }: OfferedCall, { timeoutSeconds }: ProxyWork): AgentAction {
+function actionOf({ call, row }: OfferedCall, { timeoutSeconds }: AgentWork): AgentAction {
   const { operation, action: id, resource, kind, properties, record, applied, outputs } = call;
   const { instance, key: group, generation, attempt } = row;
   return {
@@ -138,13 +139,13 @@ function serverIn(id: string): string {
   return server;
 }
 
-function ownServer(work: ProxyWork, by: Client, id: string): string {
+function ownServer(work: AgentWork, by: Client, id: string): string {
   const server = serverIn(id);
   if (!work.isFor(server, tagsOf(by))) throw unknownAction(id);
   return server;
 }
 
-function notHeld(work: ProxyWork, by: Client, id: string): ServiceError {
+function notHeld(work: AgentWork, by: Client, id: string): ServiceError {
   if (!work.isFor(serverIn(id), tagsOf(by))) return unknownAction(id);
   return new ServiceError('conflict', `${id} is not held with this lease, or was given up`);
 }

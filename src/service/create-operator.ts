@@ -16,7 +16,7 @@ import type { HeldItem, Operator, Order, Target } from './operator.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
 import { nothingActive, type ProgressFacts, recordedView } from './recorded-view.ts';
 import { unknownInstance } from './unknown-instance.ts';
-import { overviewOf, type WhyFacts, whyOf } from './why.ts';
+import { type CallHolder, overviewOf, type WhyFacts, whyOf } from './why.ts';
 
 /** Writes what is asked of the recorded rows; reconcile/row-requests.ts implements it. */
 export interface RowWriter {
@@ -42,6 +42,8 @@ export interface OperatorOptions {
   readonly statusOf: (instance: string) => InstanceStatus;
   /** Returns the wait of a server; undefined where it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
+  /** Returns the proxy that carries out the action of a server. Omitted: no proxy does. */
+  readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
   readonly requests: RowWriter;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -71,11 +73,11 @@ function viewOf({ desired: desiredOf, refused, rows, now }: OperatorOptions): Vi
 }
 
 function whyFacts(options: OperatorOptions): WhyFacts {
-  const { desired, refused: refusedOf, statusOf, waitOf, rows, now } = options;
+  const { desired, refused: refusedOf, statusOf, waitOf, holderOf, rows, now } = options;
   const refused = refusedOf();
   const isHeld = desired() === undefined && refused?.hold != null;
   const recorded = isHeld ? recordedView(rows, now()) : undefined;
-  if (recorded === undefined) return { view: viewOf(options), isActive: true, refused, statusOf, waitOf };
+  if (recorded === undefined) return { view: viewOf(options), isActive: true, refused, statusOf, waitOf, holderOf };
   // Nobody looks at a server before something is active, so nothing is known of its waits.
   const status = (instance: string): InstanceStatus => instanceStatus(recorded, instance, () => undefined);
   return { view: recorded, isActive: false, refused, statusOf: status, waitOf: () => undefined };

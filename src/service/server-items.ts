@@ -14,6 +14,8 @@ export interface WaitFacts {
   readonly rows: RecordedRows;
   /** Returns the wait of a server; undefined where it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
+  /** Returns words on the proxy that carries out the action of a server; undefined if none does. */
+  readonly proxyWords?: (server: string) => string | undefined;
 }
 
 /** The order of items: first those that need a person, last those that wait for others. */
@@ -66,7 +68,14 @@ function itemOf(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem
     case 'creating':
     case 'updating':
     case 'deleting':
-      return { resource, state, reason: runningReason(row), since, until: row.action?.deadline ?? null, action: null };
+      return {
+        resource,
+        state,
+        reason: runningReason(row, facts.proxyWords?.(resource)),
+        since,
+        until: row.action?.deadline ?? null,
+        action: null,
+      };
     case 'failed':
     case 'retrying':
       return { ...waitingItem(resource, row, facts), action: `treeline retry --resource ${resource}` };
@@ -87,9 +96,10 @@ function itemOf(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem
   }
 }
 
-function runningReason({ action, attempt, reason }: ServerRow): string {
+function runningReason({ action, attempt, reason }: ServerRow, proxy: string | undefined): string {
   const tries = attempt === 0 ? '' : `, try ${attempt + 1}`;
-  const words = `the provider entry "${action?.provider}" carries out the ${action?.operation}${tries}`;
+  const who = proxy ?? `the provider entry "${action?.provider}"`;
+  const words = `${who} carries out the ${action?.operation}${tries}`;
   return reason === null ? words : `${words}; ${reasonText(reason)}`;
 }
 
@@ -139,6 +149,8 @@ function unblocking(resource: string, row: ServerRow): string | null {
       return `treeline adopt --resource ${resource}`;
     case 'protected':
       return `take the change back, or push "protected: false" for ${row.instance} first`;
+    case 'no_proxy':
+      return 'register a proxy with that tag, or add an entry to execution.providers in the settings';
     case 'no_provider':
     case 'provider_changed': {
       const settings = 'correct execution.providers in the settings, and start the controller again';

@@ -19,6 +19,16 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf'> {
   readonly isActive: boolean;
   readonly refused: RefusedCommit | undefined;
   readonly statusOf: (instance: string) => InstanceStatus;
+  /** Returns the proxy that carries out the action of a server; undefined if none does. */
+  readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
+}
+
+/** A proxy that carries out an action. */
+export interface CallHolder {
+  /** Serial of the client. */
+  readonly client: string;
+  /** When it was last heard of, RFC 3339 with milliseconds; null: not since the start of the controller. */
+  readonly heard: string | null;
 }
 
 const ITEMS_MAX = 1_000;
@@ -33,7 +43,9 @@ export function whyOf(name: string, by: Client, facts: WhyFacts, itemsMax = ITEM
   const whole = [...suspensions(name, by, facts.view), ...hold(name, facts.view), ...mistakes(name, by, facts.view)];
   const newest = unfollowed(by, facts.refused);
   if (newest !== null) whole.push(notFollowed(newest));
-  const waiting = [...whole, ...serverItems(servers, { rows, waitOf: facts.waitOf }, itemsMax)].slice(0, itemsMax);
+  const proxyWords = (server: string): string | undefined => holderWords(facts.holderOf?.(server), by, facts);
+  const items = serverItems(servers, { rows, waitOf: facts.waitOf, proxyWords }, itemsMax);
+  const waiting = [...whole, ...items].slice(0, itemsMax);
   const counts = countStates(servers, rows);
   return { status: facts.statusOf(name), summary: summaryOf(waiting, counts), counts, waiting };
 }
@@ -65,6 +77,18 @@ function suspensions(name: string, by: Client, { desired, rows, now }: View<Prog
     const action = key === EVERY_INSTANCE ? 'treeline resume' : `treeline resume ${name}`;
     return [{ resource: null, state: 'Suspended', reason, since: row.since, until: row.until, action }];
   });
+}
+
+/** A proxy is told of other proxies only that they are there. */
+function holderWords(holder: CallHolder | undefined, by: Client, { view }: WhyFacts): string | undefined {
+  if (holder === undefined) return undefined;
+  const isHidden = by.role === 'proxy' && by.serial !== holder.client;
+  const description = view.desired.clients.get(holder.client)?.entry.object?.description ?? '';
+  const name = description === '' ? holder.client : `${description} (${holder.client})`;
+  const who = isHidden ? 'a proxy' : `the proxy ${name}`;
+  const heard =
+    holder.heard === null ? 'not heard of since the start of the controller' : `last heard of at ${holder.heard}`;
+  return `${who}, ${heard},`;
 }
 
 /** A client as people know it: its description, else its serial. */

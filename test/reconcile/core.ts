@@ -143,6 +143,7 @@ export class Core {
     this.operator = createOperator({
       ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger },
       ...{ statusOf: (name) => reader.status(name), waitOf: (name) => toldWait(reconciler.waitsOf(name)) },
+      holderOf: (name) => reconciler.proxyWork?.holderOf(name),
       requests: this.requests,
       now: () => clock.now(),
     });

@@ -223,6 +223,19 @@ describe('a claim', () => {
     expect(JSON.stringify(row)).not.toContain(lease);
   });
 
+  it('shows who carries it out; to another proxy only that one does', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    const { action } = await claim(core, LAB);
+    const whyOf = (by: Client) => core.operator.why(by, 'shop').waiting[0]?.reason;
+    const moment = new Date(core.clock.now()).toISOString();
+    expect(whyOf(core.order.by)).toBe(`the proxy B1, last heard of at ${moment}, carries out the create`);
+    expect(whyOf(EDGE)).toBe(`a proxy, last heard of at ${moment}, carries out the create`);
+    const next = await core.restart();
+    expect(next.operator.why(LAB, 'shop').waiting[0]?.reason).toContain('not heard of since the start');
+    expect(next.ledger.server('web')?.action?.id).toBe(action.id.slice('web.'.length));
+  });
+
   it('is not given where the row cannot be written', async () => {
     const core = await coreOf({ web: IN_LAB });
     await carryOut(core, LAB, 'absent');

@@ -15,6 +15,7 @@ const WAIT = { least: 0, most: 60, other: 30 };
 const LIMIT = { least: 1, most: 100, other: 10 };
 const TEXT_LENGTH_MAX = 250;
 
+/** The parts that the routes of proxies use. */
 export interface AgentRoutes {
   readonly agent: Agent;
   /** Returns the answer that a report holds. Throws an error that says what is wrong. */

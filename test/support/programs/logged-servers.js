@@ -5,7 +5,7 @@ import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
-const directory = process.env.SERVERS ?? '';
+const { SERVERS: directory = '.', SITE } = process.env;
 const { operation, resource, properties } = JSON.parse(readFileSync(0, 'utf8'));
 const file = join(directory, `${resource}.json`);
 if (operation !== 'check') {
@@ -18,9 +18,9 @@ if (operation !== 'check') {
 const observed = read();
 process.stdout.write(JSON.stringify({ outcome: observed === undefined ? 'absent' : 'done', observed }));
 
-/** @param {'begin' | 'end'} moment */
+/** @param {string} moment */
 function note(moment) {
-  appendFileSync(join(directory, 'calls'), `${moment} ${operation} ${resource} ${process.env.SITE} ${process.pid}\n`);
+  appendFileSync(join(directory, 'calls'), `${moment} ${operation} ${resource} ${SITE} ${process.pid}\n`);
 }
 
 function read() {
