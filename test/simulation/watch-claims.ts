@@ -99,11 +99,42 @@ function serversInForce({ units }: DesiredState, instance: string): readonly str
   return [...(units.get(`stack-instance/${instance}`)?.servers.keys() ?? [])];
 }
 
-function hasTakenNames(shape: Shape, instance: string, { owners }: Pick<DesiredState, 'owners'>): boolean {
+interface Approved extends Refused {
+  readonly all: readonly FollowedCommit[];
+  readonly facts: Facts;
+}
+
+/** Whether another instance keeps a server of its names, and may. */
+function hasTakenNames({ instance, shape, all, facts }: Approved, desired: DesiredState): boolean {
   const names = new Set(serversOf(shape).map((name) => name.toLowerCase()));
-  return [...owners].some(
-    ([server, owner]) => names.has(server.toLowerCase()) && owner !== `stack-instance/${instance}`,
-  );
+  const owners = [...desired.owners].filter(([server]) => names.has(server.toLowerCase())).map(([, owner]) => owner);
+  return owners.some((owner) => {
+    const name = owner.slice('stack-instance/'.length);
+    return name !== instance && !mustGive(name, { taker: shape, all, git: facts.git }, desired);
+  });
+}
+
+/**
+ * Whether nothing allows an instance to keep what it gives to the taker: it gives it all to the taker, and if it was
+ * protected, the commit that lifted that came with the one that gives.
+ */
+function mustGive(
+  giver: string,
+  { taker, all, git }: { readonly taker: Shape; readonly all: readonly FollowedCommit[]; readonly git: Facts['git'] },
+  desired: DesiredState,
+): boolean {
+  const last = all.at(-1);
+  const from = all.findLast((one) => one.commit !== last?.commit);
+  if (last === undefined || from === undefined || last.held.has(giver) || !last.staying.has(giver)) return false;
+  const taken = serversOf(taker);
+  const inForce = serversInForce(desired, giver);
+  if (fileStateOf(last.files, giver) !== 'absent' || !inForce.every((server) => taken.includes(server))) return false;
+  return git.firstParents(last.commit).some(({ oid, files }) => {
+    const lifting = validShape(files, giver);
+    const isBetween = oid !== last.commit && oid !== from.commit && git.isAncestor(from.commit, oid);
+    if (!isBetween || lifting === undefined || lifting.protected) return false;
+    return inForce.every((server) => serversOf(lifting).includes(server));
+  });
 }
 
 /** Whether it hands a server to an instance that waits for an approval of its own: then it waits for that one. */
@@ -130,7 +161,11 @@ function watchYes(facts: Facts, { all }: Followed): void {
     // So is what needs a server that went with another approved removal: the commit contradicts itself.
     const isValidEntry = shape !== undefined && hasOutsideNeeds(shape, instance, desired);
     // Where another one makes a server of its names, or keeps it as it is held, it waits for that one.
-    if (!isValidEntry || hasTakenNames(shape, instance, desired) || handsToHeld(shape, instance, { last, desired }))
+    if (
+      !isValidEntry ||
+      hasTakenNames({ instance, shape, last, all, facts }, desired) ||
+      handsToHeld(shape, instance, { last, desired })
+    )
       continue;
     if (!last.staying.has(instance) || last.held.has(instance)) continue;
     facts.fail('what was approved comes to pass', `${instance} is refused at ${last.commit}, where it was held before`);
