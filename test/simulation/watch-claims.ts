@@ -58,7 +58,7 @@ interface Refused {
 
 /**
  * Whether a server that a refused instance needs is there only because that one is refused: its owner gives it up, and stays
- * since what it hands over goes to the refused one, or to another that stays for the same reason.
+ * since it hands servers over to the refused one or takes some of its, or of another that stays for the same reason.
  */
 function keepsItsNeeds({ instance, shape, last }: Refused, desired: DesiredState): boolean {
   return outsideNeeds(shape).some((server) => {
@@ -75,22 +75,23 @@ function newestServers(files: ModelFiles, instance: string): readonly string[] |
   return fileStateOf(files, instance) === 'absent' ? [] : undefined;
 }
 
-/** Whether an instance stays only since it hands servers over to `refused`, directly or by others that stay for that. */
+/** Whether an instance stays only since servers pass between it and `refused`, directly or by others that stay for that. */
 function staysFor(
   refused: string,
   instance: string,
   { last, desired }: { readonly last: FollowedCommit; readonly desired: DesiredState },
 ): boolean {
-  const giving = [instance];
-  for (const giver of giving) {
-    if (!last.staying.has(giver) || last.held.has(giver)) continue;
+  const passesTo = (giver: string, taker: string): boolean => {
     const own = new Set(newestServers(last.files, giver) ?? serversInForce(desired, giver));
     const given = serversInForce(desired, giver).filter((server) => !own.has(server));
-    for (const taker of INSTANCES) {
-      const isTaker = newestServers(last.files, taker)?.some((server) => given.includes(server)) === true;
-      if (isTaker && taker === refused) return true;
-      if (isTaker && !giving.includes(taker)) giving.push(taker);
-    }
+    return newestServers(last.files, taker)?.some((server) => given.includes(server)) === true;
+  };
+  const chain = [instance];
+  for (const one of chain) {
+    if (!last.staying.has(one) || last.held.has(one)) continue;
+    const others: readonly string[] = INSTANCES.filter((other) => passesTo(one, other) || passesTo(other, one));
+    if (others.includes(refused)) return true;
+    chain.push(...others.filter((other) => !chain.includes(other)));
   }
   return false;
 }
