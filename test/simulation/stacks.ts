@@ -83,9 +83,17 @@ function blobOf(text: string): { readonly oid: string; readonly bytes: Uint8Arra
   return { oid: createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex'), bytes };
 }
 
-/** Returns the file of an instance. */
+const INSTANCE_FILES = new Map<string, ModelFile>();
+
+/** Returns the file of an instance. The same shape is the same bytes, in every run. */
 export function instanceFile(shape: Shape): ModelFile {
-  return { ...textFile(JSON.stringify(fieldsOf(shape)), wordsOf(shape)), shape };
+  const key = JSON.stringify(shape);
+  const known = INSTANCE_FILES.get(key);
+  if (known !== undefined) return { ...known };
+  if (INSTANCE_FILES.size >= TEXTS_MAX) INSTANCE_FILES.clear();
+  const file = { ...textFile(JSON.stringify(fieldsOf(shape)), wordsOf(shape)), shape };
+  INSTANCE_FILES.set(key, file);
+  return { ...file };
 }
 
 /** Returns the files that every repository begins with. */

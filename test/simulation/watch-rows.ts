@@ -1,5 +1,7 @@
 // Watches the recorded rows: what the interface answers agrees with them, writes change something, what counts against the
 // budget is what nobody approved, and a crash loses nothing.
+import type { WiredCore } from '../../src/compose/core.ts';
+import type { Unit } from '../../src/desired/unit.ts';
 import { reasonText } from '../../src/machine/reasons.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
 import type { Reader } from '../../src/service/reader.ts';
@@ -38,8 +40,8 @@ export class RowWatch {
   readonly #writes = new Map<string, number[]>();
   #changed = new Set<string>();
   #store: Store | undefined;
-  /** The row of each server whose answers were compared since all of them were. */
-  readonly #compared = new Map<string, ServerRow>();
+  /** What the answers about each server were made of when they were compared last. */
+  readonly #compared = new Map<string, Sources>();
   /** How many commits the store took. */
   commits = 0;
 
@@ -76,8 +78,6 @@ export class RowWatch {
     const { core } = this.#facts;
     if (core?.current.get() === undefined || (!isAll && this.#changed.size === 0)) return;
     const names = isAll ? [...core.ledger.list('server').keys()] : this.#changed;
-    // What is answered of the others follows from the desired state, which is still the same.
-    if (isAll) this.#compared.clear();
     const answers = new Map<string, ReturnType<Reader['statusFull']>>();
     for (const name of names) this.#compare(name, answers);
     this.#changed = new Set();
@@ -174,16 +174,17 @@ export class RowWatch {
     const row = core?.ledger.server(name);
     if (core === undefined || row === undefined) return;
     const before = this.#compared.get(name);
-    this.#compared.set(name, row);
+    const now = sourcesOf(core, name, row);
+    this.#compared.set(name, now);
     const promise = 'what REST answers agrees with the rows';
     try {
-      if (!hasSameState(row, before)) {
+      if (!hasSameState(now, before)) {
         const states = answers.get(row.instance) ?? core.reader.statusFull(row.instance);
         answers.set(row.instance, states);
         const shown = states[row.key]?.[name]?.state;
         if (shown !== row.state) this.#facts.fail(promise, `${name} is ${row.state}, and ${String(shown)} for REST`);
       }
-      if (!hasSameRecord(row, before) && !this.#isRecordLost(row)) this.#watchRecord(name, core.reader.record(name));
+      if (!hasSameRecord(now, before) && !this.#isRecordLost(row)) this.#watchRecord(name, core.reader.record(name));
     } catch (error) {
       this.#facts.fail(promise, `${name} of ${row.instance}, which is ${row.state}: ${String(error)}`);
     }
@@ -218,15 +219,31 @@ export class RowWatch {
   }
 }
 
-/** Whether two rows agree in everything that the answer about the state of a server is made of. */
-function hasSameState(row: ServerRow, other: ServerRow | undefined): boolean {
-  return other?.state === row.state && other.instance === row.instance && other.key === row.key;
+/** What the interface answers about a server from: its row, the version of the row's instance, and that of its owner. */
+interface Sources {
+  readonly row: ServerRow;
+  readonly unit: Unit | undefined;
+  readonly owner: Unit | undefined;
 }
 
-/** Whether two rows agree in everything that the record of a server is made of. */
-function hasSameRecord(row: ServerRow, other: ServerRow | undefined): boolean {
-  if (other?.outputs !== row.outputs || other.updated !== row.updated) return false;
-  return other.lastRecord === row.lastRecord && other.wanted === row.wanted;
+function sourcesOf({ current }: WiredCore, name: string, row: ServerRow): Sources {
+  const desired = current.get();
+  const owner = desired?.owners.get(name);
+  const unit = desired?.units.get(`stack-instance/${row.instance}`);
+  return { row, unit, owner: owner === undefined ? undefined : desired?.units.get(owner) };
+}
+
+/** Whether the answer about the state of a server is made of the same. */
+function hasSameState({ row, unit }: Sources, other: Sources | undefined): boolean {
+  if (other === undefined || other.unit !== unit) return false;
+  return other.row.state === row.state && other.row.instance === row.instance && other.row.key === row.key;
+}
+
+/** Whether the record of a server is made of the same. */
+function hasSameRecord({ row, unit, owner }: Sources, other: Sources | undefined): boolean {
+  if (other === undefined || other.unit !== unit || other.owner !== owner) return false;
+  if (other.row.outputs !== row.outputs || other.row.updated !== row.updated) return false;
+  return other.row.lastRecord === row.lastRecord && other.row.wanted === row.wanted;
 }
 
 /** Rows are copied with a few fields replaced, so that those that stay are the same values. */
