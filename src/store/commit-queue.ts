@@ -1,5 +1,6 @@
 // Queues commits for the disk. All commits that arrive during a write go into the next write together. It decides which
 // commits conflict; the owner of the queue does the writing.
+import type { NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { encodeRow, type Tables } from './store-document.ts';
@@ -10,10 +11,14 @@ const WAITING_MAX = 10_000;
 const GROUP_LENGTH_MAX = 16 * 1024 * 1024;
 const COMMIT_LENGTH_MAX = 1536 * 1024 * 1024;
 
+/** About how many characters of JSON an event has. */
+const EVENT_LENGTH = 300;
+
 /** A commit, with the words in which it will be written. */
 export interface WaitingCommit {
   readonly changes: readonly Change[];
   readonly rows: readonly string[];
+  readonly events: readonly NewEvent[];
   readonly length: number;
   readonly settle: PromiseWithResolvers<void>;
 }
@@ -34,17 +39,17 @@ export class CommitQueue {
   }
 
   /** Takes a commit in. The values are written as they are now, whatever becomes of them later. */
-  add(changes: readonly Change[]): Promise<void> {
+  add(changes: readonly Change[], events: readonly NewEvent[]): Promise<void> {
     if (this.#waiting.length >= WAITING_MAX) {
       throw new StoreError(`${WAITING_MAX} commits wait for the disk already. Nothing was saved; try again later.`);
     }
     const rows = changes.map(encodeRow);
-    const length = rows.reduce((sum, row) => sum + row.length, 0);
+    const length = rows.reduce((sum, row) => sum + row.length, 0) + events.length * EVENT_LENGTH;
     if (length > COMMIT_LENGTH_MAX) {
       throw new StoreError(`A commit of ${length} characters is too large; the limit is ${COMMIT_LENGTH_MAX}.`);
     }
     const settle = Promise.withResolvers<void>();
-    this.#waiting.push({ changes, rows, length, settle });
+    this.#waiting.push({ changes, rows, events, length, settle });
     return settle.promise;
   }
 

@@ -11,6 +11,7 @@ import { encodeParts } from './replay.ts';
 import { writeSnapshot } from './snapshot-file.ts';
 import type { StoreDocument } from './store-document.ts';
 import { StoreError } from './store-error.ts';
+import { STORE_VERSION } from './store-version.ts';
 
 /** The directory of the store, and the file operations. */
 export interface AdapterOptions {
@@ -48,6 +49,8 @@ export class JournalAdapter {
       journal === undefined || journal.last < document.sequence
         ? await Journal.start(this.#files, path, document.sequence)
         : await Journal.open(this.#files, path, journal.length);
+    // A program of that version must not read what this one adds.
+    if (journal !== undefined && journal.version < STORE_VERSION) await this.write(document);
     return document;
   }
 

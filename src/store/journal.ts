@@ -5,11 +5,10 @@ import { reasonOf } from '../model/quote.ts';
 import type { AppendFile, Files } from './files.ts';
 import { encodeFrame } from './frame.ts';
 import { StoreError } from './store-error.ts';
+import { STORE_VERSION } from './store-version.ts';
 
 /** The `format` in the journal's first record. */
 export const JOURNAL_FORMAT = 'treeline-journal';
-/** The `version` there. A program refuses a journal of a newer one. */
-export const JOURNAL_VERSION = 2;
 /** The limit of Node for one read. Only reached where compaction keeps failing. */
 export const JOURNAL_BYTES_MAX = 2 ** 31 - 1;
 
@@ -128,7 +127,7 @@ export class Journal {
 }
 
 async function writeHead(files: Files, path: string, after: number): Promise<{ file: AppendFile; length: number }> {
-  const head = encodeFrame(JSON.stringify({ format: JOURNAL_FORMAT, version: JOURNAL_VERSION, after }));
+  const head = encodeFrame(JSON.stringify({ format: JOURNAL_FORMAT, version: STORE_VERSION, after }));
   const aside = `${path}.new`;
   const file = await files.create(aside);
   try {

@@ -3,10 +3,12 @@
 import { resolve } from 'node:path';
 import { Low } from 'lowdb';
 import type { Logger } from '../log.ts';
+import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
 import { invariant } from '../model/invariant.ts';
 import { reasonOf } from '../model/quote.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { CommitQueue, decideGroup, keyOf, type WaitingCommit } from './commit-queue.ts';
+import { encodeEvent } from './event-log.ts';
 import { diskFiles, type Files, makeDirectory } from './files.ts';
 import { JOURNAL_BYTES_MAX } from './journal.ts';
 import { JournalAdapter } from './journal-adapter.ts';
@@ -108,11 +110,15 @@ class LowdbStore implements Store {
     return this.#document.tables[kind];
   }
 
-  async commit(changes: readonly Change[]): Promise<void> {
+  async events(instance: string, range: EventRange): Promise<EventPage> {
+    return this.#document.events.page(instance, range);
+  }
+
+  async commit(changes: readonly Change[], events: readonly NewEvent[] = []): Promise<void> {
     if (this.#closing !== undefined) throw new StoreError('The store is closed. Nothing was saved.');
     invariant(new Set(changes.map(keyOf)).size === changes.length, 'a commit names no row twice');
-    if (changes.length === 0) return;
-    const done = this.#queue.add(changes);
+    if (changes.length === 0 && events.length === 0) return;
+    const done = this.#queue.add(changes, events);
     this.#writing ??= this.#writeAll();
     await done;
   }
@@ -167,16 +173,16 @@ class LowdbStore implements Store {
   async #append(accepted: readonly WaitingCommit[]): Promise<void> {
     this.#parts.lock.check();
     const sequence = this.#document.sequence + 1;
-    this.#journalBytes += await this.#parts.adapter.append(
-      sequence,
-      accepted.flatMap(({ rows }) => rows),
-    );
+    const events = this.#document.events.number(accepted.flatMap((commit) => commit.events));
+    const lines = [...accepted.flatMap(({ rows }) => rows), ...events.map(encodeEvent)];
+    this.#journalBytes += await this.#parts.adapter.append(sequence, lines);
     for (const { changes, rows } of accepted) {
       for (const [index, change] of changes.entries()) {
         setRow(this.#document.tables, change);
         this.#rowBytes.set(change.kind, change.name, change.value === null ? null : (rows[index] ?? null));
       }
     }
+    this.#document.events.add(events);
     this.#document.sequence = sequence;
   }
 

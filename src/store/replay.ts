@@ -1,10 +1,12 @@
 // Replays the journal over the snapshot's document. It cuts off a tail that a crash left incomplete, and refuses any
 // other damage.
 import { isMap } from '../model/json.ts';
+import type { StoredEvent } from './event-log.ts';
 import { frameAt, isFollowedByFrame } from './frame.ts';
-import { JOURNAL_FORMAT, JOURNAL_VERSION } from './journal.ts';
-import { decodeRow, type Row, type StoreDocument, setRow } from './store-document.ts';
+import { JOURNAL_FORMAT } from './journal.ts';
+import { decodeLine, type Row, restoreLines, type StoreDocument } from './store-document.ts';
 import { newerVersion, StoreError } from './store-error.ts';
+import { isReadable, STORE_VERSION } from './store-version.ts';
 
 /** A journal, read as a whole. */
 export interface JournalFile {
@@ -18,6 +20,8 @@ export interface Replayed {
   readonly length: number;
   /** The number of the last record. */
   readonly last: number;
+  /** The version of the format. */
+  readonly version: number;
 }
 
 /**
@@ -25,7 +29,7 @@ export interface Replayed {
  * where the file is damaged before its end.
  */
 export function replayJournal(journal: JournalFile, document: StoreDocument): Replayed {
-  const { after, end } = readHead(journal);
+  const { after, end, version } = readHead(journal);
   if (after > document.sequence) {
     throw new StoreError(
       `${journal.path} begins after commit ${after}, but the snapshot beside it ends with ${document.sequence}: one of ` +
@@ -48,16 +52,16 @@ export function replayJournal(journal: JournalFile, document: StoreDocument): Re
     at = frame.end;
     parts.push(group);
     if (group.continues) continue;
-    for (const part of parts) applyRows(document, part);
+    for (const part of parts) applyLines(document, part);
     parts = [];
     document.sequence = Math.max(document.sequence, group.sequence);
     last = group.sequence;
     length = at;
   }
-  return { length, last };
+  return { length, last, version };
 }
 
-/** Returns the JSON of one record: the number of a group of commits, and its rows as {@link encodeRow} wrote them. */
+/** Returns the JSON of one record: the number of a group of commits, and its rows and events, each as JSON. */
 export function encodeGroup(sequence: number, rows: readonly string[]): string {
   return `{"sequence":${sequence},"rows":[${rows.join(',')}]}`;
 }
@@ -84,34 +88,33 @@ interface Group {
   readonly sequence: number;
   /** The next record goes on with the same group. */
   readonly continues: boolean;
-  readonly rows: readonly Row[];
+  readonly lines: readonly (Row | StoredEvent)[];
 }
 
 function decodeGroup({ tables }: StoreDocument, value: unknown): Group | undefined {
   if (!isMap(value) || typeof value.sequence !== 'number' || !Array.isArray(value.rows)) return undefined;
-  const rows: Row[] = [];
+  const lines: (Row | StoredEvent)[] = [];
   for (const json of value.rows) {
-    const row = decodeRow(tables, json);
-    if (row === undefined) return undefined;
-    rows.push(row);
+    const line = decodeLine(tables, json);
+    if (line === undefined) return undefined;
+    lines.push(line);
   }
-  return { sequence: value.sequence, continues: value.continues === true, rows };
+  return { sequence: value.sequence, continues: value.continues === true, lines };
 }
 
-function applyRows(document: StoreDocument, { sequence, rows }: Group): void {
-  if (sequence <= document.sequence) return;
-  for (const row of rows) setRow(document.tables, row);
+function applyLines(document: StoreDocument, { sequence, lines }: Group): void {
+  if (sequence > document.sequence) restoreLines(document, lines);
 }
 
-function readHead(journal: JournalFile): { after: number; end: number } {
+function readHead(journal: JournalFile): { after: number; end: number; version: number } {
   const frame = frameAt(journal.bytes, 0);
   if (frame === undefined || !isMap(frame.value)) throw damaged(journal, 0);
   const { format, version, after } = frame.value;
   if (format !== JOURNAL_FORMAT || typeof after !== 'number') throw damaged(journal, 0);
-  if (version !== JOURNAL_VERSION) {
-    throw newerVersion(journal.path, `format version ${JSON.stringify(version)}, not ${JOURNAL_VERSION}`);
+  if (!isReadable(version)) {
+    throw newerVersion(journal.path, `format version ${JSON.stringify(version)}, not ${STORE_VERSION}`);
   }
-  return { after, end: frame.end };
+  return { after, end: frame.end, version };
 }
 
 function damaged({ path }: JournalFile, at: number): StoreError {

@@ -1,22 +1,23 @@
-// Reads and writes the snapshot: every row at one moment, one record a line. It is written to another file, in slices
+// Reads and writes the snapshot: every row and event at one moment, one record a line. It is written to another file, in slices
 // that leave the event loop free, and renamed over the old one, so a complete snapshot always exists.
 import { basename, dirname } from 'node:path';
 import { isMap } from '../model/json.ts';
+import type { StoredEvent } from './event-log.ts';
 import type { AppendFile, Files } from './files.ts';
 import { encodeFrame, type Frame, frameAt } from './frame.ts';
 import {
-  countRows,
-  decodeRow,
+  countLines,
+  decodeLine,
   emptyStoreDocument,
-  encodeRow,
-  rowsOf,
+  encodedLines,
+  type Row,
+  restoreLines,
   type StoreDocument,
-  setRow,
 } from './store-document.ts';
 import { newerVersion, StoreError } from './store-error.ts';
+import { isReadable, STORE_VERSION } from './store-version.ts';
 
 const FORMAT = 'treeline-snapshot';
-const VERSION = 2;
 const SLICE_BYTES = 256 * 1024;
 /** The limit of Node for one read: twice the size to which src/desired/store-capacity.ts limits a desired state. */
 export const SNAPSHOT_BYTES_MAX = 2 ** 31 - 1;
@@ -38,16 +39,17 @@ export async function readSnapshot(files: Files, path: string, use: SnapshotUse 
   if (bytes === undefined) return { document, bytes: 0 };
   const head = headOf({ path, use }, frameAt(bytes, 0));
   document.sequence = head.sequence;
-  let rows = 0;
-  for (let at = head.end; at < bytes.length; rows++) {
+  const lines: (Row | StoredEvent)[] = [];
+  for (let at = head.end; at < bytes.length; ) {
     const frame = frameAt(bytes, at);
     if (frame === undefined) throw damaged({ path, use }, at);
-    const row = decodeRow(document.tables, frame.value);
-    if (row === undefined) throw newerVersion(path, `a row it does not know, at byte ${at}`);
-    setRow(document.tables, row);
+    const line = decodeLine(document.tables, frame.value);
+    if (line === undefined) throw newerVersion(path, `a row it does not know, at byte ${at}`);
+    lines.push(line);
     at = frame.end;
   }
-  if (rows !== head.rows) throw damaged({ path, use }, bytes.length);
+  restoreLines(document, lines);
+  if (lines.length !== head.rows) throw damaged({ path, use }, bytes.length);
   return { document, bytes: bytes.length };
 }
 
@@ -80,12 +82,15 @@ function asideOf(path: string): string {
   return `${path}.new`;
 }
 
-async function writeRows(file: AppendFile, { sequence, tables }: StoreDocument): Promise<number> {
-  let slice = [encodeFrame(JSON.stringify({ format: FORMAT, version: VERSION, sequence, rows: countRows(tables) }))];
+async function writeRows(file: AppendFile, document: StoreDocument): Promise<number> {
+  const { sequence } = document;
+  let slice = [
+    encodeFrame(JSON.stringify({ format: FORMAT, version: STORE_VERSION, sequence, rows: countLines(document) })),
+  ];
   let sliceBytes = 0;
   let length = slice[0]?.length ?? 0;
-  for (const row of rowsOf(tables)) {
-    const frame = encodeFrame(encodeRow(row));
+  for (const line of encodedLines(document)) {
+    const frame = encodeFrame(line);
     slice.push(frame);
     sliceBytes += frame.length;
     length += frame.length;
@@ -108,7 +113,8 @@ function headOf(file: SnapshotFile, frame: Frame | undefined): { sequence: numbe
   if (frame === undefined || !isMap(frame.value)) throw damaged(file, 0);
   const { format, version, sequence, rows } = frame.value;
   if (format !== FORMAT || typeof sequence !== 'number' || typeof rows !== 'number') throw damaged(file, 0);
-  if (version !== VERSION) throw newerVersion(file.path, `format version ${JSON.stringify(version)}, not ${VERSION}`);
+  if (!isReadable(version))
+    throw newerVersion(file.path, `format version ${JSON.stringify(version)}, not ${STORE_VERSION}`);
   return { sequence, rows, end: frame.end };
 }
 

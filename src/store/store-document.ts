@@ -1,7 +1,8 @@
-// Defines the document that the embedded store holds in memory: a table of rows for each kind, and the number of the
-// last commit.
+// Defines the document that the embedded store holds in memory: a table of rows for each kind, the events, and the number
+// of the last commit.
 import { isMap } from '../model/json.ts';
 import type { RowKind, Rows } from '../model/rows.ts';
+import { decodeEvent, EventLog, encodeEvent, type StoredEvent } from './event-log.ts';
 
 /** The rows by kind and name. */
 export type Tables = { readonly [Kind in RowKind]: Map<string, Rows[Kind]> };
@@ -11,6 +12,7 @@ export interface StoreDocument {
   /** The number of the last group of commits that `tables` holds; 0 before the first. */
   sequence: number;
   readonly tables: Tables;
+  readonly events: EventLog;
 }
 
 /** One row as it is written, or its removal where `value` is null. */
@@ -24,6 +26,7 @@ export interface Row<Kind extends RowKind = RowKind> {
 export function emptyStoreDocument(): StoreDocument {
   return {
     sequence: 0,
+    events: new EventLog(),
     tables: {
       head: new Map(),
       pinned: new Map(),
@@ -55,6 +58,32 @@ export function* rowsOf(tables: Tables): Generator<Row> {
   }
 }
 
+/** Returns every line of a snapshot, as JSON: all rows, then all events. */
+export function* encodedLines({ tables, events }: StoreDocument): Generator<string> {
+  for (const row of rowsOf(tables)) yield encodeRow(row);
+  for (const event of events.stored()) yield encodeEvent(event);
+}
+
+/** Returns how many lines {@link encodedLines} returns. */
+export function countLines({ tables, events }: StoreDocument): number {
+  return countRows(tables) + events.lines;
+}
+
+/** Returns a row or an event from the parsed JSON of its line; undefined for anything else. */
+export function decodeLine(tables: Tables, json: unknown): Row | StoredEvent | undefined {
+  return decodeEvent(json) ?? decodeRow(tables, json);
+}
+
+/** Adds lines that were read from a file. */
+export function restoreLines({ tables, events }: StoreDocument, lines: readonly (Row | StoredEvent)[]): void {
+  const told: StoredEvent[] = [];
+  for (const line of lines) {
+    if ('event' in line) told.push(line);
+    else setRow(tables, line);
+  }
+  events.restore(told);
+}
+
 /** Returns how many rows all tables hold together. */
 export function countRows(tables: Tables): number {
   return Object.values(tables).reduce((sum, table) => sum + table.size, 0);
@@ -66,7 +95,7 @@ export function encodeRow({ kind, name, value }: Row): string {
 }
 
 /** Returns the row that {@link encodeRow} wrote, from its parsed JSON; undefined for anything else, such as a newer kind. */
-export function decodeRow(tables: Tables, json: unknown): Row | undefined {
+function decodeRow(tables: Tables, json: unknown): Row | undefined {
   if (!Array.isArray(json) || json.length !== 3) return undefined;
   const [kind, name, value]: unknown[] = json;
   if (typeof kind !== 'string' || !isRowKind(tables, kind) || typeof name !== 'string') return undefined;

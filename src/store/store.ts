@@ -1,4 +1,5 @@
-// Defines the contract of stores, which keep recorded rows. test/contract/store.ts tests every implementation of it.
+// Defines the contract of stores, which keep recorded rows and the events of instances. test/contract/store.ts tests every implementation of it.
+import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 
 /** Keeps recorded rows. Every promise below also holds between processes. */
@@ -13,11 +14,17 @@ export interface Store {
   list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]>;
 
   /**
-   * Saves all of `changes` or none, and resolves once they would survive a power cut; only then does `read` show
+   * Resolves with the oldest events of an instance in a range. Of each instance the newest 1,000 events are kept, and
+   * 100,000 of all instances: beyond that, the oldest of the instances that have most go first.
+   */
+  events(instance: string, range: EventRange): Promise<EventPage>;
+
+  /**
+   * Saves all of `changes` and `events` or none, and resolves once they would survive a power cut; only then does `read` show
    * them. No row appears twice in `changes`. Throws ServiceError `conflict` if one of them is no longer as
    * `expected`: read again, decide again. Any other error means that nothing was saved and that `read` is as before.
    */
-  commit(changes: readonly Change[]): Promise<void>;
+  commit(changes: readonly Change[], events?: readonly NewEvent[]): Promise<void>;
 
   /** Bytes that commits have made durable since this process opened the store; for metrics. */
   readonly journalBytes: number;

@@ -1,6 +1,7 @@
 // The contract of a store. Each implementation passes all of it, in a place of its own for every test.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NewEvent } from '../../src/model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { headRow, serverRow, textRow, writeText } from '../support/rows.ts';
@@ -200,6 +201,75 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect(store.rowBytes).toBe(left);
     });
 
+    it('keeps events with the rows of their commit, numbers them, and finds them again', async () => {
+      await store.commit([writeText('a', 'one')], [eventOf({ reason: 'first' }), eventOf({ instance: 'mail' })]);
+      await store.commit(
+        [],
+        [eventOf({ reason: 'ä "quoted"\n😀', resource: null, from: 'done', commit: null, client: 'A1' })],
+      );
+      const { events, isGap } = await store.events('shop', ALL);
+      const { instance: _, ...first } = eventOf({ reason: 'first' });
+      expect(isGap).toBe(false);
+      expect(events.map(({ id: _id, ...event }) => event)).toEqual([
+        first,
+        { ...first, reason: 'ä "quoted"\n😀', resource: null, from: 'done', commit: null, client: 'A1' },
+      ]);
+      expect((await store.events('mail', ALL)).events).toHaveLength(1);
+      expect((await store.events('other', ALL)).events).toEqual([]);
+      await reopen();
+      expect((await store.events('shop', ALL)).events).toEqual(events);
+      expect(store.read('node', 'a')).toEqual(textRow('one'));
+    });
+
+    it('saves no event of a commit that it refuses', async () => {
+      await store.commit([writeText('a', 'one')]);
+      await expect(store.commit([writeText('a', 'two')], [eventOf({})])).rejects.toMatchObject({ code: 'conflict' });
+      expect((await store.events('shop', ALL)).events).toEqual([]);
+      await reopen();
+      expect((await store.events('shop', ALL)).events).toEqual([]);
+    });
+
+    it('gives every event a greater id than those before, also after a restart and with a clock that goes back', async () => {
+      const times = ['2026-11-20T10:00:00.000Z', '2026-11-20T10:00:00.000Z', '2026-11-20T09:00:00.000Z'];
+      for (const time of times) {
+        await store.commit([], [eventOf({ time }), eventOf({ time, instance: 'mail' })]);
+        await reopen();
+      }
+      const ids = [...(await store.events('shop', ALL)).events, ...(await store.events('mail', ALL)).events];
+      const sorted = ids.map(({ id }) => id).sort((a, b) => a - b);
+      expect(new Set(sorted).size).toBe(6);
+      expect(sorted[0]).toBe(Date.parse(times[0] ?? ''));
+      expect((await store.events('shop', ALL)).events.map(({ time }) => time)).toEqual(times);
+    });
+
+    it('returns a range of events, and nothing beyond the newest', async () => {
+      await store.commit(
+        [],
+        Array.from({ length: 5 }, (_, index) => eventOf({ reason: `${index}` })),
+      );
+      const { events } = await store.events('shop', ALL);
+      const after = events[1]?.id ?? 0;
+      const page = await store.events('shop', { after, limit: 2 });
+      expect(page.events.map(({ reason }) => reason)).toEqual(['2', '3']);
+      expect((await store.events('shop', { after: events[4]?.id ?? 0, limit: 2 })).events).toEqual([]);
+    });
+
+    it('keeps the newest 1,000 events of an instance, and tells of the gap', async () => {
+      await store.commit(
+        [],
+        Array.from({ length: 1100 }, (_, index) => eventOf({ reason: `${index}` })),
+      );
+      await store.commit([], [eventOf({ instance: 'mail' })]);
+      const { events, isGap } = await store.events('shop', ALL);
+      expect([events.length, events[0]?.reason, isGap]).toEqual([1000, '100', true]);
+      const first = events[0]?.id ?? 0;
+      expect((await store.events('shop', { after: first - 2, limit: 1 })).isGap).toBe(true);
+      expect(await store.events('shop', { after: first - 1, limit: 1 })).toEqual({ events: [events[0]], isGap: false });
+      await reopen();
+      expect(await store.events('shop', ALL)).toEqual({ events, isGap });
+      expect((await store.events('mail', ALL)).isGap).toBe(false);
+    });
+
     it('waits for commits under way when it is closed, and refuses later ones', async () => {
       const commit = store.commit([writeText('a', 'one')]);
       await Promise.all([store.close(), store.close()]);
@@ -209,6 +279,13 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect([...store.list('node').keys()]).toEqual(['a']);
     });
   });
+}
+
+const ALL = { after: 0, limit: 10_000 };
+
+function eventOf(facts: Partial<NewEvent>): NewEvent {
+  const event = { instance: 'shop', time: '2026-11-20T10:13:56.000Z', resource: 'web-1', from: null, to: 'pending' };
+  return { ...event, reason: '', commit: 'aaa', client: null, ...facts };
 }
 
 function kinds(): RowKind[] {

@@ -9,6 +9,7 @@ import { createLog } from '../../src/log.ts';
 import type { RetryPolicy } from '../../src/machine/backoff.ts';
 import type { DeleteBudget } from '../../src/machine/removals.ts';
 import { toldWait, waitReason } from '../../src/machine/wait.ts';
+import type { NewEvent } from '../../src/model/instance-event.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { PROXIED } from '../../src/model/names.ts';
 import type { Client, Properties } from '../../src/model/objects.ts';
@@ -41,10 +42,10 @@ import { RETRY } from './build.ts';
 class FailingStore extends MemoryStore {
   readonly failures: Error[] = [];
 
-  override async commit(changes: readonly Change[]): Promise<void> {
+  override async commit(changes: readonly Change[], events: readonly NewEvent[] = []): Promise<void> {
     const failure = changes.length === 0 ? undefined : this.failures.shift();
     if (failure !== undefined) throw failure;
-    await super.commit(changes);
+    await super.commit(changes, events);
   }
 }
 

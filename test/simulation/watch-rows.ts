@@ -58,8 +58,9 @@ export class RowWatch {
     return {
       read: (kind, name) => store.read(kind, name),
       list: (kind) => store.list(kind),
-      commit: async (changes) => {
-        await store.commit(changes);
+      events: (instance, range) => store.events(instance, range),
+      commit: async (changes, events) => {
+        await store.commit(changes, events);
         this.commits += changes.length;
         for (const change of changes) this.#note(change);
       },

@@ -161,13 +161,13 @@ describe('a damaged journal', () => {
   });
 
   it.each([
-    ['version', '{"format":"treeline-journal","version":3,"after":0}', [], 'format version 3, not 2'],
+    ['version', '{"format":"treeline-journal","version":4,"after":0}', [], 'format version 4, not 3'],
     ['record', undefined, ['{"sequence":1,"deltas":[]}'], 'a record it does not know, at byte 70'],
     ['row', undefined, ['{"sequence":1,"rows":[["lease","x",{}]]}'], 'a record it does not know'],
     ['row value', undefined, ['{"sequence":1,"rows":[["head","x",7]]}'], 'a record it does not know'],
     ['row shape', undefined, ['{"sequence":1,"rows":[["head","x"]]}'], 'a record it does not know'],
   ])('is refused where another Treeline wrote it: %s', async (_case, head, records, message) => {
-    const first = head ?? '{"format":"treeline-journal","version":2,"after":0}';
+    const first = head ?? '{"format":"treeline-journal","version":3,"after":0}';
     writeFileSync(journal, Buffer.concat([first, ...records].map(encodeFrame)));
     const refused = await refusal();
     expect(refused).toContain('another version of Treeline');
@@ -214,9 +214,9 @@ describe('a damaged snapshot', () => {
   it('is refused where another Treeline wrote it', async () => {
     await commitTexts(['a'], { compactionBytes: 10 });
     const head = (version: number) => `{"format":"treeline-snapshot","version":${version},"sequence":1,"rows":1}`;
-    writeFileSync(snapshot, encodeFrame(head(3)));
-    expect(await refusal()).toContain('format version 3, not 2');
-    writeFileSync(snapshot, Buffer.concat([encodeFrame(head(2)), encodeFrame('["lease","x",{}]')]));
+    writeFileSync(snapshot, encodeFrame(head(4)));
+    expect(await refusal()).toContain('format version 4, not 3');
+    writeFileSync(snapshot, Buffer.concat([encodeFrame(head(3)), encodeFrame('["lease","x",{}]')]));
     expect(await refusal()).toContain('a row it does not know');
   });
 });

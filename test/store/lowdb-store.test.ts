@@ -14,7 +14,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
+import type { NewEvent } from '../../src/model/instance-event.ts';
+import { backUpStore } from '../../src/store/back-up-store.ts';
+import { encodeFrame } from '../../src/store/frame.ts';
 import { createLowdbStore, type LowdbStoreOptions } from '../../src/store/lowdb-store.ts';
+import { restoreStore } from '../../src/store/restore-store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { describeStore } from '../contract/store.ts';
 import { textRow, writeText } from '../support/rows.ts';
@@ -83,7 +87,7 @@ describe('files', () => {
     await store.commit([writeText('a', 'one')]);
     await store.close();
     const [head, record] = readFileSync(join(directory, 'journal'), 'utf8').split('\n');
-    expect(head).toMatch(/^[0-9a-f]{8} [0-9a-f]{8} \{"format":"treeline-journal","version":2,"after":0\}$/);
+    expect(head).toMatch(/^[0-9a-f]{8} [0-9a-f]{8} \{"format":"treeline-journal","version":3,"after":0\}$/);
     expect(record?.slice(18)).toBe(`{"sequence":1,"rows":[${JSON.stringify(['node', 'a', textRow('one')])}]}`);
   });
 
@@ -169,6 +173,66 @@ describe('limits', () => {
   });
 });
 
+describe('events', () => {
+  it('are there exactly where the rows of their commit are, wherever the journal ends', async () => {
+    const directory = temporaryDirectory();
+    const journal = join(directory, 'journal');
+    const store = await createLowdbStore(directory, { recordLength: 60 });
+    for (const name of ['a', 'b', 'c']) {
+      await store.commit([writeText(name, name), writeText(`${name}2`, name)], [eventOf(name), eventOf(name)]);
+    }
+    await store.close();
+    const whole = readFileSync(journal);
+    for (let length = whole.indexOf(10) + 1; length < whole.length; length += 7) {
+      writeFileSync(journal, whole.subarray(0, length));
+      const cut = await createLowdbStore(directory);
+      const names = [...cut.list('node').keys()];
+      const { events } = await cut.events('shop', { after: 0, limit: 100 });
+      expect(events.map(({ reason }) => reason)).toEqual(names.map((name) => name.slice(0, 1)));
+      await cut.close();
+    }
+  });
+
+  it('survive a new snapshot, a backup and its restore, and keep their ids', async () => {
+    const directory = temporaryDirectory();
+    const store = await createLowdbStore(directory, { compactionBytes: 1_000 });
+    for (let index = 0; index < 30; index++) await store.commit([], [eventOf(`${index}`)]);
+    const { events } = await store.events('shop', { after: 0, limit: 100 });
+    await store.close();
+    expect(existsSync(join(directory, 'snapshot'))).toBe(true);
+    const backup = join(temporaryDirectory(), 'backup');
+    await backUpStore(directory, backup);
+    const other = join(temporaryDirectory(), 'other');
+    await restoreStore(other, backup, { force: false, now: 0, renew: () => [] });
+    for (const place of [directory, other]) {
+      const reopened = await createLowdbStore(place);
+      expect((await reopened.events('shop', { after: 0, limit: 100 })).events).toEqual(events);
+      await reopened.close();
+    }
+  });
+});
+
+describe('a store of version 2', () => {
+  it('is opened as it is, and written anew so that an older program refuses it', async () => {
+    const directory = temporaryDirectory();
+    const paths = ['journal', 'snapshot'].map((name) => join(directory, name));
+    const store = await createLowdbStore(directory, { compactionBytes: 100 });
+    await store.commit([writeText('a', 'x'.repeat(200))]);
+    await store.commit([writeText('b', 'two')]);
+    await store.close();
+    for (const path of paths) {
+      const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+      const head = JSON.stringify({ ...JSON.parse((lines[0] ?? '').slice(18)), version: 2 });
+      const rest = lines.slice(1).map((line) => `${line}\n`);
+      writeFileSync(path, Buffer.concat([encodeFrame(head), Buffer.from(rest.join(''))]));
+    }
+    const opened = await createLowdbStore(directory);
+    expect([...opened.list('node').keys()]).toEqual(['a', 'b']);
+    await opened.close();
+    for (const path of paths) expect(readFileSync(path, 'utf8').split('\n')[0]).toContain('"version":3');
+  });
+});
+
 describe('opening', () => {
   it('refuses a directory that is a file', async () => {
     const path = join(temporaryDirectory(), 'state');
@@ -176,6 +240,11 @@ describe('opening', () => {
     await expect(createLowdbStore(path)).rejects.toThrow('EEXIST');
   });
 });
+
+function eventOf(reason: string): NewEvent {
+  const event = { instance: 'shop', time: '2026-11-20T10:13:56.000Z', resource: 'web-1', from: null, to: 'done' };
+  return { ...event, reason, commit: null, client: null };
+}
 
 function modeOf(path: string): number {
   return statSync(path).mode & 0o777;

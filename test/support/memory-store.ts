@@ -1,12 +1,18 @@
 // A store without a disk, for tests of what stands on one. test/contract/memory-store.test.ts holds it to the contract.
+import type { EventPage, EventRange, NewEvent } from '../../src/model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
+import { EventLog, encodeEvent } from '../../src/store/event-log.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** The rows that outlive a store: a store that is opened on the same ones finds what the one before has left. */
 export type MemoryRows = Map<RowKind, Map<string, Rows[RowKind]>>;
 
+/** The events beside the rows of a store, which outlive it too. */
+const EVENTS = new WeakMap<MemoryRows, EventLog>();
+
 export class MemoryStore implements Store {
+  readonly #events: EventLog;
   readonly #rows: MemoryRows;
   /** By kind and name. */
   readonly #bytes = new Map<string, number>();
@@ -17,6 +23,8 @@ export class MemoryStore implements Store {
 
   constructor(rows: MemoryRows = new Map()) {
     this.#rows = rows;
+    this.#events = EVENTS.get(rows) ?? new EventLog();
+    EVENTS.set(rows, this.#events);
     for (const [kind, named] of rows) for (const [name, value] of named) this.#count(kind, name, value);
     this.#journalBytes = 0;
   }
@@ -37,9 +45,13 @@ export class MemoryStore implements Store {
     return (this.#rows.get(kind) ?? new Map()) as ReadonlyMap<string, Rows[Kind]>;
   }
 
-  async commit(changes: readonly Change[]): Promise<void> {
+  async events(instance: string, range: EventRange): Promise<EventPage> {
+    return this.#events.page(instance, range);
+  }
+
+  async commit(changes: readonly Change[], events: readonly NewEvent[] = []): Promise<void> {
     if (this.#isClosed) throw new Error('the store is closed');
-    const turn = this.#last.then(() => this.#save(changes));
+    const turn = this.#last.then(() => this.#save(changes, events));
     this.#last = turn.catch(() => undefined);
     await turn;
   }
@@ -49,7 +61,7 @@ export class MemoryStore implements Store {
     await this.#last;
   }
 
-  #save(changes: readonly Change[]): void {
+  #save(changes: readonly Change[], events: readonly NewEvent[]): void {
     const names = new Set(changes.map(({ kind, name }) => `${kind}/${name}`));
     if (names.size < changes.length) throw new Error('a row appears twice in one commit');
     for (const { kind, name, expected } of changes) {
@@ -57,6 +69,9 @@ export class MemoryStore implements Store {
       throw new ServiceError('conflict', `the row "${name}" was changed meanwhile`);
     }
     for (const { kind, name, value } of changes) this.#put(kind, name, value);
+    const numbered = this.#events.number(events);
+    this.#events.add(numbered);
+    for (const event of numbered) this.#journalBytes += encodeEvent(event).length;
   }
 
   #put(kind: RowKind, name: string, value: Rows[RowKind] | null): void {

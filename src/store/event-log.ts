@@ -1,0 +1,176 @@
+// Holds the events of the embedded store in memory: numbers them, drops the oldest, returns pages. It does not write them.
+
+import type { EventPage, EventRange, InstanceEvent, NewEvent } from '../model/instance-event.ts';
+import { isMap } from '../model/json.ts';
+
+/** How many events are kept. */
+export interface EventLimits {
+  readonly ofInstance: number;
+  readonly ofAll: number;
+}
+
+export const EVENT_LIMITS: EventLimits = { ofInstance: 1_000, ofAll: 100_000 };
+
+/** Share of all events that remain when there are too many, so that not every event drops another one. */
+const KEPT_SHARE = 0.95;
+const KNOWN_TEXTS_MAX = 10_000;
+
+/** The events of one instance. */
+interface Track {
+  /** Sorted by id. */
+  readonly events: InstanceEvent[];
+  /** Id of the newest event that was dropped; 0 if none was. */
+  dropped: number;
+}
+
+/** An event with its id, or the id of the newest event of an instance that was dropped. */
+export interface StoredEvent {
+  readonly instance: string;
+  readonly event: InstanceEvent | { readonly dropped: number };
+}
+
+export class EventLog {
+  readonly #limits: EventLimits;
+  readonly #tracks = new Map<string, Track>();
+  /** Texts of events that were read from a file: most of them repeat, and each is kept once. */
+  readonly #texts = new Map<string, string>();
+  #count = 0;
+  #lastId = 0;
+
+  constructor(limits: EventLimits = EVENT_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** Number of events and other facts that {@link stored} returns. */
+  get lines(): number {
+    return [...this.#tracks.values()].reduce((sum, { dropped }) => sum + (dropped > 0 ? 1 : 0), this.#count);
+  }
+
+  /**
+   * Returns these events with ids, without adding them. An id is at least the time in milliseconds, so that it is not
+   * used again after a restore, or after the store was lost.
+   */
+  number(events: readonly NewEvent[]): readonly StoredEvent[] {
+    let last = this.#lastId;
+    return events.map(({ instance, ...facts }) => {
+      last = Math.max(last + 1, Date.parse(facts.time));
+      return { instance, event: { id: last, ...facts } };
+    });
+  }
+
+  /** Adds events in the order of their ids, then drops what exceeds the limits. */
+  add(events: readonly StoredEvent[]): void {
+    for (const event of events) this.#add(event);
+    if (this.#count > this.#limits.ofAll) this.#dropOldest(Math.floor(this.#limits.ofAll * KEPT_SHARE));
+  }
+
+  /** Adds events that were read from a file. */
+  restore(events: readonly StoredEvent[]): void {
+    this.add(events.map(({ instance, event }) => ({ instance, event: 'id' in event ? this.#sharing(event) : event })));
+  }
+
+  /** Returns the oldest events of a range; none for an instance that has none. */
+  page(instance: string, { after, limit }: EventRange): EventPage {
+    const { events, dropped } = this.#tracks.get(instance) ?? { events: [], dropped: 0 };
+    const first = events.findIndex(({ id }) => id > after);
+    return { events: first === -1 ? [] : events.slice(first, first + limit), isGap: dropped > after };
+  }
+
+  /** Returns everything that has to be written to restore this log. */
+  *stored(): Generator<StoredEvent> {
+    for (const [instance, { dropped, events }] of this.#tracks) {
+      if (dropped > 0) yield { instance, event: { dropped } };
+      for (const event of events) yield { instance, event };
+    }
+  }
+
+  #add({ instance, event }: StoredEvent): void {
+    const track = this.#tracks.get(instance) ?? { events: [], dropped: 0 };
+    this.#tracks.set(instance, track);
+    if ('dropped' in event) {
+      track.dropped = Math.max(track.dropped, event.dropped);
+      this.#lastId = Math.max(this.#lastId, event.dropped);
+      return;
+    }
+    track.events.push(event);
+    this.#count += 1;
+    this.#lastId = Math.max(this.#lastId, event.id);
+    this.#drop(track, track.events.length - this.#limits.ofInstance);
+  }
+
+  /** Drops the oldest events of the instances that have most, until `max` are left. */
+  #dropOldest(max: number): void {
+    const level = levelOf(
+      [...this.#tracks.values()].map(({ events }) => events.length),
+      max,
+    );
+    for (const track of this.#tracks.values()) this.#drop(track, track.events.length - Math.max(1, level));
+    if (this.#count <= max) return;
+    // There are more instances than events may be: those go about which nothing was told for longest.
+    const idOf = ({ events }: Track): number => events.at(-1)?.id ?? 0;
+    for (const [instance, track] of [...this.#tracks].sort(([, a], [, b]) => idOf(a) - idOf(b))) {
+      if (this.#count <= max) return;
+      this.#count -= track.events.length;
+      this.#tracks.delete(instance);
+    }
+  }
+
+  #drop(track: Track, count: number): void {
+    if (count <= 0) return;
+    const dropped = track.events.splice(0, count);
+    track.dropped = Math.max(track.dropped, dropped.at(-1)?.id ?? 0);
+    this.#count -= dropped.length;
+  }
+
+  #sharing({ id, time, resource, from, to, reason, commit, client }: InstanceEvent): InstanceEvent {
+    const shared = <Text extends string | null>(text: Text): Text => this.#shared(text) as Text;
+    return {
+      ...{ id, time: shared(time), resource: shared(resource), from: shared(from), to: shared(to) },
+      ...{ reason: shared(reason), commit: shared(commit), client: shared(client) },
+    };
+  }
+
+  #shared(text: string | null): string | null {
+    if (text === null) return null;
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    if (this.#texts.size >= KNOWN_TEXTS_MAX) this.#texts.clear();
+    this.#texts.set(text, text);
+    return text;
+  }
+}
+
+/** Returns how many events each instance may keep so that at most `max` are left; 0 if not even one. */
+function levelOf(counts: readonly number[], max: number): number {
+  let low = 0;
+  let high = counts.reduce((most, count) => Math.max(most, count), 0);
+  while (low < high) {
+    const level = Math.ceil((low + high) / 2);
+    const total = counts.reduce((sum, count) => sum + Math.min(count, level), 0);
+    if (total <= max) low = level;
+    else high = level - 1;
+  }
+  return low;
+}
+
+/** Returns an event as JSON: `["event","shop",{…}]`. Null fields are left out. */
+export function encodeEvent({ instance, event }: StoredEvent): string {
+  return JSON.stringify(['event', instance, 'id' in event ? withoutNulls(event) : event]);
+}
+
+/** Returns the event that {@link encodeEvent} wrote, from its parsed JSON; undefined for anything else. */
+export function decodeEvent(json: unknown): StoredEvent | undefined {
+  if (!Array.isArray(json) || json.length !== 3) return undefined;
+  const [kind, instance, event]: unknown[] = json;
+  if (kind !== 'event' || typeof instance !== 'string' || !isMap(event)) return undefined;
+  if (typeof event.dropped === 'number') return { instance, event: { dropped: event.dropped } };
+  if (typeof event.id !== 'number') return undefined;
+  // The checksum around it vouches that this is what encodeEvent was given.
+  return { instance, event: { ...NULLS, ...event } as unknown as InstanceEvent };
+}
+
+const NULLS = { resource: null, from: null, to: null, commit: null, client: null };
+
+function withoutNulls(event: InstanceEvent): Partial<InstanceEvent> {
+  return Object.fromEntries(Object.entries(event).filter(([, value]) => value !== null));
+}

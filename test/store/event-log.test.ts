@@ -1,0 +1,64 @@
+// The limits of kept events, and what a snapshot brings back.
+import { describe, expect, it } from 'vitest';
+import type { NewEvent } from '../../src/model/instance-event.ts';
+import { decodeEvent, EventLog, encodeEvent } from '../../src/store/event-log.ts';
+
+const ALL = { after: 0, limit: 10_000 };
+
+function eventsOf(instance: string, count: number): NewEvent[] {
+  const event = {
+    time: '2026-11-20T10:13:56.000Z',
+    resource: 'web-1',
+    from: null,
+    to: 'done',
+    commit: null,
+    client: null,
+  };
+  return Array.from({ length: count }, (_, index) => ({ ...event, instance, reason: `${instance} ${index}` }));
+}
+
+function add(log: EventLog, instance: string, count: number): void {
+  log.add(log.number(eventsOf(instance, count)));
+}
+
+function restored(log: EventLog, limits: { ofInstance: number; ofAll: number }): EventLog {
+  const copy = new EventLog(limits);
+  copy.restore([...log.stored()].flatMap((event) => decodeEvent(JSON.parse(encodeEvent(event))) ?? []));
+  return copy;
+}
+
+describe('the limits of events', () => {
+  it('drop the oldest of the instances that have most', () => {
+    const limits = { ofInstance: 100, ofAll: 100 };
+    const log = new EventLog(limits);
+    add(log, 'small', 5);
+    add(log, 'large', 60);
+    add(log, 'middle', 36);
+    const counts = ['small', 'large', 'middle'].map((name) => log.page(name, ALL).events.length);
+    // 95 are left: nobody keeps more than 54.
+    expect(counts).toEqual([5, 54, 36]);
+    const { events, isGap } = log.page('large', ALL);
+    expect([events[0]?.reason, isGap, log.page('small', ALL).isGap]).toEqual(['large 6', true, false]);
+    const copy = restored(log, limits);
+    for (const name of ['small', 'large', 'middle']) expect(copy.page(name, ALL)).toEqual(log.page(name, ALL));
+    expect(copy.lines).toBe([...log.stored()].length);
+  });
+
+  it('forget whole instances, the quietest first, where there are more instances than events may be', () => {
+    const log = new EventLog({ ofInstance: 10, ofAll: 20 });
+    for (let index = 0; index < 21; index += 1) add(log, `shop-${index}`, 2);
+    expect(log.lines).toBeLessThanOrEqual(40);
+    expect(log.page('shop-0', ALL).events).toEqual([]);
+    expect(log.page('shop-20', ALL).events.at(-1)?.reason).toBe('shop-20 1');
+  });
+
+  it('never give an id twice, also after all events of a time were dropped', () => {
+    const limits = { ofInstance: 1, ofAll: 10 };
+    const log = new EventLog(limits);
+    add(log, 'shop', 3);
+    const last = log.page('shop', ALL).events[0]?.id ?? 0;
+    const copy = restored(log, limits);
+    add(copy, 'shop', 1);
+    expect(copy.page('shop', ALL).events[0]?.id).toBe(last + 1);
+  });
+});
