@@ -30,7 +30,7 @@ export function queryNumber(
   { least, most, other }: { readonly least: number; readonly most: number; readonly other: number },
 ): number {
   const text = queryText(request, name) ?? String(other);
-  const number = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : -1;
   if (number >= least && number <= most) return number;
   throw new ServiceError('invalid_input', `The query parameter ${name} is a whole number from ${least} to ${most}`);
 }

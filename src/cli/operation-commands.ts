@@ -35,8 +35,18 @@ export function addOperationCommands(program: Command): void {
     .action((instance: string | undefined, options: Aiming) =>
       ask(options, 'retry', targetOf(instance, options, RETRIED)),
     );
-  aiming(program, 'adopt [instance]', 'take over servers that were there before').action(
+  aiming(program, 'adopt [instance]', 'take over servers that were there before, or that another entry made').action(
     (instance: string | undefined, options: Aiming) => ask(options, 'adopt', targetOf(instance, options, ADOPTED)),
+  );
+  addRequests(program);
+}
+
+function addRequests(program: Command): void {
+  asking(program, 'retain <server>', 'forget a server that no commit wants, and leave it as it is').action(
+    (resource: string, options: Asking) => ask(options, 'retain', { resource }),
+  );
+  asking(program, 'replace <server>', 'delete a server and create it anew').action(
+    (resource: string, options: Asking) => ask(options, 'replace', { resource }),
   );
 }
 

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { addClientCommand } from './client-command.ts';
 import { CommandFailure, EXIT_FAILED } from './command-failure.ts';
 import { addDemoCommand } from './demo-command.ts';
+import { addEventsCommand } from './events-command.ts';
 import { addExplainCommand } from './explain-command.ts';
 import { addLaterCommands } from './later-commands.ts';
 import { addOperationCommands } from './operation-commands.ts';
@@ -28,6 +29,7 @@ const COMMANDS = [
   addSchemasCommand,
   addStatusCommand,
   addWhyCommand,
+  addEventsCommand,
   addClientCommand,
   addPkiCommand,
   addSettingsCommand,

@@ -10,7 +10,7 @@ import { safetyOf } from '../follow/safety.ts';
 import type { Logger } from '../log.ts';
 import { toldWait } from '../machine/wait.ts';
 import { invariant } from '../model/invariant.ts';
-import type { ProviderRegistry } from '../providers/provider-registry.ts';
+import { entriesOf, type ProviderRegistry } from '../providers/provider-registry.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
 import { Ledger } from '../reconcile/ledger.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
@@ -161,6 +161,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     waitOf: (server) => toldWait(reconciler.waitsOf(server)),
     holderOf: (server) => reconciler.proxyWork?.holderOf(server),
     requests,
+    entries: entriesOf(registry),
   });
   const commits = commitWaitOf({ current, follower, source, clock });
   const stopWaiting = (): Promise<void> => {
@@ -184,7 +185,7 @@ function writeQueueOf(
   const branch: BranchView = {
     newest: (options) => follower.newest(options),
     desiredAt: (commit) => follower.desiredAt(commit),
-    expect: (files) => follower.expect(files),
+    expect: (files, writings) => follower.expect(files, writings),
     fetch: () => source.fetch(null),
     isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
   };

@@ -2,6 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import type { Logger } from '../log.ts';
+import { isError } from '../model/problem.ts';
 import type { CommitGate } from '../reconcile/commit-gate.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
@@ -10,6 +11,7 @@ import { lastRecordsOf } from './last-records.ts';
 import { logProblems } from './log-problems.ts';
 import { serversOfProxies } from './proxy-clients.ts';
 import { syncChanges } from './sync.ts';
+import { placeAndCode } from './tell-refusal.ts';
 import { warnOfCapacity } from './warn-of-capacity.ts';
 
 /** One poll of the branch; its operation id goes through the log of everything that follows from it. */
@@ -36,20 +38,30 @@ interface Activation extends Poll {
   readonly newest?: string | undefined;
   /** Judges the desired state by the rows as they are in the exclusive section. Left out: it is activated as it is. */
   readonly judge?: () => DesiredState;
+  /** Returns the client that wrote an instance; left out: none is known. */
+  readonly clientOf?: (instance: string) => string | null;
 }
 
 /** Activates a desired state. Its deletes are judged in the same exclusive section in which its rows are written. */
 export async function activate(
   { ledger, gate, current, reconciler, clock }: ActivationParts,
   derived: DesiredState,
-  { operation, log, before, last = before, newest, judge = () => derived }: Activation,
+  { operation, log, before, last = before, newest, judge = () => derived, clientOf = () => null }: Activation,
 ): Promise<void> {
   const { journalBytes, rowBytes } = ledger;
   const { desired, changes } = await gate.exclusive(async () => {
     const judged = judge();
     const lastRecord = lastRecordsOf(last);
-    const wanted = syncChanges(ledger, { desired: judged, before, last, newest, now: clock.now(), lastRecord });
-    await ledger.commit(wanted);
+    const now = clock.now();
+    const wanted = syncChanges(ledger, { desired: judged, before, last, newest, now, lastRecord });
+    const { commit } = judged;
+    await ledger.commit(wanted, {
+      kind: 'commit',
+      now,
+      commit,
+      clientOf,
+      mistakeOf: (name) => mistakeOf(name, judged),
+    });
     current.set(judged);
     return { desired: judged, changes: wanted };
   });
@@ -67,4 +79,11 @@ export async function activate(
   logProblems(desired.problems, log);
   warnOfCapacity(desired, { before, bytesBefore: rowBytes }, log);
   for (const [instance, { reason, digest }] of desired.held) log.warn({ instance, digest, reason }, 'deletes are held');
+}
+
+/** Returns the place of the first mistake of an invalid instance; undefined for a valid one. */
+function mistakeOf(instance: string, { invalid, problems }: DesiredState): string | undefined {
+  if (!invalid.has(instance)) return undefined;
+  const first = problems.find((problem) => isError(problem) && problem.instances?.includes(instance));
+  return first === undefined ? 'it is invalid' : placeAndCode(first);
 }

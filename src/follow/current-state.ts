@@ -29,9 +29,15 @@ export class CurrentState {
     this.#refused = undefined;
   }
 
+  /** Returns true if that commit was refused for the same before. */
+  isRefusedAlready({ commit, hold }: Pick<RefusedCommit, 'commit' | 'hold'>): boolean {
+    return this.#refused?.commit === commit && this.#refused.hold?.kind === hold?.kind;
+  }
+
   /** Notes that a commit is not followed; the time of a commit that was refused for the same before stays. */
   refuse(refused: RefusedCommit): void {
-    const isSame = this.#refused?.commit === refused.commit && this.#refused.hold?.kind === refused.hold?.kind;
-    this.#refused = isSame ? { ...refused, since: this.#refused?.since ?? refused.since } : refused;
+    this.#refused = this.isRefusedAlready(refused)
+      ? { ...refused, since: this.#refused?.since ?? refused.since }
+      : refused;
   }
 }

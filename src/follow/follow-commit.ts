@@ -7,6 +7,7 @@ import type { RefusedCommit } from '../desired/refused-commit.ts';
 import { historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import type { DeleteBudget } from '../machine/removals.ts';
 import type { Problem } from '../model/problem.ts';
+import type { Writings } from '../model/writing.ts';
 import type { Commit, Source } from '../source/source.ts';
 import { type ActivationParts, activate, type Poll } from './activate.ts';
 import { textOf } from './log-problems.ts';
@@ -15,6 +16,7 @@ import { recordedBaseline } from './recorded-baseline.ts';
 import { deriveAt, restoreDesired } from './restore.ts';
 import { approvedCountOf, COMMITS_MAX, liftedProtection, safetyOf, withoutApprovals } from './safety.ts';
 import { searchHistory } from './search-history.ts';
+import { WrittenCommits } from './written-commits.ts';
 
 /** The source, the delete budget and the parts of an activation. */
 export interface CommitFollowerOptions extends ActivationParts {
@@ -38,14 +40,16 @@ interface Followed {
 export class CommitFollower {
   readonly #options: CommitFollowerOptions;
   #expected: ParsedFiles = NO_FILES;
+  readonly #written = new WrittenCommits();
 
   constructor(options: CommitFollowerOptions) {
     this.#options = options;
   }
 
-  /** Takes files that a commit will bring, parsed, in place of those before: they are not read again. */
-  expect(files: ParsedFiles): void {
+  /** Takes files that commits will bring, parsed, in place of those before: they are not read again. And who writes them. */
+  expect(files: ParsedFiles, writings: Writings): void {
     this.#expected = files;
+    this.#written.note(writings);
   }
 
   /** Activates what was active before. What was approved since is judged after that, when it is known what would go. */
@@ -86,7 +90,8 @@ export class CommitFollower {
     const { isProtecting } = derivation.desired.limits;
     const unprotected = isProtecting ? await this.#lifted(desired, commits) : NOTHING;
     const judge = (): DesiredState => derivation.judge({ ...this.#safety(approvedCount), unprotected });
-    await activate(this.#options, derivation.desired, { ...poll, before: desired, last: baseline, judge });
+    const clientOf = this.#written.clientsOf(commits);
+    await activate(this.#options, derivation.desired, { ...poll, before: desired, last: baseline, judge, clientOf });
     return { kind: 'followed' };
   }
 

@@ -7,6 +7,7 @@ import type { RefusedCommit } from '../desired/refused-commit.ts';
 import type { Logger } from '../log.ts';
 import { momentOf } from '../model/moment.ts';
 import { reasonOf } from '../model/quote.ts';
+import type { Writings } from '../model/writing.ts';
 import { KeyedQueue } from '../reconcile/keyed-queue.ts';
 import { RepeatedErrors } from '../reconcile/repeated-errors.ts';
 import type { Reviews } from '../reconcile/reviews.ts';
@@ -16,6 +17,7 @@ import { Arrivals } from './arrivals.ts';
 import { CommitFollower, type CommitFollowerOptions } from './follow-commit.ts';
 import { logProblems } from './log-problems.ts';
 import { HEAD } from './object-rows.ts';
+import { tellRefusal } from './tell-refusal.ts';
 
 /** How soon a poll that failed is tried again, unless something asks earlier; twice as long each time. */
 const RETRY_MS = 5_000;
@@ -84,9 +86,9 @@ export class Follower {
     return this.#arrivals.newest(() => this.poll(), options);
   }
 
-  /** Takes files that a commit will bring, parsed, in place of those before: they are not read again. */
-  expect(files: ParsedFiles): void {
-    this.#commits.expect(files);
+  /** Takes files that commits will bring, parsed, in place of those before: they are not read again. And who writes them. */
+  expect(files: ParsedFiles, writings: Writings): void {
+    this.#commits.expect(files, writings);
   }
 
   /** Ends a fetch that is under way: a stop never waits for the remote. */
@@ -157,7 +159,7 @@ export class Follower {
 
   async #follow(commit: string, newest: string, poll: Poll): Promise<void> {
     const verdict = await this.#commits.follow(commit, { ...poll, newest });
-    if (verdict.kind === 'refused') this.#refuse(verdict.refused, poll.log);
+    if (verdict.kind === 'refused') await this.#refuse(verdict.refused, poll.log);
   }
 
   /** Serves what was active before, without the remote; where the local copy is gone, the fetch that follows mends it. */
@@ -169,9 +171,10 @@ export class Follower {
     }
   }
 
-  #refuse(refused: Omit<RefusedCommit, 'since'>, log: Logger): void {
-    const { current, clock } = this.#options;
+  async #refuse(refused: Omit<RefusedCommit, 'since'>, log: Logger): Promise<void> {
+    const { current, clock, ledger } = this.#options;
     const { commit, reason, problems } = refused;
+    if (!current.isRefusedAlready(refused)) await tellRefusal(ledger, refused, clock.now());
     current.refuse({ ...refused, since: momentOf(clock.now()) });
     this.#notReadyReason = `commit ${commit} is not followed: ${reason}`;
     logProblems(problems, log);

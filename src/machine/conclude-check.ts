@@ -35,8 +35,11 @@ export function concludeCheck(row: ServerRow, result: CallResult, at: ConcludeCo
   return fail(row, { isFinal: outcome === 'failed', reason, at });
 }
 
+type Told = Pick<CallResult, 'answer' | 'provider'>;
+
 /** The check has determined whether the server exists, and no outcome was lost. */
-function concludePresence(row: ServerRow, { answer, provider }: CallResult, at: ConcludeContext): ServerRow {
+function concludePresence(row: ServerRow, { answer, provider }: Told, at: ConcludeContext): ServerRow {
+  if (row.adopting && row.applied !== null) return takeOver(row, { answer, provider }, at);
   // The server is applied by now, or the row no longer needs the answer.
   if (row.applied !== null) return sighted(row);
   // Failed creates keep counting: only a check that is the first step has a count of its own.
@@ -44,13 +47,27 @@ function concludePresence(row: ServerRow, { answer, provider }: CallResult, at: 
     const isKnown = row.checked && !row.mayExist && !row.adopting;
     // There is nothing to adopt: a server created under this name later is not the one that the request meant.
     const facts = { checked: true, mayExist: false, adopting: false, attempt: row.checked ? row.attempt : 0 };
-    return isKnown ? row : { ...row, ...facts };
+    return isKnown ? row : { ...row, ...facts, ...freed(row) };
   }
   // A create of this incarnation began, and no check has found it absent since: the server is Treeline's own.
-  if (row.mayExist || row.wanted === null || row.state !== 'pending') return sighted(row);
+  if ((row.mayExist && !row.adopting) || row.wanted === null || row.state !== 'pending') return sighted(row);
   return row.policy.adopt || row.adopting
     ? adopt({ ...row, provider, ...(at.isPretending ? { isPretended: true } : {}) }, row.wanted, { answer, at })
     : advance(row, 'hold', { ...moment(at, EXISTS), checked: false });
+}
+
+/** Another provider entry takes the server over, as a person asked for. Where it finds nothing, all stays as it is. */
+function takeOver(row: ServerRow, { answer, provider }: Told, at: ConcludeContext): ServerRow {
+  if (row.wanted === null || row.state !== 'pending') return { ...row, adopting: false, checked: true };
+  if (answer.outcome === 'done') return adopt({ ...row, provider }, row.wanted, { answer, at });
+  const text = `the provider entry "${row.provider}" of the settings made it, and "${provider}" does not find it`;
+  const reason: Reason = { code: 'provider_changed', text };
+  return advance(row, 'hold', { ...moment(at, reason), adopting: false, checked: true });
+}
+
+/** An adopted server that the entry does not find is that entry's to create, whatever another one was asked before. */
+function freed({ adopting }: ServerRow): Partial<ServerRow> {
+  return adopting ? { provider: null } : {};
 }
 
 function sighted(row: ServerRow): ServerRow {

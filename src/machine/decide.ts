@@ -117,6 +117,9 @@ export function decide(row: ServerRow, context: DecisionContext): Step {
   if (context.wasPretended?.(row)) return decide(forgetPretended(row, context.now), context);
   if (row.action !== null && row.state !== 'unknown') return decideLost(row, row.action, context);
   if (row.due !== null) return decideDue(row, Date.parse(row.due), context);
+  // A server that is to be left as it is need not be looked at.
+  if (row.state === 'unknown' && row.wanted === null && row.policy.deletion === 'retain')
+    return { row: null, next: REST };
   if (row.state === 'unknown') return decideCheck(row, context);
   // Whatever exists under this name does not belong to Treeline.
   if (row.wanted === null && !mayBeThere(row)) return { row: null, next: REST };

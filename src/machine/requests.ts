@@ -1,6 +1,7 @@
-// Applies a request to the row of one server: retry, adopt. Pure; src/service/create-operator.ts writes the rows.
+// Applies a request to the row of one server: retry, adopt, retain, replace. Pure; src/service/create-operator.ts writes the rows.
 
 import type { ServerRow } from '../model/rows.ts';
+import type { Spec } from '../model/spec.ts';
 import { requeue } from './advance.ts';
 import { isBlockedFor } from './reasons.ts';
 import { isStuck } from './stuck.ts';
@@ -14,14 +15,67 @@ export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
   return waits ? requeue(row, { now, attempt: 0 }) : undefined;
 }
 
+/** The provider entries of the settings, as requests read them. */
+export interface Entries {
+  readonly has: (name: string) => boolean;
+  /** Returns true if an entry matches that spec. */
+  readonly isMatched: (wanted: Spec) => boolean;
+}
+
 /**
- * Returns the row of a server that is to be adopted: one that is blocked because it exists already, or one whose
- * outcome only a removed provider entry could tell; the entry that matches now is asked. Undefined for any other.
+ * Returns the row of a server that is to be adopted: one that is blocked because it exists already, or because another
+ * provider entry matches it now, or one whose outcome only a removed entry could tell. The entry that matches now is
+ * asked. Undefined for any other.
  */
-export function adoptedRow(row: ServerRow, now: string): ServerRow | undefined {
+export function adoptedRow(row: ServerRow, now: string, entries: Pick<Entries, 'isMatched'>): ServerRow | undefined {
+  if (row.wanted === null) return undefined;
   // A missing proxy is missing for any other entry as well: its reason stays.
-  const isAskable = isStuck(row) && row.reason?.code !== 'no_proxy';
-  if (isAskable && row.wanted !== null) return { ...row, provider: null, due: null, attempt: 0, reason: null };
-  const isThere = isBlockedFor(row, 'exists_already');
-  return isThere && row.wanted !== null ? { ...requeue(row, { now, attempt: 0 }), adopting: true } : undefined;
+  if (isStuck(row)) {
+    if (row.reason?.code === 'no_proxy') return undefined;
+    return { ...row, provider: null, due: null, attempt: 0, reason: null };
+  }
+  const hasMoved = isBlockedFor(row, 'provider_changed') && entries.isMatched(row.wanted);
+  if (!hasMoved && !isBlockedFor(row, 'exists_already')) return undefined;
+  return requeue(row, { now, attempt: 0, adopting: true, ...(hasMoved ? { checked: false } : {}) });
+}
+
+/** Returns why a server cannot be forgotten; undefined if it can. */
+export function retainRefusal({ wanted, action, state, instance }: ServerRow): string | undefined {
+  if (wanted !== null) {
+    const advice = `give ${instance} "deletion: retain" in one commit, and take the server out in a later one`;
+    return `a commit wants it, so it would be found again at once; ${advice}`;
+  }
+  if (action === null || state === 'unknown') return undefined;
+  return `its ${action.operation} is running; ask again once that has ended or failed`;
+}
+
+/** Returns the row of an unwanted server that is to be forgotten: the next pass removes the row, and calls nobody. */
+export function retainedRow(row: ServerRow, now: string): ServerRow {
+  return requeue(row, { now, attempt: 0, policy: { ...row.policy, deletion: 'retain' } });
+}
+
+/** Returns why a server cannot be replaced; undefined if it can. */
+export function replaceRefusal(row: ServerRow, entries: Entries): string | undefined {
+  const { wanted, policy, action, applied, provider } = row;
+  if (wanted === null) return 'no commit wants it any more: it is deleted, and nothing is made in its place';
+  if (policy.protected) return 'its instance is protected: take "protected" out with a commit first';
+  if (action !== null) return `the outcome of its ${action.operation} is not known yet; ask again once that has ended`;
+  if (applied === null) {
+    if (isBlockedFor(row, 'exists_already')) return 'Treeline did not make it; adopt it first, or remove it by hand';
+    return 'it is not made yet, so there is nothing to replace; to try again, use retry';
+  }
+  if (row.replacing && row.approved) return 'it is being replaced already';
+  if (provider !== null && !entries.has(provider)) {
+    const advice = 'put that entry back until it is deleted, or adopt the server with the entry that matches now';
+    return `only the provider entry "${provider}" can delete it, which is not in the settings any more; ${advice}`;
+  }
+  return entries.isMatched(wanted) ? undefined : 'no provider entry matches it now, so nobody could make it anew';
+}
+
+/**
+ * Returns the row of a server that is to be deleted and created anew. The request is the approval, so it does not count
+ * against the budget.
+ */
+export function replacedRow(row: ServerRow, now: string): ServerRow {
+  return requeue(row, { now, attempt: 0, gaveUp: false, adopting: false, replacing: true, approved: true });
 }

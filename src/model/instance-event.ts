@@ -1,6 +1,6 @@
 // Defines the events of instances: past steps of their servers, holds and operations. machine/events.ts makes them.
 
-/** One event of an instance. docs/rest.md, events. */
+/** One event of an instance. docs/rest.md, stack instances. */
 export interface InstanceEvent {
   /** Greater than that of every earlier event of any instance, and never used again. */
   readonly id: number;

@@ -55,6 +55,14 @@ export function createProviderRegistry(
   };
 }
 
+/** Returns what operations read of the entries. */
+export function entriesOf({ byName, match }: ProviderRegistry) {
+  return {
+    has: (name: string): boolean => byName(name) !== undefined,
+    isMatched: (server: MatchedServer): boolean => match(server) !== undefined,
+  };
+}
+
 function isMatch(match: ProviderSettings['match'], { kind, properties }: MatchedServer): boolean {
   if (match.kind !== null && match.kind !== kind) return false;
   return Object.entries(match.properties).every(

@@ -8,6 +8,7 @@ import { failuresDigest } from '../machine/hold-digests.ts';
 import { firstHolder } from '../machine/holders.ts';
 import { fitsProxy, noProxyReason, proxyTagsOf } from '../machine/proxy-tags.ts';
 import { openRemovals } from '../machine/removals.ts';
+import { isBeingAdopted, isHandedOn, isReplacedOnRequest } from '../machine/responsibility.ts';
 import { type GroupView, hasSlot } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import { PROXIED } from '../model/names.ts';
@@ -243,10 +244,12 @@ function responsibleProxy(
  */
 function responsibleProvider(registry: ProviderRegistry, row: ServerRow): ResponsibleProvider {
   const match = row.wanted === null ? undefined : registry.match(row.wanted);
-  const entry = row.provider === null ? match : registry.byName(row.provider);
+  const isAssigned = row.provider !== null && !isHandedOn(row) && !(match !== undefined && isBeingAdopted(row));
+  const entry = isAssigned ? registry.byName(row.provider ?? '') : match;
   // Only the entry whose action was lost can tell how that ended, whatever entry the settings select now.
-  const isOther = row.wanted !== null && match !== entry && row.state !== 'unknown';
-  if (row.provider !== null && (entry === undefined || isOther)) {
+  const isReplaced = match !== undefined && isReplacedOnRequest(row);
+  const isOther = row.wanted !== null && match !== entry && !isReplaced && row.state !== 'unknown';
+  if (isAssigned && (entry === undefined || isOther)) {
     const now = nowWords(match?.name);
     const maker =
       row.provider === PROXIED ? 'a proxy made it' : `the provider entry "${row.provider}" of the settings made it`;

@@ -1,15 +1,18 @@
 // Removes the rows of unwanted instances after their last server is gone.
+import type { Clock } from '../clock.ts';
 import type { Change } from '../model/rows.ts';
 import type { Ledger } from './ledger.ts';
 
 /** The instances of which a server was removed since they were last examined. */
 export class EmptiedInstances {
   readonly #ledger: Ledger;
+  readonly #clock: Clock;
   /** Instances of which a server was removed. */
   readonly #thinned = new Set<string>();
 
-  constructor(ledger: Ledger) {
+  constructor({ ledger, clock }: { readonly ledger: Ledger; readonly clock: Clock }) {
     this.#ledger = ledger;
+    this.#clock = clock;
   }
 
   /** Notes that a server of an instance was removed. */
@@ -24,7 +27,8 @@ export class EmptiedInstances {
   async forget(): Promise<void> {
     for (const name of this.#thinned) if (this.#ledger.index.hasServers(name)) this.#thinned.delete(name);
     const emptied = [...this.#thinned];
-    await this.#ledger.commit(emptied.flatMap((name) => this.#changesOf(name)));
+    const changes = emptied.flatMap((name) => this.#changesOf(name));
+    await this.#ledger.commit(changes, { kind: 'pass', now: this.#clock.now() });
     for (const name of emptied) this.#thinned.delete(name);
   }
 

@@ -1,4 +1,6 @@
 // Joins the store and an index over its rows that is never behind it, for reconciling.
+import { type Cause, eventsOf } from '../machine/instance-events.ts';
+import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
@@ -48,9 +50,22 @@ export class Ledger {
     this.#watchers.push(watcher);
   }
 
-  /** Saves all of `changes` or none; see Store.commit. Updates the index at once. */
-  async commit(changes: readonly Change[]): Promise<void> {
-    await this.#store.commit(changes);
+  /** Resolves with events of an instance; see Store.events. */
+  events(instance: string, range: EventRange): Promise<EventPage> {
+    return this.#store.events(instance, range);
+  }
+
+  /** Saves events that belong to no row. */
+  tell(events: readonly NewEvent[]): Promise<void> {
+    return this.#store.commit([], events);
+  }
+
+  /**
+   * Saves all of `changes` or none, with the events that tell of them; see Store.commit. Updates the index at once.
+   * Without a cause, there is nothing to tell.
+   */
+  async commit(changes: readonly Change[], cause?: Cause): Promise<void> {
+    await this.#store.commit(changes, cause === undefined ? [] : eventsOf(changes, cause));
     for (const { kind, name, expected, value } of changes) {
       if (kind === 'server') this.#index.follow(name, expected, value ?? undefined);
     }

@@ -3,7 +3,7 @@
 import type { Clock } from '../clock.ts';
 import { Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
-import { decide } from '../machine/decide.ts';
+import { type CheckEnd, decide } from '../machine/decide.ts';
 import { type DeleteBudget, removalsMax, serverCount } from '../machine/removals.ts';
 import type { Wait } from '../machine/wait.ts';
 import type { CallResult } from '../model/call-result.ts';
@@ -22,6 +22,7 @@ import { knownRecords, reconcileProxies } from './reconcile-proxies.ts';
 import { RepeatedErrors } from './repeated-errors.ts';
 import { ServerPass } from './server-pass.ts';
 import { Sweep } from './sweep.ts';
+import { tellHeldUpdates } from './tell-held-updates.ts';
 import { WakeUps } from './wake-ups.ts';
 
 /** Concurrent passes. They mostly wait for the disk, which serves many at once. */
@@ -80,6 +81,7 @@ export class Reconciler {
     });
     const wake = (server: string): void => this.#queue.add(server);
     const offers = new ProxyOffers();
+    tellHeldUpdates(options);
     this.#wakeUps = new WakeUps({ ledger, clock, log, wake, offers, capacity: this.#executor.capacity });
     this.#sources = this.#contextSources();
     this.#pass = new ServerPass({
@@ -138,7 +140,7 @@ export class Reconciler {
 
   #onResult(server: string, result: CallResult | undefined): void {
     if (result !== undefined) this.#pass.noteResult(server, result);
-    if (result?.kind === 'check') this.#checks.note(server, hasTold(result) ? 'answered' : 'failed');
+    if (result?.kind === 'check' && isOwnCheck(server, result, this.#options)) this.#checks.note(server, endOf(result));
     this.proxyWork?.ended(server, result !== undefined);
     this.#options.ledger.index.setInFlight(server, false);
     this.#queue.add(server);
@@ -196,7 +198,18 @@ export class Reconciler {
   }
 }
 
-/** Returns true if a check determined whether the server exists. */
-function hasTold({ answer: { outcome } }: CallResult): boolean {
-  return outcome === 'done' || outcome === 'absent';
+/** Returns `answered` if a check determined whether the server exists. */
+function endOf({ answer: { outcome } }: CallResult): CheckEnd {
+  return outcome === 'done' || outcome === 'absent' ? 'answered' : 'failed';
+}
+
+/** Returns false for the answer of an entry that is not the one to create the server: a create needs that one's own. */
+function isOwnCheck(
+  server: string,
+  { provider }: CallResult,
+  { ledger, registry }: Pick<ReconcilerOptions, 'ledger' | 'registry'>,
+): boolean {
+  const wanted = ledger.server(server)?.wanted ?? null;
+  const match = wanted === null ? undefined : registry.match(wanted);
+  return match === undefined || match.name === provider;
 }

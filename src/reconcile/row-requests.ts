@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { isMade } from '../machine/existence.ts';
 import { deletesDigest } from '../machine/hold-digests.ts';
+import type { Cause } from '../machine/instance-events.ts';
 import type { Removal } from '../machine/removals.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { momentOf } from '../model/moment.ts';
@@ -29,10 +30,20 @@ interface Asked {
   readonly reason: string;
 }
 
+/** A request that changes the rows of servers. */
+interface RowChange extends Asked {
+  /** The operation of the interface, for the events. */
+  readonly operation: string;
+  /** Returns the row after it; undefined where it does not concern the server. */
+  readonly change: (row: ServerRow, now: string) => ServerRow | undefined;
+}
+
 /** Something that waits for an approval. */
 interface Held {
   readonly digest: string;
   readonly kind: HoldKind;
+  /** Null: it concerns no particular instance. */
+  readonly instance: string | null;
 }
 
 /** Changes rows at the request of a person. */
@@ -50,7 +61,12 @@ export class RowRequests {
       const found = find();
       const value = { what: found.kind, by, reason, time: this.#moment() };
       const expected = ledger.read('approval', found.digest);
-      await ledger.commit([{ kind: 'approval', name: found.digest, value, expected }]);
+      const cause = this.#cause(
+        { by, reason },
+        found.kind === 'history' ? 'accept-history' : 'approve',
+        found.instance,
+      );
+      await ledger.commit([{ kind: 'approval', name: found.digest, value, expected }], cause);
       return found;
     });
     reviews.ask();
@@ -70,7 +86,8 @@ export class RowRequests {
       const name = deletesDigest(removals);
       const reason = `delete of ${instance}`;
       const value = { what: 'requested delete', by, reason, time: this.#moment() } as const;
-      await ledger.commit([{ kind: 'approval', name, value, expected: ledger.read('approval', name) }]);
+      const cause = this.#cause({ by, reason: '' }, 'delete', instance);
+      await ledger.commit([{ kind: 'approval', name, value, expected: ledger.read('approval', name) }], cause);
     });
   }
 
@@ -80,7 +97,7 @@ export class RowRequests {
     { by, reason, until }: Asked & { readonly until: string | null },
   ): Promise<void> {
     const name = instance ?? EVERY_INSTANCE;
-    await this.#write((ledger) => {
+    await this.#write(this.#cause({ by, reason }, 'suspend', instance), (ledger) => {
       const value = { by, reason, since: this.#moment(), until };
       return [{ kind: 'suspension', name, value, expected: ledger.read('suspension', name) }];
     });
@@ -89,20 +106,20 @@ export class RowRequests {
   }
 
   /** Ends the suspension of an instance, or that of every instance where it is null. */
-  async resume(instance: string | null): Promise<void> {
+  async resume(instance: string | null, asked: Asked): Promise<void> {
     const name = instance ?? EVERY_INSTANCE;
-    await this.#write((ledger) => [
+    await this.#write(this.#cause(asked, 'resume', instance), (ledger) => [
       { kind: 'suspension', name, value: null, expected: ledger.read('suspension', name) },
     ]);
     this.#enqueueOf(instance);
   }
 
-  /** Writes the rows that `change` returns for these servers, and returns how many there are. */
-  async change(
-    servers: readonly string[],
-    change: (row: ServerRow, now: string) => ServerRow | undefined,
-  ): Promise<number> {
-    const written = await this.#write((ledger) =>
+  /**
+   * Writes the rows that `change` returns for these servers, and returns how many there are. `change` is called while
+   * nothing else is written; it may throw.
+   */
+  async change(servers: readonly string[], { operation, change, ...asked }: RowChange): Promise<number> {
+    const written = await this.#write(this.#cause(asked, operation, null), (ledger) =>
       servers.flatMap((name): Change[] => {
         const row = ledger.server(name);
         const value = row === undefined ? undefined : change(row, this.#moment());
@@ -113,13 +130,17 @@ export class RowRequests {
     return written.length;
   }
 
-  #write(changes: (ledger: Ledger) => readonly Change[]): Promise<readonly Change[]> {
+  #write(cause: Cause, changes: (ledger: Ledger) => readonly Change[]): Promise<readonly Change[]> {
     const { gate, ledger } = this.#options;
     return gate.exclusive(async () => {
       const wanted = changes(ledger);
-      await ledger.commit(wanted);
+      await ledger.commit(wanted, cause);
       return wanted;
     });
+  }
+
+  #cause({ by, reason }: Asked, operation: string, instance: string | null): Cause {
+    return { kind: 'operation', now: this.#options.clock.now(), operation, client: by, reason, instance };
   }
 
   #enqueueOf(instance: string | null): void {

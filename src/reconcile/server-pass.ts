@@ -48,7 +48,7 @@ export class ServerPass {
 
   constructor(options: ServerPassOptions) {
     this.#options = options;
-    this.#emptied = new EmptiedInstances(options.ledger);
+    this.#emptied = new EmptiedInstances(options);
   }
 
   /** Notes how a call ended; the next pass concludes it. */
@@ -115,7 +115,11 @@ export class ServerPass {
     const { ledger, clock, executor, wakeUps } = this.#options;
     const change: Change = { kind: 'server', name, value: after, expected: row };
     try {
-      await ledger.commit([change, ...removalChanges(ledger, { server: name, row, after, now: clock.now() })]);
+      const now = clock.now();
+      await ledger.commit([change, ...removalChanges(ledger, { server: name, row, after, now })], {
+        kind: 'pass',
+        now,
+      });
     } catch (error) {
       executor.capacity.unclaim(name);
       ledger.index.setInFlight(name, executor.capacity.isInFlight(name));

@@ -3,13 +3,22 @@ import type { DesiredState } from '../desired/desired-state.ts';
 import type { RefusedCommit } from '../desired/refused-commit.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
 import { historyDigest } from '../machine/hold-digests.ts';
-import { adoptedRow, retriedRow } from '../machine/requests.ts';
+import {
+  adoptedRow,
+  type Entries,
+  replacedRow,
+  replaceRefusal,
+  retainedRow,
+  retainRefusal,
+  retriedRow,
+} from '../machine/requests.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { InstanceStatus } from '../model/state.ts';
 import { didYouMean } from '../model/suggest.ts';
 import type { ToldWait } from '../model/told-wait.ts';
+import { viewEvents } from './event-views.ts';
 import { heldItems } from './held-items.ts';
 import { instanceNames, instanceStatus } from './instance-views.ts';
 import type { HeldItem, Operator, Order, Target } from './operator.ts';
@@ -22,9 +31,14 @@ import { type CallHolder, overviewOf, type WhyFacts, whyOf } from './why.ts';
 export interface RowWriter {
   approve<Item extends HeldItem>(find: () => Item, asked: Asked): Promise<Item>;
   suspend(instance: string | null, asked: Asked & { readonly until: string | null }): Promise<void>;
-  resume(instance: string | null): Promise<void>;
+  resume(instance: string | null, asked: Asked): Promise<void>;
   /** Returns how many of these servers `change` returned a row for. */
-  change(servers: readonly string[], change: (row: ServerRow, now: string) => ServerRow | undefined): Promise<number>;
+  change(servers: readonly string[], request: RowChange): Promise<number>;
+}
+
+interface RowChange extends Asked {
+  readonly operation: string;
+  readonly change: (row: ServerRow, now: string) => ServerRow | undefined;
 }
 
 interface Asked {
@@ -45,6 +59,7 @@ export interface OperatorOptions {
   /** Returns the proxy that carries out the action of a server. Omitted: no proxy does. */
   readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
   readonly requests: RowWriter;
+  readonly entries: Entries;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -59,6 +74,7 @@ export function createOperator(options: OperatorOptions): Operator {
       return whyOf(instance, by, facts);
     },
     overview: (by) => overviewOf(by, whyFacts(options)),
+    events: async (by, instance, range) => await viewEvents({ by, instance, range }, whyFacts(options).view),
     problems: () => problemsIn(options),
     ...approvals(options),
     ...suspensions(options),
@@ -140,30 +156,64 @@ function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resu
       await requests.suspend(instance, { by: by.serial, reason, until });
       return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until somebody resumes it' : `until ${until}`}`;
     },
-    async resume(_order, instance) {
+    async resume({ by, reason }, instance) {
       if (suspendedUntil(rows.read('suspension', instance ?? EVERY_INSTANCE), now()) === undefined) {
         throw new ServiceError('conflict', `${instance ?? 'Everything as a whole'} is not suspended`);
       }
-      await requests.resume(instance);
+      await requests.resume(instance, { by: by.serial, reason });
       return `${instance ?? 'Every instance'} is resumed`;
     },
   };
 }
 
-function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'adopt'> {
-  const { requests } = options;
+function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'adopt' | 'retain' | 'replace'> {
+  const { requests, entries } = options;
   return {
-    async retry(_order, target) {
-      const count = await requests.change(serversOf(viewOf(options), target), retriedRow);
+    async retry(order, target) {
+      const servers = serversOf(viewOf(options), target);
+      const count = await requests.change(servers, asked(order, 'retry', retriedRow));
       if (count > 0) return `Tried again: ${count}`;
       throw new ServiceError('conflict', 'No server there has failed, so there is nothing to try again');
     },
-    async adopt(_order, target) {
-      const count = await requests.change(serversOf(viewOf(options), target), adoptedRow);
+    async adopt(order, target) {
+      const servers = serversOf(viewOf(options), target);
+      const count = await requests.change(
+        servers,
+        asked(order, 'adopt', (row, now) => adoptedRow(row, now, entries)),
+      );
       if (count > 0) return `Adopted: ${count}`;
-      throw new ServiceError('conflict', 'No server there is blocked because it exists already');
+      throw new ServiceError(
+        'conflict',
+        'No server there is blocked because it exists already, or because another provider entry matches it now',
+      );
+    },
+    async retain(order, server) {
+      const servers = serversOf(viewOf(options), { resource: server });
+      const change = (row: ServerRow, now: string): ServerRow => {
+        refuse(server, 'forgotten', retainRefusal(row));
+        return retainedRow(row, now);
+      };
+      await requests.change(servers, asked(order, 'retain', change));
+      return `${server} is forgotten, and left as it is`;
+    },
+    async replace(order, server) {
+      const servers = serversOf(viewOf(options), { resource: server });
+      const change = (row: ServerRow, now: string): ServerRow => {
+        refuse(server, 'replaced', replaceRefusal(row, entries));
+        return replacedRow(row, now);
+      };
+      await requests.change(servers, asked(order, 'replace', change));
+      return `${server} is deleted and made anew`;
     },
   };
+}
+
+function refuse(server: string, done: string, refusal: string | undefined): void {
+  if (refusal !== undefined) throw new ServiceError('conflict', `${server} cannot be ${done}: ${refusal}`);
+}
+
+function asked({ by, reason }: Order, operation: string, change: RowChange['change']): RowChange {
+  return { by: by.serial, reason, operation, change };
 }
 
 function requireInstance(view: View<Pick<ProgressFacts, 'units' | 'invalid'>>, name: string): void {

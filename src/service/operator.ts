@@ -1,5 +1,6 @@
 // Defines the operations on the controller itself: read what is held or wrong, approve, suspend, adopt, retry. See
 // docs/rest.md, operations.
+import type { EventRange, InstanceEvent } from '../model/instance-event.ts';
 import type { Client } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { HoldKind } from '../model/rows.ts';
@@ -68,6 +69,14 @@ export interface Overview {
   readonly instances: readonly ({ readonly name: string } & Omit<Why, 'waiting'>)[];
 }
 
+/** Events of an instance. */
+export interface InstanceEvents {
+  /** Sorted by id. */
+  readonly events: readonly InstanceEvent[];
+  /** Events between `after` and the first one here were dropped already. */
+  readonly gap: boolean;
+}
+
 /** The servers of an operation: exactly one of these. */
 export type Target =
   | { readonly instance: string }
@@ -92,6 +101,10 @@ export interface Operator {
   why(by: Client, instance: string): Why;
   /** Returns the progress of all instances, and the followed commit. A proxy is told as little as by {@link why}. */
   overview(by: Client): Overview;
+  /**
+   * Resolves with events of an instance, which may be gone already. A proxy is told of no other client than itself.
+   */
+  events(by: Client, instance: string, range: EventRange): Promise<InstanceEvents>;
   /** Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read. */
   problems(): { readonly commit: string; readonly problems: readonly Problem[] };
   /** Lets happen what is held under a digest. */
@@ -103,6 +116,13 @@ export interface Operator {
   resume(order: Order, instance: string | null): Promise<string>;
   /** Ends the waits of servers that failed. */
   retry(order: Order, target: Target): Promise<string>;
-  /** Takes over servers that were there before Treeline; never deletes or replaces one. */
+  /**
+   * Takes over servers that were there before Treeline, or that another provider entry made; never deletes or replaces
+   * one.
+   */
   adopt(order: Order, target: Target): Promise<string>;
+  /** Forgets an unwanted server, and leaves it as it is. */
+  retain(order: Order, server: string): Promise<string>;
+  /** Deletes a server and creates it anew. The request is the approval of it. */
+  replace(order: Order, server: string): Promise<string>;
 }

@@ -1,4 +1,5 @@
 // Defines what the service reads of the recorded rows; reconcile/ledger.ts implements it.
+import type { EventPage, EventRange } from '../model/instance-event.ts';
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 
 /** The rows, as the service reads them. */
@@ -6,6 +7,8 @@ export interface RecordedRows {
   server(name: string): ServerRow | undefined;
   read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined;
   list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]>;
+  /** Resolves with events of an instance; see Store.events. */
+  events(instance: string, range: EventRange): Promise<EventPage>;
   readonly index: {
     /** Names of the recorded servers of an instance, sorted. */
     serversOf(instance: string): readonly string[];

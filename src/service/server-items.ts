@@ -78,7 +78,7 @@ function itemOf(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem
       };
     case 'failed':
     case 'retrying':
-      return { ...waitingItem(resource, row, facts), action: `treeline retry --resource ${resource}` };
+      return { ...waitingItem(resource, row, facts), action: retrying(resource, row) };
     case 'blocked':
       return { resource, state, reason: reasonText(row.reason), since, until: null, action: unblocking(resource, row) };
     case 'drifted':
@@ -142,6 +142,12 @@ function stateWords({ state, reason }: ServerRow): string {
   return (state === 'failed' || state === 'blocked') && reason !== null ? `${state} (${reasonText(reason)})` : state;
 }
 
+/** Returns what a person does about a server whose last try failed. */
+function retrying(resource: string, { wanted }: ServerRow): string {
+  const retry = `treeline retry --resource ${resource}`;
+  return wanted === null ? `${retry}; or, to forget it and leave it as it is: treeline retain ${resource}` : retry;
+}
+
 /** Returns what a person does about a server that is blocked; null where nothing is known. */
 function unblocking(resource: string, row: ServerRow): string | null {
   switch (row.reason?.code) {
@@ -154,8 +160,10 @@ function unblocking(resource: string, row: ServerRow): string | null {
     case 'no_provider':
     case 'provider_changed': {
       const settings = 'correct execution.providers in the settings, and start the controller again';
+      if (row.wanted === null || (!isStuck(row) && row.reason.code === 'no_provider')) return settings;
       const adopt = `; or, where the entry that matches now has the server: treeline adopt --resource ${resource}`;
-      return isStuck(row) && row.wanted !== null ? `${settings}${adopt}` : settings;
+      const replace = `; or, to have it deleted and made anew there: treeline replace ${resource}`;
+      return `${settings}${adopt}${isStuck(row) || row.applied === null ? '' : replace}`;
     }
     default:
       return null;

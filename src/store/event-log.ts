@@ -9,6 +9,7 @@ export interface EventLimits {
   readonly ofAll: number;
 }
 
+/** The limits of a store: they bound its memory, and what a start reads. docs/decisions/0056. */
 export const EVENT_LIMITS: EventLimits = { ofInstance: 1_000, ofAll: 100_000 };
 
 /** Share of all events that remain when there are too many, so that not every event drops another one. */
@@ -29,6 +30,7 @@ export interface StoredEvent {
   readonly event: InstanceEvent | { readonly dropped: number };
 }
 
+/** The events of all instances, in memory. */
 export class EventLog {
   readonly #limits: EventLimits;
   readonly #tracks = new Map<string, Track>();
@@ -52,9 +54,9 @@ export class EventLog {
    */
   number(events: readonly NewEvent[]): readonly StoredEvent[] {
     let last = this.#lastId;
-    return events.map(({ instance, ...facts }) => {
-      last = Math.max(last + 1, Date.parse(facts.time));
-      return { instance, event: { id: last, ...facts } };
+    return events.map(({ instance, time, resource, from, to, reason, commit, client }) => {
+      last = Math.max(last + 1, Date.parse(time));
+      return { instance, event: { id: last, time, resource, from, to, reason, commit, client } };
     });
   }
 
@@ -171,6 +173,8 @@ export function decodeEvent(json: unknown): StoredEvent | undefined {
 
 const NULLS = { resource: null, from: null, to: null, commit: null, client: null };
 
-function withoutNulls(event: InstanceEvent): Partial<InstanceEvent> {
-  return Object.fromEntries(Object.entries(event).filter(([, value]) => value !== null));
+function withoutNulls({ id, time, resource, from, to, reason, commit, client }: InstanceEvent): object {
+  const states = { from: from ?? undefined, to: to ?? undefined };
+  const causes = { commit: commit ?? undefined, client: client ?? undefined };
+  return { id, time, resource: resource ?? undefined, ...states, reason, ...causes };
 }

@@ -36,6 +36,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /stacks/instances/:id/status': { statuses: READ, paths: ['/stacks/instances/shop/status'] },
   'GET /stacks/instances/:id/status/full': { statuses: READ, paths: ['/stacks/instances/shop/status/full'] },
   'GET /stacks/instances/:id/why': { statuses: READ, paths: ['/stacks/instances/shop/why'] },
+  'GET /stacks/instances/:id/events': { statuses: READ, paths: ['/stacks/instances/shop/events'] },
   'GET /stacks/templates': { statuses: READ },
   'POST /stacks/templates': { statuses: [201, 201, 403] },
   'GET /stacks/templates/:id': { statuses: READ, paths: ['/stacks/templates/web'] },
@@ -67,6 +68,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /operations/resume': { statuses: [200, 403, 403] },
   'POST /operations/retry': { statuses: [200, 200, 403], body: { all: true } },
   'POST /operations/adopt': { statuses: [200, 403, 403], body: { all: true } },
+  'POST /operations/retain': { statuses: [200, 403, 403], body: { resource: 'shop-web' } },
+  'POST /operations/replace': { statuses: [200, 403, 403], body: { resource: 'shop-web' } },
   'GET /agent/actions': { statuses: [403, 403, 200] },
   'POST /agent/actions/:id/claim': { statuses: [403, 403, 200], paths: [`/agent/actions/${ACTION.id}/claim`] },
   'POST /agent/actions/:id/heartbeat': {

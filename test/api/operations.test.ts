@@ -60,6 +60,8 @@ const ROWS: readonly Row[] = [
   { operation: 'adopt', body: { instance: 'shop' }, asked: ['', { instance: 'shop' }] },
   { operation: 'adopt', body: { resource: 'shop-web' }, asked: ['', { resource: 'shop-web' }] },
   { operation: 'adopt', body: { all: true }, asked: ['', { all: true }] },
+  { operation: 'retain', body: { resource: 'shop-web' }, asked: ['', 'shop-web'] },
+  { operation: 'replace', body: { resource: 'shop-web' }, asked: ['', 'shop-web'] },
 ];
 const OPERATIONS = [...new Set(ROWS.map(({ operation }) => operation))];
 
@@ -173,6 +175,10 @@ describe('fields', () => {
       'There is no field "server"; the fields are instance, resource, provider, all, reason',
       '/server',
     ],
+    ['retain', {}, '"resource" is missing', '/resource'],
+    ['retain', { instance: 'a' }, 'There is no field "instance"; the fields are resource, reason', '/instance'],
+    ['replace', { resource: '' }, '"resource" is missing', '/resource'],
+    ['replace', { all: true }, 'There is no field "all"; the fields are resource, reason', '/all'],
     ['adopt', {}, adoptOne, null],
     ['adopt', { instance: 'a', all: true }, adoptOne, null],
     [

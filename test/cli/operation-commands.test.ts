@@ -96,6 +96,8 @@ describe('what is asked by', () => {
     ['adopt shop', ['adopt', '', { instance: 'shop' }]],
     ['adopt --resource shop-web-1', ['adopt', '', { resource: 'shop-web-1' }]],
     ['adopt --all', ['adopt', '', { all: true }]],
+    ['retain shop-web-1 --reason sold', ['retain', 'sold', 'shop-web-1']],
+    ['replace shop-web-1', ['replace', '', 'shop-web-1']],
   ])('treeline %s', async (args, asked) => {
     expect(await run(...args.split(' '), ...options())).toBe('so it is\n');
     expect(api.operator.asked).toEqual([asked]);

@@ -4,6 +4,7 @@ import type { Reason, ServerRow } from '../../src/model/rows.ts';
 import { STATES } from '../../src/model/state.ts';
 import { at, NOW, rowIn, SMALL, SOON } from '../reconcile/build.ts';
 
+const ENTRIES = { has: (name: string) => name === 'lab', isMatched: () => true };
 const EXISTS: Reason = { code: 'exists_already', text: 'it is there' };
 
 describe('trying again', () => {
@@ -26,7 +27,7 @@ describe('trying again', () => {
 
 describe('adopting', () => {
   it.each(STATES)('in the state %s is for what is blocked because it exists already', (state) => {
-    const after = adoptedRow(rowIn(state, { reason: EXISTS, replacing: true, checked: false }), at(NOW));
+    const after = adoptedRow(rowIn(state, { reason: EXISTS, replacing: true, checked: false }), at(NOW), ENTRIES);
     if (state === 'blocked') expect(after).toMatchObject({ state: 'pending', adopting: true, reason: null });
     else expect(after).toBeUndefined();
   });
@@ -35,6 +36,6 @@ describe('adopting', () => {
     ['blocked for another reason', { reason: { code: 'no_provider', text: 'nobody' } }],
     ['not wanted any more', { reason: EXISTS, wanted: null }],
   ])('is not for what is %s', (_case, fields) => {
-    expect(adoptedRow(rowIn('blocked', fields), at(NOW))).toBeUndefined();
+    expect(adoptedRow(rowIn('blocked', fields), at(NOW), ENTRIES)).toBeUndefined();
   });
 });

@@ -22,7 +22,7 @@ type Happening =
   | { readonly kind: 'end'; readonly isFirst: boolean; readonly ending: Ending }
   | { readonly kind: 'crash'; readonly affected: readonly string[] }
   | { readonly kind: 'wait'; readonly seconds: number }
-  | { readonly kind: 'ask'; readonly what: 'retry' | 'adopt'; readonly name: string }
+  | { readonly kind: 'ask'; readonly what: 'retry' | 'adopt' | 'replace'; readonly name: string }
   /** Somebody else builds a server of that name. */
   | { readonly kind: 'intrude'; readonly name: string };
 
@@ -67,7 +67,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       kind: fc.constant('ask' as const),
-      what: fc.constantFrom('retry' as const, 'adopt' as const),
+      what: fc.constantFrom('retry' as const, 'adopt' as const, 'replace' as const),
       name: anyName,
     }),
   },

@@ -15,7 +15,7 @@ import { PROXIED } from '../../src/model/names.ts';
 import type { Client, Properties } from '../../src/model/objects.ts';
 import type { Change } from '../../src/model/rows.ts';
 import type { Operation } from '../../src/model/state.ts';
-import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
+import { createProviderRegistry, entriesOf } from '../../src/providers/provider-registry.ts';
 import type { ClockWatch } from '../../src/reconcile/clock-watch.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
@@ -131,8 +131,9 @@ export class Core {
     const { budget: deleteBudget, concurrency } = this.#options;
     const log = createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) });
     const shared = { ledger, gate, clock, log, deleteBudget };
+    const registry = this.#registry();
     this.#reconciler = new Reconciler({
-      ...{ ...shared, concurrency, graceMs: 1_000, random: () => 0.5, registry: this.#registry() },
+      ...{ ...shared, concurrency, graceMs: 1_000, random: () => 0.5, registry },
       recordOf: (server) => reader.record(server),
       proxies: registeredProxies(current),
       review: () => reviews.ask(),
@@ -146,6 +147,7 @@ export class Core {
       ...{ statusOf: (name) => reader.status(name), waitOf: (name) => toldWait(reconciler.waitsOf(name)) },
       holderOf: (name) => reconciler.proxyWork?.holderOf(name),
       requests: this.requests,
+      entries: entriesOf(registry),
       now: () => clock.now(),
     });
     const work = reconciler.proxyWork;

@@ -4,7 +4,14 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { conclude } from '../../src/machine/conclude.ts';
 import { type DecisionContext, decide, type ResponsibleProvider } from '../../src/machine/decide.ts';
-import { adoptedRow, retriedRow } from '../../src/machine/requests.ts';
+import {
+  adoptedRow,
+  replacedRow,
+  replaceRefusal,
+  retainedRow,
+  retainRefusal,
+  retriedRow,
+} from '../../src/machine/requests.ts';
 import { unwantRow, wantRow } from '../../src/machine/want.ts';
 import type { AnswerOutcome } from '../../src/model/call-result.ts';
 import type { Reason, ServerRow } from '../../src/model/rows.ts';
@@ -71,10 +78,14 @@ const anyAnswer = fc.record({
   observed: fc.constantFrom({}, { size: 'small' }, { name: 'web-1', size: 'large' }),
 });
 
+const ENTRIES = { has: () => true, isMatched: () => true };
+
 /** What may happen to a row beside the end of a call. */
 const EVENTS: Readonly<Record<string, (row: ServerRow) => ServerRow>> = {
   retry: (row) => retriedRow(row, at(NOW)) ?? row,
-  adopt: (row) => adoptedRow(row, at(NOW)) ?? row,
+  adopt: (row) => adoptedRow(row, at(NOW), ENTRIES) ?? row,
+  retain: (row) => (retainRefusal(row) === undefined ? retainedRow(row, at(NOW)) : row),
+  replace: (row) => (replaceRefusal(row, ENTRIES) === undefined ? replacedRow(row, at(NOW)) : row),
   unwant: (row) => unwantRow(row, { commit: 'c', now: NOW, lastRecord: null }),
   ...{ small: (row) => wantAgain(row, SMALL), large: (row) => wantAgain(row, LARGE) },
 };

@@ -3,7 +3,7 @@
 
 import { conclude } from '../../src/machine/conclude.ts';
 import { decide, type Step } from '../../src/machine/decide.ts';
-import { adoptedRow, retriedRow } from '../../src/machine/requests.ts';
+import { adoptedRow, replacedRow, replaceRefusal, retriedRow } from '../../src/machine/requests.ts';
 import { awayMax, groupOf } from '../../src/machine/rollout.ts';
 import { firstRow, unwantRow, wantRow } from '../../src/machine/want.ts';
 import type { Answer } from '../../src/model/call-result.ts';
@@ -47,6 +47,13 @@ const REGISTRY = createProviderRegistry(
 );
 const CALLS_MAX = 2;
 const NO_LUCK = answerOf('retryable', { message: 'no luck' });
+
+const ENTRIES = { has: () => true, isMatched: () => true };
+const ASKED: Readonly<Record<'retry' | 'adopt' | 'replace', (row: ServerRow, now: string) => ServerRow | undefined>> = {
+  retry: retriedRow,
+  adopt: (row, now) => adoptedRow(row, now, ENTRIES),
+  replace: (row, now) => (replaceRefusal(row, ENTRIES) === undefined ? replacedRow(row, now) : undefined),
+};
 
 export class Model {
   readonly rows = new Map<string, ServerRow>();
@@ -112,11 +119,10 @@ export class Model {
     this.settle();
   }
 
-  /** A person asks for another try of a server, or to take over what is there. */
-  ask(what: 'retry' | 'adopt', name: string): void {
+  /** A person asks for another try of a server, to take over what is there, or to build it anew. */
+  ask(what: 'retry' | 'adopt' | 'replace', name: string): void {
     const row = this.rows.get(name);
-    const ask = what === 'retry' ? retriedRow : adoptedRow;
-    const asked = row === undefined ? undefined : ask(row, new Date(this.#now).toISOString());
+    const asked = row === undefined ? undefined : ASKED[what](row, new Date(this.#now).toISOString());
     if (asked !== undefined) this.#write(name, asked);
     if (asked !== undefined && what === 'adopt') this.asked.add(name);
     this.settle();

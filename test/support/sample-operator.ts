@@ -1,4 +1,5 @@
 // An operator for tests of the API: it holds and finds nothing, and remembers what it was asked.
+import type { InstanceEvent } from '../../src/model/instance-event.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { Operator, Overview, Why } from '../../src/service/operator.ts';
 import { COMMIT } from './sample-reader.ts';
@@ -14,6 +15,12 @@ export const WHY: Why = {
     },
   ],
 };
+
+/** Events 3 to 7. */
+export const EVENTS: readonly InstanceEvent[] = [3, 4, 5, 6, 7].map((id) => ({
+  ...{ id, time: '2026-11-20T10:13:56.000Z', resource: 'shop-web', from: 'pending', to: 'creating' },
+  ...{ reason: 'create begins', commit: COMMIT, client: null },
+}));
 
 const OVERVIEW: Overview = {
   ...{ commit: COMMIT, newest: null, held: [], counts: WHY.counts },
@@ -40,6 +47,10 @@ export function createSampleOperator(): SampleOperator {
       if (instance !== 'shop') throw new ServiceError('not_found', `There is no "${instance}"`);
       return WHY;
     },
+    async events(_by, instance, { after, limit }) {
+      if (instance !== 'shop') throw new ServiceError('not_found', `There is no "${instance}"`);
+      return { events: EVENTS.filter(({ id }) => id > after).slice(0, limit), gap: after < 2 };
+    },
     overview: () => operator.status,
     held: () => [],
     problems: () => ({ commit: 'c'.repeat(40), problems: [] }),
@@ -49,6 +60,8 @@ export function createSampleOperator(): SampleOperator {
     resume: ({ reason }, instance) => note('resume', reason, instance),
     retry: ({ reason }, target) => note('retry', reason, target),
     adopt: ({ reason }, target) => note('adopt', reason, target),
+    retain: ({ reason }, server) => note('retain', reason, server),
+    replace: ({ reason }, server) => note('replace', reason, server),
   };
   return operator;
 }

@@ -55,6 +55,12 @@ export function operationRoutes(reader: Reader, operator: Operator): Router {
     const { instance, resource, all } = readFields(body, { instance: TEXT, resource: TEXT, all: TRUE, reason: TEXT });
     return operator.adopt(order, targetOf({ instance, resource, all }, ['instance', 'resource']));
   });
+  operation('retain', 'operate', (order, body) => {
+    return operator.retain(order, required('resource', readFields(body, { resource: TEXT, reason: TEXT }).resource));
+  });
+  operation('replace', 'operate', (order, body) => {
+    return operator.replace(order, required('resource', readFields(body, { resource: TEXT, reason: TEXT }).resource));
+  });
   return router;
 }
 

@@ -1,16 +1,22 @@
 // Routes of docs/rest.md, stack instances.
 import { Router } from 'express';
+import type { EventRange } from '../../model/instance-event.ts';
 import type { Operator } from '../../service/operator.ts';
 import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { only, onlyWithAdvice } from '../only.ts';
-import { read, readsOn, recordedCommitOf } from '../present.ts';
+import { read, readsOn, recordedCommitOf, sendRead } from '../present.ts';
+import { queryNumber } from '../query.ts';
 import { bodyOf, forceOf, write } from '../write.ts';
 
 /** Returns the routes below `/stacks/instances`. */
-export function stackInstanceRoutes(reader: Reader, writer: Writer, operator: Pick<Operator, 'why'>): Router {
+export function stackInstanceRoutes(
+  reader: Reader,
+  writer: Writer,
+  operator: Pick<Operator, 'why' | 'events'>,
+): Router {
   const router = Router({ caseSensitive: true });
   const addRead = readsOn(router, reader);
   router
@@ -44,5 +50,22 @@ export function stackInstanceRoutes(reader: Reader, writer: Writer, operator: Pi
   addRecordedRead<{ id: string }>('/stacks/instances/:id/why', (request) => ({
     body: operator.why(clientOf(request), request.params.id),
   }));
+  router
+    .route('/stacks/instances/:id/events')
+    .all(only('GET'))
+    .get(async (request, response) => {
+      const commit = reader.recordedCommit();
+      const body = await operator.events(clientOf(request), request.params.id, rangeOf(request));
+      sendRead(request, response, { commit, body });
+    });
   return router;
+}
+
+const EVENTS_MAX = 1_000;
+const EVENTS_USUAL = 100;
+
+function rangeOf(request: Parameters<typeof queryNumber>[0]): EventRange {
+  const after = queryNumber(request, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER, other: 0 });
+  const limit = queryNumber(request, 'limit', { least: 1, most: EVENTS_MAX, other: EVENTS_USUAL });
+  return { after, limit };
 }

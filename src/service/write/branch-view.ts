@@ -1,6 +1,7 @@
 // Defines what writing needs of the part that follows the branch.
 import type { ParsedFiles } from '../../catalog/load-catalog.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
+import type { Writings } from '../../model/writing.ts';
 import type { Commit } from '../../source/source.ts';
 
 /** The branch, as writes see it. */
@@ -15,8 +16,11 @@ export interface BranchView {
   /** Resolves once a commit of the branch, or one after it, is followed. Throws like `newest`. */
   desiredAt(commit: string): Promise<DesiredState>;
 
-  /** Hands over the files of commits that are about to be pushed, so that following them parses nothing again. */
-  expect(files: ParsedFiles): void;
+  /**
+   * Hands over the files of commits that are about to be pushed, so that following them parses nothing again, and the
+   * clients that write them.
+   */
+  expect(files: ParsedFiles, writings: Writings): void;
 
   /** Asks the remote where the branch is, followed or not; that commit's history is here afterwards. Throws SourceError. */
   fetch(): Promise<Commit>;

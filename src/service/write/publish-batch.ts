@@ -3,6 +3,7 @@
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { reasonOf } from '../../model/quote.ts';
 import { ServiceError } from '../../model/service-error.ts';
+import type { Writing, Writings } from '../../model/writing.ts';
 import type { PreparedCommits, PushOutcome } from '../../source/publisher.ts';
 import { judgeWrites, type WriteVerdict } from './judge-writes.ts';
 import { pause, within } from './patience.ts';
@@ -89,7 +90,8 @@ async function publishCommits(
   if (prepared.is !== 'prepared') return prepared;
   if (proposal === null) {
     for (const { write } of commits) await write.request.beforePush?.();
-    parts.branch.expect(new Map(commits.flatMap(({ files }) => files.map((file) => [file.path, file]))));
+    const files = commits.flatMap((verdict) => verdict.files.map((file) => [file.path, file] as const));
+    parts.branch.expect(new Map(files), writingsOf(commits, prepared));
   }
   const outcome = await pushUntilKnown(parts, prepared, proposal);
   if (outcome.is !== 'pushed') return outcome;
@@ -103,6 +105,15 @@ async function publishCommits(
     }
   }
   return outcome;
+}
+
+function writingsOf(commits: readonly AcceptedWrite[], prepared: PreparedCommits): Writings {
+  const writings = new Map<string, Writing>();
+  for (const [index, oid] of prepared.commits.entries()) {
+    const request = commits[index]?.write.request;
+    if (request !== undefined) writings.set(oid, { client: request.order.by.serial, address: request.draft.address });
+  }
+  return writings;
 }
 
 /** Returns those that have to go out apart from one another; `again` where all of them are judged on newer content. */

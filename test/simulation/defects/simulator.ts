@@ -19,6 +19,26 @@ export const SIMULATOR_DEFECTS: readonly PlantedDefect[] = [
     edits: [{ file: 'src/reconcile/decision-context.ts', find: " && row.state !== 'unknown';", replace: ';' }],
   },
   {
+    id: 'asked-1',
+    title: 'a replaced server is created by another entry without a look of its own',
+    metBy: 'test/reconcile/retain-and-replace.test.ts: is looked for by both entries',
+    edits: [
+      { file: 'src/reconcile/reconciler.ts', find: ' && isOwnCheck(server, result, this.#options)', replace: '' },
+    ],
+  },
+  {
+    id: 'asked-2',
+    title: 'a server is forgotten while its delete runs',
+    metBy: 'test/reconcile/retain-and-replace.test.ts: is refused while the delete runs',
+    edits: [
+      {
+        file: 'src/machine/requests.ts',
+        find: "action === null || state === 'unknown'",
+        replace: "action === null || state !== 'done'",
+      },
+    ],
+  },
+  {
     id: 'found-3',
     title: 'a check that tells nothing new writes the row as it was',
     edits: [{ file: 'src/machine/conclude-check.ts', find: 'return isKnown ? row : {', replace: 'return {' }],

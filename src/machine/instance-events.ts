@@ -1,0 +1,176 @@
+// Makes the events of a commit of the store from its changes and their cause. Pure, and the only place that makes events;
+// reconcile/ledger.ts commits them together with the rows. docs/decisions/0056.
+import type { NewEvent } from '../model/instance-event.ts';
+import { momentOf } from '../model/moment.ts';
+import type { Change } from '../model/rows.ts';
+import { isToldStep, stepText } from './server-event.ts';
+import { EVERY_INSTANCE } from './suspension.ts';
+
+/** The cause of a commit of the store. */
+export type Cause = Moment & (PassCause | CommitCause | OperationCause);
+
+interface Moment {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** A pass over one server: time, or the answer of a provider. */
+interface PassCause {
+  readonly kind: 'pass';
+}
+
+/** A followed commit. */
+interface CommitCause {
+  readonly kind: 'commit';
+  readonly commit: string;
+  /** Returns the serial of the client that wrote an instance in this commit; null if none did, or it is not known. */
+  readonly clientOf: (instance: string) => string | null;
+  /** Returns the place of the first mistake of an invalid instance; undefined for a valid one. */
+  readonly mistakeOf: (instance: string) => string | undefined;
+}
+
+/** An operation that a person or program asked for. */
+interface OperationCause {
+  readonly kind: 'operation';
+  readonly operation: string;
+  /** Serial; null for the machine's own operator. */
+  readonly client: string | null;
+  /** As given by the client; may be empty. */
+  readonly reason: string;
+  /** The instance that an approval is for; null if it is for no particular one. */
+  readonly instance: string | null;
+}
+
+/** The longest reason of an event, in characters. */
+const REASON_MAX = 1_000;
+
+type Facts = Pick<NewEvent, 'instance'> & Partial<Omit<NewEvent, 'time'>>;
+
+/** Returns the events of changes with that cause, in the order of the changes. */
+export function eventsOf(changes: readonly Change[], cause: Cause): readonly NewEvent[] {
+  const time = momentOf(cause.now);
+  return changes.flatMap((change) =>
+    factsOf(change, cause).map((facts): NewEvent => {
+      const { instance, resource = null, from = null, to = null, reason = '', commit = null } = facts;
+      const words = cause.kind === 'operation' ? operationText(cause, reason) : reason;
+      return {
+        instance,
+        time,
+        resource,
+        from,
+        to,
+        reason: shortened(words),
+        commit,
+        client: clientOf(cause, instance),
+      };
+    }),
+  );
+}
+
+/** Returns the event of a commit that is not followed. It concerns every instance. */
+export function refusalEvent(refused: { readonly commit: string; readonly reason: string }, now: number): NewEvent {
+  const { commit, reason } = refused;
+  const facts = { resource: null, from: null, to: 'Not followed', reason: shortened(reason), commit, client: null };
+  return { instance: EVERY_INSTANCE, time: momentOf(now), ...facts };
+}
+
+function factsOf(change: Change, cause: Cause): Facts[] {
+  switch (change.kind) {
+    case 'server':
+      return serverFacts(change, cause);
+    case 'held':
+      return holdFacts(change, cause);
+    case 'suspension':
+      return suspensionFacts(change, cause);
+    case 'terminating':
+      return terminatingFacts(change, cause);
+    case 'pinned':
+      return pinnedFacts(change, cause);
+    case 'approval':
+      return approvalFacts(change, cause);
+    default:
+      return [];
+  }
+}
+
+type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>;
+
+function serverFacts({ name, expected: before, value: after }: ChangeOf<'server'>, cause: Cause): Facts[] {
+  // Every operation is told, also if it changes nothing but the next try.
+  if (cause.kind !== 'operation' && !isToldStep({ before, after })) return [];
+  const row = after ?? before;
+  if (row === undefined) return [];
+  // A step of a pass goes back to the commit that last changed the server.
+  const commit = cause.kind === 'pass' ? row.commit : commitOf(cause);
+  const facts = { resource: name, from: before?.state ?? null, commit };
+  // The states say what an operation did.
+  const reason = cause.kind === 'operation' ? '' : stepText({ before, after });
+  const step = { ...facts, instance: row.instance, to: after?.state ?? null, reason };
+  if (before === undefined || before.instance === row.instance) return [step];
+  return [{ ...facts, instance: before.instance, reason: `handed over to ${row.instance}` }, step];
+}
+
+function holdFacts({ name, expected, value }: ChangeOf<'held'>, cause: Cause): Facts[] {
+  const facts = { instance: name, commit: commitOf(cause) };
+  if (value === null) return [{ ...facts, from: HELD, reason: 'the deletes are not held any more' }];
+  if (expected?.digest === value.digest) return [];
+  const from = expected === undefined ? null : HELD;
+  return [{ ...facts, from, to: HELD, reason: `${value.reason}; approve with: treeline approve ${value.digest}` }];
+}
+
+const HELD = 'Awaiting approval';
+
+function suspensionFacts({ name, expected, value }: ChangeOf<'suspension'>, cause: Cause): Facts[] {
+  const facts = { instance: name, commit: commitOf(cause), from: expected === undefined ? null : 'Suspended' };
+  if (value === null) return [{ ...facts, reason: 'its actions start again' }];
+  return [{ ...facts, to: 'Suspended', reason: value.until === null ? 'until it is resumed' : `until ${value.until}` }];
+}
+
+function terminatingFacts({ name, expected, value }: ChangeOf<'terminating'>, cause: Cause): Facts[] {
+  const facts = { instance: name, commit: commitOf(cause) };
+  if (value !== null) {
+    const reason = 'no commit has it any more; its servers are removed first';
+    return expected === undefined ? [{ ...facts, to: MARKED, reason }] : [];
+  }
+  return [
+    { ...facts, from: MARKED, reason: cause.kind === 'commit' ? 'a commit has it again' : 'its last server is gone' },
+  ];
+}
+
+const MARKED = 'Marked for delete';
+
+function pinnedFacts({ name: address, value }: ChangeOf<'pinned'>, cause: Cause): Facts[] {
+  const instance = address.startsWith(INSTANCES) ? address.slice(INSTANCES.length) : undefined;
+  if (instance === undefined || cause.kind !== 'commit') return [];
+  const facts = { instance, commit: cause.commit };
+  if (value === null) return [{ ...facts, reason: 'it is at the followed commit again, or gone' }];
+  const mistake = cause.mistakeOf(instance);
+  const stays = value.commit === null ? 'it has no valid version yet' : `it stays at the commit ${value.commit}`;
+  if (mistake === undefined) return [{ ...facts, reason: stays }];
+  return [{ ...facts, to: 'Invalid', reason: `${mistake}; ${stays}; see treeline problems` }];
+}
+
+const INSTANCES = 'stack-instance/';
+
+function approvalFacts({ name, value }: ChangeOf<'approval'>, cause: Cause): Facts[] {
+  if (value === null || cause.kind !== 'operation') return [];
+  return [{ instance: cause.instance ?? EVERY_INSTANCE, reason: `${value.what}, under the digest ${name}` }];
+}
+
+function commitOf(cause: Cause): string | null {
+  return cause.kind === 'commit' ? cause.commit : null;
+}
+
+function clientOf(cause: Cause, instance: string): string | null {
+  if (cause.kind === 'operation') return cause.client;
+  return cause.kind === 'commit' ? cause.clientOf(instance) : null;
+}
+
+function operationText({ operation, reason }: OperationCause, step: string): string {
+  const words = reason === '' ? operation : `${operation}: ${reason}`;
+  return step === '' ? words : `${words}; ${step}`;
+}
+
+function shortened(text: string): string {
+  return text.length <= REASON_MAX ? text : `${text.slice(0, REASON_MAX - 1)}…`;
+}

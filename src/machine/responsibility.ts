@@ -1,0 +1,18 @@
+// Tells from a server's row which provider entry is responsible for it where that changes from one entry to another.
+// Pure; reconcile/decision-context.ts chooses the entry.
+import type { ServerRow } from '../model/rows.ts';
+
+/** Returns true if the replaced server is gone: the entry that matches now creates the next one. */
+export function isHandedOn({ replacing, applied, mayExist, checked }: ServerRow): boolean {
+  return replacing && applied === null && !mayExist && checked;
+}
+
+/** Returns true if a person asked to adopt the server: the entry that matches now is to look for it. */
+export function isBeingAdopted({ adopting, state }: ServerRow): boolean {
+  return adopting && state !== 'unknown';
+}
+
+/** Returns true if a person had the server replaced: the entry that created it deletes it, and finds it absent. */
+export function isReplacedOnRequest({ replacing, applied, mayExist, approved }: ServerRow): boolean {
+  return replacing && (applied === null ? !mayExist : approved);
+}

@@ -1,0 +1,188 @@
+// The events of an instance, as following, reconciling and people make them.
+import { describe, expect, it } from 'vitest';
+import type { Client } from '../../src/model/objects.ts';
+import { answerOf } from './build.ts';
+import { Core, type CoreOptions } from './core.ts';
+import { answering, SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
+
+const ALL = { after: 0, limit: 1_000 };
+const PROXY: Client = {
+  ...{ name: 'P1', type: 'client', description: '', role: 'proxy', fingerprint: '', serial: 'P1', tenant: '' },
+};
+
+/** Returns the events of the instance `shop`, one line each: server, states, reason, commit as its number, client. */
+async function told(core: Core, after = 0): Promise<string[]> {
+  const { events } = await core.operator.events(core.order.by, 'shop', { ...ALL, after });
+  return events.map(({ resource, from, to, reason, client }) => {
+    const words = `${resource ?? '-'}: ${from ?? '-'} > ${to ?? '-'}: ${reason}`;
+    return `${words}${client === null ? '' : ` (${client})`}`.replaceAll(/[0-9a-f]{64}/g, 'DIGEST');
+  });
+}
+
+async function lastId(core: Core): Promise<number> {
+  return (await core.operator.events(core.order.by, 'shop', ALL)).events.at(-1)?.id ?? 0;
+}
+
+async function up(options: CoreOptions = {}, instance = ''): Promise<Core> {
+  const core = new Core(options);
+  core.source.commit(shopFiles({ web: 'name: web, size: small' }, instance));
+  await core.poll();
+  return core;
+}
+
+describe('the events of an instance', () => {
+  it('tell every step of a server, with the commit that caused it', async () => {
+    const core = await up();
+    expect(await told(core)).toEqual([
+      'web: - > pending: a commit wants it',
+      expect.stringMatching(/^web: pending > creating: create begins: action \d+\.create of the provider entry "lab"$/),
+      'web: creating > done: create succeeded',
+    ]);
+    const first = core.reader.commit();
+    const { events } = await core.operator.events(core.order.by, 'shop', ALL);
+    expect(events.map(({ commit }) => commit)).toEqual([first, first, first]);
+    const after = await lastId(core);
+    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
+    await core.poll();
+    expect(await told(core, after)).toEqual([
+      'web: done > pending: a commit changes it',
+      expect.stringMatching(
+        /^web: pending > updating: update begins: action \d+\.update\.2 of the provider entry "lab"$/,
+      ),
+      'web: updating > done: update succeeded',
+    ]);
+    const later = (await core.operator.events(core.order.by, 'shop', { ...ALL, after })).events;
+    expect(new Set(later.map(({ commit }) => commit))).toEqual(new Set([core.reader.commit()]));
+  });
+
+  it('tell each failed try and the giving up, and nothing while it waits', async () => {
+    const core = new Core({ retry: { attempts: 2 } });
+    answering(core, 'create', async () => answerOf('retryable', { message: 'no luck' }));
+    core.source.commit(shopFiles({ web: 'name: web, size: small' }));
+    await core.poll();
+    await core.pass(60_000);
+    const lines = await told(core);
+    expect(lines.map((line) => line.replace(/action .*|\d{4}-.*/, ''))).toEqual([
+      'web: - > pending: a commit wants it',
+      'web: pending > creating: create begins: ',
+      'web: creating > retrying: action_failed: create: no luck; next try at ',
+      'web: retrying > pending: its wait is over',
+      'web: pending > creating: create begins: ',
+      'web: creating > failed: action_failed: create: no luck; next try at ',
+    ]);
+    expect(lines[4]).toMatch(/, try 2$/);
+    const again = await (await core.restart()).restart();
+    expect(await told(again)).toEqual(lines);
+  });
+
+  it('do not grow while a check fails for the same reason again and again', async () => {
+    const core = new Core();
+    answering(core, 'check', async () => answerOf('retryable', { message: 'cut off' }));
+    core.source.commit(shopFiles({ web: 'name: web, size: small' }));
+    await core.poll();
+    await core.pass(3_700_000);
+    const { length } = await told(core);
+    await core.pass(3_700_000);
+    expect((await told(core)).length - length).toBeLessThanOrEqual(20);
+  });
+
+  it('tell who asked for each operation, and why', async () => {
+    const core = await up();
+    const after = await lastId(core);
+    const order = { ...core.order, reason: 'sale' };
+    await core.operator.suspend(order, { instance: 'shop', until: null });
+    await core.operator.resume(order, 'shop');
+    await core.operator.suspend(order, { instance: null, until: null });
+    await core.operator.resume(core.order, null);
+    expect(await told(core, after)).toEqual([
+      '-: - > Suspended: suspend: sale; until it is resumed (A1)',
+      '-: Suspended > -: resume: sale; its actions start again (A1)',
+      '-: - > Suspended: suspend: sale; until it is resumed (A1)',
+      '-: Suspended > -: resume; its actions start again (A1)',
+    ]);
+    const seen = await core.operator.events(PROXY, 'shop', ALL);
+    expect(seen.events.every(({ client }) => client === null)).toBe(true);
+  });
+
+  it('tell who asked for another try', async () => {
+    const core = new Core();
+    answering(core, 'create', async () => answerOf('failed', { message: 'broken' }));
+    core.source.commit(shopFiles({ web: 'name: web, size: small' }));
+    await core.poll();
+    const after = await lastId(core);
+    await core.operator.retry({ ...core.order, reason: 'mended' }, { instance: 'shop' });
+    await core.settle();
+    expect((await told(core, after))[0]).toBe('web: failed > pending: retry: mended (A1)');
+  });
+
+  it('tell what is held, the approval, and that the instance is gone; they can be read after that', async () => {
+    const core = await up({ budget: { percent: 0, least: 0, most: 0 } });
+    const after = await lastId(core);
+    core.source.commit({ [SHOP]: null });
+    await core.poll();
+    await core.approve(core.held('shop')?.digest ?? '');
+    expect(core.states()).toEqual({});
+    const lines = await told(core, after);
+    expect(lines.filter((line) => line.startsWith('-'))).toEqual([
+      '-: - > -: it stays at the commit commit-1',
+      expect.stringMatching(/^-: - > Awaiting approval: .*; approve with: treeline approve DIGEST$/),
+      '-: - > -: approve; deletes, under the digest DIGEST (A1)',
+      '-: - > -: it is at the followed commit again, or gone',
+      '-: Awaiting approval > -: the deletes are not held any more',
+      '-: - > Marked for delete: no commit has it any more; its servers are removed first',
+      '-: Marked for delete > -: its last server is gone',
+    ]);
+    expect(lines).toContain('web: deleting > -: deleted');
+    expect(() => core.reader.status('shop')).toThrow();
+    await expect(core.operator.events(core.order.by, 'shap', ALL)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('tell that an instance is invalid with the place and not the text, and that it is valid again', async () => {
+    const core = await up();
+    const after = await lastId(core);
+    core.source.commit({ [SHOP]: 'stackTemplate: t\nparameters: { secret: x }\n' });
+    await core.poll();
+    core.source.commit({ [SHOP]: 'stackTemplate: t\n' });
+    await core.poll();
+    const lines = await told(core, after);
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^-: - > Invalid: stacks\/instances\/shop.yaml:2:\d+ \[undeclared_parameter\]; it stays at the commit \S+; see treeline problems$/,
+      ),
+      '-: - > -: it is at the followed commit again, or gone',
+    ]);
+  });
+
+  it('tell once that a commit is not followed, also over a restart', async () => {
+    let core = await up();
+    const after = await lastId(core);
+    core.source.commit({ 'tree.yaml': 'name: [\n' });
+    await core.poll();
+    await core.poll();
+    core = await core.restart();
+    await core.poll();
+    expect(await told(core, after)).toEqual([
+      expect.stringMatching(/^-: - > Not followed: tree\.yaml:\d+:\d+ \[\w+\]; see treeline problems$/),
+    ]);
+  });
+
+  it('come in pages', async () => {
+    const core = await up();
+    const first = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 2 });
+    const rest = await core.operator.events(core.order.by, 'shop', { after: first.events[1]?.id ?? 0, limit: 2 });
+    expect([first.events.length, rest.events.length, first.gap]).toEqual([2, 1, false]);
+    expect(new Set([...first.events, ...rest.events].map(({ id }) => id)).size).toBe(3);
+  });
+});
+
+it('events are there exactly if their rows are: a commit of the store that fails leaves none', async () => {
+  const core = await up();
+  const after = await lastId(core);
+  core.store.failures.push(new Error('disk full'));
+  core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
+  await core.poll();
+  expect(core.states()).toEqual({ web: 'done' });
+  expect(await told(core, after)).toEqual([]);
+  await core.pass(10_000);
+  expect((await told(core, after))[0]).toBe('web: done > pending: a commit changes it');
+});

@@ -1,0 +1,61 @@
+// The events of an instance on the whole controller: who wrote what through the interface, and what outlives a restart,
+// a deleted instance, a backup and its restore.
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { loadSettings } from '../../src/load-settings.ts';
+import type { InstanceEvents } from '../../src/service/operator.ts';
+import { backUpStore } from '../../src/store/back-up-store.ts';
+import { restoreStore } from '../../src/store/restore-store.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { push, restart, type Scene, untilStatus, upAndDone } from './scene.ts';
+import { instanceText, OFFICE } from './stacks.ts';
+
+async function eventsOf({ running }: Scene, instance: string, after = 0): Promise<InstanceEvents['events']> {
+  const { status, body } = await running.get(`/stacks/instances/${instance}/events?after=${after}&limit=1000`);
+  expect(status).toBe(200);
+  return (body as unknown as InstanceEvents).events;
+}
+
+it('tell which client wrote an instance, and are the same after a restart', async () => {
+  const scene = await upAndDone();
+  const body = { stackTemplate: 'web', parameters: { prefix: 'lab', count: '1' } };
+  const answer = await scene.running.post('/stacks/instances/lab/', body);
+  expect(answer.status).toBe(201);
+  await untilStatus(scene, 'lab', 'Done');
+  const events = await eventsOf(scene, 'lab');
+  const { headers } = await scene.running.get('/stacks/instances/lab/');
+  expect(new Set(events.map(({ commit }) => commit))).toEqual(new Set([headers['x-treeline-commit']]));
+  const [first] = events;
+  expect(first).toMatchObject({ from: null, to: 'pending', client: expect.stringMatching(/^[0-9A-F]+$/) });
+  // A commit that a person pushed names no client.
+  expect((await eventsOf(scene, 'shop'))[0]?.client).toBeNull();
+  await push(scene, { [OFFICE]: instanceText('office', 2) });
+  await untilStatus(scene, 'office', 'Done');
+  expect((await eventsOf(scene, 'office')).every(({ client }) => client === null)).toBe(true);
+  await restart(scene);
+  expect(await eventsOf(scene, 'lab')).toEqual(events);
+  await scene.running.stop();
+});
+
+it('of a deleted instance can still be read, and come back with a backup', async () => {
+  const scene = await upAndDone();
+  expect((await scene.running.post('/operations/replace', { resource: 'office-web-1', reason: 'old' })).status).toBe(
+    200,
+  );
+  await untilStatus(scene, 'office', 'Done');
+  await push(scene, { [OFFICE]: null });
+  await expect.poll(async () => (await scene.running.get('/stacks/instances/office/status')).status).toBe(404);
+  const events = await eventsOf(scene, 'office');
+  expect(events.map(({ reason }) => reason)).toContain('replace: old');
+  expect(events.at(-1)).toMatchObject({ resource: null, reason: 'its last server is gone' });
+  expect((await scene.running.get('/stacks/instances/offfice/events')).status).toBe(404);
+  await scene.running.stop();
+
+  const backup = join(temporaryDirectory(), 'backup');
+  const { directory } = (await loadSettings(scene.site.config)).store;
+  await backUpStore(directory, backup);
+  await restoreStore(directory, backup, { force: true, now: Date.now(), renew: () => [] });
+  await restart(scene);
+  expect(await eventsOf(scene, 'office')).toEqual(events);
+  await scene.running.stop();
+});
