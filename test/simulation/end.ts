@@ -9,6 +9,7 @@ import { fileStateOf, validShape } from './edit-files.ts';
 import { act, adopt, approve } from './people.ts';
 import { outsideNeeds, type Shape, serversOf } from './stacks.ts';
 import { INSTANCES, SITES } from './themes/theme.ts';
+import { watchEvents } from './watch-events.ts';
 import { COMPARE_MS, type World } from './world.ts';
 
 const MINUTE_MS = 60_000;
@@ -34,6 +35,7 @@ export async function settle(world: World, approves: boolean): Promise<void> {
   await sweep(world);
   if (approves) judgeAnswers(world);
   if (world.violation === undefined) judge(world);
+  if (world.violation === undefined) await watchEvents(world);
 }
 
 /** Rewritten history and nothing left may take a yes each; after three rounds of them neither is asked for any more. */
