@@ -51,7 +51,7 @@ export function eventsOf(changes: readonly Change[], cause: Cause): readonly New
   const time = momentOf(cause.now);
   return changes.flatMap((change) =>
     factsOf(change, cause).map((facts): NewEvent => {
-      const { instance, resource = null, from = null, to = null, reason = '', commit = null } = facts;
+      const { instance, resource = null, from = null, to = null, reason = '', commit = null, client = null } = facts;
       const words = cause.kind === 'operation' ? operationText(cause, reason) : reason;
       return {
         instance,
@@ -61,7 +61,7 @@ export function eventsOf(changes: readonly Change[], cause: Cause): readonly New
         to,
         reason: shortened(words),
         commit,
-        client: clientOf(cause, instance),
+        client: client ?? clientOf(cause, instance),
       };
     }),
   );
@@ -102,7 +102,9 @@ function serverFacts({ name, expected: before, value: after }: ChangeOf<'server'
   if (row === undefined) return [];
   // A step of a pass goes back to the commit that last changed the server.
   const commit = cause.kind === 'pass' ? row.commit : commitOf(cause);
-  const facts = { resource: name, from: before?.state ?? null, commit };
+  // The proxy that carries out an action, or has carried it out.
+  const client = cause.kind === 'pass' ? ((after?.action ?? before?.action)?.claim?.client ?? null) : null;
+  const facts = { resource: name, from: before?.state ?? null, commit, client };
   // The states say what an operation did.
   const reason = cause.kind === 'operation' ? '' : stepText({ before, after });
   const step = { ...facts, instance: row.instance, to: after?.state ?? null, reason };

@@ -39,7 +39,8 @@ function plainText(before: ServerRow | undefined, after: ServerRow): string {
 }
 
 function startText({ action, attempt, provider }: ServerRow): string {
-  const words = `${action?.operation} begins: action ${action?.id} of the provider entry "${provider}"`;
+  const who = action?.claim === undefined ? `of the provider entry "${provider}"` : 'carried out by a proxy';
+  const words = `${action?.operation} begins: action ${action?.id} ${who}`;
   return attempt === 0 ? words : `${words}, try ${attempt + 1}`;
 }
 
