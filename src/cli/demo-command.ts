@@ -14,6 +14,7 @@ import { CommandFailure, expecting } from './command-failure.ts';
 import { ensureCredentials } from './demo/credentials.ts';
 import { DEMO_FOLDER } from './demo/find-demo.ts';
 import { instructions } from './demo/instructions.ts';
+import { writeLocalServerProgram } from './demo/local-servers.ts';
 import { watchUntilDone } from './demo/progress.ts';
 import { ensureSettings, moveTakenPorts, settingsFileIn } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
@@ -29,7 +30,10 @@ export function addDemoCommand(program: Command): void {
     .command('demo')
     .description('make certificates and a sample repository, and run a controller on them; a second start goes on')
     .option('--dir <directory>', 'where everything is kept', DEMO_FOLDER)
-    .addHelpText('after', '\nCtrl-C stops it cleanly. Nothing outside the directory is touched.')
+    .addHelpText(
+      'after',
+      '\nCtrl-C stops it cleanly, with its servers: processes of this machine. Nothing outside the directory is touched.',
+    )
     .action(async ({ dir }: { readonly dir: string }) => {
       if (dir === '') throw new CommandFailure('--dir is empty: name a folder, or leave it out');
       await runDemo(fromUserDirectory(dir));
@@ -38,17 +42,26 @@ export function addDemoCommand(program: Command): void {
 
 async function runDemo(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  const credentials = await ensureCredentials(join(folder, 'pki'), Date.now());
+  // The settings name this program, and are refused without it; its address is known only once they are read.
+  await writeLocalServerProgram(folder, credentials, null);
   const settings = await settingsOf(folder);
   await closeState(settings.store.directory);
   const repository = join(folder, 'stacks.git');
-  const credentials = await ensureCredentials(join(folder, 'pki'), Date.now());
+  const url = `https://localhost:${settings.api.port}`;
+  const servers = await writeLocalServerProgram(folder, credentials, url);
   await ensureRepository(repository, credentials.clients);
   const logFile = join(folder, 'treeline.log');
   const log = createLog(settings.log.level, createWriteStream(logFile));
+  await servers.start();
   const controller = await expecting([StoreError, TlsFilesError], () => startController(settings, { log }));
-  const running = runUntilSignalled(controller, log);
+  const stop = async (): Promise<void> => {
+    await controller.stop();
+    await servers.stop();
+  };
+  const running = runUntilSignalled({ stop }, log);
   await Promise.race([running, watchUntilDone(controller, print)]);
-  const places = { folder, repository, log: logFile, credentials };
+  const places = { folder, repository, log: logFile, credentials, servers: await servers.list() };
   print(`\n${await instructions(controller, places, fromUserDirectory('.'))}`);
   await running;
 }

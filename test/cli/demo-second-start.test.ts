@@ -113,6 +113,7 @@ it('moves to free ports, and keeps them', async () => {
   onTestFinished(() => {
     holder.close();
   });
+  writeFileSync(join(folder, 'local-server'), '', { mode: 0o700 });
   await ensureSettings(folder);
   const file = join(folder, 'treeline.yaml');
   const text = readFileSync(file, 'utf8');
@@ -122,7 +123,7 @@ it('moves to free ports, and keeps them', async () => {
   expect(moved).toContainEqual({ listener: 'api', from: port, to: expect.any(Number) });
   const settings = await ensureSettings(folder);
   expect(settings.api.port).toBe(moved[0]?.to);
-  expect(readFileSync(file, 'utf8')).toContain('# Nothing real is made');
+  expect(readFileSync(file, 'utf8')).toContain('# Every server is a process of this machine');
   expect(await moveTakenPorts(folder, settings)).toEqual([]);
 });
 

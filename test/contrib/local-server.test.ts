@@ -1,6 +1,6 @@
 // contrib/providers/local-server: real processes, killed and looked at from outside.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
@@ -213,7 +213,7 @@ it('serves its configuration from Treeline, follows a commit, and goes on while 
   });
   const site = await createSite(file('"<hello>"'));
   const { controller, stop } = await runController(site);
-  const { call, read } = localServers({
+  const { call, read, command } = localServers({
     LOCAL_SERVER_URL: `https://localhost:${controller.api.port}`,
     LOCAL_SERVER_CA: join(site.folder, 'pki/ca.crt'),
     LOCAL_SERVER_CERT: join(site.folder, 'pki/administrator.crt'),
@@ -238,6 +238,16 @@ it('serves its configuration from Treeline, follows a commit, and goes on while 
   const text = async (): Promise<string> => await (await read('web-1', '/')).text();
   await expect.poll(text, PATIENCE).toMatch(/Configuration: since \S+ not read: .*ECONNREFUSED/);
   expect(await greeting()).toBe('goodbye');
+  await command('stop');
+  await command('start');
+  expect(await greeting()).toBe('goodbye');
+});
+
+it('ends a process whose files were removed', async () => {
+  const { call, folder, processesOf } = localServers();
+  await call('create', 'web-1');
+  rmSync(join(folder, 'servers'), { recursive: true });
+  await expect.poll(() => processesOf('web-1'), PATIENCE).toEqual([]);
 });
 
 it('knows no other page', async () => {

@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ROOT } from '../support/command-line.ts';
+import { runGit } from '../support/git-repository.ts';
 import { createHttpsClient } from '../support/https-client.ts';
 import { effectsIn, PATIENCE, runController } from '../support/running-controller.ts';
 import { ServingProcess } from '../support/serving-process.ts';
@@ -90,6 +91,10 @@ class Demo {
     return Number(/https:\/\/localhost:(\d+) \(mutual TLS\)/.exec(this.#printed)?.[1]);
   }
 
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
   async end(): Promise<number | null> {
     this.#child.kill('SIGINT');
     await this.#closed;
@@ -114,6 +119,34 @@ async function take(port: number): Promise<void> {
   });
 }
 
+/** The address of a server's page, out of its record. */
+function urlIn(record: unknown): string {
+  return (record as { readonly url: string }).url;
+}
+
+/** The value that a server of the demo shows. Rejects where it does not run. */
+async function shownBy(url: string, key: string): Promise<unknown> {
+  return ((await (await fetch(`${url}config.json`)).json()) as Readonly<Record<string, unknown>>)[key];
+}
+
+/** The servers that the demo's provider was asked to create, sorted. */
+function createsIn(folder: string): readonly string[] {
+  const lines = readFileSync(join(folder, '.treeline/local-servers/calls.log'), 'utf8').split('\n').slice(0, -1);
+  const calls = lines.map((line) => JSON.parse(line));
+  const creates = calls.filter(({ event, operation }) => event === 'begin' && operation === 'create');
+  return creates.map(({ resource }) => resource).sort();
+}
+
+/** Pushes another value for staging. */
+async function setLogLevel(repository: string, folder: string, value: string): Promise<void> {
+  const clone = join(folder, 'clone');
+  await runGit(['clone', '--quiet', repository, clone]);
+  const file = join(clone, 'types/environment/staging.yaml');
+  writeFileSync(file, `${readFileSync(file, 'utf8')}log_level: ${value}\n`);
+  await runGit(['-C', clone, 'commit', '--quiet', '-am', `Log ${value}`]);
+  await runGit(['-C', clone, 'push', '--quiet']);
+}
+
 describe('treeline demo', () => {
   it('comes up in an empty folder, keeps everything, and takes other ports where its own are taken', async () => {
     const folder = temporaryDirectory();
@@ -122,9 +155,12 @@ describe('treeline demo', () => {
     expect(await ask(folder, port, '/stacks/instances/shop-staging/status')).toBe('Done');
     expect(await ask(folder, port, '/stacks/instances/shop-production/status')).toBe('Done');
     const record = await ask(folder, port, '/hiera/stage-web-1/');
-    const file = join(folder, '.treeline/state/simulated-demo.json');
-    const made = readFileSync(file, 'utf8').trimEnd().split('\n').length;
+    const url = urlIn(record);
+    await expect.poll(() => shownBy(url, 'log_level'), PATIENCE).toBe('info');
+    const creates = createsIn(folder);
+    expect(creates).toHaveLength(15);
     expect(await first.end()).toBe(0);
+    await expect(shownBy(url, 'log_level')).rejects.toThrow();
 
     await Promise.all([take(8443), take(9080)]);
     const second = new Demo(folder);
@@ -133,7 +169,27 @@ describe('treeline demo', () => {
     expect(second.printed).not.toContain('127.0.0.1:9080');
     expect(await ask(folder, other, '/hiera/stage-web-1/')).toEqual(record);
     expect(await ask(folder, other, '/stacks/instances/shop-production/status')).toBe('Done');
-    expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(made);
+    expect(createsIn(folder)).toEqual(creates);
+    await expect.poll(() => shownBy(url, 'log_level'), PATIENCE).toBe('info');
+    const common = join(folder, '.treeline/stacks.git');
+    await setLogLevel(common, folder, 'error');
+    await expect.poll(() => shownBy(url, 'log_level'), PATIENCE).toBe('error');
+    expect(await second.end()).toBe(0);
+  }, 120_000);
+
+  it('finds its servers after it was killed, and asks them to follow where it has moved to', async () => {
+    const folder = temporaryDirectory();
+    const first = new Demo(folder);
+    await first.port();
+    const url = urlIn(await ask(folder, await first.port(), '/hiera/stage-web-1/'));
+    first.kill();
+    await expect.poll(() => shownBy(url, 'name'), PATIENCE).toBe('stage-web-1');
+    await take(8443);
+    const second = new Demo(folder);
+    await second.port();
+    expect(createsIn(folder)).toHaveLength(15);
+    await setLogLevel(join(folder, '.treeline/stacks.git'), folder, 'debug');
+    await expect.poll(() => shownBy(url, 'log_level'), PATIENCE).toBe('debug');
     expect(await second.end()).toBe(0);
   }, 120_000);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ROOT } from './command-line.ts';
 import type { Person } from './terminal.ts';
 
-const PARTS = ['package.json', 'src', 'scripts', 'schemas', 'sample-repo', 'README.md', 'docs'];
+const PARTS = ['package.json', 'src', 'scripts', 'schemas', 'sample-repo', 'contrib', 'README.md', 'docs'];
 
 /** Returns the folder of a clone in a person's home, which is theirs. */
 export function cloneFor({ home, uid }: Person): string {

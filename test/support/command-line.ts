@@ -14,6 +14,8 @@ export interface RunOptions {
   /** Where the person stands. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** The command is ended after this time. */
+  readonly timeoutMs?: number;
 }
 
 /** The root of the repository. */
@@ -26,12 +28,12 @@ export const ROOT = new URL('../..', import.meta.url).pathname.replace(/\/$/, ''
 export function run(
   file: string,
   args: readonly string[],
-  { cwd = ROOT, env = {} }: RunOptions = {},
+  { cwd = ROOT, env = {}, timeoutMs = TIMEOUT_MS }: RunOptions = {},
 ): Promise<ProcessResult> {
   const options = {
     cwd,
     env: { ...plainEnvironment(), ...env },
-    timeout: TIMEOUT_MS,
+    timeout: timeoutMs,
     maxBuffer: OUTPUT_BYTES_MAX,
   };
   return new Promise((resolve, reject) => {

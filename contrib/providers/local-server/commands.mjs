@@ -3,6 +3,7 @@
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { takeLock } from '../exec-call/file-lock.mjs';
 import { bootId } from '../exec-call/process-identity.mjs';
+import { sourceOfConfiguration } from './follow-configuration.mjs';
 import { allServers, ServerFiles } from './server-files.mjs';
 import { findProcess, reloadProcess, startProcess, stopProcess } from './server-process.mjs';
 
@@ -35,15 +36,18 @@ export async function stopServers() {
 }
 
 /**
- * Starts the servers that {@link stopServers} has ended, or that ended with the machine. One that somebody has killed
- * stays down: whether it comes back is Treeline's to decide.
+ * Starts the servers that {@link stopServers} has ended, that ended with the machine, or that ask for their configuration
+ * at another address than the environment names now. One that somebody has killed stays down: whether it comes back is
+ * Treeline's to decide.
  * @returns {Promise<readonly string[]>}
  */
 export async function startServers() {
   return await forAll(async (files, until) => {
     const last = files.running();
-    const isToStart = files.isStopped() || (last !== undefined && last.process.boot !== bootId());
-    if (!isToStart || files.wanted() === undefined) return [];
+    if (last === undefined) return [];
+    const isMoved = last.source !== sourceOfConfiguration() && (await findProcess(files, until)) !== undefined;
+    if (!files.isStopped() && !isMoved && last.process.boot === bootId()) return [];
+    if (isMoved) await stopProcess(files, until);
     const running = (await findProcess(files, until)) ?? (await startProcess(files, until));
     files.markStopped(false);
     return [`${files.name} http://127.0.0.1:${running.port}/`];

@@ -21,19 +21,24 @@ const BODY_BYTES_MAX = 4 * 1024 * 1024;
 const CURRENT = 'current';
 const NOT_MODIFIED = 304;
 
+/** Returns the address of the REST interface that the environment names; empty where it names none. */
+export function sourceOfConfiguration() {
+  return process.env.LOCAL_SERVER_URL ?? '';
+}
+
 /**
  * Polls for ever, and tells every result. Returns at once where LOCAL_SERVER_URL is not set.
  * @param {string} name
+ * @param {Configuration} last
  * @param {(configuration: Configuration) => void} tell
  */
-export async function followConfiguration(name, tell) {
-  const url = process.env.LOCAL_SERVER_URL ?? '';
+export async function followConfiguration(name, last, tell) {
+  const url = sourceOfConfiguration();
   if (url === '') return tell({ state: 'not asked for: LOCAL_SERVER_URL is not set' });
   const waitMs = secondsSetting('LOCAL_SERVER_POLL_SECONDS', POLL_SECONDS) * 1000;
   const address = new URL(`/hiera/${encodeURIComponent(name)}/?info=true`, url);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  /** @type {Configuration} */
-  let configuration = { state: 'not read yet' };
+  let configuration = last;
   for (;;) {
     configuration = await readAgain(configuration, address, agent);
     tell(configuration);

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { identityOf } from '../exec-call/process-identity.mjs';
 import { logProcess } from './call-log.mjs';
-import { followConfiguration } from './follow-configuration.mjs';
+import { followConfiguration, sourceOfConfiguration } from './follow-configuration.mjs';
 import { renderPage } from './page.mjs';
 import { ServerFiles } from './server-files.mjs';
 
@@ -14,6 +14,7 @@ import { ServerFiles } from './server-files.mjs';
  * @typedef {{ readonly name: string, readonly since: Date, properties: Properties, configuration: Configuration }} Served
  */
 
+const WATCH_MS = 2_000;
 const HOST = '127.0.0.1';
 const HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
@@ -29,7 +30,7 @@ export async function runServer([name]) {
   const identity = identityOf(process.pid);
   if (wanted === undefined || identity === undefined) throw new CallFailure('failed', `there is no server ${name}`);
   /** @type {Served} */
-  const served = { name, since: new Date(), properties: wanted.properties, configuration: { state: 'not read yet' } };
+  const served = { name, since: new Date(), properties: wanted.properties, configuration: files.configuration() };
   logProcess('started', name);
   process.once('SIGTERM', () => {
     logProcess('ended', name);
@@ -39,13 +40,25 @@ export async function runServer([name]) {
   const takeOver = () => {
     const { generation, properties } = files.wanted() ?? wanted;
     served.properties = properties;
-    files.noteRunning({ process: identity, port, generation, properties });
+    files.noteRunning({ process: identity, port, generation, properties, source: sourceOfConfiguration() });
   };
   process.on('SIGHUP', takeOver);
   takeOver();
-  await followConfiguration(name, (configuration) => {
+  setInterval(() => endIfForgotten(files, identity), WATCH_MS);
+  await followConfiguration(name, served.configuration, (configuration) => {
+    if (configuration.record !== served.configuration.record) files.keepConfiguration(configuration);
     served.configuration = configuration;
   });
+}
+
+/**
+ * Ends a process whose folder is gone or names another one: no call could find it any more.
+ * @param {ServerFiles} files
+ * @param {import('../exec-call/process-identity.mjs').ProcessIdentity} identity
+ */
+function endIfForgotten(files, identity) {
+  const known = files.running()?.process;
+  if (known?.pid !== identity.pid || known.start !== identity.start) process.exit(0);
 }
 
 /**

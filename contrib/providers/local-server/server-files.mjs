@@ -10,7 +10,7 @@ import { readJson, writeJson } from '../exec-call/json-file.mjs';
  * @typedef {import('../exec-call/process-identity.mjs').ProcessIdentity} ProcessIdentity
  * @typedef {{ readonly generation: number, readonly properties: Properties }} Wanted what the last call asked for
  * @typedef {{ readonly process: ProcessIdentity, readonly port: number, readonly generation: number,
- *   readonly properties: Properties }} Running what the process has taken over; it writes this itself
+ *   readonly properties: Properties, readonly source: string }} Running what the process has taken over; it writes this itself
  */
 
 /** The paths of one server. */
@@ -56,6 +56,19 @@ export class ServerFiles {
   /** @param {Running} running */
   noteRunning(running) {
     writeJson(join(this.folder, 'running.json'), running);
+  }
+
+  /**
+   * Returns the configuration that an earlier process of the server has read last.
+   * @returns {import('./follow-configuration.mjs').Configuration}
+   */
+  configuration() {
+    return { ...readJson(join(this.folder, 'configuration.json')), state: 'not read yet' };
+  }
+
+  /** @param {import('./follow-configuration.mjs').Configuration} configuration */
+  keepConfiguration(configuration) {
+    if (this.exists()) writeJson(join(this.folder, 'configuration.json'), configuration);
   }
 
   /** Servers that the command `stop` has ended: `start` starts them again. */

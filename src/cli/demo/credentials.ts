@@ -8,7 +8,7 @@ import {
   type KeyPair,
   needsRenewal,
 } from '../../development-pki.ts';
-import { ROLES, type Role } from '../../model/names.ts';
+import type { Role } from '../../model/names.ts';
 import {
   AUTHORITY_CREDENTIAL,
   type CredentialFiles,
@@ -17,11 +17,25 @@ import {
   SERVER_CREDENTIAL,
 } from '../credential-files.ts';
 
+/** The clients that the demo makes certificates for, and their roles: one of each role, and the one that servers use. */
+export const DEMO_CLIENT_ROLES = {
+  administrator: 'administrator',
+  'automation-endpoint': 'automation-endpoint',
+  proxy: 'proxy',
+  'local-servers': 'proxy',
+} as const satisfies Readonly<Record<string, Role>>;
+
+/** The name of a client of the demo, also of its files. */
+export type DemoClient = keyof typeof DEMO_CLIENT_ROLES;
+
+/** The names of the demo's clients. */
+export const DEMO_CLIENT_NAMES = Object.keys(DEMO_CLIENT_ROLES) as readonly DemoClient[];
+
 /** The paths of all keys and certificates of the demo. */
 export interface DemoCredentials {
   readonly ca: string;
   readonly server: CredentialFiles;
-  readonly clients: Readonly<Record<Role, CredentialFiles>>;
+  readonly clients: Readonly<Record<DemoClient, CredentialFiles>>;
 }
 
 /** Returns the files of all credentials below `folder`; what is missing or about to expire is made anew. */
@@ -37,12 +51,12 @@ export async function ensureCredentials(folder: string, now: number): Promise<De
   };
   const server = await ensureIssued(SERVER_CREDENTIAL, () => issueServerCertificate(authority, { now }));
   const clients: Record<string, CredentialFiles> = {};
-  for (const role of ROLES) {
-    clients[role] = await ensureIssued(role, () =>
-      issueClientCertificate(authority, { now, commonName: `demo ${role}` }),
+  for (const name of DEMO_CLIENT_NAMES) {
+    clients[name] = await ensureIssued(name, () =>
+      issueClientCertificate(authority, { now, commonName: `demo ${name}` }),
     );
   }
-  return { ca: ca.cert, server, clients: clients as Record<Role, CredentialFiles> };
+  return { ca: ca.cert, server, clients: clients as Record<DemoClient, CredentialFiles> };
 }
 
 /** Makes a credential unless a good one is there; returns whether it did. */

@@ -5,12 +5,15 @@ import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import type { Controller } from '../../compose.ts';
 import type { DemoCredentials } from './credentials.ts';
+import type { LocalServer } from './local-servers.ts';
 
 const CLONE = 'my-stacks';
 /** What the demo has made, where its folder may hold other files too. */
-const OWN_FILES = 'pki, stacks.git, state, treeline.yaml and treeline.log';
+const OWN_FILES = 'pki, stacks.git, state, local-server* and treeline.*';
 const STAGING = 'stacks/instances/shop/shop-staging.yaml';
 const GIT_TIMEOUT_MS = 5_000;
+const SHOWN_SERVERS: readonly string[] = ['orders-db', 'prod-web-4', 'stage-web-1'];
+const SERVER_WIDTH = 11;
 
 /** The folders and files that the instructions name. */
 export interface DemoPlaces {
@@ -19,6 +22,7 @@ export interface DemoPlaces {
   readonly repository: string;
   readonly log: string;
   readonly credentials: DemoCredentials;
+  readonly servers: readonly LocalServer[];
 }
 
 /** Returns the text. Commands in it work from the folder in which the user stands, `from`, also at a later start. */
@@ -31,6 +35,7 @@ export async function instructions(controller: Controller, places: DemoPlaces, f
     `  health      http://${controller.management.host}:${controller.management.port}/readyz`,
     `  repository  ${shortest(from, repository)}`,
     `  log         ${shortest(from, log)}`,
+    ...serverLines(places, from),
     '',
     'In a second terminal, in this folder, say who asks (an administrator):',
     ...exports(url, places, from),
@@ -46,6 +51,17 @@ export async function instructions(controller: Controller, places: DemoPlaces, f
     'Ctrl-C stops; the next start goes on from here.',
     `To begin anew, remove ${folder === from ? OWN_FILES : quote(shortest(from, folder))}.`,
   ].join('\n');
+}
+
+/** A few of the servers that run here, one of each instance where there are many. */
+function serverLines({ folder, servers }: DemoPlaces, from: string): readonly string[] {
+  if (servers.length === 0) return [];
+  const shown = servers.filter(({ name }) => SHOWN_SERVERS.includes(name));
+  const lines = (shown.length === 0 ? servers.slice(0, SHOWN_SERVERS.length) : shown).map(
+    ({ name, url }) => `  ${name.padEnd(SERVER_WIDTH)} ${url}`,
+  );
+  const program = quote(shortest(from, join(folder, 'local-server')));
+  return ['', 'Servers are processes here, and show their own configuration:', ...lines, `  all: ${program} list`];
 }
 
 function exports(url: string, { credentials }: DemoPlaces, from: string): readonly string[] {

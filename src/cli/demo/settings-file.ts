@@ -9,6 +9,14 @@ import { isMap } from '../../model/json.ts';
 import type { Settings } from '../../settings.ts';
 import { editYaml } from '../../yaml-edit/edit-yaml.ts';
 import { CommandFailure } from '../command-failure.ts';
+import { canRunLocalServers } from './local-servers.ts';
+
+const LOCAL = `    # Every server is a process of this machine. ./local-server, which the demo writes, runs the program that makes them.
+    - { name: demo, provider: exec, command: [./local-server], timeoutSeconds: 60, checkSeconds: 10, drift: heal }
+`;
+const SIMULATED = `    # Nothing real is made: servers are simulated, and remembered in state/simulated-demo.json.
+    - { name: demo, provider: simulated, options: { createMs: 400, updateMs: 300, deleteMs: 200 } }
+`;
 
 const TEXT = `# The demo's settings, as "treeline serve --config" reads them. Paths are relative to this file.
 id: demo
@@ -24,8 +32,6 @@ repository:
 store: { kind: lowdb, directory: state }
 execution:
   providers:
-    # Nothing real is made: servers are simulated, and remembered in state/simulated-demo.json.
-    - { name: demo, provider: simulated, options: { createMs: 400, updateMs: 300, deleteMs: 200 } }
 `;
 
 /** A port of the settings that another program has, and the one that stands in the file instead from now on. */
@@ -43,7 +49,7 @@ export function settingsFileIn(folder: string): string {
 /** Returns the demo's settings; their file is written where it is missing. Throws SettingsError where it is wrong. */
 export async function ensureSettings(folder: string): Promise<Settings> {
   const file = settingsFileIn(folder);
-  if (!existsSync(file)) await writeFile(file, TEXT);
+  if (!existsSync(file)) await writeFile(file, TEXT + (canRunLocalServers() ? LOCAL : SIMULATED));
   return await loadSettings(file);
 }
 

@@ -5,11 +5,11 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ROLES, type Role } from '../../model/names.ts';
 import { canonicalSerial } from '../../model/serial.ts';
 import type { CredentialFiles } from '../credential-files.ts';
 import { productPath } from '../product-files.ts';
 import { writeSchemas } from '../schemas-command.ts';
+import { DEMO_CLIENT_NAMES, DEMO_CLIENT_ROLES, type DemoClient } from './credentials.ts';
 import { git } from './git.ts';
 
 const DEMO_CLIENTS = 'clients/demo';
@@ -17,7 +17,10 @@ const DEMO_CLIENTS = 'clients/demo';
 const INVENTED_ADMINISTRATOR = 'clients/A110C0DE0000000000000001.yaml';
 
 /** Makes the repository at `bare` where there is none, and registers the clients' certificates in it. */
-export async function ensureRepository(bare: string, clients: Readonly<Record<Role, CredentialFiles>>): Promise<void> {
+export async function ensureRepository(
+  bare: string,
+  clients: Readonly<Record<DemoClient, CredentialFiles>>,
+): Promise<void> {
   if (!existsSync(join(bare, 'HEAD'))) await git('init', '--quiet', '--bare', '--initial-branch=main', bare);
   // A first start that was interrupted leaves a repository without a commit.
   const isNew = (await git('-C', bare, 'branch', '--list', 'main')) === '';
@@ -48,26 +51,26 @@ async function fillWithSample(work: string): Promise<void> {
   await writeSchemas(join(work, 'schemas'));
 }
 
-/** One file a role below {@link DEMO_CLIENTS}. Another certificate than before means another file. */
-async function registerClients(work: string, clients: Readonly<Record<Role, CredentialFiles>>): Promise<void> {
+/** One file for each client below {@link DEMO_CLIENTS}. Another certificate than before means another file. */
+async function registerClients(work: string, clients: Readonly<Record<DemoClient, CredentialFiles>>): Promise<void> {
   const folder = join(work, DEMO_CLIENTS);
   await mkdir(folder, { recursive: true });
   const wanted = new Map<string, string>();
-  for (const role of ROLES) {
-    const certificate = new X509Certificate(await readFile(clients[role].cert));
+  for (const name of DEMO_CLIENT_NAMES) {
+    const certificate = new X509Certificate(await readFile(clients[name].cert));
     const serial = canonicalSerial(certificate.serialNumber) ?? certificate.serialNumber;
-    wanted.set(`${serial}.yaml`, clientFile(role, serial, certificate.fingerprint256));
+    wanted.set(`${serial}.yaml`, clientFile(name, serial, certificate.fingerprint256));
   }
   for (const name of await readdir(folder)) if (!wanted.has(name)) await rm(join(folder, name));
   for (const [name, text] of wanted) await writeFile(join(folder, name), text);
 }
 
-function clientFile(role: Role, serial: string, fingerprint: string): string {
+function clientFile(name: DemoClient, serial: string, fingerprint: string): string {
   return [
     '# yaml-language-server: $schema=../../schemas/client.schema.json',
     '# One of the clients that the demo made certificates for, below .treeline/pki.',
-    `description: demo ${role}`,
-    `role: ${role}`,
+    `description: demo ${name}`,
+    `role: ${DEMO_CLIENT_ROLES[name]}`,
     `serial: "${serial}"`,
     `fingerprint: "${fingerprint}"`,
     'tenant: demo',
