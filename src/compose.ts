@@ -29,8 +29,7 @@ export interface Controller {
   stop(): Promise<void>;
 }
 
-/** The log, the clock and the file operations that all parts use. */
-export interface Platform {
+interface Platform {
   readonly log: Logger;
   readonly clock?: Clock;
   /** The file operations of the store; tests use them to fill the disk. */

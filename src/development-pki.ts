@@ -38,7 +38,7 @@ export interface Credential extends KeyPair {
 }
 
 /** When a certificate or revocation list is issued and how long it is valid. */
-export interface Validity {
+interface Validity {
   /** Milliseconds since 1970, UTC. */
   readonly now: number;
   readonly days?: number;

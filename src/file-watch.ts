@@ -2,8 +2,7 @@
 // directory that is replaced as a whole) have to be found by polling.
 import { watch } from 'chokidar';
 
-/** The listeners of a watch. */
-export interface FileWatchOptions {
+interface FileWatchOptions {
   /**
    * Called when a file, or a symbolic link on its path, is created, changed, replaced or removed. Often several times
    * per change.

@@ -3,7 +3,7 @@
 import { RE2JS, RE2JSSyntaxException, RE2Set } from 're2js';
 
 /** The most instructions that the patterns of one list may compile to together: the time a character costs grows with it. */
-export const PATTERN_SIZE_MAX = 1_000;
+const PATTERN_SIZE_MAX = 1_000;
 
 /**
  * Memory of a list's automaton. It is enough for patterns that people write; for those that need a new state with every

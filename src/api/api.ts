@@ -12,8 +12,7 @@ import type { AgentRoutes } from './routes/agent.ts';
 import { judgeClients } from './tls/judge-clients.ts';
 import type { TlsMaterial } from './tls/tls-material.ts';
 
-/** The address, the TLS material and the parts behind the REST interface. */
-export interface ApiOptions {
+interface ApiOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;

@@ -24,8 +24,7 @@ import { treeRoutes } from './routes/tree.ts';
 import { typeRoutes } from './routes/types.ts';
 import { refuseForeignOrigin } from './same-origin.ts';
 
-/** The parts that answer requests. */
-export interface AppOptions extends AuthenticateOptions {
+interface AppOptions extends AuthenticateOptions {
   readonly operator: Operator;
   readonly writer: Writer;
   readonly commits: Pick<CommitWait, 'reached'>;

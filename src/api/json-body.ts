@@ -51,7 +51,7 @@ function parseBytes(request: Request, _response: Response, next: NextFunction): 
 }
 
 /** The kind of a field: a word for messages, and the check. */
-export interface FieldKind<Value extends Json> {
+interface FieldKind<Value extends Json> {
   readonly is: string;
   readonly accepts: (value: Json) => value is Value;
 }

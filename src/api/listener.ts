@@ -42,8 +42,7 @@ const TIME_LIMITS: TimeLimits = {
   closeMs: 10_000,
 };
 
-/** The address, the TLS material, the handler and the limits of a listener. */
-export interface ListenerOptions extends ListenAddress {
+interface ListenerOptions extends ListenAddress {
   readonly tls: TlsMaterial;
   readonly handler: RequestListener;
   readonly log: Logger;

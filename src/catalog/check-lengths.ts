@@ -7,8 +7,7 @@ import { quote } from '../model/quote.ts';
 import { type Fault, problemFrom } from './fault.ts';
 import type { YamlDocument } from './yaml.ts';
 
-/** The keys and texts of a document that are too long. */
-export interface LengthCheck {
+interface LengthCheck {
   readonly problems: readonly Problem[];
   /** Tells whether a pointer leads through a key that is too long: what else is wrong with it is not said. */
   readonly isBeyond: (pointer: string) => boolean;

@@ -16,8 +16,7 @@ const PLACEHOLDER = /(?<!<)<<(?:\w[\w.-]*|\(Array\)\['[^'<>]*'\]\['[^'<>]*'\])>>
 /** Types whose objects are layers that many nodes share; a clientcert may be a node of its own. */
 const SHARED_LAYERS: ReadonlySet<string> = new Set(['common', ...SELECTORS]);
 
-/** The type and the name that a path gives to an object. */
-export interface NamedPath {
+interface NamedPath {
   readonly type: NamedType;
   readonly name: string;
 }

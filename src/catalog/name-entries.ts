@@ -22,8 +22,7 @@ export function isOfType<Type extends FileType>(
   return entry.type === type;
 }
 
-/** The entries of a commit by name. */
-export interface NamedEntries extends Pick<Catalog, 'templates' | 'instances' | 'clients' | 'objects'> {
+interface NamedEntries extends Pick<Catalog, 'templates' | 'instances' | 'clients' | 'objects'> {
   /** One for every file that shares its name with another. */
   readonly problems: readonly Problem[];
 }

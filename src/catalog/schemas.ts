@@ -48,7 +48,7 @@ export const SCHEMAS: Readonly<Record<FileType, object>> = {
 };
 
 /** Returns everything in a document that does not fit, one problem a mistake; empty where the document was unreadable. */
-export type SchemaCheck = (file: string, document: YamlDocument) => readonly Problem[];
+type SchemaCheck = (file: string, document: YamlDocument) => readonly Problem[];
 
 /**
  * Compiles a schema. Besides draft-07 it may hold `errorMessage`: what a value, or the keys of a map, must be, in words

@@ -16,7 +16,7 @@ const COPY_NAME = /(?:^|\/)\s*\.[^/]*$|(?:~|\.bak)\s*$/i;
 const UNSEEN = /[\s\p{Cf}]/gu;
 
 /** Returns the address of the object that a file, link or folder at a path is meant to be, or undefined. */
-export function addressMeant(path: string): Address | undefined {
+function addressMeant(path: string): Address | undefined {
   const steps = withoutUnseen(path).split('/');
   // No object's name begins with a dot.
   const stem = FILE_NAME.exec(steps.pop() ?? '')?.[1];

@@ -9,8 +9,7 @@ import { withoutUnseen } from './stray-identity.ts';
 /** `c` of `c.yml`, `.c.yaml`, `c.yaml~`, `c.yaml.txt`; no match for `README.md`, `.gitkeep` and `.yamllint`. */
 const MEANT_NAME = /^\.?(.+?)\.ya?ml(?![a-z0-9])/i;
 
-/** The state before the commit. */
-export interface Earlier {
+interface Earlier {
   /** The places of the commit before. */
   readonly places: Snapshot['files'];
   /** The files of the active instances, by name. */

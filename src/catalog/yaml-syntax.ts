@@ -3,8 +3,7 @@
 import { quote } from '../model/quote.ts';
 import type { Fault } from './fault.ts';
 
-/** A fault, and the offset in the text to report it at. */
-export interface SyntaxFault {
+interface SyntaxFault {
   readonly offset: number;
   readonly fault: Fault;
 }

@@ -3,7 +3,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { CommandFailure } from './command-failure.ts';
 
 /** The files of a request as the person named them, or their texts. */
-export interface Credentials {
+interface Credentials {
   readonly cert: string;
   readonly key: string;
   readonly ca: string;
@@ -63,7 +63,7 @@ export function checkCredentials(files: Credentials, texts: Credentials): void {
 }
 
 /** Returns the first certificate of a text. Throws CommandFailure where it holds none. */
-export function certificateIn(file: string, text: string): X509Certificate {
+function certificateIn(file: string, text: string): X509Certificate {
   try {
     return new X509Certificate(text);
   } catch (error) {

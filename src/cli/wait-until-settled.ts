@@ -7,8 +7,7 @@ import { getFrom, RefusedRequest, type ServerOptions } from './server-connection
 const POLL_MS = 500;
 const RETRY_MS = 1_000;
 
-/** The commit and the instance to wait for, and for how long. */
-export interface Awaited {
+interface Awaited {
   /** Full object id. */
   readonly commit: string;
   /** Undefined: all instances. */
@@ -18,8 +17,7 @@ export interface Awaited {
   readonly tell: (line: string) => void;
 }
 
-/** How a wait ended. */
-export interface Outcome {
+interface Outcome {
   /** The commit is followed, and all that was waited for is `Done` or gone. */
   readonly isDone: boolean;
   /** The reason why the wait ended early; undefined where everything has settled. */

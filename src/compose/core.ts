@@ -53,7 +53,7 @@ export interface SharedParts {
 }
 
 /** The parts of the core that the listeners use. */
-export interface Core {
+interface Core {
   readonly reader: Reader;
   readonly operator: Operator;
   readonly writer: Writer;
@@ -64,7 +64,7 @@ export interface Core {
 }
 
 /** The inputs of {@link wireCore}: all external parts and all numbers from the settings. */
-export interface OutsideParts extends Omit<SharedParts, 'files'> {
+interface OutsideParts extends Omit<SharedParts, 'files'> {
   readonly store: Store;
   readonly registry: ProviderRegistry;
   readonly source: Source;

@@ -2,8 +2,7 @@
 import { stat } from 'node:fs/promises';
 import type { Settings } from '../settings.ts';
 
-/** A file with a secret that every user of the machine can read. */
-export interface OpenSecret {
+interface OpenSecret {
   /** The key of the settings that names the file. */
   readonly setting: string;
   readonly path: string;

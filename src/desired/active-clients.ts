@@ -7,7 +7,7 @@ import type { Problem } from '../model/problem.ts';
 import type { ActiveVersion, ActiveVersions } from './desired-state.ts';
 
 /** The active clients, and the problems of selecting them. */
-export interface Registry {
+interface Registry {
   readonly clients: ActiveVersions<Client>;
   readonly problems: readonly Problem[];
 }

@@ -41,7 +41,7 @@ export interface Safety {
 }
 
 /** The versions that a commit proposes. */
-export interface Proposal {
+interface Proposal {
   /** All instances, valid or not, by unit key. */
   readonly candidates: ReadonlyMap<string, Unit>;
   /** Instances and files that may be meant to take over removed servers; see undetermined.ts. */

@@ -20,7 +20,7 @@ import type { Unit } from './unit.ts';
 type NamedEntry<Value> = readonly [name: string, entry: Entry<Value>];
 
 /** Returns the problems of a template without any instance; empty for a valid one. See check-templates.ts. */
-export type TemplateCheck = (template: Entry<StackTemplate>) => readonly Problem[];
+type TemplateCheck = (template: Entry<StackTemplate>) => readonly Problem[];
 
 /** Returns the instance as defined in this catalog, valid or not. Never throws for a mistake of the user. */
 export function buildInstance([name, entry]: NamedEntry<StackInstance>, catalog: Catalog, check: TemplateCheck): Unit {

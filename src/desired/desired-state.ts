@@ -21,7 +21,7 @@ export interface ActiveVersion<Value> {
 export type ActiveVersions<Value> = ReadonlyMap<string, ActiveVersion<Value>>;
 
 /** The cost of processing a commit. */
-export interface Counts {
+interface Counts {
   readonly blobsRead: number;
   readonly filesParsed: number;
   readonly instancesExpanded: number;

@@ -1,7 +1,6 @@
 // Finds cycles in a graph that is given as a function. Uses its own stack, so depth is limited by memory only.
 
-/** A graph by its edges. */
-export interface Graph {
+interface Graph {
   readonly next: (node: string) => readonly string[];
   /** Returns true for a node that was removed from the graph during the search; default: none is. */
   readonly isGone?: (node: string) => boolean;

@@ -5,7 +5,7 @@ import { nameTaken } from './refusal-texts.ts';
 import type { Versions } from './versions.ts';
 
 /** A losing claim, and the text of the problem. */
-export interface LostClaim {
+interface LostClaim {
   readonly key: string;
   readonly text: ReturnType<typeof nameTaken>;
 }

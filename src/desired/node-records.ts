@@ -10,7 +10,7 @@ import type { NodeRow, ServerRow } from '../model/rows.ts';
 import type { Baseline } from './desired-state.ts';
 
 /** A desired state, and the rows that hold outputs and times. */
-export interface NodeView {
+interface NodeView {
   readonly desired: Baseline;
   readonly rows: {
     server(name: string): ServerRow | undefined;

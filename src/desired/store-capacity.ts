@@ -23,7 +23,7 @@ const ROW_BYTES = 1024;
 type Servers = ReadonlyMap<string, WantedServer>;
 
 /** The composition of the size of wanted specs. */
-export interface SpecBytes {
+interface SpecBytes {
   readonly total: number;
   /** Size of the names of servers that others depend on, or list. */
   readonly names: number;
@@ -55,7 +55,7 @@ export function reservedBytes({ servers }: Unit): number {
 }
 
 /** The recorded rows at the time of admission. */
-export interface RecordedSize {
+interface RecordedSize {
   readonly baseline: Baseline;
   /** Size of all rows, in bytes. */
   readonly bytes: number;

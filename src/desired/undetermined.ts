@@ -9,7 +9,7 @@ import { isValidUnit, type Unit } from './unit.ts';
 export type Undetermined = ReadonlyMap<string, string>;
 
 /** Returns true if an invalid version of an instance does not tell which servers it would make. */
-export function isUndetermined(unit: Unit): boolean {
+function isUndetermined(unit: Unit): boolean {
   return unit.type === 'stack-instance' && unit.servers.size === 0 && !isValidUnit(unit);
 }
 

@@ -9,7 +9,7 @@ import type { ResourceDefinition } from '../model/objects.ts';
 import type { RecordValue } from '../model/record.ts';
 
 /** Resources, and the values of their placeholders. */
-export interface WrittenResources {
+interface WrittenResources {
   readonly resources: Json | Readonly<Record<string, ResourceDefinition>> | undefined;
   readonly pointer: string;
   readonly parameters: Readonly<Record<string, string>>;

@@ -19,7 +19,7 @@ export interface PropertyText {
 }
 
 /** The properties of a group itself; those that are left out are missing. */
-export type GroupText = ReadonlyMap<GroupField, Text>;
+type GroupText = ReadonlyMap<GroupField, Text>;
 
 /** A resource of a template, before any value is computed. */
 export interface Blueprint {
@@ -37,7 +37,7 @@ export interface Blueprint {
 }
 
 /** Properties that say how servers are handled, and are not part of them. */
-export const STRUCTURAL_PROPERTIES = ['configuration_only', 'depends_on'] as const;
+const STRUCTURAL_PROPERTIES = ['configuration_only', 'depends_on'] as const;
 /** A property that shapes the stack and is not passed to the server. */
 export type StructuralProperty = (typeof STRUCTURAL_PROPERTIES)[number];
 

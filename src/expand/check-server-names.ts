@@ -9,8 +9,7 @@ import type { Blueprint } from './blueprint.ts';
 import type { ResourceValues } from './compute-values.ts';
 import type { Parameters } from './resolve-parameters.ts';
 
-/** Where names are written, for the places of problems. */
-export interface NamesInput {
+interface NamesInput {
   readonly amended: AmendedTemplate;
   readonly parameters: Parameters;
 }

@@ -34,8 +34,7 @@ export interface ResourceValues {
   readonly sources: ReadonlySet<Blueprint>;
 }
 
-/** The resources of a stack with their servers, and the values of its parameters. */
-export interface ValuesInput {
+interface ValuesInput {
   readonly instance: string;
   readonly amended: AmendedTemplate;
   readonly parameters: ReadonlyMap<string, string>;

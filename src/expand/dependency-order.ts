@@ -3,8 +3,7 @@
 const CYCLES_MAX = 10;
 const CYCLE_SHOWN_MAX = 20;
 
-/** Nodes in the order of their needs. */
-export interface Ordering<Node> {
+interface Ordering<Node> {
   /** Every node that can be reached, each after all it needs, but for the needs that close a cycle. */
   readonly order: readonly Node[];
   /** Each from one node along its needs back to the same node, which is not repeated. At most ten of them. */

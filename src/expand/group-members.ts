@@ -18,8 +18,7 @@ export interface Members {
   readonly pauseSeconds: number;
 }
 
-/** The parameters, and the indexes that the instance retires. */
-export interface MembersInput {
+interface MembersInput {
   readonly parameters: Parameters;
   /** Of this resource. */
   readonly retired: readonly Retired[];

@@ -2,8 +2,7 @@
 import { below } from '../model/entry.ts';
 import { emptyMap, isMap, type JsonMap } from '../model/json.ts';
 
-/** The result of laying one map over another. */
-export interface Laid {
+interface Laid {
   readonly value: JsonMap;
   /** The pointers of values that come from the upper map. Everything below them is the upper map's too. */
   readonly overridden: ReadonlySet<string>;

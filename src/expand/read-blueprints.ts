@@ -13,8 +13,7 @@ import { tokenize } from './placeholders.ts';
 
 const KINDS = [SERVER, RESOURCE_GROUP];
 
-/** The resources of a template, and the problems of their shapes. */
-export interface Blueprints {
+interface Blueprints {
   /** In the order of the amended template, without those that are no resources. */
   readonly blueprints: readonly Blueprint[];
   readonly problems: readonly Problem[];

@@ -12,8 +12,7 @@ import { dependencyOrder } from './dependency-order.ts';
 import { DEPENDENCIES_MAX } from './limits.ts';
 import type { Parameters } from './resolve-parameters.ts';
 
-/** The dependencies of one server. */
-export interface Dependencies {
+interface Dependencies {
   /** Server names, sorted, without repeats. */
   readonly dependsOn: readonly string[];
   readonly outside: readonly OutsideDependency[];

@@ -16,8 +16,7 @@ export interface Retired {
 /** By resource key. */
 export type RetiredIndexes = ReadonlyMap<string, readonly Retired[]>;
 
-/** The substractions of an instance, divided into retired indexes and the rest. */
-export interface SplitResources {
+interface SplitResources {
   readonly retired: RetiredIndexes;
   /** The same without `index` of groups: what is to be taken away. */
   readonly others: JsonMap;

@@ -13,7 +13,7 @@ export interface ValueList {
 }
 
 /** The values of placeholders, which were checked before. */
-export interface PlaceholderValues {
+interface PlaceholderValues {
   readonly parameters: ReadonlyMap<string, string>;
   /** The member's index as written; empty for a single server. */
   readonly index: string;

@@ -2,8 +2,7 @@
 import { below } from '../model/entry.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 
-/** The result of removing keys from a map. */
-export interface Subtracted {
+interface Subtracted {
   readonly value: JsonMap;
   /** The pointers of removed keys. */
   readonly removed: ReadonlySet<string>;

@@ -21,8 +21,7 @@ const SOURCE_WEIGHT = 32;
 /** One value for each server of a resource, in their order. */
 export type Column = readonly PropertyValue[];
 
-/** The texts of a stack, and the servers that they are computed for. */
-export interface ColumnsInput {
+interface ColumnsInput {
   readonly instance: string;
   readonly amended: AmendedTemplate;
   readonly parameters: ReadonlyMap<string, string>;

@@ -25,7 +25,7 @@ export interface CommitFollowerOptions extends ActivationParts {
 }
 
 /** What became of a commit. */
-export type CommitVerdict =
+type CommitVerdict =
   | { readonly kind: 'followed' }
   | { readonly kind: 'refused'; readonly refused: Omit<RefusedCommit, 'since'> };
 

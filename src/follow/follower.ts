@@ -25,8 +25,7 @@ const RETRY_MS = 5_000;
 const RETRY_MS_MAX = 120_000;
 const BRANCH = 'branch';
 
-/** The parts of a follower, and what triggers its polls. */
-export interface FollowerOptions extends CommitFollowerOptions {
+interface FollowerOptions extends CommitFollowerOptions {
   readonly triggers: readonly Trigger[];
   readonly reviews: Reviews;
   readonly log: Logger;

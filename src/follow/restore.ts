@@ -28,7 +28,7 @@ export async function deriveAt(source: Source, commit: string, before: Before): 
 }
 
 /** The desired state that was active when the previous process ended. */
-export interface RestoredState {
+interface RestoredState {
   readonly desired: DesiredState;
   /** See Derivation. */
   readonly judge: (safety: Safety) => DesiredState;

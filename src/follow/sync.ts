@@ -13,8 +13,7 @@ import type { Store } from '../store/store.ts';
 import { heldRows, keptApprovals, keptSuspensions, rolloutRows } from './hold-rows.ts';
 import { activeRows, headRow, nodeRows, pinnedRows, terminatingRows } from './object-rows.ts';
 
-/** The desired states to compare, and the facts beside them. */
-export interface Sync {
+interface Sync {
   readonly desired: DesiredState;
   /** The baseline; undefined: compare every row and every unit. */
   readonly before: Baseline | undefined;

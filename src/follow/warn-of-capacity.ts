@@ -8,8 +8,7 @@ import type { Logger } from '../log.ts';
 const WARNINGS = [90, 75];
 const MIB = 2 ** 20;
 
-/** The use of the store before a commit, and its limit. */
-export interface CapacityUsed {
+interface CapacityUsed {
   /** The desired state that was active before, and what all rows took then. */
   readonly before: Baseline | undefined;
   readonly bytesBefore: number;

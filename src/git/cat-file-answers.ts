@@ -11,8 +11,7 @@ export interface ObjectAnswer {
   readonly bytes: Buffer | null;
 }
 
-/** The form of the answers. */
-export interface AnswerOptions {
+interface AnswerOptions {
   readonly hasContents: boolean;
   /** The content of a larger object is skipped. */
   readonly bytesMax: number;

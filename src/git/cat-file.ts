@@ -7,8 +7,7 @@ import { AnswerReader, type ObjectAnswer } from './cat-file-answers.ts';
 import { COMPLAINT_BYTES_MAX, GitError, startFailure, startGit } from './git-process.ts';
 import { BOUNDED, BOUNDED_ENVIRONMENT } from './index-pack.ts';
 
-/** The repository, and what to read of its objects. */
-export interface CatFileOptions {
+interface CatFileOptions {
   readonly gitDirectory: string;
   /** With contents, or with types and sizes only. */
   readonly mode: '--batch' | '--batch-check';

@@ -8,8 +8,7 @@ import { isDirectory, joinTree, type RawEntry } from './tree-bytes.ts';
 /** The path of an edit, or a parent of it, is an object of another kind. */
 export class EditConflictError extends GitError {}
 
-/** The new content of one file of a tree, or its removal. */
-export interface TreeEdit {
+interface TreeEdit {
   /** From the root of the repository; never empty. */
   readonly steps: readonly string[];
   /** Null removes the file. */

@@ -8,8 +8,7 @@ export interface Person {
   readonly email: string;
 }
 
-/** The fields of a commit with one parent. */
-export interface CommitContent {
+interface CommitContent {
   readonly tree: string;
   readonly parent: string;
   readonly author: Person;

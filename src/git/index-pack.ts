@@ -13,8 +13,7 @@ export interface PackLimits {
   readonly objectsMax: number;
 }
 
-/** The repository that a pack is added to, and the limits of the pack. */
-export interface PackOrder extends PackLimits {
+interface PackOrder extends PackLimits {
   /** A bare repository. Objects that it borrows count as present. */
   readonly gitDirectory: string;
   /** The remote's name, for messages. */

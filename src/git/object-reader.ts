@@ -16,7 +16,7 @@ import {
 import { GitError } from './git-process.ts';
 
 /** An object is too large to be read in time. Fetching it again would not help. */
-export class LargeObjectError extends GitError {}
+class LargeObjectError extends GitError {}
 
 /** The local copy lacks an object or holds an invalid one. The next fetch replaces it. */
 export class DamagedCopyError extends GitError {}
@@ -140,7 +140,7 @@ function missing(oid: string): never {
 }
 
 /** Returns the error for an invalid object of the local copy. */
-export function damageOf(oid: string, cause: unknown): DamagedCopyError {
+function damageOf(oid: string, cause: unknown): DamagedCopyError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new DamagedCopyError(
     `the local copy of the repository is damaged at object ${oid}: ${reason}; it is fetched anew at the next look`,

@@ -30,7 +30,7 @@ function namesIn(folder: string): readonly string[] {
 }
 
 /** The beginning of a file, and its size. */
-export interface PackFile {
+interface PackFile {
   readonly bytes: number;
   /** Shorter if the file is. */
   readonly header: Buffer;

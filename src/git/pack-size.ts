@@ -5,16 +5,14 @@ import { GitError } from './git-process.ts';
 import { type PackLimits, refuseTooMany } from './index-pack.ts';
 import { PACK_HEADER_BYTES, readPackHeader } from './pack-files.ts';
 
-/** A running watch on the size of packs. */
-export interface SizeWatch {
+interface SizeWatch {
   /** Aborts, with a GitError as its reason, when the packs exceed the limit. */
   readonly signal: AbortSignal;
   /** Checks once more, and ends the watch: packs that were written quickly may not be checked yet. */
   stop(): Promise<void>;
 }
 
-/** The limits of the packs, and the remote that they come from. */
-export interface SizeLimit extends PackLimits {
+interface SizeLimit extends PackLimits {
   /** The remote's name, for messages. */
   readonly name: string;
 }

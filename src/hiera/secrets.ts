@@ -13,7 +13,7 @@ export interface Secrets {
 }
 
 /** The secrets of a layer. */
-export interface SecretsCheck {
+interface SecretsCheck {
   /** The keys whose value is something else than a reference. */
   readonly exposed: readonly string[];
   /** The key at which checking stopped, as it would have taken too long; null where every key was checked. */
@@ -21,7 +21,7 @@ export interface SecretsCheck {
 }
 
 /** The longest text that can be a reference, in characters. */
-export const REFERENCE_LENGTH_MAX = 1_000;
+const REFERENCE_LENGTH_MAX = 1_000;
 
 /**
  * The most that is spent on one layer: characters of its keys and references, times the instructions of the patterns. The

@@ -10,8 +10,7 @@ import type { Layer } from './node.ts';
 /** The selected name by type. A type that is left out, or whose selector is empty, is not in it. */
 export type Selectors = ReadonlyMap<string, string>;
 
-/** The selectors of a node, and the problems of reading them. */
-export interface ReadSelectors {
+interface ReadSelectors {
   readonly selectors: Selectors;
   readonly problems: readonly Problem[];
 }

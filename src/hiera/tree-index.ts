@@ -18,8 +18,7 @@ export interface TreeStep {
 /** The nodes from below the root down to one node. */
 type TreePath = readonly TreeStep[];
 
-/** Answers questions about a tree without walking over it. */
-export interface TreeIndex {
+interface TreeIndex {
   /** Returns the names of all nodes of a type, each once. */
   readonly namesOf: (type: string) => readonly string[];
   /** Returns every path to a node of this type and name, as `prod/eu/eu-1`, in the order of the tree; none: it is not there. */

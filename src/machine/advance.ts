@@ -2,8 +2,7 @@
 import type { Reason, ServerRow } from '../model/rows.ts';
 import { type Event, transition } from './transitions.ts';
 
-/** The time of an event, and the reason of the new state. */
-export interface Moment {
+interface Moment {
   /** RFC 3339, with milliseconds. */
   readonly now: string;
   /** Null or omitted if the state alone explains the row. */
@@ -11,7 +10,7 @@ export interface Moment {
 }
 
 /** The fields that an event may change besides the state. */
-export type Facts = Partial<Omit<ServerRow, 'state' | 'since' | 'reason'>>;
+type Facts = Partial<Omit<ServerRow, 'state' | 'since' | 'reason'>>;
 
 /** Returns the row after an event, with `facts` applied. `since` changes only with the state. */
 export function advance(row: ServerRow, event: Event, { now, reason = null, ...facts }: Moment & Facts): ServerRow {

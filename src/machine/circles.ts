@@ -24,7 +24,7 @@ export interface WaitGraph {
 }
 
 /** One wait of a circle, and the server that waits. */
-export interface Link {
+interface Link {
   readonly server: string;
   /** The server that it waits for; of the occupants of its group's slots, the first by name. */
   readonly next: string;

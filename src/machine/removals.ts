@@ -23,7 +23,7 @@ export interface DeleteBudget {
 export const REMOVAL_MS = 60 * 60 * 1000;
 
 /** The recorded rows that the counts read. */
-export interface RemovalRows {
+interface RemovalRows {
   server(name: string): ServerRow | undefined;
   read(kind: 'removal', name: string): RemovalRow | undefined;
   list(kind: 'server'): ReadonlyMap<string, ServerRow>;
@@ -126,7 +126,7 @@ export function keptRemovals(
 }
 
 /** Returns true if a delete is of the last hour or still runs, and was not approved since it began. */
-export function isRemovalKept([name, { time }]: readonly [string, RemovalRow], { rowOf, now }: Deletes): boolean {
+function isRemovalKept([name, { time }]: readonly [string, RemovalRow], { rowOf, now }: Deletes): boolean {
   const server = serverOf(name);
   const row = rowOf(server);
   const isReplacing = row !== undefined && name === removalName({ server, incarnation: row.incarnation });
@@ -136,7 +136,7 @@ export function isRemovalKept([name, { time }]: readonly [string, RemovalRow], {
 }
 
 /** Returns the server that a removal row is about. */
-export function serverOf(removal: string): string {
+function serverOf(removal: string): string {
   return removal.slice(0, removal.lastIndexOf('/'));
 }
 

@@ -19,8 +19,7 @@ export interface GroupView {
   readonly lastBack: number;
 }
 
-/** The time of the question, and the exemption of the member. */
-export interface SlotOptions {
+interface SlotOptions {
   /** Milliseconds since 1970. */
   readonly now: number;
   /** It has a slot beyond `max_unavailable`; see circles.ts. */

@@ -44,8 +44,7 @@ export const FIRST_STATE = 'pending' satisfies State;
 
 // Each row maps events in that state to the next state. While an action runs, `want` and `unwant` change only the
 // wanted spec: the action ends first, so that two actions never run at once.
-/** The next state by state and event. A missing cell cannot happen. */
-export const TRANSITIONS = {
+const TRANSITIONS = {
   pending: {
     want: 'pending',
     unwant: 'marked for delete',

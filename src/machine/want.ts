@@ -88,7 +88,7 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
 }
 
 /** The commit that no longer wants a server, and the record to keep of it. */
-export interface UnwantStamp extends Pick<CommitStamp, 'commit' | 'now'> {
+interface UnwantStamp extends Pick<CommitStamp, 'commit' | 'now'> {
   /** Its last record, or null if it is unknown. */
   readonly lastRecord: ExplainedRecord | null;
 }

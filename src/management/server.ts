@@ -2,8 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../listen.ts';
 
-/** The address of the listener, and the answer to readiness. */
-export interface ManagementOptions extends ListenAddress {
+interface ManagementOptions extends ListenAddress {
   /** True once reads are served from a good commit, else why not, for a person. */
   readonly ready: () => true | string;
 }

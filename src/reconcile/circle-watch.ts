@@ -11,8 +11,7 @@ const SEARCH_DELAY_MS = 1_000;
 /** Servers per search; the rest follows in the next one. */
 const SERVERS_MAX = 20_000;
 
-/** The graph of waits, and how to read and wake servers. */
-export interface CircleWatchOptions {
+interface CircleWatchOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly graph: WaitGraph;

@@ -10,8 +10,7 @@ const COMPARE_MS = 1_000;
 /** Smaller corrections of the wall clock are ignored; NTP slews by less. */
 const STEP_MS = 1_000;
 
-/** The clock to watch, and what to do after a jump. */
-export interface ClockWatchOptions {
+interface ClockWatchOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** Corrects recorded times after a step back by so many milliseconds, and enqueues every server that waits. */

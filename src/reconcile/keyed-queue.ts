@@ -3,8 +3,7 @@
 import type { Clock } from '../clock.ts';
 import { NameLine } from './name-line.ts';
 
-/** The function that handles a name, and how many run at once. */
-export interface KeyedQueueOptions {
+interface KeyedQueueOptions {
   readonly clock: Clock;
   /** Number of names handled at once. */
   readonly concurrency: number;

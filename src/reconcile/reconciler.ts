@@ -29,8 +29,7 @@ import { WakeUps } from './wake-ups.ts';
 const PASSES_MAX = 256;
 const RETRY_PASS_MS = 1_000;
 
-/** The parts and limits of the reconciler. */
-export interface ReconcilerOptions {
+interface ReconcilerOptions {
   readonly ledger: Ledger;
   readonly gate: CommitGate;
   readonly registry: ProviderRegistry;

@@ -9,7 +9,7 @@ const QUIET_MS = 60_000;
 const KEPT_MAX = 100;
 
 /** The fields that are logged with an error. */
-export interface Told {
+interface Told {
   /** How often it occurred since its last line; undefined if it did not. */
   readonly repeated: number | undefined;
 }

@@ -14,8 +14,7 @@ import type { Ledger } from './ledger.ts';
 import type { Reconciler } from './reconciler.ts';
 import type { Reviews } from './reviews.ts';
 
-/** The rows, and the parts that learn of a change. */
-export interface RowRequestsOptions {
+interface RowRequestsOptions {
   readonly ledger: Ledger;
   readonly gate: CommitGate;
   readonly clock: Clock;

@@ -12,8 +12,7 @@ interface Line {
   rest: { readonly time: number; readonly cancel: () => void } | undefined;
 }
 
-/** How to ask for a slot and wake a member. */
-export interface SlotLinesOptions {
+interface SlotLinesOptions {
   readonly clock: Clock;
   /** Returns whether a member may go away now, or from when on; undefined if it has no row any more. */
   readonly slotOf: (name: string) => boolean | number | undefined;

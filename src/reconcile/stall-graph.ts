@@ -22,7 +22,7 @@ export function stallsIn(
 }
 
 /** Returns the graph over all recorded servers at `now`, milliseconds since 1970. */
-export function stallGraph(ledger: LedgerReads, now: number): StallGraph {
+function stallGraph(ledger: LedgerReads, now: number): StallGraph {
   const groups = new Map<string, Stall | undefined>();
 
   /** Cached by group: otherwise each member would read all members that are away. */

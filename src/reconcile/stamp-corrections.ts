@@ -5,8 +5,7 @@ import { momentOf } from '../model/moment.ts';
 import type { Change, RowKind, Rows, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 
-/** The corrected time, and the limits of waits. */
-export interface Correction {
+interface Correction {
   /** Milliseconds since 1970. */
   readonly now: number;
   /** How far the clock was just set back; 0 if unknown, as at a start. */

@@ -11,8 +11,7 @@ export const SLICE_SERVERS = 500;
 /** The interval between two slices of a sweep. */
 export const SLICE_MS = 1_000;
 
-/** The servers to examine, and how to wake one. */
-export interface SweepOptions {
+interface SweepOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** Names of all recorded servers. */

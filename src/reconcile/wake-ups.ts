@@ -16,8 +16,7 @@ import type { ProxyOffers } from './proxy-offers.ts';
 import { SlotLines } from './slot-lines.ts';
 import { Waiting } from './waiting.ts';
 
-/** The rows to watch, and how to wake a server. */
-export interface WakeUpsOptions {
+interface WakeUpsOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly log: Logger;

@@ -7,8 +7,7 @@ import type { Ledger } from './ledger.ts';
 import type { Reconciler } from './reconciler.ts';
 import { stampCorrections } from './stamp-corrections.ts';
 
-/** The parts whose times a jump of the clock concerns. */
-export interface WatchedParts {
+interface WatchedParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly ledger: Ledger;

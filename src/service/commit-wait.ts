@@ -6,8 +6,7 @@ import { ServiceError } from '../model/service-error.ts';
 import type { BranchView } from './write/branch-view.ts';
 import { within } from './write/patience.ts';
 
-/** The followed state, and how to wait for another. */
-export interface CommitWaitOptions extends Pick<BranchView, 'desiredAt' | 'isAncestor'> {
+interface CommitWaitOptions extends Pick<BranchView, 'desiredAt' | 'isAncestor'> {
   /** The active desired state, or undefined before the first good commit. */
   readonly desired: () => DesiredState | undefined;
   /** The newest commit, if it is not followed. */

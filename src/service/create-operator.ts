@@ -28,7 +28,7 @@ import { unknownInstance } from './unknown-instance.ts';
 import { type CallHolder, overviewOf, type WhyFacts, whyOf } from './why.ts';
 
 /** Writes what is asked of the recorded rows; reconcile/row-requests.ts implements it. */
-export interface RowWriter {
+interface RowWriter {
   approve<Item extends HeldItem>(find: () => Item, asked: Asked): Promise<Item>;
   suspend(instance: string | null, asked: Asked & { readonly until: string | null }): Promise<void>;
   resume(instance: string | null, asked: Asked): Promise<void>;
@@ -47,8 +47,7 @@ interface Asked {
   readonly reason: string;
 }
 
-/** The parts that an operation reads and changes. */
-export interface OperatorOptions {
+interface OperatorOptions {
   readonly desired: () => DesiredState | undefined;
   readonly refused: () => RefusedCommit | undefined;
   readonly rows: RecordedRows;

@@ -23,8 +23,7 @@ import type { RecordedRows, View } from './recorded-rows.ts';
 import { nothingActive, type ProgressFacts, recordedView } from './recorded-view.ts';
 import { unknownInstance } from './unknown-instance.ts';
 
-/** The parts that reads are answered from. */
-export interface ReaderOptions {
+interface ReaderOptions {
   /** The active desired state, or undefined before the first good commit. */
   readonly desired: () => DesiredState | undefined;
   /** The newest commit, if it is not followed; left out: it always is. */

@@ -23,8 +23,7 @@ interface Queue {
   submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<WriteResult>;
 }
 
-/** The queue, the preview, and the parts that a delete of an instance concerns. */
-export interface WriterOptions {
+interface WriterOptions {
   /** Undefined where the settings allow no writes. */
   readonly queue: Queue | undefined;
   /** Says what a draft would do. */

@@ -6,8 +6,7 @@ import type { Logger } from '../log.ts';
 import { findGitDirectory } from './remotes/git-directory.ts';
 import type { Trigger } from './source.ts';
 
-/** The repository and the branch to watch. */
-export interface BranchWatchOptions {
+interface BranchWatchOptions {
   /** Absolute path of a bare repository or of a work tree. */
   readonly path: string;
   readonly branch: string;

@@ -9,8 +9,7 @@ import { compareNames } from '../model/names.ts';
 import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
 import { type BlobFilter, SourceError } from './source.ts';
 
-/** The contents to read, and the limits. */
-export interface DirectoryOptions {
+interface DirectoryOptions {
   /** RFC 3339: the time of the snapshot. Default: the beginning of 1970. */
   readonly time?: string;
   /** Selects the files whose content is in the snapshot; default: all. */

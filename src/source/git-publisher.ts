@@ -16,8 +16,7 @@ import { createSshPusher } from './remotes/ssh-pusher.ts';
 import { checkBranch, directorySteps, parseRepositoryUrl } from './repository-url.ts';
 import { SourceError } from './source.ts';
 
-/** The limits of a push. */
-export interface PublisherLimits {
+interface PublisherLimits {
   /** The maximum size of a remote's answer, in bytes: all its refs have to fit. */
   readonly answerBytesMax: number;
   /** How long one push may take, in milliseconds, hooks included. */
@@ -26,8 +25,7 @@ export interface PublisherLimits {
   readonly silenceMs: number;
 }
 
-/** The limits of a push unless others are given. */
-export const PUBLISHER_LIMITS: PublisherLimits = {
+const PUBLISHER_LIMITS: PublisherLimits = {
   answerBytesMax: 64 * 1024 * 1024,
   pushMs: 60 * 1000,
   silenceMs: 15 * 1000,

@@ -44,8 +44,7 @@ export interface SourceLimits {
   readonly historyMs: number;
 }
 
-/** The limits of fetching and reading unless others are given. */
-export const SOURCE_LIMITS: SourceLimits = {
+const SOURCE_LIMITS: SourceLimits = {
   answerBytesMax: 1024 * 1024 * 1024,
   objectsMax: 1_000_000,
   fetchMs: 10 * 60 * 1000,

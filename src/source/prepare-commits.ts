@@ -8,8 +8,7 @@ import type { ObjectReader } from '../git/object-reader.ts';
 import { invariant } from '../model/invariant.ts';
 import type { NewCommit, PreparedCommits } from './publisher.ts';
 
-/** The commits to create, and the commit below them. */
-export interface CommitOrder {
+interface CommitOrder {
   /** A commit of the local copy. */
   readonly base: string;
   readonly commits: readonly NewCommit[];

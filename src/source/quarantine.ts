@@ -13,8 +13,7 @@ import { type Deadline, withDeadline } from './deadline.ts';
 import { copyIn, extendCopy, readFollowed, replaceCopy } from './local-copy.ts';
 import type { Branches, Remote } from './remotes/remote.ts';
 
-/** The branch to fetch, the local copy and the limits. */
-export interface QuarantinedFetch extends Deadline, PackLimits {
+interface QuarantinedFetch extends Deadline, PackLimits {
   /** The directory of the local copy. */
   readonly folder: string;
   /** Reads the local copy. */

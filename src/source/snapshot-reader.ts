@@ -13,8 +13,7 @@ export interface SnapshotCounts {
   readonly blobsRead: number;
 }
 
-/** The directory to list, and the limits. */
-export interface SnapshotReaderOptions {
+interface SnapshotReaderOptions {
   /** The path segments from the repository's root to the directory whose files are listed. */
   readonly directory: readonly string[];
   /** Limit for files and directories below the directory. */

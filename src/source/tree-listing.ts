@@ -9,8 +9,7 @@ import { SourceError } from './source.ts';
 /** The entries of trees by the tree's id. The same id always has the same entries. */
 export type KnownTrees = ReadonlyMap<string, readonly TreeEntry[]>;
 
-/** The files of a commit. */
-export interface TreeListing {
+interface TreeListing {
   /** By path relative to the directory. */
   readonly files: ReadonlyMap<string, SnapshotFile>;
   /** All trees of this listing, for reuse by the next one. */
@@ -19,8 +18,7 @@ export interface TreeListing {
   readonly treesRead: number;
 }
 
-/** The tree to list, the trees that are known, and the limits. */
-export interface ListingOptions {
+interface ListingOptions {
   /** The commit's own tree. */
   readonly root: string;
   /** The path segments from the root to the directory; none for the root itself. */

@@ -24,7 +24,7 @@ import {
 } from './yaml-layout.ts';
 
 /** A block collection, and what stands before it. */
-export interface BlockSite {
+interface BlockSite {
   readonly node: CollectionNode;
   /** Behind the colon or dash that it belongs to; null at the root. */
   readonly slot: number | null;

@@ -15,13 +15,13 @@ interface Parsed {
 }
 
 /** A file with its text, byte order mark included, and what a parser reads in it. */
-export interface ParsedFile<Document extends Parsed> {
+interface ParsedFile<Document extends Parsed> {
   readonly text: string;
   readonly document: Document;
 }
 
 /** The file after the edit, or a reason for the person who has to edit it by hand. */
-export type Edited<Document extends Parsed> =
+type Edited<Document extends Parsed> =
   | { readonly ok: true; readonly file: ParsedFile<Document> }
   | { readonly ok: false; readonly reason: string };
 

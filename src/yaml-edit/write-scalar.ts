@@ -7,8 +7,7 @@ export type Scalar = null | boolean | number | string;
 /** The quotes of a text where it can have them; `double` is always possible. */
 export type Quoting = 'plain' | 'single' | 'double';
 
-/** A text as a block scalar. */
-export interface BlockScalar {
+interface BlockScalar {
   /** `|`, `>-` …: what stands behind the key. */
   readonly head: string;
   /** The lines below it, without indentation. */

@@ -46,7 +46,7 @@ export function isScalar(value: Json): value is Scalar {
 }
 
 /** Returns the lines of a map or list that is not empty, the first entry of which begins in `column`. */
-export function blockLines(value: JsonMap | readonly Json[], column: number, indents: Indents): readonly string[] {
+function blockLines(value: JsonMap | readonly Json[], column: number, indents: Indents): readonly string[] {
   const pad = ' '.repeat(column);
   if (isMap(value)) {
     return Object.entries(value).flatMap(([key, below]) => {
@@ -109,6 +109,6 @@ export function keyText(key: string, quoting: Quoting = 'plain', isFlow = false)
 }
 
 /** Tells a map or list without entries. */
-export function isEmpty(value: JsonMap | readonly Json[]): boolean {
+function isEmpty(value: JsonMap | readonly Json[]): boolean {
   return Object.keys(value).length === 0;
 }

@@ -2,8 +2,7 @@
 // one. It runs one look at a time.
 import type { Clock } from '../../clock.ts';
 
-/** The intervals, and the function that polls. */
-export interface DebouncedPollOptions {
+interface DebouncedPollOptions {
   readonly clock: Clock;
   /** The delay after a sign of change, in which related files change too. */
   readonly settleMs: number;

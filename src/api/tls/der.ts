@@ -59,7 +59,7 @@ function elementAt(bytes: Buffer, start: number): DerElement {
 }
 
 /** The fields of a certificate that Node shows only as text, in which different bytes may look alike. */
-export interface CertificateFields {
+interface CertificateFields {
   /** The content of the INTEGER, in hexadecimal. */
   readonly serial: string;
   /** The subject's name, DER. */

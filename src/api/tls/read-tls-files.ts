@@ -17,8 +17,7 @@ export interface TlsPaths {
 /** A revocation list of 100,000 certificates has some 5 MB. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
 
-/** The texts of the files of a listener. */
-export interface ReadTlsFiles {
+interface ReadTlsFiles {
   /** Of a file that cannot be read, an empty text. */
   readonly material: TlsMaterial;
   /** The faults of files that cannot be read. */

@@ -20,15 +20,13 @@ export class TlsFilesError extends Error {
   override readonly name = 'TlsFilesError';
 }
 
-/** The paths of the files, the clock and the log. */
-export interface TlsFilesOptions {
+interface TlsFilesOptions {
   readonly paths: TlsPaths;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** The present material of a listener, which follows its files. */
-export interface TlsFiles {
+interface TlsFiles {
   /** The material in force. */
   readonly material: TlsMaterial;
   /** When that ends. */

@@ -6,8 +6,7 @@ import { readCertificates, readRevocationLists } from './pem.ts';
 import type { RevocationList } from './revocation-list.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
-/** An authority whose certificates are accepted. */
-export interface Authority {
+interface Authority {
   readonly certificate: X509Certificate;
   /** Those that it signed. */
   readonly lists: readonly RevocationList[];

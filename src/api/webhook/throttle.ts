@@ -1,8 +1,7 @@
 // Limits how often hooks make the follower look: the first hook at once, later ones together at the end of a pause.
 import type { Clock } from '../../clock.ts';
 
-/** Limits how often something is asked for. */
-export interface Throttle {
+interface Throttle {
   /** Asks for a look. */
   ask(): void;
   /** Forgets a look that is still to come. */

@@ -14,8 +14,7 @@ import { readSecretFile, SecretFileError } from './secret-file.ts';
 import { isGenuine } from './signature.ts';
 import { throttle } from './throttle.ts';
 
-/** The address, the secret, and the poll that a hook asks for. */
-export interface WebhookOptions extends ListenAddress {
+interface WebhookOptions extends ListenAddress {
   /** A path. Read anew for each hook. */
   readonly secretFile: string;
   /** Called at most once a second. */

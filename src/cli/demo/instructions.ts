@@ -15,8 +15,7 @@ const GIT_TIMEOUT_MS = 5_000;
 const SHOWN_SERVERS: readonly string[] = ['orders-db', 'prod-web-4', 'stage-web-1'];
 const SERVER_WIDTH = 11;
 
-/** The folders and files that the instructions name. */
-export interface DemoPlaces {
+interface DemoPlaces {
   /** Absolute. */
   readonly folder: string;
   readonly repository: string;

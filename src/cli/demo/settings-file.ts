@@ -35,7 +35,7 @@ execution:
 `;
 
 /** A port of the settings that another program has, and the one that stands in the file instead from now on. */
-export interface MovedPort {
+interface MovedPort {
   readonly listener: 'api' | 'management';
   readonly from: number;
   readonly to: number;

@@ -2,8 +2,7 @@
 // back to the request.
 import type { Client } from '../../model/objects.ts';
 
-/** The author and the message of a commit. */
-export interface CommitText {
+interface CommitText {
   readonly author: { readonly name: string; readonly email: string };
   readonly message: string;
 }

@@ -10,8 +10,7 @@ import type { FileEdit } from './draft.ts';
 import { requireWritable } from './require-writable.ts';
 import { laidOver, newFields } from './written-fields.ts';
 
-/** The file that an object of the interface is kept in, and what it should hold. */
-export interface ObjectFile {
+interface ObjectFile {
   /** `tree`, or `<type>/<name>`. */
   readonly address: string;
   /** Names the schema in the modeline of a new file. */

@@ -15,16 +15,14 @@ import { unifiedDiff } from './unified-diff.ts';
 /** Each takes as much work as a write. */
 const PREVIEWS_MAX = 50;
 
-/** The branch, the clock and the facts of deletes. */
-export interface PreviewParts {
+interface PreviewParts {
   readonly branch: Pick<BranchView, 'newest'>;
   readonly clock: Clock;
   /** Returns the facts that decide which deletes may happen now. */
   readonly safety: () => Safety;
 }
 
-/** What a preview takes as given. */
-export interface PreviewOptions {
+interface PreviewOptions {
   /** The request itself approves the deletes, as when an administrator deletes an instance. */
   readonly isApproved: boolean;
 }

@@ -3,7 +3,7 @@ import { ServiceError } from '../../model/service-error.ts';
 import type { PushOutcome } from '../../source/publisher.ts';
 
 /** What became of a push that is over and did not bring its commits to the branch. */
-export type FailedPush = Exclude<PushOutcome, { readonly is: 'pushed' | 'moved' }>;
+type FailedPush = Exclude<PushOutcome, { readonly is: 'pushed' | 'moved' }>;
 
 /** Returns what the client is told of a push that failed. */
 export function failureOf(push: FailedPush, requestId: string): ServiceError {

@@ -11,7 +11,7 @@ const DETAILS_MAX = 1_000;
 const CONFLICTS: ReadonlySet<string> = new Set(['last_administrator', 'protected_instance', 'hand_over_waits']);
 
 /** The edits of a refused write. */
-export interface RefusedEdits {
+interface RefusedEdits {
   readonly edits: readonly FileEdit[];
   readonly draft: Draft;
   /** Tells that the repository has a file at a path before the edits. */

@@ -11,7 +11,7 @@ import { compareNames } from '../../model/names.ts';
 import type { WantedServer } from '../../model/spec.ts';
 
 /** `record`: nothing happens to the server, but its record says something else. */
-export type Effect = 'created' | 'updated' | 'deleted' | 'retained' | 'record';
+type Effect = 'created' | 'updated' | 'deleted' | 'retained' | 'record';
 
 /** The effect of a write on one server, as a dry run answers it. */
 export interface ServerChange {

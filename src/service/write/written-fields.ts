@@ -40,8 +40,7 @@ export function laidOver(type: FileType, { raw, object }: WrittenAndRead, fields
   return Object.assign(wanted, rewrittenMap(raw, object, newFields(type, fields), fields));
 }
 
-/** The content of a file in two forms. */
-export interface WrittenAndRead {
+interface WrittenAndRead {
   /** As it is written. */
   readonly raw: JsonMap;
   /** With everything filled in that was left out. */

@@ -1,8 +1,7 @@
 // Translates Node's error codes for HTTP connections and certificates into advice.
 import { SourceError } from '../source.ts';
 
-/** The repository that was not reached. */
-export interface ConnectionTarget {
+interface ConnectionTarget {
   /** The repository's URL as messages show it. */
   readonly name: string;
   readonly caFile: string | null;

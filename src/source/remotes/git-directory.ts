@@ -4,8 +4,7 @@ import { join, resolve } from 'node:path';
 import { SourceError } from '../source.ts';
 import { sha256Refused } from './advertisement.ts';
 
-/** The directories of a local repository. */
-export interface GitDirectory {
+interface GitDirectory {
   /** The repository's own directory, which has its HEAD. */
   readonly gitDirectory: string;
   /** The directory of refs and objects: differs from the former in linked work trees only. */

@@ -10,7 +10,7 @@ import { SourceError } from '../source.ts';
 import type { SentLogin } from './sent-secrets.ts';
 
 /** The credentials and authorities of one request; secret. */
-export interface HttpSecrets {
+interface HttpSecrets {
   /** The header `Authorization`; undefined: none. */
   readonly authorization: string | undefined;
   /** The login in that header. */

@@ -4,14 +4,12 @@ import { SourceError } from '../source.ts';
 import { placesOf } from './http-access.ts';
 import type { HttpHead } from './http-exchange.ts';
 
-/** An HTTP answer with its body. */
-export interface HttpAnswer extends HttpHead {
+interface HttpAnswer extends HttpHead {
   /** The whole body, or its beginning if it is no advertisement. */
   readonly body: readonly Buffer[];
 }
 
-/** The request that was sent, and the content type of its answer. */
-export interface ExpectedAnswer {
+interface ExpectedAnswer {
   /** The repository's URL as messages show it. */
   readonly name: string;
   readonly access: RepositoryAccess;

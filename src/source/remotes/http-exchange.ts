@@ -8,8 +8,7 @@ import { untilAborted } from '../../git/until-aborted.ts';
 import { SourceError } from '../source.ts';
 import { isLoopback } from './http-access.ts';
 
-/** One HTTP request and its limits. */
-export interface HttpOrder {
+interface HttpOrder {
   readonly target: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -10,8 +10,7 @@ import { exchange, type HttpBodyReader, type HttpHead } from './http-exchange.ts
 import { LIST_BYTES_MAX, type Transport, type TransportAnswer, type TransportRequest } from './remote.ts';
 import { SentSecrets } from './sent-secrets.ts';
 
-/** The repository, the access to it and the limits of an exchange. */
-export interface HttpTransportOptions {
+interface HttpTransportOptions {
   /** As returned by {@link parseRepositoryUrl}: without user, query and trailing slash. */
   readonly url: string;
   readonly access: RepositoryAccess;

@@ -7,8 +7,7 @@ import { findGitDirectory } from './git-directory.ts';
 import { LIST_BYTES_MAX, type Transport, type TransportRequest } from './remote.ts';
 import { SentSecrets } from './sent-secrets.ts';
 
-/** The repository, and the limit of an answer. */
-export interface LocalTransportOptions {
+interface LocalTransportOptions {
   /** Absolute path of a bare repository or of a work tree. */
   readonly path: string;
   /** The maximum size of the answer, in bytes. */

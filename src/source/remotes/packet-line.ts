@@ -61,7 +61,7 @@ export function lineIn(packet: Buffer): string {
 }
 
 /** The output of a remote by band, decoded from one stream. */
-export interface Bands {
+interface Bands {
   readonly content: Buffer;
   /** For people: the output of hooks. */
   readonly words: string;

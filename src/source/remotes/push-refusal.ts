@@ -2,8 +2,7 @@
 import { reasonOf } from '../../model/quote.ts';
 import type { PushOutcome } from '../publisher.ts';
 
-/** A remote's refusal of a push. */
-export interface PushRefusal {
+interface PushRefusal {
   /** The repository's name, for messages. */
   readonly name: string;
   readonly branch: string;

@@ -14,7 +14,7 @@ export interface RefUpdate {
 }
 
 /** The result of a push. */
-export interface PushReport {
+interface PushReport {
   /** Null: the branch is at its new head. Else the remote's reason. */
   readonly refusal: string | null;
   /** The output of its hooks. */

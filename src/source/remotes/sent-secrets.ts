@@ -2,7 +2,7 @@
 // name, and messages end up in logs and in answers to other people.
 
 /** Replaces a secret in a text. */
-export const HIDDEN = '***';
+const HIDDEN = '***';
 
 /** Stripping shorter ones would make messages unreadable, and protect nothing. */
 const LENGTH_MIN = 3;

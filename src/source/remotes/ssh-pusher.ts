@@ -15,8 +15,7 @@ import type { Pusher, PushOrder } from './pusher.ts';
 import { sshEnvironment } from './ssh-environment.ts';
 import { sshFailure } from './ssh-failure.ts';
 
-/** The repository, and the local copy of it. */
-export interface SshPusherOptions {
+interface SshPusherOptions {
   /** `ssh://…` or `user@host:path`; see repository-url.ts. */
   readonly url: string;
   /** The directory of the local copy, which holds the history that is pushed onto. */

@@ -13,8 +13,7 @@ import { SentSecrets } from './sent-secrets.ts';
 import { sshEnvironment } from './ssh-environment.ts';
 import { sshFailure } from './ssh-failure.ts';
 
-/** The repository, and the limits of a fetch. */
-export interface SshRemoteOptions extends PackLimits {
+interface SshRemoteOptions extends PackLimits {
   /** `ssh://…` or `user@host:path`; see repository-url.ts. */
   readonly url: string;
   /** Limit for connecting, and for silence of the server, in milliseconds. */

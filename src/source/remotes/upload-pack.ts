@@ -6,8 +6,7 @@ import { reasonOf } from '../../model/quote.ts';
 import { SourceError } from '../source.ts';
 import { FLUSH, lineIn, PacketReader, packetLine } from './packet-line.ts';
 
-/** The commit to fetch. */
-export interface WantedCommit {
+interface WantedCommit {
   /** The remote's name, for messages. */
   readonly name: string;
   readonly head: string;
