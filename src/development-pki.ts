@@ -8,14 +8,13 @@ import {
   BasicConstraintsExtension,
   ExtendedKeyUsage,
   ExtendedKeyUsageExtension,
-  Extension,
+  type Extension,
   KeyUsageFlags,
   KeyUsagesExtension,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
   X509Certificate,
   X509CertificateGenerator,
-  X509CrlGenerator,
 } from '@peculiar/x509';
 import { canonicalFingerprint, canonicalSerial } from './model/serial.ts';
 
@@ -37,7 +36,7 @@ export interface Credential extends KeyPair {
   readonly fingerprint: string;
 }
 
-/** When a certificate or revocation list is issued and how long it is valid. */
+/** When a certificate is issued and how long it is valid. */
 interface Validity {
   /** Milliseconds since 1970, UTC. */
   readonly now: number;
@@ -47,7 +46,6 @@ interface Validity {
 const AUTHORITY_DAYS = 3650;
 /** Browsers on macOS and iOS refuse server certificates that are valid for more than 825 days. */
 const CERTIFICATE_DAYS = 365;
-const CRL_DAYS = 365;
 const RENEWAL_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Certificates are backdated, so that a machine whose clock is slightly behind accepts them at once. */
@@ -101,26 +99,6 @@ export function issueClientCertificate(
     purpose: ExtendedKeyUsage.clientAuth,
     extensions: [],
   });
-}
-
-/** Returns a revocation list as PEM. `revoked` are serials in any spelling; throws for an invalid one. */
-export async function createCrl(
-  authority: KeyPair,
-  options: Validity & { readonly revoked: readonly string[] },
-): Promise<string> {
-  const issuer = new X509Certificate(authority.cert);
-  const serials = new Set(options.revoked.map(requireSerial));
-  const crl = await X509CrlGenerator.create({
-    issuer: issuer.subjectName,
-    thisUpdate: new Date(options.now - CLOCK_SKEW_MS),
-    nextUpdate: new Date(options.now + (options.days ?? CRL_DAYS) * DAY_MS),
-    signingAlgorithm: SIGNATURE_ALGORITHM,
-    signingKey: await importKey(authority.key),
-    entries: [...serials].map((serialNumber) => ({ serialNumber, revocationDate: new Date(options.now) })),
-    extensions: [await AuthorityKeyIdentifierExtension.create(issuer.publicKey), crlNumber(options.now)],
-  });
-  // OpenSSL accepts no other label; the library's own is "CRL".
-  return `${crl.toString('pem').replaceAll(' CRL-----', ' X509 CRL-----')}\n`;
 }
 
 /** Returns true if a certificate (PEM) has expired or will within 30 days of `now`, milliseconds since 1970. */
@@ -203,12 +181,4 @@ function requireSerial(text: string): string {
   const serial = canonicalSerial(text);
   if (serial === undefined) throw new Error(`"${text}" is no certificate serial: write it in hexadecimal`);
   return serial;
-}
-
-/** RFC 5280, 5.2.3: every list has a number that grows with time. Milliseconds satisfy this. */
-function crlNumber(now: number): Extension {
-  const digits = now.toString(16);
-  const positive = digits.length % 2 === 0 && digits >= '8' ? `00${digits}` : digits;
-  const bytes = Buffer.from(positive.padStart(positive.length + (positive.length % 2), '0'), 'hex');
-  return new Extension('2.5.29.20', false, Buffer.concat([Buffer.from([0x02, bytes.length]), bytes]));
 }

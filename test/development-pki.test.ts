@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Credential,
   createAuthority,
-  createCrl,
   issueClientCertificate,
   issueServerCertificate,
   needsRenewal,
 } from '../src/development-pki.ts';
+import { createCrl } from './support/create-crl.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';

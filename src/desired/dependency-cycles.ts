@@ -1,6 +1,6 @@
 // Finds new versions that close a cycle of dependencies over several instances.
 import { problemAt } from '../model/entry.ts';
-import { findCycles } from './find-cycle.ts';
+import { findCycles } from './find-cycles.ts';
 import { circleText } from './refusal-texts.ts';
 import { type Refusal, unitAddress } from './unit.ts';
 import type { Versions } from './versions.ts';

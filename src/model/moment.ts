@@ -8,8 +8,3 @@ export function momentOf(ms: number): string {
   if (last.ms !== ms) last = { ms, text: new Date(ms).toISOString() };
   return last.text;
 }
-
-/** Returns a time as RFC 3339 with seconds, as records show it. */
-export function secondsOf(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
-}

@@ -1,5 +1,5 @@
 // Rules on imports between folders. ARCHITECTURE.md explains the table; here it is binding.
-import { findCycle } from '../../src/desired/find-cycle.ts';
+import { findCycles } from '../../src/desired/find-cycles.ts';
 import { type Finding, type Rule, ruleOfFile } from './rule.ts';
 import { folderOf, type Import, type SourceFile } from './source-file.ts';
 
@@ -163,7 +163,7 @@ function cycleRule(what: string, nodeOf: (path: string) => string): Rule {
           if (nodeOf(target) !== nodeOf(path) || target === path) targets.add(nodeOf(target));
         }
       }
-      const cycle = findCycle(next.keys(), (node) => [...(next.get(node) ?? [])]);
+      const [cycle] = findCycles(next.keys(), { next: (node) => [...(next.get(node) ?? [])] });
       return cycle === undefined
         ? []
         : [{ path: cycle[0] ?? '', line: 1, what: `is in a circle: ${cycle.join(' -> ')}` }];

@@ -5,10 +5,10 @@ import type { TlsPaths } from '../../src/api/tls/read-tls-files.ts';
 import {
   type Credential,
   createAuthority,
-  createCrl,
   issueClientCertificate,
   issueServerCertificate,
 } from '../../src/development-pki.ts';
+import { createCrl } from './create-crl.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** Texts by the names of the files. */

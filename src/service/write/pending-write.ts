@@ -42,10 +42,6 @@ export class PendingWrite {
     this.#cancelTimer = clock.after(GIVE_UP_MS, () => this.#giveUp());
   }
 
-  get isSettled(): boolean {
-    return this.#isSettled;
-  }
-
   /** Returns false where it has been answered. Else it may be on its way from now on, so that it cannot give up. */
   begin(): boolean {
     this.#isUnderWay = !this.#isSettled;

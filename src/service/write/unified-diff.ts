@@ -1,9 +1,16 @@
 // Computes the difference of two texts in the format of git, which `git apply` accepts.
+import { diff } from 'node:util';
 
 const CONTEXT = 3;
-/** Beyond this many pairs of lines the middle is shown as taken away and put in whole: right, and not the shortest. */
-const PAIRS_MAX = 4_000_000;
+/**
+ * Beyond this many pairs of lines the middle is shown as removed and added in whole: right, and not the shortest. Node's
+ * memory grows with the square of what differs.
+ */
+const PAIRS_MAX = 250_000;
 const NO_NEWLINE = '\\ No newline at end of file';
+
+/** The sign of an operation of Node's `diff`, whose first text is the earlier one. */
+const SIGNS = { '-1': '+', '0': ' ', '1': '-' } as const;
 
 interface Line {
   readonly sign: ' ' | '-' | '+';
@@ -44,48 +51,13 @@ function differenceOf(before: readonly string[], after: readonly string[]): read
     ...signed(' ', before.slice(0, start)),
     ...(removed.length * given.length > PAIRS_MAX
       ? [...signed('-', removed), ...signed('+', given)]
-      : shortestDifference(removed, given)),
+      : diff(removed, given).map(([operation, text]): Line => ({ sign: SIGNS[operation], text }))),
     ...signed(' ', before.slice(before.length - end)),
   ];
 }
 
 function signed(sign: Line['sign'], texts: readonly string[]): Line[] {
   return texts.map((text) => ({ sign, text }));
-}
-
-/** By the longest common subsequence; taken lines come before given ones. */
-function shortestDifference(before: readonly string[], after: readonly string[]): readonly Line[] {
-  const width = after.length + 1;
-  /** The number of lines that the two rests have in common, row by row. */
-  const common = new Uint32Array((before.length + 1) * width);
-  for (let row = before.length - 1; row >= 0; row -= 1) {
-    for (let column = after.length - 1; column >= 0; column -= 1) {
-      const below = common[(row + 1) * width + column] ?? 0;
-      const right = common[row * width + column + 1] ?? 0;
-      const both = (common[(row + 1) * width + column + 1] ?? 0) + 1;
-      common[row * width + column] = before[row] === after[column] ? both : Math.max(below, right);
-    }
-  }
-  const lines: Line[] = [];
-  let row = 0;
-  let column = 0;
-  while (row < before.length || column < after.length) {
-    const [old = '', now = ''] = [before[row], after[column]];
-    const isBoth = row < before.length && column < after.length && old === now;
-    const isRemoved = !isBoth && row < before.length && takesFirst(common, { row, column, width });
-    lines.push({ sign: isBoth ? ' ' : isRemoved ? '-' : '+', text: isBoth || isRemoved ? old : now });
-    if (isBoth || isRemoved) row += 1;
-    if (!isRemoved) column += 1;
-  }
-  return lines;
-}
-
-function takesFirst(
-  common: Uint32Array,
-  { row, column, width }: { readonly row: number; readonly column: number; readonly width: number },
-): boolean {
-  if (column === width - 1) return true;
-  return (common[(row + 1) * width + column] ?? 0) >= (common[row * width + column + 1] ?? 0);
 }
 
 /** Changes that are no more than twice the context apart share a hunk. */

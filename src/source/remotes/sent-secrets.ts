@@ -28,8 +28,8 @@ export class SentSecrets {
     this.#logins.set(key, login);
     for (const oldest of [...this.#logins.keys()].slice(0, -KEPT_MAX)) this.#logins.delete(oldest);
     const spellings = [...this.#logins.values()].flatMap(spellingsOf).filter(({ length }) => length >= LENGTH_MIN);
-    const longestFirst = [...new Set(spellings)].sort((a, b) => b.length - a.length);
-    this.#pattern = longestFirst.length === 0 ? undefined : new RegExp(longestFirst.map(quoted).join('|'), 'gi');
+    const longestFirst = [...new Set(spellings)].sort((a, b) => b.length - a.length).map(RegExp.escape);
+    this.#pattern = longestFirst.length === 0 ? undefined : new RegExp(longestFirst.join('|'), 'gi');
   }
 
   /** Returns a text without the secrets, in any of their spellings. */
@@ -82,8 +82,4 @@ function spellingsOf({ username, password }: SentLogin): readonly string[] {
     ];
     return [...plain, base64, encodeURIComponent(base64)];
   });
-}
-
-function quoted(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }

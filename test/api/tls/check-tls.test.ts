@@ -4,7 +4,8 @@ import { createPrivateKey } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkTls, type TlsFault } from '../../../src/api/tls/check-tls.ts';
 import type { TlsMaterial } from '../../../src/api/tls/tls-material.ts';
-import { type Credential, createAuthority, createCrl, issueServerCertificate } from '../../../src/development-pki.ts';
+import { type Credential, createAuthority, issueServerCertificate } from '../../../src/development-pki.ts';
+import { createCrl } from '../../support/create-crl.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const now = Date.parse('2026-11-20T10:00:00Z');

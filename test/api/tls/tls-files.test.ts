@@ -5,8 +5,9 @@ import { basename } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openTlsFiles, TlsFilesError } from '../../../src/api/tls/tls-files.ts';
 import type { TlsMaterial } from '../../../src/api/tls/tls-material.ts';
-import { createAuthority, createCrl } from '../../../src/development-pki.ts';
+import { createAuthority } from '../../../src/development-pki.ts';
 import { createLog } from '../../../src/log.ts';
+import { createCrl } from '../../support/create-crl.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { createTlsSite, exchange, replace, type TlsSite, type TlsTexts, writeOver } from '../../support/tls-site.ts';
 

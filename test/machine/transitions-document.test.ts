@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { withTransitions } from '../../scripts/write-transitions.ts';
-import { renderTransitions } from '../../src/machine/render-transitions.ts';
+import { renderTransitions, withTransitions } from '../../scripts/write-transitions.ts';
 import { EVENT_MEANINGS, EVENTS } from '../../src/machine/transitions.ts';
 import { STATES } from '../../src/model/state.ts';
 

@@ -6,14 +6,8 @@ interface Graph {
   readonly isGone?: (node: string) => boolean;
 }
 
-/** Returns the nodes of a cycle reachable from `starts`, in order and closed (`a, b, a`), or undefined. */
-export function findCycle(starts: Iterable<string>, next: Graph['next']): readonly string[] | undefined {
-  const [cycle] = findCycles(starts, { next });
-  return cycle;
-}
-
 /**
- * Yields cycles reachable from `starts`, each in order and closed. The caller may remove nodes after each one: no later
+ * Yields cycles reachable from `starts`, each in order and closed (`a, b, a`). The caller may remove nodes after each one: no later
  * cycle contains them. Every cycle that remains at the end was yielded, or shares an edge with one that was.
  */
 export function* findCycles(
