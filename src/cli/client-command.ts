@@ -6,7 +6,7 @@ import type { Client } from '../model/objects.ts';
 import { type ClientFields, clientDocument, clientText } from './client-file.ts';
 import { addNewCommand } from './client-new-command.ts';
 import { CommandFailure } from './command-failure.ts';
-import { type Format, formatOption, print, printJson } from './output.ts';
+import { type Format, formatOption, print, printJson, visibleLine } from './output.ts';
 import {
   addOptionalServerOptions,
   addServerOptions,
@@ -16,7 +16,6 @@ import {
   serverIn,
 } from './server-connection.ts';
 import { readNamedFile } from './user-directory.ts';
-import { visibleLine } from './visible-text.ts';
 
 interface Adding extends Partial<ServerOptions>, ClientFields {}
 

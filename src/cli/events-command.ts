@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { InstanceEvent } from '../model/instance-event.ts';
 import type { InstanceEvents } from '../service/operator.ts';
-import { type Format, formatOption, print } from './output.ts';
+import { type Format, formatOption, print, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
-import { visibleLine } from './visible-text.ts';
 
 const PAGE = 1_000;
 const FOLLOW_MS = 2_000;

@@ -8,9 +8,8 @@ import { fieldOf } from '../model/json.ts';
 import type { ExplainedValue } from '../model/record.ts';
 import { didYouMean } from '../model/suggest.ts';
 import { CommandFailure } from './command-failure.ts';
-import { deriveDirectory } from './derive-directory.ts';
 import { type Format, formatOption, formatProblem, print, printJson } from './output.ts';
-import { fromUserDirectory } from './user-directory.ts';
+import { deriveDirectory, fromUserDirectory } from './user-directory.ts';
 
 interface Options {
   readonly dir: string;

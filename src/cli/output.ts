@@ -1,8 +1,8 @@
-// Prints the output of commands: text for people, JSON for programs.
+// Prints the output of commands: text for people, JSON for programs. Text of strangers cannot move the cursor, change
+// colours or titles, or look like a line of Treeline: it is escaped as in JSON.
 import { Option } from 'commander';
 import { isError, type Problem, placeOf } from '../model/problem.ts';
 import type { StateCounts } from '../service/operator.ts';
-import { visible, visibleLine } from './visible-text.ts';
 
 /** The formats of `--format`. */
 export type Format = 'text' | 'json';
@@ -48,4 +48,22 @@ export function counted(count: number, noun: string): string {
 export function formatCounts(counts: StateCounts): readonly string[] {
   const parts = Object.entries(counts).map(([state, count]) => `${count} ${state}`);
   return parts.length === 0 ? [] : [`servers: ${parts.join(', ')}`];
+}
+
+/** Control characters but for the tab and the line feed; separators of lines; marks that turn the direction of writing. */
+const OBEYED = /[^\P{Cc}\t\n]|[\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+const HEX_DIGITS = 4;
+
+/** Returns a text in which everything that a terminal obeys is escaped; line feeds stay. */
+export function visible(text: string): string {
+  return text.replace(OBEYED, escaped);
+}
+
+/** Returns a text as one line in which everything that a terminal obeys is escaped. */
+export function visibleLine(text: string): string {
+  return visible(text).replaceAll('\n', escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(HEX_DIGITS, '0')}`;
 }

@@ -7,6 +7,7 @@ import { addEventsCommand } from './events-command.ts';
 import { addExplainCommand } from './explain-command.ts';
 import { addLaterCommands } from './later-commands.ts';
 import { addOperationCommands } from './operation-commands.ts';
+import { visible } from './output.ts';
 import { addPkiCommand } from './pki-command.ts';
 import { productVersion } from './product-files.ts';
 import { addProviderCommand } from './provider-command.ts';
@@ -18,7 +19,6 @@ import { addStatusCommand } from './status-command.ts';
 import { addStoreCommand } from './store-command.ts';
 import { describeSystemError } from './system-error.ts';
 import { addValidateCommand } from './validate-command.ts';
-import { visible } from './visible-text.ts';
 import { addWhyCommand } from './why-command.ts';
 
 const COMMANDS = [

@@ -1,7 +1,11 @@
-// Resolves and reads paths against the directory in which the user called the command.
+// Resolves, reads and derives paths against the directory in which the user called the command.
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { CommandFailure } from './command-failure.ts';
+import { wantsBlob } from '../catalog/load-catalog.ts';
+import { type Derivation, derive } from '../derive.ts';
+import { readDirectory } from '../source/directory-snapshot.ts';
+import { SourceError } from '../source/source.ts';
+import { CommandFailure, expecting } from './command-failure.ts';
 import { whyUnreadable } from './system-error.ts';
 
 /**
@@ -30,4 +34,11 @@ export async function requireFolder(path: string): Promise<void> {
     throw new CommandFailure(`the folder ${path} cannot be used: ${whyUnreadable(error)}`, { cause: error });
   }
   throw new CommandFailure(`${path} is a file, and a folder is needed`);
+}
+
+/** Returns what a directory derives to, with all its problems. Throws CommandFailure where it cannot be read. */
+export async function deriveDirectory(directory: string): Promise<Derivation> {
+  await requireFolder(directory);
+  const time = `${new Date().toISOString().slice(0, 19)}Z`;
+  return derive(await expecting([SourceError], () => readDirectory(directory, { time, wants: wantsBlob() })));
 }

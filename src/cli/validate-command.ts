@@ -3,9 +3,8 @@ import type { Command } from 'commander';
 import type { Derivation } from '../derive.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
 import { hasNoErrors, type Problem } from '../model/problem.ts';
-import { deriveDirectory } from './derive-directory.ts';
 import { counted, type Format, formatOption, printJson, printProblems } from './output.ts';
-import { fromUserDirectory } from './user-directory.ts';
+import { deriveDirectory, fromUserDirectory } from './user-directory.ts';
 
 const EXIT_PROBLEMS = 1;
 

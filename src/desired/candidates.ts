@@ -3,11 +3,11 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { checkTemplate } from '../expand/check-template.ts';
 import { addressOf, splitAddress } from '../model/address.ts';
-import { type Entry, isValidEntry } from '../model/entry.ts';
+import { type Entry, isValidEntry, problemAt } from '../model/entry.ts';
 import type { StackTemplate } from '../model/objects.ts';
 import { affecting, type Problem } from '../model/problem.ts';
+import { reasonOf } from '../model/quote.ts';
 import { blankUnit, buildClientcert, buildInstance } from './build-unit.ts';
-import { defectAt, hasDefect } from './defect.ts';
 import type { DesiredState } from './desired-state.ts';
 import { hasSameReads } from './tracked-reads.ts';
 import type { Unit } from './unit.ts';
@@ -112,4 +112,22 @@ class Reuse implements Candidates {
       return { ...blankUnit(type, name, { entry, catalog: this.#catalog }), problems };
     }
   }
+}
+
+/** Returns true if Treeline failed: the dependencies of that failure are unknown, so each commit tries again. */
+function hasDefect(problems: readonly Problem[]): boolean {
+  return problems.some(({ code }) => code === 'internal_error');
+}
+
+/** Returns the problem for an exception thrown while an object was processed. */
+function defectAt(entry: Entry<unknown>, error: unknown): Problem {
+  const { path, oid, object, problems } = entry;
+  const text = reasonOf(error);
+  // The entry's own `locate` may be the function that failed.
+  const place = { path, oid, object, problems, locate: () => ({ line: 1, column: 1 }) };
+  return problemAt(place, '', {
+    code: 'internal_error',
+    message: `Treeline failed on this file: ${text}`,
+    hint: 'this is a defect of Treeline: report it with this text and the file; everything else goes on',
+  });
 }

@@ -6,6 +6,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Entry } from '../model/entry.ts';
 import type { Client, StackTemplate } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
+import type { HoldKind } from '../model/rows.ts';
 import type { HeldDeletes } from './deletions.ts';
 import type { Undetermined } from './undetermined.ts';
 import type { Unit } from './unit.ts';
@@ -89,3 +90,14 @@ export const EMPTY_BASELINE: Baseline = {
   undetermined: new Map(),
   places: new Map(),
 };
+
+/** A commit that is not followed, and the reasons. */
+export interface RefusedCommit {
+  readonly commit: string;
+  /** Null: the commit is invalid, and only another commit helps. Else a person may accept it under `digest`. */
+  readonly hold: { readonly kind: HoldKind; readonly digest: string } | null;
+  readonly reason: string;
+  readonly problems: readonly Problem[];
+  /** RFC 3339, with milliseconds. */
+  readonly since: string;
+}

@@ -1,7 +1,6 @@
 // Checks that the servers on which instances depend outside of themselves are made. An instance is checked again only
 // if one of them may be gone.
 import { problemAt } from '../model/entry.ts';
-import { dependentsIn } from './dependents.ts';
 import { GivenUpNeeds } from './given-up-needs.ts';
 import type { MissingServers } from './missing-servers.ts';
 import type { Refusal, Unit } from './unit.ts';
@@ -81,4 +80,17 @@ export class OutsideNeeds {
     const text = this.#missing.textFor(missing, unit, names);
     return [{ key, problem: problemAt(entry, pointer, { ...text, instances: [unit.name] }) }];
   }
+}
+
+/** Returns, by server, the keys of the units that depend on it and do not make it. */
+function dependentsIn(units: ReadonlyMap<string, Unit>): ReadonlyMap<string, readonly string[]> {
+  const dependents = new Map<string, string[]>();
+  for (const [key, { outside }] of units) {
+    for (const server of new Set(outside.map((one) => one.server))) {
+      const known = dependents.get(server);
+      if (known === undefined) dependents.set(server, [key]);
+      else known.push(key);
+    }
+  }
+  return dependents;
 }

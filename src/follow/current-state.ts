@@ -1,7 +1,6 @@
 // Holds the active desired state, and the newest commit where it is not followed. Only the follower sets them, the desired
 // state once it is durable.
-import type { DesiredState } from '../desired/desired-state.ts';
-import type { RefusedCommit } from '../desired/refused-commit.ts';
+import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 
 /** The desired state that readers see. */
 export class CurrentState {

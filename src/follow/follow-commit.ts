@@ -2,8 +2,7 @@
 // cannot be read changes nothing. docs/concepts.md, wrong commits.
 import { NO_FILES, type ParsedFiles } from '../catalog/load-catalog.ts';
 import type { Safety } from '../desired/admit.ts';
-import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
-import type { RefusedCommit } from '../desired/refused-commit.ts';
+import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
 import { historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import type { DeleteBudget } from '../machine/removals.ts';
 import type { Problem } from '../model/problem.ts';

@@ -2,8 +2,7 @@
 // follow-commit.ts decides about one commit.
 import { randomUUID } from 'node:crypto';
 import type { ParsedFiles } from '../catalog/load-catalog.ts';
-import type { DesiredState } from '../desired/desired-state.ts';
-import type { RefusedCommit } from '../desired/refused-commit.ts';
+import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import type { Logger } from '../log.ts';
 import { momentOf } from '../model/moment.ts';
 import { reasonOf } from '../model/quote.ts';

@@ -2,8 +2,8 @@
 
 import type { DesiredState } from '../desired/desired-state.ts';
 import { isConverged } from '../machine/existence.ts';
-import { failuresMax } from '../machine/failure-limit.ts';
 import { failuresDigest, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
+import { failuresMax } from '../machine/rollout.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { instanceAddress } from '../model/address.ts';
 import { momentOf } from '../model/moment.ts';

@@ -1,5 +1,5 @@
 // Records that a commit is not followed as an event of all instances.
-import type { RefusedCommit } from '../desired/refused-commit.ts';
+import type { RefusedCommit } from '../desired/desired-state.ts';
 import { refusalEvent } from '../machine/instance-events.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { isError, type Problem } from '../model/problem.ts';

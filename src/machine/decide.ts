@@ -5,8 +5,7 @@ import type { Operation, State } from '../model/state.ts';
 import { advance, requeue } from './advance.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { forgetPretended } from './pretended.ts';
-import { isBlockedFor, isSameReason, lostText } from './reasons.ts';
-import { isStuck } from './stuck.ts';
+import { isBlockedFor, isSameReason, isStuck, lostText } from './reasons.ts';
 
 /** `answered`: the check determined whether the server exists. `failed`: it did not. */
 export type CheckEnd = 'answered' | 'failed';

@@ -1,5 +1,9 @@
 // Reads and compares the reasons of server rows.
 import type { Reason, ReasonCode, RunningAction, ServerRow } from '../model/rows.ts';
+import type { State } from '../model/state.ts';
+
+/** The reasons for which no check can tell a lost outcome. */
+const UNTOLD: ReadonlySet<ReasonCode> = new Set(['no_provider', 'no_proxy', 'provider_changed']);
 
 /** Returns the text of a reason, `<code>: <text>`; empty if there is none. */
 export function reasonText(reason: Reason | null): string {
@@ -19,4 +23,14 @@ export function isBlockedFor({ state, reason }: ServerRow, ...codes: readonly Re
 /** Returns the text for an action whose outcome was lost. */
 export function lostText({ operation }: RunningAction, because: string | undefined): string {
   return `nobody knows how the last ${operation} ended${because === undefined ? '' : `: ${because}`}`;
+}
+
+/** Returns true if the outcome of an action was lost and no provider entry or proxy can tell it. A person has to act. */
+export function isStuck({ state, reason }: Pick<ServerRow, 'state' | 'reason'>): boolean {
+  return state === 'unknown' && reason !== null && UNTOLD.has(reason.code);
+}
+
+/** Returns the state that counts for the status of an instance: a server that cannot be checked counts as blocked. */
+export function effectiveState(row: Pick<ServerRow, 'state' | 'reason'>): State {
+  return isStuck(row) ? 'blocked' : row.state;
 }

@@ -3,8 +3,7 @@
 import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { requeue } from './advance.ts';
-import { isBlockedFor } from './reasons.ts';
-import { isStuck } from './stuck.ts';
+import { isBlockedFor, isStuck } from './reasons.ts';
 
 /**
  * Returns the row for an immediate retry, or undefined if the server waits for no try. In the state `unknown` the next

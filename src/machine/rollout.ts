@@ -1,6 +1,6 @@
-// Limits how many members of a group may be away at once during a rollout, and how fast one follows another.
-// docs/concepts.md, updates. group-counts.ts counts failed and away members.
-import type { ServerRow } from '../model/rows.ts';
+// Limits how many members of a group may be away at once during a rollout, how fast one follows another, and how many
+// updates of a commit may fail. docs/concepts.md, updates. group-counts.ts counts failed and away members.
+import type { RolloutRow, ServerRow } from '../model/rows.ts';
 
 /** Returns the name of the group that a row belongs to; a single server is a group of one. */
 export function groupOf(row: ServerRow): string {
@@ -46,4 +46,12 @@ export function awayMax(maxUnavailable: string, size: number): number {
   const number = Number.parseInt(maxUnavailable, 10);
   const count = maxUnavailable.endsWith('%') ? Math.floor((number * size) / 100) : number;
   return Math.max(1, count);
+}
+
+const FAILURES_LEAST = 3;
+const FAILURES_SHARE = 0.05;
+
+/** Returns how many updates of a commit may fail before the rest is held: 3, or 5 percent of them. */
+export function failuresMax({ updates }: RolloutRow): number {
+  return Math.max(FAILURES_LEAST, Math.ceil(updates * FAILURES_SHARE));
 }

@@ -2,7 +2,6 @@
 
 import { momentOf } from '../model/moment.ts';
 import type { ServerRow } from '../model/rows.ts';
-import type { ToldWait } from '../model/told-wait.ts';
 import type { Next } from './decide.ts';
 import { failuresDigest } from './hold-digests.ts';
 import { tagWords } from './proxy-tags.ts';
@@ -124,4 +123,15 @@ function placeOf(wait: Wait): string {
 
 function untilWords(until: number): string {
   return Number.isFinite(until) ? `, at the latest ${momentOf(until)}` : '';
+}
+
+/** A wait in the form of the interface. */
+export interface ToldWait {
+  readonly reason: string;
+  /** The server whose change ends the wait; null if something else does. */
+  readonly server: string | null;
+  /** When it ends at the latest, RFC 3339 with milliseconds; null if unknown. */
+  readonly until: string | null;
+  /** The command that ends it; null if none does. */
+  readonly action: string | null;
 }

@@ -3,13 +3,12 @@
 import type { Capacity } from '../execute/capacity.ts';
 import type { CheckEnd, DecisionContext, ResponsibleProvider } from '../machine/decide.ts';
 import { mayBeThere } from '../machine/existence.ts';
-import { failuresMax } from '../machine/failure-limit.ts';
 import { failuresDigest } from '../machine/hold-digests.ts';
 import { firstHolder } from '../machine/holders.ts';
 import { fitsProxy, noProxyReason, proxyTagsOf } from '../machine/proxy-tags.ts';
 import { openRemovals } from '../machine/removals.ts';
 import { isBeingAdopted, isHandedOn, isReplacedOnRequest } from '../machine/responsibility.ts';
-import { type GroupView, hasSlot } from '../machine/rollout.ts';
+import { failuresMax, type GroupView, hasSlot } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';

@@ -3,9 +3,9 @@
 
 import type { Clock } from '../clock.ts';
 import { firstHolder, includesSorted } from '../machine/holders.ts';
+import { effectiveState } from '../machine/reasons.ts';
 import { awayMax, groupOf } from '../machine/rollout.ts';
 import { type Stall, type StallGraph, stallsOf } from '../machine/stall.ts';
-import { effectiveState } from '../machine/stuck.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { holders, isUp, otherSpelling, updatesAreHeld } from './decision-context.ts';

@@ -1,6 +1,5 @@
 // Implements operator.ts: it checks what is asked, has the rows changed that it concerns, and answers in a sentence.
-import type { DesiredState } from '../desired/desired-state.ts';
-import type { RefusedCommit } from '../desired/refused-commit.ts';
+import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
 import { historyDigest } from '../machine/hold-digests.ts';
 import {
@@ -13,18 +12,17 @@ import {
   retriedRow,
 } from '../machine/requests.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
+import type { ToldWait } from '../machine/wait.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { InstanceStatus } from '../model/state.ts';
 import { didYouMean } from '../model/suggest.ts';
-import type { ToldWait } from '../model/told-wait.ts';
 import { viewEvents } from './event-views.ts';
 import { heldItems } from './held-items.ts';
-import { instanceNames, instanceStatus } from './instance-views.ts';
+import { instanceNames, instanceStatus, unknownInstance } from './instance-views.ts';
 import type { HeldItem, Operator, Order, Target } from './operator.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
 import { nothingActive, type ProgressFacts, recordedView } from './recorded-view.ts';
-import { unknownInstance } from './unknown-instance.ts';
 import { type CallHolder, overviewOf, type WhyFacts, whyOf } from './why.ts';
 
 /** Writes what is asked of the recorded rows; reconcile/row-requests.ts implements it. */

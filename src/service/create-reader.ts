@@ -1,7 +1,6 @@
 // Implements reader.ts: it answers the API's reads from the active desired state and the recorded rows.
-import type { DesiredState } from '../desired/desired-state.ts';
+import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { explainedRecordOfNode, explainedValueOfNode, recordedNodes, recordOfNode } from '../desired/node-records.ts';
-import type { RefusedCommit } from '../desired/refused-commit.ts';
 import { emptyMap } from '../model/json.ts';
 import { isTypeName, kindOf, type Role, TYPE_NAMES, type TypeName } from '../model/names.ts';
 import type { Client, StackTemplate } from '../model/objects.ts';
@@ -15,13 +14,13 @@ import {
   isInstance,
   resourceStates,
   type StallsOf,
+  unknownInstance,
   viewInstance,
 } from './instance-views.ts';
 import { viewObject, viewObjects } from './object-views.ts';
 import type { InstanceView, Reader, Served } from './reader.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
 import { nothingActive, type ProgressFacts, recordedView } from './recorded-view.ts';
-import { unknownInstance } from './unknown-instance.ts';
 
 interface ReaderOptions {
   /** The active desired state, or undefined before the first good commit. */

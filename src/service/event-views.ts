@@ -2,11 +2,10 @@
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import type { EventRange, InstanceEvent } from '../model/instance-event.ts';
 import type { Client } from '../model/objects.ts';
-import { instanceNames } from './instance-views.ts';
+import { instanceNames, unknownInstance } from './instance-views.ts';
 import type { InstanceEvents } from './operator.ts';
 import type { View } from './recorded-rows.ts';
 import type { ProgressFacts } from './recorded-view.ts';
-import { unknownInstance } from './unknown-instance.ts';
 
 interface Asked {
   readonly by: Client;

@@ -1,7 +1,7 @@
 // Lists everything that waits for an approval, as the API answers it.
-import type { RefusedCommit } from '../desired/refused-commit.ts';
-import { failuresMax } from '../machine/failure-limit.ts';
+import type { RefusedCommit } from '../desired/desired-state.ts';
 import { failuresDigest } from '../machine/hold-digests.ts';
+import { failuresMax } from '../machine/rollout.ts';
 import { compareNames } from '../model/names.ts';
 import type { HeldItem } from './operator.ts';
 import type { RecordedRows } from './recorded-rows.ts';

@@ -1,16 +1,19 @@
 // Builds the views of instances: the active document, and the state of every server that still exists.
+// Names the instance that was meant where there is none of a name.
 
 import type { DesiredState } from '../desired/desired-state.ts';
+import { effectiveState } from '../machine/reasons.ts';
 import { rollUp } from '../machine/roll-up.ts';
 import { isWaiting, type Stall } from '../machine/stall.ts';
-import { effectiveState } from '../machine/stuck.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { emptyMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { StackInstance } from '../model/objects.ts';
+import { ServiceError } from '../model/service-error.ts';
 import type { InstanceStatus, State } from '../model/state.ts';
+import { didYouMean } from '../model/suggest.ts';
 import type { InstanceView, ResourceStates, Served } from './reader.ts';
 import type { View } from './recorded-rows.ts';
 import type { ProgressFacts } from './recorded-view.ts';
@@ -101,4 +104,12 @@ function blankInstance(name: string): StackInstance {
     stackTemplateSubstractions: {},
     parameters: {},
   };
+}
+
+/** Returns the error, with the instance that was meant: the owner of a server of that name, or the nearest name. */
+export function unknownInstance(view: View<Pick<ProgressFacts, 'units' | 'invalid'>>, name: string): ServiceError {
+  const owner = view.rows.server(name)?.instance;
+  const advice =
+    owner === undefined ? didYouMean(name, instanceNames(view)) : `it is a server of the instance "${owner}"`;
+  return new ServiceError('not_found', `There is no stack instance "${name}"${advice === null ? '' : `; ${advice}`}`);
 }

@@ -1,8 +1,7 @@
 // Builds from the rows what can be answered while nothing is active: a rewritten history waits for an approval, and the
 // recorded head is lost.
 
-import type { DesiredState } from '../desired/desired-state.ts';
-import type { RefusedCommit } from '../desired/refused-commit.ts';
+import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import type { Unit } from '../desired/unit.ts';
 import { instanceAddress, splitAddress } from '../model/address.ts';
 import type { Client } from '../model/objects.ts';

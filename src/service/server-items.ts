@@ -1,11 +1,10 @@
 // Explains why servers of an instance are not done, with one item for each server. See docs/rest.md, stack instances.
 
-import { reasonText } from '../machine/reasons.ts';
-import { isStuck } from '../machine/stuck.ts';
+import { isStuck, reasonText } from '../machine/reasons.ts';
+import type { ToldWait } from '../machine/wait.ts';
 import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { STATES, type State } from '../model/state.ts';
-import type { ToldWait } from '../model/told-wait.ts';
 import type { StateCounts, WaitingItem } from './operator.ts';
 import type { RecordedRows } from './recorded-rows.ts';
 

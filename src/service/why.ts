@@ -1,6 +1,6 @@
 // Explains why instances are not done, and summarizes the progress of all of them. See docs/rest.md, stack instances
 // and operations.
-import type { RefusedCommit } from '../desired/refused-commit.ts';
+import type { RefusedCommit } from '../desired/desired-state.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { Client } from '../model/objects.ts';
 import { isError, type Problem } from '../model/problem.ts';

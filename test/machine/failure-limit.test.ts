@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { failuresMax } from '../../src/machine/failure-limit.ts';
 import { failuresDigest } from '../../src/machine/hold-digests.ts';
+import { failuresMax } from '../../src/machine/rollout.ts';
 
 it.each([
   [1, 3],

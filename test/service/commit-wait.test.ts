@@ -1,7 +1,6 @@
 // Reads that wait for a commit: how long, how many, and what they are told when it does not come.
 import { describe, expect, it } from 'vitest';
-import type { DesiredState } from '../../src/desired/desired-state.ts';
-import type { RefusedCommit } from '../../src/desired/refused-commit.ts';
+import type { DesiredState, RefusedCommit } from '../../src/desired/desired-state.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { type CommitWait, createCommitWait, WAIT_MS, WAITERS_MAX } from '../../src/service/commit-wait.ts';
 import { ManualClock } from '../support/manual-clock.ts';

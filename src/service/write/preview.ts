@@ -7,9 +7,9 @@ import type { Preview, WriteOrder } from '../writer.ts';
 import type { BranchView } from './branch-view.ts';
 import type { Draft, FileEdit } from './draft.ts';
 import { judgeRequest } from './judge-writes.ts';
-import { within } from './patience.ts';
 import { GIVE_UP_MS, nothingWritten } from './pending-write.ts';
 import { serverChanges } from './server-changes.ts';
+import { within } from './time-limit.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 /** Each takes as much work as a write. */

@@ -6,10 +6,10 @@ import { ServiceError } from '../../model/service-error.ts';
 import type { Writing, Writings } from '../../model/writing.ts';
 import type { PreparedCommits, PushOutcome } from '../../source/publisher.ts';
 import { judgeWrites, type WriteVerdict } from './judge-writes.ts';
-import { pause, within } from './patience.ts';
 import { GIVE_UP_MS, type PendingWrite } from './pending-write.ts';
 import { failureOf, outcomeUnknown } from './push-errors.ts';
 import { type PushParts, pushUntilKnown } from './push-until-known.ts';
+import { pause, within } from './time-limit.ts';
 
 /** Between two looks at a branch that has the commits and cannot be looked at. */
 const PAUSE_MS = 250;

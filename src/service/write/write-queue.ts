@@ -3,9 +3,9 @@
 import { ServiceError } from '../../model/service-error.ts';
 import type { WriteOrder, WriteResult } from '../writer.ts';
 import type { Draft } from './draft.ts';
-import { within } from './patience.ts';
 import { PendingWrite } from './pending-write.ts';
 import { type PublishParts, publishBatch } from './publish-batch.ts';
+import { within } from './time-limit.ts';
 
 const WAITING_MAX = 1_000;
 const BATCH_MAX = 50;
