@@ -1,9 +1,6 @@
 // Ends the processes of a call: its process group, and those that have left the group and carry its mark.
 import { setTimeout as wait } from 'node:timers/promises';
-import { hasProcessList, isGroupRunning, processesWith } from './linux-processes.ts';
-
-/** The variable that marks every process of a call. A daemon that is to stay removes it; see docs/providers.md. */
-export const MARK_VARIABLE = 'TREELINE_CALL';
+import { hasProcessList, markedProcesses, runningGroups } from './linux-processes.ts';
 
 /** The processes of one call, or of all calls of an earlier controller. */
 export interface CallProcesses {
@@ -24,7 +21,7 @@ export async function endProcesses(processes: CallProcesses, ms: number): Promis
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)) {
     const { group, isMarked } = processes;
     if (group !== null) signalGroup(group, 'SIGKILL');
-    const marked = await processesWith(MARK_VARIABLE, isMarked);
+    const marked = [...(await markedProcesses())].flatMap(([mark, pids]) => (isMarked(mark) ? pids : []));
     for (const pid of marked) signal(pid, 'SIGKILL');
     // Nothing was marked in this round, so nothing can have been started by a marked process since.
     if (marked.length === 0 && (group === null || (await isGroupGone(group)))) return true;
@@ -48,7 +45,7 @@ export async function untilGroupGone(group: number, ms: number): Promise<boolean
 export async function isGroupGone(group: number): Promise<boolean> {
   if (!signal(-group, 0)) return true;
   // Processes that have ended stay in the group until their parent has waited for them.
-  return hasProcessList() && !(await isGroupRunning(group));
+  return hasProcessList() && !(await runningGroups()).has(group);
 }
 
 /** Sends a signal to every process of a group. */

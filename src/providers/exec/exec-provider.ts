@@ -1,5 +1,6 @@
 // A provider that runs a program for every call, without a shell: the call comes as JSON on its standard input, the
 // answer is JSON on its standard output. docs/providers.md is the contract for authors of programs.
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '../../log.ts';
 import type { Answer } from '../../model/call-result.ts';
 import { AnswerError, readAnswer } from '../answer-json.ts';
@@ -21,6 +22,8 @@ export interface ExecOptions extends Program {
 }
 
 const GRACE_MS = 5000;
+/** What has not ended by then is left to the next start. */
+const CLOSE_MS_MAX = 15_000;
 /** What an answer's message shows of the standard error. */
 const SHOWN_LENGTH_MAX = 1000;
 
@@ -50,7 +53,8 @@ export function createExecProvider(options: ExecOptions): Provider {
     perform,
     async close() {
       closing.abort(new Error('the provider is closed'));
-      await Promise.allSettled(performing);
+      const late = wait(CLOSE_MS_MAX, undefined, { ref: false });
+      await Promise.race([Promise.allSettled(performing), late]);
     },
   };
 }

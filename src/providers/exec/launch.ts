@@ -2,7 +2,8 @@
 // recorded first. If the controller dies in between, the launcher sees its pipe close, and ends.
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex, Readable, Writable } from 'node:stream';
-import { MARK_VARIABLE } from './end-processes.ts';
+import { reasonOf } from '../../model/quote.ts';
+import { MARK_VARIABLE } from './linux-processes.ts';
 
 /** A program, as the settings name it. */
 export interface Program {
@@ -44,11 +45,9 @@ const BEGIN = '\n';
 export async function launch({ command, directory, environment }: Program, mark: string): Promise<Launched> {
   const unset = SHELL_VARIABLES.filter((name) => !Object.hasOwn(environment, name)).join(' ');
   const script = unset === '' ? WAIT_AND_BEGIN : `unset ${unset}; ${WAIT_AND_BEGIN}`;
-  const child = spawn(SHELL, ['-c', script, 'treeline-launcher', ...command], {
+  const child = start(['-c', script, 'treeline-launcher', ...command], {
     cwd: directory,
     env: { ...environment, [MARK_VARIABLE]: mark },
-    detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
   const exited = exitOf(child);
   const pid = await startedAs(child);
@@ -69,12 +68,23 @@ export async function launch({ command, directory, environment }: Program, mark:
   };
 }
 
+/** Node throws some failures, such as arguments that are too long, and reports others by an event. */
+function start(args: readonly string[], options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv }) {
+  try {
+    return spawn(SHELL, args, { ...options, detached: true, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
+  } catch (error) {
+    throw notStarted(error);
+  }
+}
+
+function notStarted(error: unknown): LaunchError {
+  return new LaunchError(`the program could not be started: ${reasonOf(error)}`, { cause: error });
+}
+
 async function startedAs(child: ChildProcess): Promise<number> {
   if (child.pid !== undefined) return child.pid;
   const { promise, reject } = Promise.withResolvers<never>();
-  child.on('error', (error) =>
-    reject(new LaunchError(`the program could not be started: ${error.message}`, { cause: error })),
-  );
+  child.on('error', (error) => reject(notStarted(error)));
   return await promise;
 }
 

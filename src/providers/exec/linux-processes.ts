@@ -1,6 +1,10 @@
 // Reads the processes of this machine from /proc. Other systems do not have it: there no process is found.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import { shareRuns } from './share-runs.ts';
+
+/** The variable that marks every process of a call. A daemon that is to stay removes it; see docs/providers.md. */
+export const MARK_VARIABLE = 'TREELINE_CALL';
 
 /** A process, told apart from a later one with the same id by its start time. */
 export interface ProcessIdentity {
@@ -37,25 +41,34 @@ export function identityOf(pid: number): ProcessIdentity | undefined {
   return start === undefined || boot === undefined ? undefined : { pid, start, boot };
 }
 
-/** Returns true if a process of this group runs. One that has ended and that nobody has waited for does not count. */
-export async function isGroupRunning(group: number): Promise<boolean> {
+/**
+ * Returns the process groups with a process that runs. One that has ended and that nobody has waited for does not count.
+ */
+export const runningGroups = shareRuns(async (): Promise<ReadonlySet<number>> => {
+  const groups = new Set<number>();
   for await (const pid of processIds()) {
     const stat = statOf(pid);
-    if (stat?.group === group && stat.state !== 'Z' && stat.state !== 'X') return true;
+    if (stat !== undefined && stat.state !== 'Z' && stat.state !== 'X') groups.add(stat.group);
   }
-  return false;
-}
+  return groups;
+});
 
-/** Returns the processes whose environment had, at their start, this variable with a value that `matches`. */
-export async function processesWith(variable: string, matches: (value: string) => boolean): Promise<number[]> {
-  const found: number[] = [];
+/** Returns the marked processes, by their mark: the value that {@link MARK_VARIABLE} had when each began. */
+export const markedProcesses = shareRuns(async (): Promise<ReadonlyMap<string, readonly number[]>> => {
+  const marked = new Map<string, number[]>();
   for await (const pid of processIds()) {
     const environment = readText(`/proc/${pid}/environ`) ?? '';
-    if (!environment.includes(variable)) continue;
-    const entry = environment.split('\0').find((each) => each.startsWith(`${variable}=`));
-    if (entry !== undefined && matches(entry.slice(variable.length + 1))) found.push(pid);
+    if (!environment.includes(MARK_VARIABLE)) continue;
+    const mark = environment.split('\0').find((each) => each.startsWith(`${MARK_VARIABLE}=`));
+    if (mark !== undefined) append(marked, mark.slice(MARK_VARIABLE.length + 1), pid);
   }
-  return found;
+  return marked;
+});
+
+function append(lists: Map<string, number[]>, key: string, pid: number): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [pid]);
+  else list.push(pid);
 }
 
 async function* processIds(): AsyncGenerator<number> {

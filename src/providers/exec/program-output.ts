@@ -31,11 +31,13 @@ export function readOutput(stream: Readable, bytesMax: number): ProgramOutput {
   return { ended: ended.promise, overflow: overflow.promise, text: () => Buffer.concat(chunks).toString('utf8') };
 }
 
-/** Reads a stream to its end and returns a function that returns the last `bytesMax` of what came until now. */
-export function readTail(stream: Readable, bytesMax: number): () => string {
+/** Reads a stream to its end, and keeps the last `bytesMax`. */
+export function readTail(stream: Readable, bytesMax: number): Omit<ProgramOutput, 'overflow'> {
+  const ended = Promise.withResolvers<void>();
   let tail = Buffer.alloc(0);
   stream.on('data', (chunk: Buffer) => {
     tail = Buffer.concat([tail, chunk.subarray(-bytesMax)]).subarray(-bytesMax);
   });
-  return () => tail.toString('utf8');
+  stream.on('close', ended.resolve);
+  return { ended: ended.promise, text: () => tail.toString('utf8') };
 }

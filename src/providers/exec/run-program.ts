@@ -34,6 +34,11 @@ const OUTPUT_MS_MAX = 200;
 /** After this time without success, the log says that processes do not end. */
 const ENDING_MS = 30_000;
 
+interface Outputs {
+  readonly output: ProgramOutput;
+  readonly complaint: Omit<ProgramOutput, 'overflow'>;
+}
+
 interface Started {
   readonly order: ProgramOrder;
   readonly call: RunningCall;
@@ -70,12 +75,13 @@ async function attend(started: Started): Promise<ProgramEnd> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
-  program.release();
-  program.stdin.end(input);
   try {
+    signal.throwIfAborted();
+    program.release();
+    program.stdin.end(input);
     const exit = await Promise.race([program.exited, output.overflow, aborted.promise]);
-    await finish(started, output);
-    return { exit, output: output.text(), complaint: complaint() };
+    await finish(started, { output, complaint });
+    return { exit, output: output.text(), complaint: complaint.text() };
   } catch (error) {
     if (signal.aborted) await askToEnd(program, graceMs);
     throw error;
@@ -94,11 +100,12 @@ function record(call: RunningCall, group: number): void {
 }
 
 /** Processes that outlive the program, or hold its output open, are ended: its answer is complete without them. */
-async function finish(started: Started, output: ProgramOutput): Promise<void> {
+async function finish(started: Started, { output, complaint }: Outputs): Promise<void> {
+  const ended = Promise.race([Promise.all([output.ended, complaint.ended]), output.overflow]);
   const isGone = await isGroupGone(started.program.pid);
-  if (isGone && (await settlesWithin(output.ended, OUTPUT_MS_MAX))) return;
+  if (isGone && (await settlesWithin(ended, OUTPUT_MS_MAX))) return;
   await endAll(started);
-  await Promise.race([settlesWithin(output.ended, OUTPUT_MS_MAX), output.overflow]);
+  await settlesWithin(ended, OUTPUT_MS_MAX);
 }
 
 async function askToEnd({ pid }: Launched, graceMs: number): Promise<void> {
@@ -114,7 +121,7 @@ async function endAll({ order, call, program }: Started): Promise<void> {
   }
 }
 
-async function settlesWithin(settled: Promise<void>, ms: number): Promise<boolean> {
+async function settlesWithin(settled: Promise<unknown>, ms: number): Promise<boolean> {
   const end = new AbortController();
   try {
     const late = wait(ms, false, { signal: end.signal });

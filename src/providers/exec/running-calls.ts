@@ -12,6 +12,8 @@ import { identityOf, type ProcessIdentity } from './linux-processes.ts';
 const LEFTOVER_MS_MAX = 60_000;
 /** How long after the end of a call its directory is swept of processes that hid themselves. */
 const SWEEP_MS = 1000;
+/** At most one part in so many of the time goes into sweeps. */
+const SWEEP_SHARE = 20;
 const ID_FILE = 'id';
 
 /** Processes of an earlier controller cannot be ended. The message names them. */
@@ -39,7 +41,8 @@ export class RunningCalls {
   readonly #start = randomUUID().slice(0, 8);
   #count = 0;
   #sweep: NodeJS.Timeout | undefined;
-  #isSweeping = false;
+  #sweeping: Promise<void> | undefined;
+  #sweepMs = 0;
 
   private constructor(directory: string, prefix: string, log: Logger) {
     this.#directory = directory;
@@ -83,7 +86,7 @@ export class RunningCalls {
   /** Ends what calls that have ended may have left behind. */
   async close(): Promise<void> {
     clearTimeout(this.#sweep);
-    this.#sweep = undefined;
+    await this.#sweeping;
     await this.#sweepNow();
   }
 
@@ -113,25 +116,26 @@ export class RunningCalls {
    */
   #sweepSoon(): void {
     if (this.#sweep !== undefined) return;
+    // On a machine with many processes a search may take long: it gets a small share of the time.
+    const ms = Math.max(SWEEP_MS, this.#sweepMs * SWEEP_SHARE);
     this.#sweep = setTimeout(() => {
       this.#sweep = undefined;
-      void this.#sweepNow();
-    }, SWEEP_MS);
+      this.#sweeping = this.#sweepNow();
+    }, ms);
     this.#sweep.unref();
   }
 
+  /** Never throws. */
   async #sweepNow(): Promise<void> {
-    if (this.#isSweeping) return;
-    this.#isSweeping = true;
+    const begun = performance.now();
     const isOver = (mark: string): boolean => mark.startsWith(`${this.#prefix}.`) && !this.#marks.has(mark);
     try {
       const isDone = await endProcesses({ group: null, isMarked: isOver }, SWEEP_MS);
       if (!isDone) this.#log.warn('a process that a program has left cannot be ended');
     } catch (error) {
       this.#log.error({ err: error }, 'processes that programs have left could not be looked for');
-    } finally {
-      this.#isSweeping = false;
     }
+    this.#sweepMs = performance.now() - begun;
   }
 }
 
