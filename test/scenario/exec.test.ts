@@ -8,7 +8,7 @@ import { PATIENCE, runController } from '../support/running-controller.ts';
 import { ServingProcess } from '../support/serving-process.ts';
 import { createSiteIn, type Site } from '../support/site-on-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { SERVERS, STACKS } from './stacks.ts';
+import { SERVERS, STACKS, templateText } from './stacks.ts';
 
 const PROGRAMS = join(ROOT, 'test/support/programs');
 const KILLED = { timeout: 40_000, interval: 50 };
@@ -95,6 +95,24 @@ it('servers as files are made, changed and removed by a program', async () => {
   const commit = await site.repository.commit({ 'stacks/instances/office.yaml': null });
   await expect.poll(() => readdirSync(join(servers, 'made')).length, PATIENCE).toBe(3);
   await running.untilDone(commit, 'shop');
+});
+
+it('programs that hang keep no other entry waiting, and end at their deadline', async () => {
+  const [servers, hung] = [temporaryDirectory(), temporaryDirectory()];
+  const execution = `  retry: { firstSeconds: 1, maxSeconds: 1, failedSeconds: 2 }
+  providers:
+    - { name: bad, match: { properties: { role: web } }, provider: exec, command: [${join(PROGRAMS, 'misbehave.sh')}, deaf, ${hung}], timeoutSeconds: 1 }
+    - { name: good, provider: exec, command: [${process.execPath}, ${join(PROGRAMS, 'file-servers.js')}], environment: { SERVERS: ${servers} } }`;
+  const files = { ...STACKS, 'stacks/templates/web.yaml': templateText().replace(', depends_on: db', '') };
+  const site = await createSiteIn(temporaryDirectory(), { files, repository: '', execution, provider: 'good' });
+  const running = await runController(site);
+  const states = async (): Promise<readonly unknown[]> => Object.values(await running.states('office'));
+  await expect.poll(states, PATIENCE).toEqual(['done', 'retrying']);
+  expect((await running.get('/stacks/instances/office/why')).body).toMatchObject({
+    waiting: [{ resource: 'office-web-1', reason: 'check_failed: no answer: its deadline has passed' }],
+  });
+  await running.stop();
+  expect(linesOf(join(hung, 'pids')).filter(isRunning)).toEqual([]);
 });
 
 it('the reason of a lost answer is told by why', async () => {
