@@ -91,8 +91,6 @@ interface Place {
 
 async function test(target: Target, { options, folder }: Place): Promise<number> {
   const interrupted = new AbortController();
-  const interrupt = (): void => interrupted.abort(new CommandFailure('interrupted; servers may be left, see above'));
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt);
   const { kind, property, change, timeout, format } = options;
   const changes = Object.keys(change).length === 0 ? { treeline_test: 'changed' } : change;
   const trial = new Trial({
@@ -106,6 +104,9 @@ async function test(target: Target, { options, folder }: Place): Promise<number>
     },
     ...{ trap: join(folder, 'trap'), interrupted: interrupted.signal },
   });
+  const left = `interrupted: servers named ${trial.prefix}-… may be left; remove them by hand`;
+  const interrupt = (): void => interrupted.abort(new CommandFailure(left));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt);
   try {
     if (format === 'text') printPlan(target.name, trial);
     const result = await runCases(trial, (each) => format === 'text' && printCase(each));
