@@ -172,10 +172,10 @@ export class Follower {
   async #refuse(refused: Omit<RefusedCommit, 'since'>, log: Logger): Promise<void> {
     const { current, clock, ledger } = this.#options;
     const { commit, reason, problems } = refused;
-    if (!current.isRefusedAlready(refused)) await tellRefusal(ledger, refused, clock.now());
     current.refuse({ ...refused, since: momentOf(clock.now()) });
     this.#notReadyReason = `commit ${commit} is not followed: ${reason}`;
     logProblems(problems, log);
     log.error({ commit, reason }, 'the commit is not followed; everything stays as it is');
+    await tellRefusal(ledger, refused, clock.now());
   }
 }

@@ -43,7 +43,7 @@ class FailingStore extends MemoryStore {
   readonly failures: Error[] = [];
 
   override async commit(changes: readonly Change[], events: readonly NewEvent[] = []): Promise<void> {
-    const failure = changes.length === 0 ? undefined : this.failures.shift();
+    const failure = changes.length + events.length === 0 ? undefined : this.failures.shift();
     if (failure !== undefined) throw failure;
     await super.commit(changes, events);
   }

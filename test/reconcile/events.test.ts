@@ -166,6 +166,18 @@ describe('the events of an instance', () => {
     ]);
   });
 
+  it('tell that a commit is not followed once the store can be written; the refusal is answered before', async () => {
+    const core = await up();
+    const after = await lastId(core);
+    core.store.failures.push(new Error('disk full'));
+    const commit = core.source.commit({ 'tree.yaml': 'name: [\n' });
+    await core.poll();
+    expect(core.operator.overview(core.order.by).newest?.commit).toBe(commit);
+    expect(await told(core, after)).toEqual([]);
+    await core.pass(10_000);
+    expect(await told(core, after)).toHaveLength(1);
+  });
+
   it('come in pages', async () => {
     const core = await up();
     const first = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 2 });
