@@ -1,4 +1,4 @@
-// docs/operations.md and contrib/treeline.service against what they speak of: settings, defaults, lines of the log.
+// docs/operations.md and the units of contrib/ against what they speak of: settings, defaults, lines of the log.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -115,11 +115,11 @@ describe('the lines of the log', () => {
   });
 });
 
-describe('contrib/treeline.service', () => {
-  const unit = readFileSync(join(ROOT, 'contrib/treeline.service'), 'utf8');
+describe.each(['contrib/treeline.service', 'contrib/treeline-proxy.service'])('%s', (file) => {
+  const unit = readFileSync(join(ROOT, file), 'utf8');
   const setting = (key: string): string => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
 
-  it('waits longer for a stop than the controller may take', () => {
+  it('waits longer for a stop than the program may take', () => {
     const requestSeconds = 10;
     const { default: shutdownSeconds } = schema.properties.shutdownSeconds;
     expect(Number(setting('TimeoutStopSec'))).toBeGreaterThan(shutdownSeconds + requestSeconds);

@@ -150,7 +150,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
       },
       {
         file: 'src/execute/executor.ts',
-        find: 'record: this.#recordFor(server, job), deadline',
+        find: 'record: recordFor(server, job, this.#options), deadline',
         replace: 'record: this.#options.recordOf(server), deadline',
       },
     ],

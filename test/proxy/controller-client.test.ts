@@ -1,0 +1,67 @@
+// The connection of a proxy to its controller: over real TLS, with a certificate that is renewed while it runs.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Credential, issueClientCertificate } from '../../src/development-pki.ts';
+import { createLog } from '../../src/log.ts';
+import { ControllerClient } from '../../src/proxy/controller-client.ts';
+import { ACTION } from '../support/sample-agent.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { startTestApi, type TestApi } from '../support/test-api.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+afterAll(() => api.api.close());
+
+interface Place {
+  readonly client: ControllerClient;
+  readonly lines: readonly { readonly msg: string }[];
+  write(identity: Pick<Credential, 'key' | 'cert'>): void;
+}
+
+function clientWith(identity: Pick<Credential, 'key' | 'cert'>): Place {
+  const folder = temporaryDirectory();
+  const tls = { cert: join(folder, 'proxy.crt'), key: join(folder, 'proxy.key'), ca: join(folder, 'ca.crt') };
+  const write: Place['write'] = ({ key, cert }) => {
+    writeFileSync(tls.key, key);
+    writeFileSync(tls.cert, cert);
+  };
+  writeFileSync(tls.ca, api.tls.ca);
+  write(identity);
+  const lines: { msg: string }[] = [];
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+  return { client: new ControllerClient({ server: `https://127.0.0.1:${api.api.port}`, tls, log }), lines, write };
+}
+
+const ACTIONS = { path: '/agent/actions?wait=0' };
+
+it('asks as the proxy, and tells what the controller refuses', async () => {
+  const { client } = clientWith(api.identities.proxy);
+  expect(await client.send(ACTIONS)).toEqual({ actions: [ACTION] });
+  const refused = client.send({ path: '/agent/actions/nothing/claim', body: {} });
+  await expect(refused).rejects.toMatchObject({ status: 404, message: expect.stringContaining('nothing') });
+  client.close();
+});
+
+it('uses a renewed certificate without a restart, and the old one while the files do not fit together', async () => {
+  const { client, lines, write } = clientWith(api.identities.proxy);
+  await client.send(ACTIONS);
+  const next = await issueClientCertificate(api.authority, { commonName: 'renewed', now: Date.now() });
+  write({ key: api.identities.proxy.key, cert: next.cert });
+  expect(await client.send(ACTIONS)).toEqual({ actions: [ACTION] });
+  expect(lines.at(-1)?.msg).toBe('the changed certificate cannot be used yet; the one before is used on');
+  write(next);
+  await expect(client.send(ACTIONS)).rejects.toMatchObject({ status: 403 });
+  api.register(next, { role: 'proxy', tags: ['lab'] });
+  expect(await client.send(ACTIONS)).toEqual({ actions: [ACTION] });
+  client.close();
+});
+
+it('ends a request with its signal', async () => {
+  const { client } = clientWith(api.identities.proxy);
+  const ended = AbortSignal.abort();
+  await expect(client.send({ ...ACTIONS, signal: ended })).rejects.toThrow();
+  client.close();
+});

@@ -1,0 +1,75 @@
+// The settings of a proxy: defaults, paths, and all mistakes at once.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import schema from '../../schemas/proxy-settings.schema.json' with { type: 'json' };
+import { SettingsError } from '../../src/load-settings.ts';
+import { loadProxySettings } from '../../src/proxy/load-proxy-settings.ts';
+import { treeline } from '../support/command-line.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const LEAST = `server: https://treeline.example:8443/
+tls: { cert: proxy.crt, key: proxy.key, ca: ca.crt }
+providers: [{ name: lab, command: [sh, -c, exit] }]
+`;
+
+function fileWith(text: string): string {
+  const file = join(temporaryDirectory(), 'proxy.yaml');
+  writeFileSync(file, text);
+  return file;
+}
+
+async function problemsOf(text: string): Promise<readonly string[]> {
+  const error: unknown = await loadProxySettings(fileWith(text)).then(
+    () => new Error('it was accepted'),
+    (reason) => reason,
+  );
+  if (!(error instanceof SettingsError)) throw error;
+  return error.problems.map(({ line, column, code }) => `${line}:${column} ${code}`);
+}
+
+describe('the settings of a proxy', () => {
+  it('are filled in, and paths become absolute', async () => {
+    const file = fileWith(LEAST);
+    const directory = join(file, '..');
+    expect(await loadProxySettings(file, { PATH: '/bin' })).toEqual({
+      server: 'https://treeline.example:8443',
+      tls: { cert: join(directory, 'proxy.crt'), key: join(directory, 'proxy.key'), ca: join(directory, 'ca.crt') },
+      ...{ directory: join(directory, 'proxy-state'), concurrency: 10, shutdownSeconds: 25, log: { level: 'info' } },
+      providers: [
+        expect.objectContaining({
+          ...{ name: 'lab', implementation: 'exec', command: ['/bin/sh', '-c', 'exit'], environment: {}, directory },
+          ...{ match: { kind: null, properties: {} }, timeoutSeconds: 600, concurrency: 10 },
+        }),
+      ],
+    });
+  });
+
+  it.each<[text: string, problems: readonly string[]]>([
+    [`${LEAST}provider: exec\n`, ['4:1 unknown_field']],
+    [LEAST.replace('https', 'http'), ['1:9 wrong_value']],
+    [LEAST.replace('sh, -c', './nothing, -c'), ['3:36 no_program']],
+    [LEAST.replace('name: lab', 'name: lab, provider: exec'), ['3:26 unknown_field']],
+    ['server: https://a\n', ['1:1 missing_field', '1:1 missing_field']],
+  ])('are refused with their place: %#', async (text, problems) => {
+    expect(await problemsOf(text)).toEqual(problems);
+  });
+
+  it('are checked by a command, which names the file as the person wrote it', async () => {
+    const { code, stdout } = await treeline(['proxy', 'check', fileWith(LEAST.replace('https', 'http'))]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/proxy\.yaml:1:9: error: /);
+    const missing = await treeline(['proxy', 'check', fileWith(LEAST)]);
+    expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('proxy.crt') });
+  });
+});
+
+it('the schema has a description for every property', () => {
+  const undescribed = (value: object, path: string): string[] =>
+    Object.entries(value).flatMap(([key, each]): string[] => {
+      if (typeof each !== 'object' || each === null) return [];
+      const isProperty = path.endsWith('/properties') && !('description' in each);
+      return [...(isProperty ? [`${path}/${key}`] : []), ...undescribed(each, `${path}/${key}`)];
+    });
+  expect(undescribed(schema, '')).toEqual([]);
+});
