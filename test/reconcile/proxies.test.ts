@@ -160,13 +160,16 @@ describe('a server that no provider entry matches', () => {
 
   it('takes no capacity of the controller, and holds up nothing there', async () => {
     const core = new Core({ hasProxied: true, entries: [labEntry()], concurrency: 1 });
-    const here = { here1: 'name: here1, site: here', here2: 'name: here2, site: here' };
-    core.source.commit({ ...shopFiles({ a: 'name: a', b: 'name: b', ...here }), ...CLIENTS });
+    const away = { a: 'name: a', b: 'name: b' };
+    core.source.commit({ ...shopFiles(away), ...CLIENTS });
     await core.poll();
-    expect(core.states()).toEqual({ a: 'pending', b: 'pending', here1: 'done', here2: 'done' });
     await claim(core, PLAIN);
     await claim(core, PLAIN);
     expect(offered(core, PLAIN)).toEqual([]);
+    const here = { here1: 'name: here1, site: here', here2: 'name: here2, site: here' };
+    core.source.commit({ [TEMPLATE]: templateText({ ...away, ...here }) });
+    await core.poll();
+    expect(core.states()).toEqual({ a: 'pending', b: 'pending', here1: 'done', here2: 'done' });
   });
 });
 
@@ -247,18 +250,15 @@ describe('a claim', () => {
     expect(core.states()).toEqual({ web: 'done' });
   });
 
-  it('is not given to a proxy that a commit removes meanwhile', async () => {
+  it('is not given to a proxy that is removed before its pass, and nothing begins without one', async () => {
     const core = await coreOf({ web: IN_LAB });
     const { id } = firstOf(core, LAB);
-    core.source.commit({ 'clients/B1.yaml': null });
-    core.follower.poll();
-    const claimed = agentOf(core).claim(LAB, id, null);
-    claimed.catch(() => undefined);
-    await core.settle();
-    const end = await Promise.allSettled([claimed]);
-    // Either the claim came first, or the commit: never a claim of a removed client.
-    if (end[0]?.status === 'rejected') expect(end[0].reason).toMatchObject({ code: 'conflict' });
-    else expect(core.states()).toEqual({ web: 'pending' });
+    const registered = vi.spyOn(core.reader, 'registered').mockReturnValue(undefined);
+    await expect(claim(core, LAB, id)).rejects.toMatchObject({ code: 'conflict' });
+    registered.mockRestore();
+    expect(core.states()).toEqual({ web: 'pending' });
+    expect(offered(core, LAB)).toEqual(['web.N.check']);
+    await carryOut(core, LAB, 'absent');
   });
 });
 
@@ -298,6 +298,14 @@ describe('a report', () => {
     await core.pass(TIMEOUT + GRACE / 2);
     await report(core, LAB, claimed);
     expect(core.states()).toEqual({ web: 'done' });
+  });
+
+  it('of a check counts after its deadline as well', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    const claimed = await claim(core, LAB);
+    await core.pass(TIMEOUT + GRACE / 2);
+    await report(core, LAB, claimed, answerOf('absent'));
+    expect(offered(core, LAB)).toEqual(['web.N.create']);
   });
 
   it('is refused once the action is given up; a check decides, and nothing is made twice', async () => {
