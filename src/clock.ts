@@ -1,4 +1,5 @@
-// Provides time as a parameter: the only file that reads the machine's clock, so that tests can replace it.
+// Provides time as a parameter: the only file that reads the machine's clock, so that tests can replace it. Waits by a
+// clock that the caller passes.
 
 /** The longest timer of Node; longer waits fire early and are decided again. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
@@ -26,3 +27,26 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Resolves after `ms`, or when the signal fires. */
+export async function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const end = (): void => resolve();
+  const cancel = clock.after(ms, end);
+  signal?.addEventListener('abort', end);
+  if (signal?.aborted === true) end();
+  await promise;
+  cancel();
+  signal?.removeEventListener('abort', end);
+}
+
+/** Resolves as `work` does, or to undefined after `ms`; what is not heeded any more goes on. Throws what `work` throws. */
+export async function within<Value>(clock: Clock, ms: number, work: Promise<Value>): Promise<Value | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const cancel = clock.after(ms, () => resolve(undefined));
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    cancel();
+  }
+}

@@ -2,13 +2,13 @@
 import type { Unit } from './unit.ts';
 
 /** A server name as one instance spells it. */
-export interface Claim {
+export interface NameClaim {
   readonly key: string;
   readonly name: string;
 }
 
 /** The claim itself if one instance claims the name, as for almost every name; else the claims by key. */
-type ClaimsOfName = Claim | Map<string, Claim>;
+type ClaimsOfName = NameClaim | Map<string, NameClaim>;
 
 /** Tracks claims without regard to case: most systems treat names that differ in case only as equal. */
 export class Claims {
@@ -39,7 +39,7 @@ export class Claims {
   }
 
   /** Returns the claims of each name that has become contested since the last call and still is. */
-  takeContested(): readonly (readonly Claim[])[] {
+  takeContested(): readonly (readonly NameClaim[])[] {
     const contested = [...this.#contested].map((folded) => claimsIn(this.#byName.get(folded)));
     this.#contested = new Set();
     return contested.filter(({ length }) => length > 1);
@@ -52,7 +52,7 @@ export class Claims {
   }
 
   /** Yields one claim per name: every claim, if no name is contested. */
-  *all(): Generator<Claim> {
+  *all(): Generator<NameClaim> {
     for (const claimed of this.#byName.values()) {
       const claim = firstOf(claimed);
       if (claim !== undefined) yield claim;
@@ -60,11 +60,11 @@ export class Claims {
   }
 }
 
-function claimsIn(claimed: ClaimsOfName | undefined): readonly Claim[] {
+function claimsIn(claimed: ClaimsOfName | undefined): readonly NameClaim[] {
   if (claimed instanceof Map) return [...claimed.values()];
   return claimed === undefined ? [] : [claimed];
 }
 
-function firstOf(claimed: ClaimsOfName | undefined): Claim | undefined {
+function firstOf(claimed: ClaimsOfName | undefined): NameClaim | undefined {
   return claimed instanceof Map ? claimed.values().next().value : claimed;
 }

@@ -1,6 +1,6 @@
 // Decides which instance gets a server name that several claim.
 import { compareNames } from '../model/names.ts';
-import type { Claim } from './claims.ts';
+import type { NameClaim } from './claims.ts';
 import { nameTaken } from './refusal-texts.ts';
 import type { Versions } from './versions.ts';
 
@@ -12,7 +12,7 @@ interface LostClaim {
 
 /** Yields the claims that lose among those that have become contested since the last call. */
 export function* lostClaims(versions: Versions): Generator<LostClaim> {
-  const rank = ({ key }: Claim): number => rankOf(key, versions);
+  const rank = ({ key }: NameClaim): number => rankOf(key, versions);
   for (const claims of versions.claims.takeContested()) {
     const [first, ...others] = [...claims].sort((a, b) => rank(a) - rank(b) || compareNames(a.key, b.key));
     for (const other of others) if (first !== undefined) yield* losersOf(other, first, versions);
@@ -26,8 +26,8 @@ function rankOf(key: string, versions: Versions): number {
 }
 
 /** Returns the losers of two claims: the later one, unless it had the name before; both, if both are new. */
-function losersOf(late: Claim, early: Claim, versions: Versions): readonly LostClaim[] {
-  const had = ({ key, name }: Claim): boolean => versions.baseline.owners.get(name) === key;
+function losersOf(late: NameClaim, early: NameClaim, versions: Versions): readonly LostClaim[] {
+  const had = ({ key, name }: NameClaim): boolean => versions.baseline.owners.get(name) === key;
   const losers = had(late) ? [early] : had(early) ? [late] : [late, early];
   const lost = losers.map((loser) => ({ key: loser.key, text: nameTaken(loser, loser === late ? early : late) }));
   const moving = lost.filter(({ key }) => versions.newest.has(key));

@@ -2,7 +2,7 @@
 
 import { printCycle } from '../expand/dependency-order.ts';
 import { nameAt } from '../model/address.ts';
-import type { Claim } from './claims.ts';
+import type { NameClaim } from './claims.ts';
 
 /** Number of servers or instances that a text names. */
 const NAMED_MAX = 5;
@@ -48,7 +48,7 @@ function some(servers: readonly string[]): string {
 }
 
 /** Returns the text for a claim that loses to another one. */
-export function nameTaken(loser: Claim, winner: Claim) {
+export function nameTaken(loser: NameClaim, winner: NameClaim) {
   const other = nameAt(winner.key);
   return {
     code: 'server_name_taken',

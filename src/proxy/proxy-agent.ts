@@ -1,7 +1,7 @@
 // The loop of a proxy: asks the controller for actions, claims those that it has a program and capacity for, and carries
 // them out. It opens no port, and goes on while the line is cut.
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../clock.ts';
+import { type Clock, pause } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { hasProcessList } from '../providers/exec/linux-processes.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
@@ -9,7 +9,7 @@ import type { AgentAction, ClaimedAction } from '../service/agent.ts';
 import { carryOut, retryable } from './claimed-run.ts';
 import type { ClaimedWork } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
-import { pauseMs, waitFor } from './pauses.ts';
+import { pauseMs } from './pauses.ts';
 import { readClaimed, readOffered } from './read-claimed.ts';
 import { ReportDelivery } from './report-delivery.ts';
 
@@ -92,11 +92,11 @@ export class ProxyAgent {
         if (failures > 0) log.info('the controller answers again');
         failures = 0;
         // Nothing that was offered could be taken: it would be offered again at once.
-        if (isBusy) await Promise.race([waitFor(clock, pauseMs(2), signal), ...this.#runs.keys()]);
+        if (isBusy) await Promise.race([pause(clock, pauseMs(2), signal), ...this.#runs.keys()]);
       } catch (error) {
         if (signal.aborted) return;
         if (failures === 0) log.warn({ err: error }, 'the controller does not answer; it is asked again');
-        await waitFor(clock, pauseMs(failures), signal);
+        await pause(clock, pauseMs(failures), signal);
         failures += 1;
       }
     }
@@ -166,7 +166,7 @@ export class ProxyAgent {
         if (isRefused && error.status < 500) log.debug({ action: id, err: error }, 'not claimed');
         else log.warn({ action: id, err: error }, 'a claim was not answered');
         if ((isRefused && error.status < 500) || failures + 1 >= CLAIM_TRIES) return undefined;
-        await waitFor(clock, pauseMs(failures), this.#draining.signal);
+        await pause(clock, pauseMs(failures), this.#draining.signal);
         if (this.#draining.signal.aborted) return undefined;
       }
     }

@@ -1,11 +1,11 @@
 // Sends reports until the controller has answered them: the line may be cut for as long as it likes. A report is kept on
 // disk until then; one that the controller refuses is of an action that it has given up.
-import type { Clock } from '../clock.ts';
+import { type Clock, pause } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { ClaimedWork, KeptClaim } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
-import { pauseMs, waitFor } from './pauses.ts';
+import { pauseMs } from './pauses.ts';
 
 /** The controller will never take this report: it is malformed, unknown, given up, or too large. */
 const FINAL: readonly number[] = [400, 404, 409, 413];
@@ -53,7 +53,7 @@ export class ReportDelivery {
         this.#options.work.forget(kept);
         return;
       }
-      await waitFor(this.#options.clock, pauseMs(failures), signal);
+      await pause(this.#options.clock, pauseMs(failures), signal);
     }
   }
 

@@ -1,9 +1,8 @@
 // Holds reads that require a commit until that commit is followed. See docs/rest.md, answers.
-import type { Clock } from '../clock.ts';
+import { type Clock, within } from '../clock.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { BranchView } from './write/branch-view.ts';
-import { within } from './write/time-limit.ts';
 
 interface CommitWaitOptions extends Pick<BranchView, 'desiredAt' | 'isAncestor'> {
   /** The active desired state, or undefined before the first good commit. */

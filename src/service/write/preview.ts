@@ -1,5 +1,5 @@
 // Computes the result of a write without committing it. See docs/rest.md, dry runs.
-import type { Clock } from '../../clock.ts';
+import { type Clock, within } from '../../clock.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { ServiceError } from '../../model/service-error.ts';
@@ -9,7 +9,6 @@ import type { Draft, FileEdit } from './draft.ts';
 import { judgeRequest } from './judge-writes.ts';
 import { GIVE_UP_MS, nothingWritten } from './pending-write.ts';
 import { serverChanges } from './server-changes.ts';
-import { within } from './time-limit.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 /** Each takes as much work as a write. */

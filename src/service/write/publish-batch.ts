@@ -1,5 +1,7 @@
 // Publishes the writes of one batch in one push, each as its own commit. After a lost race it judges them again on the
 // new content. It answers no write before the result of the push is known.
+
+import { pause, within } from '../../clock.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { reasonOf } from '../../model/quote.ts';
 import { ServiceError } from '../../model/service-error.ts';
@@ -9,7 +11,6 @@ import { judgeWrites, type WriteVerdict } from './judge-writes.ts';
 import { GIVE_UP_MS, type PendingWrite } from './pending-write.ts';
 import { failureOf, outcomeUnknown } from './push-errors.ts';
 import { type PushParts, pushUntilKnown } from './push-until-known.ts';
-import { pause, within } from './time-limit.ts';
 
 /** Between two looks at a branch that has the commits and cannot be looked at. */
 const PAUSE_MS = 250;

@@ -1,9 +1,8 @@
 // Pushes once, and asks the remote for the result where the answer is lost.
-import type { Clock } from '../../clock.ts';
+import { type Clock, pause, within } from '../../clock.ts';
 import type { PreparedCommits, Publisher, PushOutcome } from '../../source/publisher.ts';
 import type { BranchView } from './branch-view.ts';
 import { GIVE_UP_MS } from './pending-write.ts';
-import { pause, within } from './time-limit.ts';
 
 /** Between two questions to a remote that does not answer. */
 const PAUSE_MS = 250;

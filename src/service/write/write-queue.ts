@@ -1,11 +1,12 @@
 // Queues all writes of the branch and publishes waiting writes together, so that twenty writers cost little more than
 // one. publish-batch.ts publishes a batch.
+
+import { within } from '../../clock.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { WriteOrder, WriteResult } from '../writer.ts';
 import type { Draft } from './draft.ts';
 import { PendingWrite } from './pending-write.ts';
 import { type PublishParts, publishBatch } from './publish-batch.ts';
-import { within } from './time-limit.ts';
 
 const WAITING_MAX = 1_000;
 const BATCH_MAX = 50;
