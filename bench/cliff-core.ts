@@ -43,6 +43,7 @@ export class CliffCore {
     const reviews = new Reviews(ledger.list('approval').size > 0);
     const reader = createReader({
       desired: () => current.get(),
+      refused: () => current.refused,
       rows: ledger,
       stallsOf: stallsIn(ledger, clock),
       now: () => clock.now(),

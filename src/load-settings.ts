@@ -12,6 +12,7 @@ import { faultsOfProviders, fillInProvider, type WrittenProvider } from './load-
 import type { LogLevel } from './log.ts';
 import type { RetryPolicy } from './machine/backoff.ts';
 import type { DeleteBudget } from './machine/removals.ts';
+import type { Json } from './model/json.ts';
 import { PROXIED } from './model/names.ts';
 import { hasNoErrors, type Problem, sortProblems } from './model/problem.ts';
 import { reasonOf } from './model/quote.ts';
@@ -77,22 +78,41 @@ const checkShape = compileSchema(schema);
  * violates its schema, or requests something that this version does not support; `environment` is checked for that too.
  */
 export async function loadSettings(file: string, environment: Environment = process.env): Promise<Settings> {
+  return await readSettings<WrittenSettings, Settings>(file, {
+    checkShape,
+    // Keys that the schema allows beyond WrittenSettings are refused.
+    fillIn: (written, base) => fillIn(written, base, environment),
+    faultsOf: async (value, settings) => [
+      ...refusalsOf(value, environment),
+      ...(settings === undefined ? [] : await faultsOfProviders(settings.execution.providers)),
+    ],
+  });
+}
+
+/** The stages of reading a file of settings. */
+interface SettingsStages<Written, Complete> {
+  readonly checkShape: (file: string, document: YamlDocument) => readonly Problem[];
+  /** Fills in defaults. `base` is the directory that relative paths begin in. */
+  readonly fillIn: (written: Written, base: string) => Promise<Complete>;
+  /** Returns what the schema cannot express; `settings` is undefined if the file violates the schema. */
+  readonly faultsOf: (value: Json | undefined, settings: Complete | undefined) => Promise<readonly PlacedFault[]>;
+}
+
+/** Returns the settings of a file. `Written` is the shape that the schema guarantees. Throws SettingsError. */
+export async function readSettings<Written, Complete>(
+  file: string,
+  { checkShape, fillIn, faultsOf }: SettingsStages<Written, Complete>,
+): Promise<Complete> {
   const path = resolve(file);
-  const document = parseYaml(file, await readSettings(path));
+  const document = parseYaml(file, await readBytes(path));
   const shape = [...document.problems, ...checkShape(file, document)];
-  const refusals = problemsOf(file, document, refusalsOf(document.value, environment));
-  // The schema guarantees the shape; keys that it allows beyond Written are refused.
-  const settings = hasNoErrors(shape)
-    ? await fillIn(document.value as unknown as WrittenSettings, dirname(path), environment)
-    : undefined;
-  const faults = settings === undefined ? [] : await faultsOfProviders(settings.execution.providers);
-  const conflicts = problemsOf(file, document, faults);
-  const problems = sortProblems([...shape, ...refusals, ...conflicts]);
+  const settings = hasNoErrors(shape) ? await fillIn(document.value as Written, dirname(path)) : undefined;
+  const problems = sortProblems([...shape, ...problemsOf(file, document, await faultsOf(document.value, settings))]);
   if (settings === undefined || !hasNoErrors(problems)) throw unusable(file, problems);
   return settings;
 }
 
-async function readSettings(path: string): Promise<Uint8Array> {
+async function readBytes(path: string): Promise<Uint8Array> {
   try {
     const { size } = await stat(path);
     if (size > FILE_BYTES_MAX) throw new Error(`it has ${size} bytes, and ${FILE_BYTES_MAX} are allowed`);

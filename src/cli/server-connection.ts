@@ -2,6 +2,7 @@
 import { request } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import { type Command, Option } from 'commander';
+import { parseJson } from '../model/json.ts';
 import { reasonOf } from '../model/quote.ts';
 import { CommandFailure } from './command-failure.ts';
 import { checkCredentials, describeConnectionFailure } from './connection-failure.ts';
@@ -167,18 +168,9 @@ function brokenOff(url: URL, error: Error): CommandFailure {
 }
 
 function contentOf({ status, text }: { readonly status: number; readonly text: string }, url: URL): unknown {
-  const body = parsed(text);
+  const body = parseJson(text);
   if (status >= 200 && status < 300 && body !== undefined) return body;
   const message =
     typeof body === 'object' && body !== null && 'message' in body ? String(body.message) : text.slice(0, 200);
   throw new RefusedRequest(`${url.pathname} answered ${status}: ${message}`, status);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

@@ -26,6 +26,12 @@ export function didYouMean(name: string, candidates: Iterable<string>): string |
   return best === undefined ? null : `did you mean "${best.name}"?`;
 }
 
+/** Returns a message that ends with what {@link didYouMean} says of a name, if anything. */
+export function withSuggestion(message: string, name: string, candidates: Iterable<string>): string {
+  const hint = didYouMean(name, candidates);
+  return hint === null ? message : `${message}; ${hint}`;
+}
+
 /** Half of a short name is another name: `nope` is not `name`. */
 function limitFor(a: string, b: string): number {
   const length = Math.max(a.length, b.length);

@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Answer } from '../model/call-result.ts';
-import { isMap, type JsonMap } from '../model/json.ts';
+import { isMap, type JsonMap, parseJson } from '../model/json.ts';
 
 /** An action that this proxy has claimed. */
 export interface KeptClaim {
@@ -77,17 +77,8 @@ export class ClaimedWork {
 }
 
 function readClaim(path: string, file: string): KeptClaim | undefined {
-  const value = parse(readFileSync(path, 'utf8'));
+  const value = parseJson(readFileSync(path, 'utf8'));
   if (!isMap(value) || typeof value.id !== 'string' || typeof value.lease !== 'string') return undefined;
   const answer = isMap(value.answer) ? (value.answer as JsonMap as unknown as Answer) : null;
   return { id: value.id, lease: value.lease, answer, file };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

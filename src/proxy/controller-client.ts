@@ -5,7 +5,7 @@ import { Agent, request } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from '../log.ts';
-import { isMap, type JsonMap } from '../model/json.ts';
+import { isMap, type JsonMap, parseJson } from '../model/json.ts';
 import type { ProxyTlsFiles } from './proxy-settings.ts';
 
 /** How long a request may be without a byte in either direction, beyond what it waits for actions. */
@@ -113,17 +113,8 @@ async function versionOf({ cert, key, ca }: ProxyTlsFiles): Promise<string> {
 }
 
 function contentOf(status: number, bytes: Buffer): JsonMap {
-  const body = parse(bytes.toString());
+  const body = parseJson(bytes.toString());
   if (status >= 200 && status < 300 && isMap(body)) return body;
   const message = isMap(body) && typeof body.message === 'string' ? body.message : bytes.toString('utf8', 0, 200);
   throw new ControllerRefusal(`the controller answered ${status}: ${message}`, status);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

@@ -1,16 +1,11 @@
 // Loads the settings of a proxy: checks them against schemas/proxy-settings.schema.json, and fills in defaults. Reports
 // all mistakes at once.
-import { readFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import schema from '../../schemas/proxy-settings.schema.json' with { type: 'json' };
-import { problemFrom } from '../catalog/fault.ts';
 import { compileSchema } from '../catalog/schemas.ts';
-import { parseYaml } from '../catalog/yaml.ts';
 import { faultsOfProviders, fillInProvider, type WrittenProvider } from '../load-providers.ts';
-import { SettingsError } from '../load-settings.ts';
+import { readSettings } from '../load-settings.ts';
 import type { LogLevel } from '../log.ts';
-import { hasNoErrors, type Problem, sortProblems } from '../model/problem.ts';
-import { reasonOf } from '../model/quote.ts';
 import type { ProxySettings, ProxyTlsFiles } from './proxy-settings.ts';
 
 /** The shape that the schema allows. */
@@ -36,34 +31,14 @@ export async function loadProxySettings(
   file: string,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<ProxySettings> {
-  const path = resolve(file);
-  const document = parseYaml(file, await readSettings(path));
-  const shape = [...document.problems, ...checkShape(file, document)];
-  // The schema guarantees the shape.
-  const settings = hasNoErrors(shape)
-    ? await fillIn(document.value as unknown as Written, dirname(path), environment.PATH)
-    : undefined;
-  const faults = settings === undefined ? [] : await faultsOfProviders(settings.providers);
-  const problems = sortProblems([
-    ...shape,
-    ...faults.map(({ pointer: inController, fault }): Problem => {
-      const pointer = inController.replace('/execution', '');
-      return problemFrom(fault, { ...document.locate(pointer, fault.part), file, pointer });
-    }),
-  ]);
-  if (settings !== undefined && hasNoErrors(problems)) return settings;
-  const lines = problems.map(({ line, column, message, hint }) => {
-    return `${file}:${line}:${column}: ${message}${hint === null ? '' : `; ${hint}`}`;
+  return await readSettings<Written, ProxySettings>(file, {
+    checkShape,
+    fillIn: (written, base) => fillIn(written, base, environment.PATH),
+    faultsOf: async (_, settings) => {
+      const faults = await faultsOfProviders(settings?.providers ?? []);
+      return faults.map(({ pointer, fault }) => ({ pointer: pointer.replace('/execution', ''), fault }));
+    },
   });
-  throw new SettingsError(`The settings cannot be used:\n${lines.join('\n')}`, problems);
-}
-
-async function readSettings(path: string): Promise<Uint8Array> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    throw new SettingsError(`The settings file ${path} cannot be read: ${reasonOf(error)}`, [], { cause: error });
-  }
 }
 
 async function fillIn(written: Written, base: string, searchPath: string | undefined): Promise<ProxySettings> {

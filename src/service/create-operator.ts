@@ -1,5 +1,5 @@
 // Implements operator.ts: it checks what is asked, has the rows changed that it concerns, and answers in a sentence.
-import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
+import type { DesiredState } from '../desired/desired-state.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
 import { historyDigest } from '../machine/hold-digests.ts';
 import {
@@ -16,13 +16,13 @@ import type { ToldWait } from '../machine/wait.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { InstanceStatus } from '../model/state.ts';
-import { didYouMean } from '../model/suggest.ts';
+import { withSuggestion } from '../model/suggest.ts';
 import { viewEvents } from './event-views.ts';
 import { heldItems } from './held-items.ts';
 import { instanceNames, instanceStatus, unknownInstance } from './instance-views.ts';
 import type { HeldItem, Operator, Order, Target } from './operator.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
-import { nothingActive, type ProgressFacts, recordedView } from './recorded-view.ts';
+import { activeView, heldView, type ProgressFacts, type ViewSources } from './recorded-view.ts';
 import { type CallHolder, overviewOf, type WhyFacts, whyOf } from './why.ts';
 
 /** Writes what is asked of the recorded rows; reconcile/row-requests.ts implements it. */
@@ -45,10 +45,7 @@ interface Asked {
   readonly reason: string;
 }
 
-interface OperatorOptions {
-  readonly desired: () => DesiredState | undefined;
-  readonly refused: () => RefusedCommit | undefined;
-  readonly rows: RecordedRows;
+interface OperatorOptions extends ViewSources {
   /** The status of an instance that exists. */
   readonly statusOf: (instance: string) => InstanceStatus;
   /** Returns the wait of a server; undefined where it does not wait. */
@@ -57,8 +54,6 @@ interface OperatorOptions {
   readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
   readonly requests: RowWriter;
   readonly entries: Entries;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
 }
 
 /** Returns the operator. */
@@ -79,18 +74,11 @@ export function createOperator(options: OperatorOptions): Operator {
   };
 }
 
-function viewOf({ desired: desiredOf, refused, rows, now }: OperatorOptions): View<DesiredState> {
-  const desired = desiredOf();
-  if (desired !== undefined) return { desired, rows, now: now() };
-  throw nothingActive(refused());
-}
-
 function whyFacts(options: OperatorOptions): WhyFacts {
-  const { desired, refused: refusedOf, statusOf, waitOf, holderOf, rows, now } = options;
-  const refused = refusedOf();
-  const isHeld = desired() === undefined && refused?.hold != null;
-  const recorded = isHeld ? recordedView(rows, now()) : undefined;
-  if (recorded === undefined) return { view: viewOf(options), isActive: true, refused, statusOf, waitOf, holderOf };
+  const { statusOf, waitOf, holderOf } = options;
+  const refused = options.refused();
+  const recorded = heldView(options);
+  if (recorded === undefined) return { view: activeView(options), isActive: true, refused, statusOf, waitOf, holderOf };
   // Nobody looks at a server before something is active, so nothing is known of its waits.
   const status = (instance: string): InstanceStatus => instanceStatus(recorded, instance, () => undefined);
   return { view: recorded, isActive: false, refused, statusOf: status, waitOf: () => undefined };
@@ -107,7 +95,7 @@ function problemsIn(options: OperatorOptions): ReturnType<Operator['problems']> 
     const { commit, problems } = refused;
     return { commit, problems };
   }
-  const { desired } = viewOf(options);
+  const { desired } = activeView(options);
   return { commit: desired.commit, problems: problemsAndRemarks(desired) };
 }
 
@@ -142,7 +130,7 @@ function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resu
   const { rows, requests, now } = options;
   return {
     async suspend({ by, reason }, { instance, until }) {
-      const view = viewOf(options);
+      const view = activeView(options);
       if (instance !== null) requireInstance(view, instance);
       if (until !== null && Date.parse(until) <= view.now) {
         throw new ServiceError(
@@ -167,13 +155,13 @@ function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'a
   const { requests, entries } = options;
   return {
     async retry(order, target) {
-      const servers = serversOf(viewOf(options), target);
+      const servers = serversOf(activeView(options), target);
       const count = await requests.change(servers, asked(order, 'retry', retriedRow));
       if (count > 0) return `Tried again: ${count}`;
       throw new ServiceError('conflict', 'No server there has failed, so there is nothing to try again');
     },
     async adopt(order, target) {
-      const servers = serversOf(viewOf(options), target);
+      const servers = serversOf(activeView(options), target);
       const count = await requests.change(
         servers,
         asked(order, 'adopt', (row, now) => adoptedRow(row, now, entries)),
@@ -185,7 +173,7 @@ function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'a
       );
     },
     async retain(order, server) {
-      const servers = serversOf(viewOf(options), { resource: server });
+      const servers = serversOf(activeView(options), { resource: server });
       const change = (row: ServerRow, now: string): ServerRow => {
         refuse(server, 'forgotten', retainRefusal(row));
         return retainedRow(row, now);
@@ -194,7 +182,7 @@ function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'a
       return `${server} is forgotten, and left as it is`;
     },
     async replace(order, server) {
-      const servers = serversOf(viewOf(options), { resource: server });
+      const servers = serversOf(activeView(options), { resource: server });
       const change = (row: ServerRow, now: string): ServerRow => {
         refuse(server, 'replaced', replaceRefusal(row, entries));
         return replacedRow(row, now);
@@ -221,9 +209,9 @@ function serversOfProvider(rows: RecordedRows, provider: string): readonly strin
   const servers = [...rows.list('server')];
   const own = servers.filter(([, row]) => row.provider === provider);
   if (own.length > 0) return own.map(([name]) => name);
-  const hint = didYouMean(provider, new Set(servers.flatMap(([, row]) => row.provider ?? [])));
+  const providers = new Set(servers.flatMap(([, row]) => row.provider ?? []));
   const words = `No server belongs to the provider entry "${provider}"`;
-  throw new ServiceError('not_found', hint === null ? words : `${words}; ${hint}`);
+  throw new ServiceError('not_found', withSuggestion(words, provider, providers));
 }
 
 function serversOf(view: View<DesiredState>, target: Target): readonly string[] {
@@ -235,6 +223,6 @@ function serversOf(view: View<DesiredState>, target: Target): readonly string[] 
     return rows.index.serversOf(target.instance);
   }
   if (rows.server(target.resource) !== undefined) return [target.resource];
-  const hint = didYouMean(target.resource, rows.list('server').keys());
-  throw new ServiceError('not_found', `There is no server "${target.resource}"${hint === null ? '' : `; ${hint}`}`);
+  const words = `There is no server "${target.resource}"`;
+  throw new ServiceError('not_found', withSuggestion(words, target.resource, rows.list('server').keys()));
 }

@@ -1,5 +1,5 @@
 // Implements reader.ts: it answers the API's reads from the active desired state and the recorded rows.
-import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
+import type { DesiredState } from '../desired/desired-state.ts';
 import { explainedRecordOfNode, explainedValueOfNode, recordedNodes, recordOfNode } from '../desired/node-records.ts';
 import { emptyMap } from '../model/json.ts';
 import { isTypeName, kindOf, type Role, TYPE_NAMES, type TypeName } from '../model/names.ts';
@@ -7,7 +7,7 @@ import type { Client, StackTemplate } from '../model/objects.ts';
 import type { ExplainedRecord, NodeRecord } from '../model/record.ts';
 import { canonicalSerial } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { didYouMean } from '../model/suggest.ts';
+import { withSuggestion } from '../model/suggest.ts';
 import {
   instanceNames,
   instanceStatus,
@@ -19,24 +19,17 @@ import {
 } from './instance-views.ts';
 import { viewObject, viewObjects } from './object-views.ts';
 import type { InstanceView, Reader, Served } from './reader.ts';
-import type { RecordedRows, View } from './recorded-rows.ts';
-import { nothingActive, type ProgressFacts, recordedView } from './recorded-view.ts';
+import type { View } from './recorded-rows.ts';
+import { activeView, heldView, type ViewSources } from './recorded-view.ts';
 
-interface ReaderOptions {
-  /** The active desired state, or undefined before the first good commit. */
-  readonly desired: () => DesiredState | undefined;
-  /** The newest commit, if it is not followed; left out: it always is. */
-  readonly refused?: () => RefusedCommit | undefined;
-  readonly rows: RecordedRows;
+interface ReaderOptions extends ViewSources {
   readonly stallsOf: StallsOf;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
 }
 
 /** Returns the reader. Every answer is of one moment: nothing in it waits. */
 export function createReader(options: ReaderOptions): Reader {
   const { stallsOf } = options;
-  const view = (): View<DesiredState> => viewOf(options);
+  const view = (): View<DesiredState> => activeView(options);
 
   function instance(name: string): Served<InstanceView> {
     const served = viewInstance(view(), name);
@@ -65,7 +58,7 @@ export function createReader(options: ReaderOptions): Reader {
 
   return {
     commit: () => view().desired.commit,
-    recordedCommit: () => (recordedIn(options) ?? view()).desired.commit,
+    recordedCommit: () => (heldView(options) ?? view()).desired.commit,
     registered: (serial) => clientIn(options, serial),
     instances: () => instanceNames(view()).map((name) => instance(name).body),
     instance,
@@ -94,22 +87,7 @@ export function createReader(options: ReaderOptions): Reader {
   };
 }
 
-function viewOf({ desired, refused = never, rows, now }: ReaderOptions): View<DesiredState> {
-  const active = desired();
-  if (active !== undefined) return { desired: active, rows, now: now() };
-  throw nothingActive(refused());
-}
-
-function never(): undefined {
-  return undefined;
-}
-
-/** What the rows tell while a commit is held and nothing is active. */
-function recordedIn({ desired, refused = never, rows, now }: ReaderOptions): View<ProgressFacts> | undefined {
-  return desired() === undefined && refused()?.hold != null ? recordedView(rows, now()) : undefined;
-}
-
-function clientIn({ desired, refused = never, rows }: ReaderOptions, serial: string): Client | undefined {
+function clientIn({ desired, refused, rows }: ReaderOptions, serial: string): Client | undefined {
   const active = desired();
   if (active !== undefined) return active.clients.get(serial)?.entry.object ?? undefined;
   if (refused()?.hold == null) return undefined;
@@ -175,6 +153,5 @@ function unknown(what: string, name: string, known: Iterable<string>): never {
 }
 
 function notFound(message: string, name: string, known: Iterable<string>): ServiceError {
-  const hint = didYouMean(name, known);
-  return new ServiceError('not_found', hint === null ? message : `${message}; ${hint}`);
+  return new ServiceError('not_found', withSuggestion(message, name, known));
 }

@@ -13,7 +13,7 @@ import { compareNames } from '../model/names.ts';
 import type { StackInstance } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { InstanceStatus, State } from '../model/state.ts';
-import { didYouMean } from '../model/suggest.ts';
+import { withSuggestion } from '../model/suggest.ts';
 import type { InstanceView, ResourceStates, Served } from './reader.ts';
 import type { View } from './recorded-rows.ts';
 import type { ProgressFacts } from './recorded-view.ts';
@@ -109,7 +109,7 @@ function blankInstance(name: string): StackInstance {
 /** Returns the error, with the instance that was meant: the owner of a server of that name, or the nearest name. */
 export function unknownInstance(view: View<Pick<ProgressFacts, 'units' | 'invalid'>>, name: string): ServiceError {
   const owner = view.rows.server(name)?.instance;
-  const advice =
-    owner === undefined ? didYouMean(name, instanceNames(view)) : `it is a server of the instance "${owner}"`;
-  return new ServiceError('not_found', `There is no stack instance "${name}"${advice === null ? '' : `; ${advice}`}`);
+  const words = `There is no stack instance "${name}"`;
+  if (owner !== undefined) return new ServiceError('not_found', `${words}; it is a server of the instance "${owner}"`);
+  return new ServiceError('not_found', withSuggestion(words, name, instanceNames(view)));
 }

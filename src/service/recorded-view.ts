@@ -14,8 +14,31 @@ export interface ProgressFacts extends Pick<DesiredState, 'commit' | 'invalid' |
   readonly clients: ReadonlyMap<string, { readonly entry: { readonly object: Pick<Client, 'description'> | null } }>;
 }
 
+/** The sources of a view. */
+export interface ViewSources {
+  /** The active desired state, or undefined before the first good commit. */
+  readonly desired: () => DesiredState | undefined;
+  /** The newest commit, if it is not followed. */
+  readonly refused: () => RefusedCommit | undefined;
+  readonly rows: RecordedRows;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Returns the view of the active desired state. Throws ServiceError `not_ready` while nothing is active. */
+export function activeView({ desired: desiredOf, refused, rows, now }: ViewSources): View<DesiredState> {
+  const desired = desiredOf();
+  if (desired !== undefined) return { desired, rows, now: now() };
+  throw nothingActive(refused());
+}
+
+/** Returns what the rows tell while a commit is held and nothing is active; else undefined. */
+export function heldView({ desired, refused, rows, now }: ViewSources): View<ProgressFacts> | undefined {
+  return desired() === undefined && refused()?.hold != null ? recordedView(rows, now()) : undefined;
+}
+
 /** Returns the error that says why nothing can be answered from a commit. */
-export function nothingActive(refused: RefusedCommit | undefined): ServiceError {
+function nothingActive(refused: RefusedCommit | undefined): ServiceError {
   if (refused === undefined || refused.hold === null) {
     return new ServiceError('not_ready', 'No good commit of the stacks repository has been read yet; try again soon');
   }
@@ -25,7 +48,7 @@ export function nothingActive(refused: RefusedCommit | undefined): ServiceError 
 }
 
 /** Returns the facts as the rows tell them; undefined where no commit was ever followed. */
-export function recordedView(rows: RecordedRows, now: number): View<ProgressFacts> | undefined {
+function recordedView(rows: RecordedRows, now: number): View<ProgressFacts> | undefined {
   const head = rows.read('head', 'head');
   if (head === undefined) return undefined;
   const units = new Map<string, Pick<Unit, 'type' | 'name'>>();

@@ -34,7 +34,8 @@ export interface CallHolder {
 const ITEMS_MAX = 1_000;
 /** So many mistakes of its files are named. */
 const PROBLEMS_MAX = 20;
-const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
+/** What a proxy is told instead of a message that quotes a file. */
+export const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
 
 /** Returns why an instance that exists is not done, with at most `itemsMax` items. */
 export function whyOf(name: string, by: Client, facts: WhyFacts, itemsMax = ITEMS_MAX): Why {

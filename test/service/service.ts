@@ -45,6 +45,7 @@ export class Service {
   constructor() {
     this.reader = createReader({
       desired: () => this.#desired,
+      refused: () => undefined,
       rows: this.ledger,
       stallsOf: stallsIn(this.ledger, { now: () => NOW }),
       now: () => NOW,

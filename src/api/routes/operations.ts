@@ -6,6 +6,7 @@ import { canonicalSerial } from '../../model/serial.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Operator, Order, Target } from '../../service/operator.ts';
 import type { Reader } from '../../service/reader.ts';
+import { WITHHELD } from '../../service/why.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow, type Right } from '../authorize.ts';
 import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
@@ -99,8 +100,6 @@ function targetOf({ instance, resource, provider, all }: TargetFields, choices: 
   const names = choices.map((name) => `"${name}"`).join(', ');
   throw new ServiceError('invalid_input', `Name exactly one of ${names}, or "all": true`);
 }
-
-const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
 
 /**
  * Returns the problems as a client may see them. Roles that may read clients see all of them. A proxy is told that a file is

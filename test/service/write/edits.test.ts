@@ -35,6 +35,7 @@ describe('what was read, pinned,', () => {
   const repository = open();
   const reader = createReader({
     desired: () => repository.desired,
+    refused: () => undefined,
     rows: new Ledger(new MemoryStore()),
     stallsOf: () => undefined,
     now: () => 0,
