@@ -2,13 +2,14 @@
 
 import { printCycle } from '../expand/dependency-order.ts';
 import { nameAt } from '../model/address.ts';
+import type { ProblemText } from '../model/entry.ts';
 import type { NameClaim } from './claims.ts';
 
 /** Number of servers or instances that a text names. */
 const NAMED_MAX = 5;
 
 /** Returns the text for a server that is given to an instance that cannot become active. */
-export function handOverText(server: string, receiver: string) {
+export function handOverText(server: string, receiver: string): ProblemText {
   return {
     code: 'hand_over_waits',
     message: `"${server}" is handed over to the instance "${receiver}", which cannot come into force`,
@@ -24,7 +25,7 @@ export interface ProtectedLoss {
 }
 
 /** Returns the text for a commit that would remove servers from a protected instance. */
-export function protectedText(instance: string, { deleted, given }: ProtectedLoss) {
+export function protectedText(instance: string, { deleted, given }: ProtectedLoss): ProblemText {
   const losses = [
     ...(deleted.length > 0 ? [`delete ${some(deleted)}`] : []),
     ...[...Map.groupBy(given, ({ receiver }) => receiver)]
@@ -48,7 +49,7 @@ function some(servers: readonly string[]): string {
 }
 
 /** Returns the text for a claim that loses to another one. */
-export function nameTaken(loser: NameClaim, winner: NameClaim) {
+export function nameTaken(loser: NameClaim, winner: NameClaim): ProblemText {
   const other = nameAt(winner.key);
   return {
     code: 'server_name_taken',
@@ -58,7 +59,7 @@ export function nameTaken(loser: NameClaim, winner: NameClaim) {
 }
 
 /** Returns the text for a cycle of dependencies, in the same words as for a cycle within a stack. */
-export function circleText(cycle: readonly string[]) {
+export function circleText(cycle: readonly string[]): ProblemText {
   return {
     code: 'dependency_cycle',
     message: `dependencies go in a circle: ${printCycle(cycle.slice(0, -1))}`,

@@ -54,7 +54,7 @@ export function dependsOnPointer({ structure, pointer }: Blueprint): string {
 
 interface Cycle {
   readonly steps: readonly CycleStep[];
-  readonly code: string;
+  readonly code: ProblemText['code'];
   readonly what: string;
   readonly hint: string;
 }

@@ -1,5 +1,5 @@
 // Resolves the parameters of a stack: the template declares them with defaults, the instance gives values.
-import { below, type Entry, problemAt } from '../model/entry.ts';
+import { below, type Entry, type ProblemText, problemAt } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import type { Json } from '../model/json.ts';
 import type { StackInstance } from '../model/objects.ts';
@@ -76,7 +76,7 @@ function undeclared(instance: Instance, name: string, { parameters, removedBy }:
   });
 }
 
-function defaultFault(value: Json): { code: string; message: string; hint: string } | undefined {
+function defaultFault(value: Json): ProblemText | undefined {
   if (typeof value !== 'string') {
     const isPlain = typeof value === 'number' || typeof value === 'boolean';
     return {

@@ -1,5 +1,6 @@
 // Defines a checked file of the stacks repository, which all later stages read, and how problems refer to it.
 import type { Place, Problem } from './problem.ts';
+import type { ProblemCode } from './problem-codes.ts';
 
 /** A checked file of the stacks repository. */
 export interface Entry<Value> {
@@ -20,7 +21,7 @@ export interface Entry<Value> {
 
 /** A problem without file and place; no hint and `error` unless said otherwise. */
 export interface ProblemText {
-  readonly code: string;
+  readonly code: ProblemCode;
   readonly message: string;
   readonly hint?: string | null;
   readonly severity?: 'error' | 'warning';

@@ -1,5 +1,6 @@
 // Defines a problem in the user's files as a value: collected, never thrown, sorted at the edge and shown all at once.
 import { compareNames } from './names.ts';
+import type { ProblemCode } from './problem-codes.ts';
 
 /** A position in a text. Both count from 1; columns count UTF-16 units. */
 export interface Place {
@@ -12,8 +13,8 @@ export type Severity = 'error' | 'warning';
 
 /** A mistake in a file, with its place. */
 export interface Problem extends Place {
-  /** Stable, snake_case; docs/problems.md lists all of them. */
-  readonly code: string;
+  /** Stable; docs/problems.md explains all of them. */
+  readonly code: ProblemCode;
   readonly severity: Severity;
   /** Relative to the layout's directory, with forward slashes. */
   readonly file: string;

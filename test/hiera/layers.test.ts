@@ -71,7 +71,7 @@ describe('the layer of what a provider reports', () => {
     const layer = outputsLayer('web-1', { ip: '10.0.0.1' });
     expect(layer).toMatchObject({ type: 'clientcert', name: 'web-1' });
     expect(layer.origin('ip')).toBeNull();
-    expect(() => problemInLayer(layer, 'ip', { code: 'x', message: 'y' })).toThrow(
+    expect(() => problemInLayer(layer, 'ip', { code: 'bad_key', message: 'y' })).toThrow(
       'somebody wrote "ip" of clientcert web-1',
     );
   });

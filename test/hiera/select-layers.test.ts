@@ -280,8 +280,8 @@ describe('selectors of a clientcert file', () => {
 
 test('a wrong object is left out, and its errors are told, not its warnings', () => {
   const place = { file: 'types/role/web.yaml', line: 1, column: 1, pointer: '', hint: null } as const;
-  const error: Problem = { ...place, severity: 'error', code: 'map_value', message: 'a map' };
-  const warning: Problem = { ...place, severity: 'warning', code: 'odd', message: 'odd' };
+  const error: Problem = { ...place, severity: 'error', code: 'wrong_type', message: 'a map' };
+  const warning: Problem = { ...place, severity: 'warning', code: 'number_spelling', message: 'odd' };
   const wrong = objectEntry('types/role/web.yaml', 'a: b', [error, warning]);
   expect(select({ role: 'web' }, { objects: [wrong] })).toMatchObject({ layers: [], problems: [error] });
   const odd = objectEntry('types/role/web.yaml', 'a: b', [warning]);

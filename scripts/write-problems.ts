@@ -1,0 +1,84 @@
+// Writes docs/problems.md from the table of problem codes: `npm run docs:problems`, after a change below
+// src/model/problem-codes/. A test fails where the two differ.
+import { writeFileSync } from 'node:fs';
+import {
+  type CodeEntry,
+  EXAMPLE_REPOSITORY,
+  type ExampleFiles,
+  isRunExample,
+  type RunExample,
+} from '../src/model/problem-codes/code-entry.ts';
+import { CODE_GROUPS } from '../src/model/problem-codes.ts';
+
+const INTRO = `<!-- Written by "npm run docs:problems" from src/model/problem-codes/. Change the table there, not this file. -->
+
+# Problems
+
+A problem is a mistake in the files of the stacks repository. Each has a stable code, a severity, a file with line and
+column, a JSON pointer, a message that quotes the offending text, and where possible a hint. An **error** keeps whatever
+reads the file at its last valid version; a **warning** keeps nothing, but for \`dependency_waits\`, which tells who waits
+for an error elsewhere to be mended. Where an entry says *whole commit*, the commit is not taken at all: see
+[concepts.md](concepts.md), wrong commits.
+
+\`treeline validate\` prints them, and \`treeline validate --explain CODE\` prints an entry of this document.
+
+Every example in YAML is run by a test: the wrong one gives the code, and the right one does not. It shows the files that
+differ from [the repository of the examples](#the-repository-of-the-examples).
+`;
+
+/** Returns docs/problems.md. */
+export function renderProblems(): string {
+  const groups = CODE_GROUPS.map(({ heading, intro, codes }) =>
+    [`## ${heading}`, ...(intro === undefined ? [] : [intro]), ...Object.entries(codes).map(renderCode)].join('\n\n'),
+  );
+  return `${[`${INTRO}\n${renderContents()}`, ...groups, renderRepository()].join('\n\n')}\n`;
+}
+
+function renderContents(): string {
+  return CODE_GROUPS.map(({ heading, codes }) => {
+    const links = Object.keys(codes).map((code) => `[\`${code}\`](#${code})`);
+    return `- **${heading}**: ${links.join(', ')}`;
+  }).join('\n');
+}
+
+function renderCode([code, { severity, isWholeCommit, meaning, remedy, example }]: [string, CodeEntry]): string {
+  const kind = severity === 'either' ? 'Error or warning' : severity === 'error' ? 'Error' : 'Warning';
+  return [
+    `### ${code}`,
+    `${kind}${isWholeCommit ? ', *whole commit*' : ''}: ${meaning}.`,
+    `**What to do**: ${remedy}.`,
+    ...(isRunExample(example) ? renderExample(example) : [`Wrong: ${example.wrong}.`, `Right: ${example.right}.`]),
+  ].join('\n\n');
+}
+
+function renderExample({ before = {}, beside = {}, wrong, right }: RunExample): readonly string[] {
+  return [
+    ...renderFiles('In the commit before', before),
+    ...renderFiles('Beside it', beside),
+    ...renderFiles('Wrong', wrong),
+    ...renderFiles('Right', right),
+  ];
+}
+
+function renderFiles(label: string, files: ExampleFiles): readonly string[] {
+  return Object.entries(files).map(([path, file]) => {
+    const name = `\`${path}\``;
+    if (file === null) return `${label}: ${name} is removed.`;
+    if (typeof file !== 'string' && 'linkTo' in file)
+      return `${label}: ${name} is a symbolic link to \`${file.linkTo}\`.`;
+    return `${label}, ${name}:\n\n${block(typeof file === 'string' ? file : file.shown)}`;
+  });
+}
+
+function renderRepository(): string {
+  const files = Object.entries(EXAMPLE_REPOSITORY).map(([path, text]) => `\`${path}\`:\n\n${block(text)}`);
+  return ['## The repository of the examples', ...files].join('\n\n');
+}
+
+function block(text: string): string {
+  return `\`\`\`yaml\n${text.trimEnd()}\n\`\`\``;
+}
+
+if (import.meta.main) {
+  writeFileSync(new URL('../docs/problems.md', import.meta.url), renderProblems());
+}
