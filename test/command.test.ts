@@ -69,8 +69,10 @@ describe('treeline validate', () => {
   it('ends with 1 for a wrong one, and prints place, message, hint and whom it stops', async () => {
     const { code, stdout, stderr } = await treeline(['validate', sampleWithMistake()]);
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
-    expect(stdout.split('\n').slice(0, 3)).toEqual([
+    expect(stdout.split('\n').slice(0, 5)).toEqual([
       'stacks/instances/wrong.yaml:2:16: error: there is no stack template "shopp" [unknown_template]',
+      '    2 | stackTemplate: shopp',
+      '      |                ^',
       '    hint: did you mean "shop"?',
       '    stops: wrong',
     ]);
@@ -90,6 +92,8 @@ describe('treeline validate', () => {
         'clients: warning: no client is registered, so nobody is let into the interface [no_administrator]',
         '    hint: add clients/<serial>.yaml with "role: administrator", where <serial> is that of your certificate',
         'types/configuration/production-frankfrut.yaml:3:1: warning: no node selects the configuration "production-frankfrut" [unused_object]',
+        '    3 | description: Production in Frankfurt',
+        '      | ^',
         '    hint: did you mean "production-frankfurt"?',
         expect.stringMatching(/^\d+ files, 0 errors, 2 warnings$/),
         '',
@@ -115,6 +119,38 @@ describe('treeline validate', () => {
           hint: 'did you mean "shop"?',
         },
       ],
+    });
+  });
+
+  it.each(['github', 'gitlab', 'junit', 'sarif'])(
+    'names files from the root of the Git repository: %s',
+    async (format) => {
+      const root = temporaryDirectory();
+      mkdirSync(join(root, '.git'));
+      renameSync(sampleWithMistake(), join(root, 'infra'));
+      const { code, stdout, stderr } = await treeline(['validate', '--format', format, 'infra'], { cwd: root });
+      expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+      expect(stdout).toContain('infra/stacks/instances/wrong.yaml');
+      expect(stdout).not.toContain('\u001b');
+    },
+  );
+
+  it('explains a code, and suggests one for a slip', async () => {
+    const { code, stdout } = await treeline(['validate', '--explain', 'unknown_template']);
+    expect({ code, lines: stdout.split('\n').slice(0, 5) }).toEqual({
+      code: 0,
+      lines: [
+        'unknown_template (error)',
+        '',
+        'an instance names a template that does not exist.',
+        '',
+        'What to do: correct the name, or add the file.',
+      ],
+    });
+    expect(await treeline(['validate', '--explain', 'unknown_tmplate'])).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: 'treeline: there is no problem code "unknown_tmplate": did you mean "unknown_template"?\n',
     });
   });
 

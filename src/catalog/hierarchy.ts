@@ -51,7 +51,10 @@ function typesIn(values: readonly (Json | undefined)[]): PlainTypeName[] {
 export function checkHierarchy(entry: Entry<Hierarchy> & { readonly object: Hierarchy }): readonly Problem[] {
   const { order, provisioning, secrets } = entry.object;
   return [
-    ...order.flatMap((level, index) => at(entry, `/order/${index}`, levelFault(order, index, level))),
+    ...order.flatMap((level, index) => {
+      const fault = levelFault(order, index, level);
+      return at(entry, `/order/${index}${fault?.code === 'hierarchy_name' ? '/name' : ''}`, fault);
+    }),
     ...provisioning.flatMap((type, index) => {
       const isRepeated = provisioning.indexOf(type) !== index;
       const isLevel = order.some((level) => level.type === type);

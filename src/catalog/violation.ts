@@ -99,7 +99,7 @@ function wrongValue(violation: Violation, written: string | null): Fault {
   return {
     code: keyword === 'type' ? 'wrong_type' : 'wrong_value',
     message: `${labelOf(pointer)} is ${described(value, written)}, but ${rule}`,
-    hint: pointer === '' ? pairHint(value) : hintFor(schema, value, written),
+    hint: pointer === '' ? pairHint(value) : (hintFor(schema, value, written) ?? flatHint(violation)),
   };
 }
 
@@ -150,6 +150,18 @@ function pairHint(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const [, key, rest] = /^([\w.-]{1,80}):(\S.{0,80})$/.exec(value) ?? [];
   return key === undefined ? 'write it as "key: value"' : `a colon needs a space behind it: write ${key}: ${rest}`;
+}
+
+/** Configuration is flat: the values of a map become keys. A list of one text was most likely meant as that text. */
+function flatHint({ pointer, schema, value }: Violation): string | null {
+  if (!takesAnyText(schema)) return null;
+  if (Array.isArray(value)) {
+    const [only] = value;
+    return value.length === 1 && typeof only === 'string' ? `write ${quote(only)}` : null;
+  }
+  const [key] = isMap(value) ? Object.keys(value) : [];
+  const name = unescapeStep(pointer.slice(pointer.lastIndexOf('/') + 1));
+  return key === undefined ? null : `give each of its values a key of its own, such as ${quote(`${name}_${key}`)}`;
 }
 
 function takesAnyText(schema: Violation['schema']): boolean {

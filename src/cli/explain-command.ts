@@ -8,7 +8,8 @@ import { fieldOf } from '../model/json.ts';
 import type { ExplainedValue } from '../model/record.ts';
 import { didYouMean } from '../model/suggest.ts';
 import { CommandFailure } from './command-failure.ts';
-import { type Format, formatOption, formatProblem, print, printJson } from './output.ts';
+import { formatProblem } from './format-problem.ts';
+import { type Format, formatOption, print, printJson } from './output.ts';
 import { deriveDirectory, fromUserDirectory } from './user-directory.ts';
 
 interface Options {
@@ -37,7 +38,7 @@ export function addExplainCommand(program: Command): void {
 async function desiredIn(directory: string): Promise<DesiredState> {
   const derivation = await deriveDirectory(directory);
   if (derivation.isFollowed) return derivation.desired;
-  const problems = derivation.problems.map(formatProblem).join('\n');
+  const problems = derivation.problems.map((problem) => formatProblem(problem)).join('\n');
   throw new CommandFailure(`nothing can be explained before this is mended:\n${problems}`);
 }
 

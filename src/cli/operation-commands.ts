@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import type { Problem } from '../model/problem.ts';
 import type { HeldItem } from '../service/operator.ts';
 import { CommandFailure } from './command-failure.ts';
-import { type Format, formatOption, formatProblem, print, printJson } from './output.ts';
+import { formatProblem } from './format-problem.ts';
+import { type Format, formatOption, print, printJson } from './output.ts';
 import { addServerOptions, getFrom, postTo, type ServerOptions } from './server-connection.ts';
 
 type Showing = ServerOptions & { readonly format: Format };
@@ -64,7 +65,7 @@ function addShowing(program: Command): void {
     const answer = (await getFrom(options, '/operations/problems')) as { commit: string; problems: readonly Problem[] };
     if (options.format === 'json') printJson(answer);
     else if (answer.problems.length === 0) print(`nothing is wrong in ${answer.commit}`);
-    else print([`commit ${answer.commit}`, ...answer.problems.map(formatProblem)].join('\n'));
+    else print([`commit ${answer.commit}`, ...answer.problems.map((problem) => formatProblem(problem))].join('\n'));
   });
 }
 

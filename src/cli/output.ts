@@ -1,7 +1,6 @@
 // Prints the output of commands: text for people, JSON for programs. Text of strangers cannot move the cursor, change
 // colours or titles, or look like a line of Treeline: it is escaped as in JSON.
 import { Option } from 'commander';
-import { isError, type Problem, placeOf } from '../model/problem.ts';
 import type { StateCounts } from '../service/operator.ts';
 
 /** The formats of `--format`. */
@@ -17,26 +16,14 @@ export function print(text: string): void {
   process.stdout.write(`${visible(text)}\n`);
 }
 
+/** Prints a text in which everything that a terminal obeys is escaped already, but for the colours of the program. */
+export function printEscaped(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
 /** Prints a value as JSON, indented. */
 export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2));
-}
-
-/** Returns a problem as compilers print theirs: place, severity, message; then the hint and whom it stops. */
-export function formatProblem(problem: Problem): string {
-  const { severity, code, message, hint, instances } = problem;
-  const place = visibleLine(placeOf(problem));
-  const lines = [`${place === '' ? '' : `${place}: `}${severity}: ${message} [${code}]`];
-  if (hint !== null) lines.push(`    hint: ${hint}`);
-  if (instances !== undefined && instances.length > 0) lines.push(`    stops: ${instances.join(', ')}`);
-  return lines.join('\n');
-}
-
-/** Prints problems, and below them `counts` and how many errors and warnings there are. */
-export function printProblems(problems: readonly Problem[], ...counts: readonly string[]): void {
-  for (const problem of problems) print(formatProblem(problem));
-  const errors = problems.filter(isError).length;
-  print([...counts, counted(errors, 'error'), counted(problems.length - errors, 'warning')].join(', '));
 }
 
 /** Returns `1 file`, `2 files`. */

@@ -7,7 +7,8 @@ import { loadSettings, SettingsError } from '../load-settings.ts';
 import { hasNoErrors, type Problem, sortProblems } from '../model/problem.ts';
 import { checkSettingsFiles } from './check-settings-files.ts';
 import { CommandFailure } from './command-failure.ts';
-import { type Format, formatOption, printJson, printProblems } from './output.ts';
+import { printProblems } from './format-problem.ts';
+import { type Format, formatOption, printJson } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 const EXIT_PROBLEMS = 1;

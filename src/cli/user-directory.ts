@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { wantsBlob } from '../catalog/load-catalog.ts';
 import { type Derivation, derive } from '../derive.ts';
+import type { Snapshot } from '../model/snapshot.ts';
 import { readDirectory } from '../source/directory-snapshot.ts';
 import { SourceError } from '../source/source.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
@@ -36,9 +37,14 @@ export async function requireFolder(path: string): Promise<void> {
   throw new CommandFailure(`${path} is a file, and a folder is needed`);
 }
 
-/** Returns what a directory derives to, with all its problems. Throws CommandFailure where it cannot be read. */
-export async function deriveDirectory(directory: string): Promise<Derivation> {
+/** Returns a directory as a commit would hold it. Throws CommandFailure where it cannot be read. */
+export async function readLayout(directory: string): Promise<Snapshot> {
   await requireFolder(directory);
   const time = `${new Date().toISOString().slice(0, 19)}Z`;
-  return derive(await expecting([SourceError], () => readDirectory(directory, { time, wants: wantsBlob() })));
+  return expecting([SourceError], () => readDirectory(directory, { time, wants: wantsBlob() }));
+}
+
+/** Returns what a directory derives to, with all its problems. Throws CommandFailure where it cannot be read. */
+export async function deriveDirectory(directory: string): Promise<Derivation> {
+  return derive(await readLayout(directory));
 }

@@ -1,12 +1,37 @@
-// `treeline validate`: prints every mistake of a working directory at once, before it is committed.
-import type { Command } from 'commander';
-import type { Derivation } from '../derive.ts';
-import { problemsAndRemarks } from '../desired/remarks.ts';
-import { hasNoErrors, type Problem } from '../model/problem.ts';
-import { counted, type Format, formatOption, printJson, printProblems } from './output.ts';
-import { deriveDirectory, fromUserDirectory } from './user-directory.ts';
+// `treeline validate`: prints every mistake of a working directory at once, before it is committed. Offline: reads the
+// directory and nothing else.
+import { type Command, Option } from 'commander';
+import { hasNoErrors } from '../model/problem.ts';
+import { isProblemCode, PROBLEM_CODES } from '../model/problem-codes.ts';
+import { didYouMean } from '../model/suggest.ts';
+import { CommandFailure } from './command-failure.ts';
+import { TERMINAL_PAINT } from './format-problem.ts';
+import { print, printEscaped } from './output.ts';
+import { fromUserDirectory } from './user-directory.ts';
+import { codeText } from './validate/code-text.ts';
+import { githubReport } from './validate/github-report.ts';
+import { gitlabReport } from './validate/gitlab-report.ts';
+import { jsonReport } from './validate/json-report.ts';
+import { junitReport } from './validate/junit-report.ts';
+import type { Report } from './validate/report.ts';
+import { sarifReport } from './validate/sarif-report.ts';
+import { textReport } from './validate/text-report.ts';
+import { validateDirectory } from './validate/validate-directory.ts';
 
 const EXIT_PROBLEMS = 1;
+
+const FORMATS = {
+  json: jsonReport,
+  github: githubReport,
+  gitlab: gitlabReport,
+  junit: junitReport,
+  sarif: sarifReport,
+} as const satisfies Record<string, (report: Report) => string>;
+
+interface ValidateOptions {
+  readonly format: 'text' | keyof typeof FORMATS;
+  readonly explain?: string;
+}
 
 /** Adds the command. Exit code 0: clean, warnings allowed; 1: errors; 3: could not run. */
 export function addValidateCommand(program: Command): void {
@@ -14,22 +39,22 @@ export function addValidateCommand(program: Command): void {
     .command('validate')
     .description('check a stacks repository: every file, every reference, every stack')
     .argument('[directory]', 'where the layout begins', '.')
-    .addOption(formatOption())
+    .addOption(
+      new Option('--format <format>', 'how to print').choices(['text', ...Object.keys(FORMATS)]).default('text'),
+    )
+    .option('--explain <code>', 'print what the code of a problem means, with examples, and check nothing')
     .addHelpText('after', '\nExit code 0: clean (warnings allowed), 1: errors, 3: could not run.')
-    .action(async (directory: string, { format }: { readonly format: Format }) => {
-      const derivation = await deriveDirectory(fromUserDirectory(directory));
-      const problems = derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems;
-      if (format === 'json') printJson({ files: fileCount(derivation), problems: problems.map(publicProblem) });
-      else printProblems(problems, counted(fileCount(derivation), 'file'));
-      if (!hasNoErrors(problems)) process.exitCode = EXIT_PROBLEMS;
+    .action(async (directory: string, { format, explain }: ValidateOptions) => {
+      if (explain !== undefined) return print(explained(explain));
+      const report = await validateDirectory(fromUserDirectory(directory));
+      if (format === 'text') printEscaped(textReport(report, TERMINAL_PAINT));
+      else print(FORMATS[format](report));
+      if (!hasNoErrors(report.problems)) process.exitCode = EXIT_PROBLEMS;
     });
 }
 
-function fileCount(derivation: Derivation): number {
-  return (derivation.isFollowed ? derivation.desired.catalog : derivation.catalog).files.size;
-}
-
-/** The fields that programs may rely on, in a fixed order. */
-function publicProblem({ code, severity, file, line, column, pointer, message, hint }: Problem) {
-  return { code, severity, file, line, column, pointer, message, hint };
+function explained(code: string): string {
+  if (isProblemCode(code)) return codeText(code);
+  const hint = didYouMean(code, Object.keys(PROBLEM_CODES)) ?? 'docs/problems.md lists all codes';
+  throw new CommandFailure(`there is no problem code "${code}": ${hint}`);
 }

@@ -142,11 +142,14 @@ export class Admission {
 
   #nameRefusals(): readonly Refusal[] {
     const refused = new Map<string, Refusal>();
-    for (const { key, text } of lostClaims(this.#versions)) {
+    for (const { key, server, text } of lostClaims(this.#versions)) {
       const unit = this.#versions.of(key);
       if (unit === undefined) continue;
       this.#needs.onGone(this.#versions.evict(key));
-      refused.set(key, { key, problem: problemAt(unit.entry, '/parameters', { ...text, instances: [unit.name] }) });
+      refused.set(key, {
+        key,
+        problem: problemAt(unit.entry, placeOfName(unit, server), { ...text, instances: [unit.name] }),
+      });
     }
     if (refused.size > 0) return [...refused.values()];
     const stranded = handOverRefusals(this.#refusedServers, this.#versions, this.#missing);
@@ -162,4 +165,10 @@ function firstOf(...refusals: readonly (() => readonly Refusal[])[]): readonly R
     if (refused.length > 0) return refused;
   }
   return [];
+}
+
+/** Returns the pointer of the value in the instance's file that is the name of a server, else that of its parameters. */
+function placeOfName(unit: Unit, server: string): string {
+  const origin = unit.nodes.get(server)?.own[0]?.blame?.('name');
+  return origin !== undefined && origin.entry === unit.entry ? origin.pointer : '/parameters';
 }

@@ -7,6 +7,8 @@ import type { Versions } from './versions.ts';
 /** A losing claim, and the text of the problem. */
 interface LostClaim {
   readonly key: string;
+  /** The server, as the losing instance spells it. */
+  readonly server: string;
   readonly text: ReturnType<typeof nameTaken>;
 }
 
@@ -29,7 +31,11 @@ function rankOf(key: string, versions: Versions): number {
 function losersOf(late: NameClaim, early: NameClaim, versions: Versions): readonly LostClaim[] {
   const had = ({ key, name }: NameClaim): boolean => versions.baseline.owners.get(name) === key;
   const losers = had(late) ? [early] : had(early) ? [late] : [late, early];
-  const lost = losers.map((loser) => ({ key: loser.key, text: nameTaken(loser, loser === late ? early : late) }));
+  const lost = losers.map((loser) => ({
+    key: loser.key,
+    server: loser.name,
+    text: nameTaken(loser, loser === late ? early : late),
+  }));
   const moving = lost.filter(({ key }) => versions.newest.has(key));
   // Active versions never conflict; should the baseline be inconsistent, one is removed and its servers are left alone.
   return moving.length > 0 ? moving : lost.slice(0, 1);

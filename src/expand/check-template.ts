@@ -36,8 +36,8 @@ export function checkAmended(amended: AmendedTemplate, blueprints: readonly Blue
 function checkGroup(amended: AmendedTemplate, { key, group }: Blueprint): Problem[] {
   return [...(group ?? [])].flatMap(([field, { tokens, pointer }]) => {
     // With a placeholder in it the value is known only together with an instance; see group-members.ts.
-    const message = isLiteral(tokens) ? groupFieldFault(key, field, literalOf(tokens)) : undefined;
-    return message === undefined ? [] : [problemInTemplate(amended, pointer, { code: 'bad_group_property', message })];
+    const fault = isLiteral(tokens) ? groupFieldFault(key, field, literalOf(tokens)) : undefined;
+    return fault === undefined ? [] : [problemInTemplate(amended, pointer, fault)];
   });
 }
 

@@ -1,4 +1,5 @@
 // Defines the properties of a group itself: the allowed values and the defaults.
+import type { ProblemText } from '../model/entry.ts';
 import { quote } from '../model/quote.ts';
 import { MEMBERS_MAX } from './limits.ts';
 
@@ -12,6 +13,7 @@ export type GroupField = (typeof GROUP_FIELDS)[number];
 interface Rule {
   readonly accepts: (text: string) => boolean;
   readonly expected: string;
+  readonly example: string;
   readonly fallback: string | null;
 }
 
@@ -19,11 +21,13 @@ const RULES: Readonly<Record<GroupField, Rule>> = {
   count: {
     accepts: (text) => isWhole(text, { least: 0, most: MEMBERS_MAX }),
     expected: 'a whole number from 0 to 10,000',
+    example: '"2"',
     fallback: null,
   },
   index_start: {
     accepts: isIndex,
     expected: 'a whole number of at most nine digits',
+    example: '"1"',
     fallback: '1',
   },
   max_unavailable: {
@@ -31,19 +35,23 @@ const RULES: Readonly<Record<GroupField, Rule>> = {
       isWhole(text, { least: 1, most: MEMBERS_MAX }) ||
       (text.endsWith('%') && isWhole(text.slice(0, -1), { least: 1, most: 100 })),
     expected: 'a whole number from 1 to 10,000, or a percentage from "1%" to "100%"',
+    example: '"1" or "25%"',
     fallback: '1',
   },
   pause_seconds: {
     accepts: (text) => isWhole(text, { least: 0, most: PAUSE_SECONDS_MAX }),
     expected: 'a whole number of seconds from 0 to 86,400',
+    example: '"30"',
     fallback: '0',
   },
 };
 
-/** Returns what is wrong with a field of the group `key`, as a sentence that quotes its value, or undefined. */
-export function groupFieldFault(key: string, field: GroupField, value: string): string | undefined {
-  const { accepts, expected } = RULES[field];
-  return accepts(value) ? undefined : `${field} of "${key}" is ${quote(value)}; it must be ${expected}`;
+/** Returns what is wrong with a field of the group `key`, in a message that quotes its value, or undefined. */
+export function groupFieldFault(key: string, field: GroupField, value: string): ProblemText | undefined {
+  const { accepts, expected, example } = RULES[field];
+  if (accepts(value)) return undefined;
+  const message = `${field} of "${key}" is ${quote(value)}; it must be ${expected}`;
+  return { code: 'bad_group_property', message, hint: `write digits in quotes, such as ${example}` };
 }
 
 /** Returns the value of a field that is left out; null where it may not be. */

@@ -57,7 +57,7 @@ function readFields(
     const fault = text === undefined ? undefined : groupFieldFault(blueprint.key, field, fields[field]);
     if (text === undefined || fault === undefined) continue;
     const { entry, pointer } = parameters.blame(text);
-    problems.push(problemAt(entry, pointer, { code: 'bad_group_property', message: fault }));
+    problems.push(problemAt(entry, pointer, fault));
   }
   return { fields, problems };
 }

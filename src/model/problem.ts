@@ -42,9 +42,15 @@ function identityOf({ file, line, column, code, message }: Problem): string {
 const FOLDERS: ReadonlySet<string> = new Set(['', '.', 'clients', 'stacks/instances']);
 
 /** Returns the place of a problem as compilers print it; of a folder the name alone, '' for the whole layout. */
-export function placeOf({ file, line, column }: Problem): string {
-  if (FOLDERS.has(file)) return file === '.' ? '' : file;
+export function placeOf(problem: Problem): string {
+  const { file, line, column } = problem;
+  if (isFolderProblem(problem)) return file === '.' ? '' : file;
   return `${file}:${line}:${column}`;
+}
+
+/** Returns true for a problem of a folder or the whole layout: it has no line. */
+export function isFolderProblem({ file }: Pick<Problem, 'file'>): boolean {
+  return FOLDERS.has(file);
 }
 
 /** Returns true for an error, false for a warning. */

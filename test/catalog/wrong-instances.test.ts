@@ -132,7 +132,7 @@ testWrongFiles([
         'wrong_type',
         '/stackTemplateAdditions/resources/web/properties/x',
         '"x" is a map, but has to be a text or a list of texts',
-        null,
+        'give each of its values a key of its own, such as "x_y"',
       ],
       ['4:47', 'wrong_type', '/stackTemplateSubstractions/resources/a', `"a" is the number 1, but ${REMOVAL}`, null],
       ['4:53', 'wrong_value', '/stackTemplateSubstractions/resources/b', `"b" is false, but ${REMOVAL}`, null],

@@ -34,8 +34,8 @@ describe('a server name belongs to one instance', () => {
     expect(ownersIn(desired)).toEqual([]);
     expect(invalidIn(desired)).toEqual(['a', 'b']);
     expect(describeProblems(desired.problems)).toEqual([
-      `a.yaml:2:13 server_name_taken: the server name "web" is also that of a server of the instance "b" (${TAKEN_HINT}) [a]`,
-      `b.yaml:2:13 server_name_taken: the server name "web" is also that of a server of the instance "a" (${TAKEN_HINT}) [b]`,
+      `a.yaml:2:21 server_name_taken: the server name "web" is also that of a server of the instance "b" (${TAKEN_HINT}) [a]`,
+      `b.yaml:2:21 server_name_taken: the server name "web" is also that of a server of the instance "a" (${TAKEN_HINT}) [b]`,
     ]);
   });
 

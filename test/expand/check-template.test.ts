@@ -142,33 +142,45 @@ describe('placeholders', () => {
 
 describe('groups', () => {
   test.each<[fields: string, problem: string]>([
-    ['count: three', '9:14 bad_group_property: count of "web" is "three"; it must be a whole number from 0 to 10,000'],
-    ['count: ""', '9:14 bad_group_property: count of "web" is ""; it must be a whole number from 0 to 10,000'],
-    ['count: "-1"', '9:14 bad_group_property: count of "web" is "-1"; it must be a whole number from 0 to 10,000'],
-    ['count: "1.5"', '9:14 bad_group_property: count of "web" is "1.5"; it must be a whole number from 0 to 10,000'],
+    [
+      'count: three',
+      '9:14 bad_group_property: count of "web" is "three"; it must be a whole number from 0 to 10,000 (write digits in quotes, such as "2")',
+    ],
+    [
+      'count: ""',
+      '9:14 bad_group_property: count of "web" is ""; it must be a whole number from 0 to 10,000 (write digits in quotes, such as "2")',
+    ],
+    [
+      'count: "-1"',
+      '9:14 bad_group_property: count of "web" is "-1"; it must be a whole number from 0 to 10,000 (write digits in quotes, such as "2")',
+    ],
+    [
+      'count: "1.5"',
+      '9:14 bad_group_property: count of "web" is "1.5"; it must be a whole number from 0 to 10,000 (write digits in quotes, such as "2")',
+    ],
     [
       'count: "10001"',
-      '9:14 bad_group_property: count of "web" is "10001"; it must be a whole number from 0 to 10,000',
+      '9:14 bad_group_property: count of "web" is "10001"; it must be a whole number from 0 to 10,000 (write digits in quotes, such as "2")',
     ],
     [
       'count: "1"\n      index_start: a',
-      '10:20 bad_group_property: index_start of "web" is "a"; it must be a whole number of at most nine digits',
+      '10:20 bad_group_property: index_start of "web" is "a"; it must be a whole number of at most nine digits (write digits in quotes, such as "1")',
     ],
     [
       'count: "1"\n      index_start: "1234567890"',
-      '10:20 bad_group_property: index_start of "web" is "1234567890"; it must be a whole number of at most nine digits',
+      '10:20 bad_group_property: index_start of "web" is "1234567890"; it must be a whole number of at most nine digits (write digits in quotes, such as "1")',
     ],
     [
       'count: "1"\n      max_unavailable: "0"',
-      '10:24 bad_group_property: max_unavailable of "web" is "0"; it must be a whole number from 1 to 10,000, or a percentage from "1%" to "100%"',
+      '10:24 bad_group_property: max_unavailable of "web" is "0"; it must be a whole number from 1 to 10,000, or a percentage from "1%" to "100%" (write digits in quotes, such as "1" or "25%")',
     ],
     [
       'count: "1"\n      max_unavailable: "101%"',
-      '10:24 bad_group_property: max_unavailable of "web" is "101%"; it must be a whole number from 1 to 10,000, or a percentage from "1%" to "100%"',
+      '10:24 bad_group_property: max_unavailable of "web" is "101%"; it must be a whole number from 1 to 10,000, or a percentage from "1%" to "100%" (write digits in quotes, such as "1" or "25%")',
     ],
     [
       'count: "1"\n      pause_seconds: 5m',
-      '10:22 bad_group_property: pause_seconds of "web" is "5m"; it must be a whole number of seconds from 0 to 86,400',
+      '10:22 bad_group_property: pause_seconds of "web" is "5m"; it must be a whole number of seconds from 0 to 86,400 (write digits in quotes, such as "30")',
     ],
   ])('%s', (fields, problem) => {
     expect(problemsOf(group(fields))).toEqual([`web.yaml:${problem}`]);

@@ -202,25 +202,25 @@ describe('groups', () => {
       'given by the instance',
       `parameters: { n: "" }\n${group('count: "<<n>>"')}`,
       'parameters: { n: many }',
-      'shop.yaml:2:18 bad_group_property: count of "web" is "many"; it must be a whole number from 0 to 10,000 [shop]',
+      'shop.yaml:2:18 bad_group_property: count of "web" is "many"; it must be a whole number from 0 to 10,000 (write digits in quotes, such as "2") [shop]',
     ],
     [
       'given by the template',
       `parameters: { n: many }\n${group('count: "<<n>>"')}`,
       '',
-      'web.yaml:3:18 bad_group_property: count of "web" is "many"; it must be a whole number from 0 to 10,000 [shop]',
+      'web.yaml:3:18 bad_group_property: count of "web" is "many"; it must be a whole number from 0 to 10,000 (write digits in quotes, such as "2") [shop]',
     ],
     [
       'put together in the template',
       `parameters: { n: many }\n${group('count: "1<<n>>"')}`,
       '',
-      'web.yaml:7:60 bad_group_property: count of "web" is "1many"; it must be a whole number from 0 to 10,000 [shop]',
+      'web.yaml:7:60 bad_group_property: count of "web" is "1many"; it must be a whole number from 0 to 10,000 (write digits in quotes, such as "2") [shop]',
     ],
     [
       'brought by an addition',
       group('count: "1"'),
       'stackTemplateAdditions: { resources: { web: { properties: { max_unavailable: "0%" } } } }',
-      'shop.yaml:2:78 bad_group_property: max_unavailable of "web" is "0%"; it must be a whole number from 1 to 10,000, or a percentage from "1%" to "100%" [shop]',
+      'shop.yaml:2:78 bad_group_property: max_unavailable of "web" is "0%"; it must be a whole number from 1 to 10,000, or a percentage from "1%" to "100%" (write digits in quotes, such as "1" or "25%") [shop]',
     ],
   ])('a wrong number is reported where it is %s', (_what, template, instance, problem) => {
     expect(describeProblems(expand(template, instance).problems)).toEqual([problem]);

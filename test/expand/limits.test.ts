@@ -127,7 +127,7 @@ describe('dependencies', () => {
 test('a number that would be very long is shown as it is written', () => {
   const resources = `  web: { type: Platform::ResourceGroup, properties: { count: "${'<<big>>'.repeat(2)}", resource_def: { properties: {} } } }\n`;
   expect(describeProblems(expand(resources, 'x'.repeat(40_000)).problems)).toEqual([
-    'web.yaml:3:62 bad_group_property: count of "web" is "<<big>><<big>>"; it must be a whole number from 0 to 10,000 [shop]',
+    'web.yaml:3:62 bad_group_property: count of "web" is "<<big>><<big>>"; it must be a whole number from 0 to 10,000 (write digits in quotes, such as "2") [shop]',
   ]);
 });
 

@@ -15,7 +15,16 @@ function resolveFile(text: string, scope: ScopeParts = {}, problems: readonly Pr
 }
 
 function problemAtLine(line: number, severity: Problem['severity'] = 'error'): Problem {
-  return { code: 'bad_key', severity, file: 'f.yaml', line, column: 1, pointer: '', message: `line ${line}`, hint: null };
+  return {
+    code: 'bad_key',
+    severity,
+    file: 'f.yaml',
+    line,
+    column: 1,
+    pointer: '',
+    message: `line ${line}`,
+    hint: null,
+  };
 }
 
 describe('the node of a server', () => {

@@ -2,7 +2,7 @@
 // `UPDATE_GOLDEN=1 npx vitest run test/texts` writes it anew.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { formatProblem } from '../../src/cli/output.ts';
+import { formatProblem } from '../../src/cli/format-problem.ts';
 import { problemsAndRemarks } from '../../src/desired/remarks.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import { SETTINGS_CODES } from '../../src/model/problem-codes/settings-codes.ts';

@@ -1,0 +1,46 @@
+// Validates a working directory: what the controller would say of a commit of it.
+import { existsSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { derive } from '../../derive.ts';
+import { problemsAndRemarks } from '../../desired/remarks.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { readLayout } from '../user-directory.ts';
+import type { Report } from './report.ts';
+import { linesOf } from './snippet.ts';
+
+/** Returns the problems of a directory, as an absolute path. Throws CommandFailure where it cannot be read. */
+export async function validateDirectory(directory: string): Promise<Report> {
+  const snapshot = await readLayout(directory);
+  const derivation = derive(snapshot);
+  const { files } = derivation.isFollowed ? derivation.desired.catalog : derivation.catalog;
+  return {
+    files: files.size,
+    problems: derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems,
+    prefix: prefixOf(directory),
+    linesOf: lineReader(snapshot),
+  };
+}
+
+/** Returns a function that reads the lines of files. It keeps those of one file: sorted problems need no more. */
+function lineReader(snapshot: Snapshot): Report['linesOf'] {
+  let last: { readonly file: string; readonly lines: readonly string[] | undefined } | undefined;
+  return (file) => {
+    if (last?.file !== file) {
+      const content = snapshot.blobs.get(snapshot.files.get(file)?.oid ?? '');
+      // Of a file that is not UTF-8, the text before the first wrong byte is right, and so is the column of that byte.
+      last = { file, lines: content === undefined ? undefined : linesOf(new TextDecoder().decode(content)) };
+    }
+    return last.lines;
+  };
+}
+
+/** Returns the path from the root of the Git repository around a directory; '' where there is none. */
+function prefixOf(directory: string): string {
+  for (let folder = directory; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, '.git'))) {
+      const path = relative(folder, directory).split(sep).join('/');
+      return path === '' ? '' : `${path}/`;
+    }
+    if (dirname(folder) === folder) return '';
+  }
+}
