@@ -1,7 +1,7 @@
 // Holds the sample repository to its purpose: every feature of docs/concepts.md occurs in it, and editors find the
 // schema of every file. It reads text only; whether the files are right is for `treeline validate`.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, matchesGlob, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { isPlainTypeName, TYPE_NAMES } from '../src/model/names.ts';
@@ -170,5 +170,39 @@ describe('README.md', () => {
     ]) {
       expect(readme).toContain(place);
     }
+  });
+});
+
+describe('.vscode', () => {
+  /** The settings of the editor are JSON with comments, which stand on lines of their own. */
+  function settingsIn(file: string): unknown {
+    return JSON.parse(textOf(`.vscode/${file}`).replaceAll(/^\s*\/\/.*$/gm, ''));
+  }
+
+  test('has the schema of every file, by its place', () => {
+    const { 'yaml.schemas': schemas } = settingsIn('settings.json') as {
+      readonly 'yaml.schemas': Readonly<Record<string, readonly string[]>>;
+    };
+    for (const path of yamlFiles.filter((file) => !file.startsWith('.'))) {
+      const found = Object.entries(schemas).filter(([, globs]) => globs.some((glob) => matchesGlob(`/${path}`, glob)));
+      expect(
+        found.map(([schema]) => schema),
+        path,
+      ).toEqual([`./schemas/${schemaOf(path)}.schema.json`]);
+    }
+    for (const schema of Object.keys(schemas)) expect(existsSync(join(SAMPLE, schema)), schema).toBe(true);
+    expect(Object.keys(schemas)).toHaveLength(readdirSync(join(SAMPLE, 'schemas')).length);
+  });
+
+  test('finds the place of every problem that treeline validate prints', () => {
+    const { tasks } = settingsIn('tasks.json') as {
+      readonly tasks: readonly { readonly problemMatcher: { readonly pattern: { readonly regexp: string } } }[];
+    };
+    const pattern = new RegExp(tasks[0]?.problemMatcher.pattern.regexp ?? '');
+    const golden = readFileSync(join(PROJECT, 'test/cli/validate/forty-mistakes.txt'), 'utf8');
+    const lines = golden.split('\n').filter((line) => /^\S.* \[[a-z_0-9]+\]$/.test(line));
+    expect(lines.length).toBeGreaterThan(40);
+    expect(lines.filter((line) => !pattern.test(line))).toEqual([]);
+    expect(golden.split('\n').filter((line) => pattern.test(line))).toHaveLength(lines.length);
   });
 });

@@ -1,0 +1,156 @@
+// Runs what the pipelines and hooks of contrib/ run, in a copy of sample-repo.
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { describe, expect, it } from 'vitest';
+import { type ProcessResult, ROOT, run } from '../support/command-line.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const CONTRIB = join(ROOT, 'contrib');
+const STAGING = 'stacks/instances/shop/shop-staging.yaml';
+
+/** A folder for the path with a `treeline`, and a `docker` that runs it on the folder that is mounted at /stacks. */
+function programs(): string {
+  const folder = temporaryDirectory();
+  const treeline = `exec "${process.execPath}" "${ROOT}/src/cli.ts"`;
+  // The mount is the only argument that ends so.
+  const docker = `for part; do case $part in *:/stacks:ro) stacks=\${part%:/stacks:ro} ;; esac; done
+while [ "$1" != validate ]; do shift; done
+cd "$stacks" && [ "$2" = /stacks ] && shift 2 && ${treeline} validate . "$@"`;
+  const scripts = { treeline: `${treeline} "$@"`, docker };
+  for (const [name, script] of Object.entries(scripts)) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  }
+  return folder;
+}
+
+const GIT = {
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_SYSTEM: '/dev/null',
+  GIT_AUTHOR_NAME: 'a',
+  GIT_AUTHOR_EMAIL: 'a@example.org',
+  GIT_COMMITTER_NAME: 'a',
+  GIT_COMMITTER_EMAIL: 'a@example.org',
+};
+
+function shell(script: string, cwd: string): Promise<ProcessResult> {
+  return run('sh', ['-e', '-c', script], {
+    cwd,
+    env: { PATH: `${programs()}:${process.env.PATH}`, ...GIT, TREELINE_IMAGE: 'treeline:0.1.0' },
+  });
+}
+
+/** A Git repository with the sample, staged. */
+async function repository(): Promise<string> {
+  const directory = temporaryDirectory();
+  cpSync(join(ROOT, 'sample-repo'), directory, { recursive: true });
+  expect(await shell('git init --quiet && git add --all', directory)).toMatchObject({ code: 0 });
+  return directory;
+}
+
+function mistake(directory: string): void {
+  const path = join(directory, STAGING);
+  writeFileSync(path, readFileSync(path, 'utf8').replace('stackTemplate: shop', 'stackTemplate: shpo'));
+}
+
+interface Pipelines {
+  readonly jobs: { readonly validate: { readonly steps: readonly { readonly run?: string }[] } };
+  readonly 'treeline-validate': {
+    readonly script: readonly string[];
+    readonly artifacts: { readonly reports: { readonly codequality: string; readonly junit: string } };
+  };
+}
+
+function pipeline(path: string): Pipelines {
+  return load(readFileSync(join(CONTRIB, path), 'utf8')) as Pipelines;
+}
+
+describe('contrib/github-actions', () => {
+  const scripts = pipeline('github-actions/treeline.yaml').jobs.validate.steps.flatMap(
+    ({ run: script }) => script ?? [],
+  );
+
+  it('annotates a mistake on its line, and fails', async () => {
+    expect(scripts).toHaveLength(1);
+    const directory = await repository();
+    expect(await shell(scripts.join('\n'), directory)).toMatchObject({ code: 0, stderr: '' });
+    mistake(directory);
+    const { code, stdout } = await shell(scripts.join('\n'), directory);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^::error file=stacks\/instances\/shop\/shop-staging\.yaml,line=5,col=16,title=unknown_template::/m,
+    );
+  });
+});
+
+describe('contrib/gitlab-ci', () => {
+  const { script, artifacts } = pipeline('gitlab-ci/treeline.gitlab-ci.yml')['treeline-validate'];
+
+  it.each([
+    ['ends well without a mistake', false],
+    ['fails with one, and leaves both reports', true],
+  ])('%s', async (_, isWrong) => {
+    const directory = await repository();
+    if (isWrong) mistake(directory);
+    const { code, stdout } = await shell(script.join('\n'), directory);
+    expect(code).toBe(isWrong ? 1 : 0);
+    expect(stdout).toMatch(isWrong ? /shop-staging\.yaml:5:16: error/ : /0 errors, 0 warnings/);
+    const quality = JSON.parse(readFileSync(join(directory, artifacts.reports.codequality), 'utf8'));
+    expect(quality).toHaveLength(isWrong ? 1 : 0);
+    expect(readFileSync(join(directory, artifacts.reports.junit), 'utf8')).toContain(`failures="${isWrong ? 1 : 0}"`);
+  });
+});
+
+describe('contrib/pre-commit', () => {
+  async function hooked(): Promise<string> {
+    const directory = await repository();
+    const hook = join(directory, '.git/hooks/pre-commit');
+    mkdirSync(join(directory, '.git/hooks'), { recursive: true });
+    cpSync(join(CONTRIB, 'pre-commit/pre-commit'), hook);
+    expect((await shell('git commit --quiet --message first', directory)).code).toBe(0);
+    return directory;
+  }
+
+  it('refuses a mistake that is staged, and names it', async () => {
+    const directory = await hooked();
+    mistake(directory);
+    const { code, stdout, stderr } = await shell('git commit --quiet --all --message second', directory);
+    expect(code).toBe(1);
+    expect(stdout + stderr).toContain(`${STAGING}:5:16: error: there is no stack template "shpo"`);
+  });
+
+  it('takes no notice of what is not staged', async () => {
+    const directory = await hooked();
+    mistake(directory);
+    writeFileSync(join(directory, 'types/zone/edge.yaml'), 'firewall: strict\n');
+    const { code } = await shell('git add types && git commit --quiet --message second', directory);
+    expect(code).toBe(0);
+  });
+
+  it('checks the folder that is configured, and leaves nothing behind', async () => {
+    const directory = await hooked();
+    const temporary = temporaryDirectory();
+    const commit = 'git -c treeline.directory=no-such commit --quiet --allow-empty --message second';
+    const { code, stderr } = await shell(`TMPDIR=${temporary} ${commit}`, directory);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('no-such') });
+    expect((await shell('ls -A', temporary)).stdout).toBe('');
+  });
+
+  it('has the same for pre-commit', () => {
+    const { repos } = load(readFileSync(join(CONTRIB, 'pre-commit/pre-commit-config.yaml'), 'utf8')) as {
+      readonly repos: readonly { readonly hooks: readonly { readonly entry: string }[] }[];
+    };
+    expect(repos[0]?.hooks[0]?.entry).toBe('treeline validate');
+  });
+});
+
+it('contrib/README.md names every file', async () => {
+  const readme = readFileSync(join(CONTRIB, 'README.md'), 'utf8');
+  const { stdout } = await run('git', ['ls-files', '--cached', '--others', '--exclude-standard', '.'], {
+    cwd: CONTRIB,
+  });
+  const files = stdout
+    .split('\n')
+    .filter((file) => file !== '' && file !== 'README.md' && existsSync(join(CONTRIB, file)));
+  expect(files.filter((file) => !readme.includes(`](${file})`))).toEqual([]);
+});
