@@ -1,44 +1,41 @@
 // Defines the command line and its commands. Each command has its own file.
 import { Command, CommanderError } from 'commander';
-import { addClientCommand } from './client-command.ts';
 import { CommandFailure, EXIT_FAILED } from './command-failure.ts';
-import { addDemoCommand } from './demo-command.ts';
-import { addEventsCommand } from './events-command.ts';
-import { addExplainCommand } from './explain-command.ts';
-import { addLaterCommands } from './later-commands.ts';
-import { addOperationCommands } from './operation-commands.ts';
 import { visible } from './output.ts';
-import { addPkiCommand } from './pki-command.ts';
 import { productVersion } from './product-files.ts';
-import { addProviderCommand } from './provider-command.ts';
-import { addProxyCommand } from './proxy-command.ts';
-import { addSchemasCommand } from './schemas-command.ts';
-import { addServeCommand } from './serve-command.ts';
-import { addSettingsCommand } from './settings-command.ts';
-import { addStatusCommand } from './status-command.ts';
-import { addStoreCommand } from './store-command.ts';
 import { describeSystemError } from './system-error.ts';
-import { addValidateCommand } from './validate-command.ts';
-import { addWhyCommand } from './why-command.ts';
 
-const COMMANDS = [
-  addDemoCommand,
-  addServeCommand,
-  addValidateCommand,
-  addExplainCommand,
-  addSchemasCommand,
-  addStatusCommand,
-  addWhyCommand,
-  addEventsCommand,
-  addClientCommand,
-  addPkiCommand,
-  addSettingsCommand,
-  addProviderCommand,
-  addOperationCommands,
-  addStoreCommand,
-  addProxyCommand,
-  addLaterCommands,
+/** Adds a command, or several, to the program. */
+type Add = (program: Command) => void;
+
+/**
+ * The commands in the order of the help. Each is loaded on its own: the parts of the controller take longer to load than
+ * most commands take to run. `name` is null for a file with several commands.
+ */
+const COMMANDS: readonly { readonly name: string | null; readonly load: () => Promise<Add> }[] = [
+  { name: 'demo', load: async () => (await import('./demo-command.ts')).addDemoCommand },
+  { name: 'serve', load: async () => (await import('./serve-command.ts')).addServeCommand },
+  { name: 'validate', load: async () => (await import('./validate-command.ts')).addValidateCommand },
+  { name: 'explain', load: async () => (await import('./explain-command.ts')).addExplainCommand },
+  { name: 'schemas', load: async () => (await import('./schemas-command.ts')).addSchemasCommand },
+  { name: 'status', load: async () => (await import('./status-command.ts')).addStatusCommand },
+  { name: 'why', load: async () => (await import('./why-command.ts')).addWhyCommand },
+  { name: 'events', load: async () => (await import('./events-command.ts')).addEventsCommand },
+  { name: 'client', load: async () => (await import('./client-command.ts')).addClientCommand },
+  { name: 'pki', load: async () => (await import('./pki-command.ts')).addPkiCommand },
+  { name: 'settings', load: async () => (await import('./settings-command.ts')).addSettingsCommand },
+  { name: 'provider', load: async () => (await import('./provider-command.ts')).addProviderCommand },
+  { name: null, load: async () => (await import('./operation-commands.ts')).addOperationCommands },
+  { name: 'store', load: async () => (await import('./store-command.ts')).addStoreCommand },
+  { name: 'proxy', load: async () => (await import('./proxy-command.ts')).addProxyCommand },
+  { name: null, load: async () => (await import('./later-commands.ts')).addLaterCommands },
 ];
+
+/** Returns what adds the command that is called; all commands where it is none of these, as for the help. */
+async function commandsFor(called: string | undefined): Promise<readonly Add[]> {
+  const one = COMMANDS.find(({ name }) => name !== null && name === called);
+  return Promise.all((one === undefined ? COMMANDS : [one]).map(({ load }) => load()));
+}
 
 /** Runs the command that the arguments of the process name, and sets the exit code of the process. */
 export async function run(): Promise<void> {
@@ -51,7 +48,7 @@ export async function run(): Promise<void> {
     .showSuggestionAfterError()
     // Their subcommands inherit it, as they inherit the rest of the above.
     .exitOverride();
-  for (const add of COMMANDS) add(program);
+  for (const add of await commandsFor(process.argv[2])) add(program);
   try {
     await program.parseAsync();
   } catch (error) {

@@ -1,8 +1,8 @@
 // Reads a working directory as a snapshot: the command line checks it before a commit. Uses the file names of a commit;
 // also lists files that .gitignore excludes.
 import { createHash } from 'node:crypto';
-import { createReadStream, type Dirent } from 'node:fs';
-import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
+import { createReadStream, type Dirent, lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oidOf } from '../git/git-object.ts';
 import { compareNames } from '../model/names.ts';
@@ -38,7 +38,7 @@ export async function readDirectory(directory: string, options: DirectoryOptions
   const blobs = new Map<string, Uint8Array>();
   try {
     for (const entry of await listEntries(directory, entriesMax)) {
-      const { file, bytes } = await readEntry(directory, entry, blobBytesMax);
+      const { file, bytes } = readEntry(directory, entry, blobBytesMax) ?? (await readLargeFile(directory, entry));
       files.set(entry.path, file);
       if (bytes !== null && wants(entry.path, file.oid)) blobs.set(file.oid, bytes);
     }
@@ -83,22 +83,36 @@ function kindOf(entry: Dirent): 'file' | 'symlink' | null {
   return entry.isFile() ? 'file' : null;
 }
 
-async function readEntry(
-  directory: string,
-  { path, kind }: DirectoryEntry,
-  blobBytesMax: number,
-): Promise<{ readonly file: SnapshotFile; readonly bytes: Uint8Array | null }> {
+interface ReadEntry {
+  readonly file: SnapshotFile;
+  readonly bytes: Uint8Array | null;
+}
+
+/**
+ * Returns an entry, or undefined for a file larger than the limit. Reads synchronously: for thousands of small files the
+ * way through the thread pool takes longer than the reading, and a command has nothing else to do meanwhile.
+ */
+function readEntry(directory: string, { path, kind }: DirectoryEntry, blobBytesMax: number): ReadEntry | undefined {
   const place = join(directory, path);
   if (kind === 'repository') return { file: { mode: '160000', oid: UNKNOWN_COMMIT }, bytes: null };
   if (kind === 'symlink') {
-    const target = await readlink(place, { encoding: 'buffer' });
+    const target = readlinkSync(place, { encoding: 'buffer' });
     return { file: { mode: '120000', oid: oidOf({ type: 'blob', bytes: target }) }, bytes: null };
   }
-  const stats = await lstat(place);
-  const mode = (stats.mode & 0o100) === 0 ? '100644' : '100755';
-  if (stats.size > blobBytesMax) return { file: { mode, oid: await oidOfLargeFile(place, stats.size) }, bytes: null };
-  const bytes = await readFile(place);
-  return { file: { mode, oid: oidOf({ type: 'blob', bytes }) }, bytes };
+  const stats = lstatSync(place);
+  if (stats.size > blobBytesMax) return undefined;
+  const bytes = readFileSync(place);
+  return { file: { mode: modeOf(stats), oid: oidOf({ type: 'blob', bytes }) }, bytes };
+}
+
+async function readLargeFile(directory: string, { path }: DirectoryEntry): Promise<ReadEntry> {
+  const place = join(directory, path);
+  const stats = lstatSync(place);
+  return { file: { mode: modeOf(stats), oid: await oidOfLargeFile(place, stats.size) }, bytes: null };
+}
+
+function modeOf({ mode }: Stats): '100644' | '100755' {
+  return (mode & 0o100) === 0 ? '100644' : '100755';
 }
 
 async function oidOfLargeFile(place: string, size: number): Promise<string> {

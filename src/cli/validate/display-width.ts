@@ -1,4 +1,4 @@
-// Measures how many columns of a terminal a text takes. Knows nothing about colours and control characters: visible-text.ts
+// Measures how many columns of a terminal a text takes. Knows nothing about colours and control characters: output.ts
 // escapes those first.
 
 const WIDE =
