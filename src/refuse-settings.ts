@@ -85,12 +85,12 @@ function refuseKeys(settings: unknown, steps: readonly (string | number)[]): Pla
   );
   const missing = Object.entries(REQUIRED_OF_PROVIDER[kind] ?? {}).filter(([key]) => !has(key));
   return [
-    ...useless.map(({ key, other }) => {
+    ...useless.map(({ key, other }): PlacedFault => {
       const message = `"${key}" has no effect on a provider "${kind}"`;
       const hint = `leave it out, or write provider: ${other}`;
-      return { pointer: below('', ...steps, key), fault: { code: 'no_effect', message, hint, part: 'key' as const } };
+      return { pointer: below('', ...steps, key), fault: { code: 'no_effect', message, hint, part: 'key' } };
     }),
-    ...missing.map(([key, words]) => {
+    ...missing.map(([key, words]): PlacedFault => {
       const message = `a provider "${kind}" needs the field "${key}"`;
       return {
         pointer: below('', ...steps),

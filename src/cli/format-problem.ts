@@ -4,6 +4,7 @@ import { isError, type Problem, placeOf } from '../model/problem.ts';
 import { counted, print, visibleLine } from './output.ts';
 import type { Snippet } from './validate/snippet.ts';
 
+/** The parts of a problem that have a colour of their own. */
 export type Style = 'plain' | 'error' | 'warning' | 'place' | 'margin';
 
 /** Returns a text with the colours of a style around it. */
@@ -23,6 +24,7 @@ const STYLES = {
 /** Adds colours where the standard output is a terminal that shows them; `NO_COLOR` and `FORCE_COLOR` decide first. */
 export const TERMINAL_PAINT: Paint = (style, text) => styleText([...STYLES[style]], text, { stream: process.stdout });
 
+/** How {@link formatProblem} formats. */
 export interface ProblemOptions {
   readonly paint?: Paint;
   /** The line of the problem. */

@@ -38,7 +38,7 @@ export async function requireFolder(path: string): Promise<void> {
 }
 
 /** Returns a directory as a commit would hold it. Throws CommandFailure where it cannot be read. */
-export async function readLayout(directory: string): Promise<Snapshot> {
+export async function readStacksDirectory(directory: string): Promise<Snapshot> {
   await requireFolder(directory);
   const time = `${new Date().toISOString().slice(0, 19)}Z`;
   return expecting([SourceError], () => readDirectory(directory, { time, wants: wantsBlob() }));
@@ -46,5 +46,5 @@ export async function readLayout(directory: string): Promise<Snapshot> {
 
 /** Returns what a directory derives to, with all its problems. Throws CommandFailure where it cannot be read. */
 export async function deriveDirectory(directory: string): Promise<Derivation> {
-  return derive(await readLayout(directory));
+  return derive(await readStacksDirectory(directory));
 }

@@ -4,13 +4,13 @@ import { dirname, join, relative, sep } from 'node:path';
 import { derive } from '../../derive.ts';
 import { problemsAndRemarks } from '../../desired/remarks.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
-import { readLayout } from '../user-directory.ts';
+import { readStacksDirectory } from '../user-directory.ts';
 import type { Report } from './report.ts';
 import { linesOf } from './snippet.ts';
 
 /** Returns the problems of a directory, as an absolute path. Throws CommandFailure where it cannot be read. */
 export async function validateDirectory(directory: string): Promise<Report> {
-  const snapshot = await readLayout(directory);
+  const snapshot = await readStacksDirectory(directory);
   const derivation = derive(snapshot);
   const { files } = derivation.isFollowed ? derivation.desired.catalog : derivation.catalog;
   return {

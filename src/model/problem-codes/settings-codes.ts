@@ -31,8 +31,8 @@ const CODES = {
   },
   no_effect: {
     severity: 'error',
-    meaning: 'a setting has no effect on the repository of this `url`',
-    remedy: 'remove it, or correct the `url`',
+    meaning: 'a setting has no effect on the repository of this `url`, or on a provider of this kind',
+    remedy: 'remove it, or correct the `url` or the kind',
     example: {
       wrong: '`caFile` beside `url: git@git.example.org:stacks.git`',
       right: '`caFile` beside `url: https://git.example.org/stacks.git`',
@@ -43,6 +43,12 @@ const CODES = {
     meaning: 'a file that the settings name is not there, or is none',
     remedy: 'make it, or correct the path, which begins at the folder of the settings',
     example: { wrong: '`tls: { key: sever.key }`', right: '`tls: { key: server.key }`' },
+  },
+  no_program: {
+    severity: 'error',
+    meaning: 'a program that the settings name is not there, or may not be executed',
+    remedy: 'correct the path, install the program, or make it executable',
+    example: { wrong: '`command: [make-server]`, which is not in the PATH', right: '`command: [./make-server]`' },
   },
   no_repository: {
     severity: 'warning',
@@ -81,6 +87,6 @@ const CODES = {
 export const SETTINGS_CODES: CodeGroup<typeof CODES> = {
   heading: 'Settings of the operator',
   intro:
-    'These are about `treeline.yaml`, and `treeline settings check` reports them. `yaml_…` codes, `unknown_field`, `missing_field`, `wrong_type`, `wrong_value` and `duplicate_name` stand there too.',
+    'These are about `treeline.yaml` and the settings of a proxy; `treeline settings check` and `treeline proxy check` report them. `yaml_…` codes, `unknown_field`, `missing_field`, `wrong_type`, `wrong_value` and `duplicate_name` stand there too.',
   codes: CODES,
 };
