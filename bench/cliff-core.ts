@@ -62,6 +62,7 @@ export class CliffCore {
       },
       recordOf: (server) => reader.record(server),
       review: () => reviews.ask(),
+      isActive: () => current.get() !== undefined,
     });
     this.reader = reader;
     this.#reconciler = reconciler;

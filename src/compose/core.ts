@@ -134,6 +134,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     recordOf: activeRecords(current, ledger),
     proxies: registeredProxies(current),
     review,
+    isActive: () => current.get() !== undefined,
   });
   const { watch, corrected } = watchClock({
     ...{ ...shared, reconciler, compareMs: outside.compareMs },

@@ -41,6 +41,8 @@ interface ReconcilerOptions {
   readonly deleteBudget: DeleteBudget;
   /** Requests a new judgement of held deletes. */
   readonly review: () => void;
+  /** Returns true once a desired state is active. Before that no server is examined: its record could not be computed. */
+  readonly isActive: () => boolean;
   /** In [0, 1). */
   readonly random: () => number;
   /** Returns the merged configuration of a server, for its provider. */
@@ -62,8 +64,6 @@ export class Reconciler {
   readonly #sources: ContextSources;
   readonly #sweep: Sweep;
   readonly #errors: RepeatedErrors;
-  /** A server was enqueued: a commit is active. */
-  #isBegun = false;
   /** Servers whose last pass failed and is retried. */
   readonly #failed = new Set<string>();
 
@@ -94,8 +94,7 @@ export class Reconciler {
       ...{ queue: this.#queue, pass: this.#pass, sources: this.#sources },
     });
     this.#sweep = new Sweep({
-      // No server is enqueued before a commit is active: its record could not be computed.
-      ...{ clock, log, wake, servers: () => (this.#isBegun ? ledger.list('server').keys() : []) },
+      ...{ clock, log, wake, servers: () => (options.isActive() ? ledger.list('server').keys() : []) },
       idleRow: (server) => this.#idleRow(server),
     });
   }
@@ -113,9 +112,12 @@ export class Reconciler {
     return this.#sweep.missed;
   }
 
-  /** Enqueues each of these servers: their rows have changed. `operation` is logged with what follows. */
+  /**
+   * Enqueues each of these servers: their rows have changed. `operation` is logged with what follows. Does nothing before a
+   * desired state is active: every server is enqueued when the first one is.
+   */
   enqueue(names: Iterable<string>, operation: string): void {
-    this.#isBegun = true;
+    if (!this.#options.isActive()) return;
     for (const name of names) {
       this.#pass.noteOperation(name, operation);
       this.#queue.add(name);

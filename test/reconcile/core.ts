@@ -137,6 +137,7 @@ export class Core {
       recordOf: (server) => reader.record(server),
       proxies: registeredProxies(current),
       review: () => reviews.ask(),
+      isActive: () => current.get() !== undefined,
     });
     const reconciler = this.#reconciler;
     this.#watch = watchClock({ ...shared, reconciler, waitMsMax: 3_600_000 }).watch;

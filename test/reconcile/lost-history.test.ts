@@ -97,6 +97,29 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     );
   });
 
+  it('starts no action before it is accepted, though a suspension ends and the clock is set', async () => {
+    const before = new Core();
+    before.source.commit({ ...FILES, ...shop(3) });
+    await before.poll();
+    await before.operator.suspend(before.order, { instance: 'shop', until: null });
+    const large = { ...FILES, [SHOP]: 'stackTemplate: t\nparameters: { count: "3", size: large }\n' };
+    before.source.commit(large);
+    await before.poll();
+    await before.stop();
+    const rewritten = before.source.commit(large, { parents: [] });
+    before.source.loseCopy();
+    const core = await before.restart();
+    await core.operator.resume(core.order, 'shop');
+    await core.settle();
+    core.clock.setWall(core.clock.now() - 60_000);
+    await core.pass(600_000);
+    expect(core.calls('update')).toEqual([]);
+    expect(await core.missedWakeUps()).toBe(0);
+    await accept({ core, followed: '', rewritten });
+    await core.settle();
+    expect(core.calls('update').length).toBeGreaterThan(0);
+  });
+
   it('is followed once it is accepted, and changes what differs', async () => {
     const scene = await lost(shop(2));
     await accept(scene);

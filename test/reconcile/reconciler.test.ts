@@ -45,6 +45,8 @@ async function open(rows: Readonly<Record<string, ServerRow>>, random: () => num
   const registry = createProviderRegistry([{ ...SETTINGS, concurrency: CALLS_MAX }], () => provider);
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line) });
+  /** Whether a desired state is active. */
+  const state = { isActive: true };
   let passes = 0;
   class CountingGate extends CommitGate {
     override shared<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -57,6 +59,7 @@ async function open(rows: Readonly<Record<string, ServerRow>>, random: () => num
     ...{ ledger, gate, registry, clock, log, concurrency: 10, graceMs: 1_000, random },
     deleteBudget: { percent: 100, least: 1_000, most: 1_000 },
     review: () => undefined,
+    isActive: () => state.isActive,
     recordOf: (server) => ({ name: server }),
   });
 
@@ -87,7 +90,7 @@ async function open(rows: Readonly<Record<string, ServerRow>>, random: () => num
     expect(reconciler.missedWakeUps).toBe(0);
   }
 
-  return { clock, store, ledger, provider, reconciler, gate, lines, states, run, passes: () => passes };
+  return { clock, store, ledger, provider, reconciler, gate, lines, state, states, run, passes: () => passes };
 }
 
 /** Lets everything happen that waits for nothing but its turn. */
@@ -317,8 +320,10 @@ it('wakes by the sweep who was forgotten, and counts it', async () => {
   expect(lines.join()).toContain('a server could go on and was not woken');
 });
 
-it('sweeps nothing before something is in force', async () => {
-  const { reconciler, clock, states } = await open({ 'web-1': newcomer('web-1') });
+it('examines and sweeps nothing before a desired state is active', async () => {
+  const { reconciler, clock, state, states } = await open({ 'web-1': newcomer('web-1') });
+  state.isActive = false;
+  reconciler.enqueue(['web-1'], 'a suspension that ends');
   for (const ms of [SWEEP_MS, SLICE_MS]) {
     clock.advance(ms);
     await settle();

@@ -85,7 +85,7 @@ async function searchFor(tree: string, seeds: number): Promise<{ isFound: boolea
 async function firstBroken(tree: string, from: number, to: number) {
   const script = join(tree, 'test/simulation/run.ts');
   const range = ['--from', String(from), '--seeds', String(to - from + 1)];
-  const child = spawn(process.execPath, [script, '--quiet', ...range], { cwd: tree });
+  const child = spawn(process.execPath, [...process.execArgv, script, '--quiet', ...range], { cwd: tree });
   let output = '';
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (output += chunk));

@@ -65,6 +65,9 @@ export class CallWatch implements SiteWatch {
     this.#followed.note();
     this.count += 1;
     this.#facts.tell(site, () => `${operation} ${resource} begins (${call.action})`);
+    const { core } = this.#facts;
+    if (core !== undefined && core.current.get() === undefined)
+      this.#facts.fail('no call begins while no commit is active', `${operation} ${resource}`);
     const other = this.#running.get(resource);
     // One controller knows what it began itself, whatever the clock says.
     const isCertain = other?.life === this.#facts.core || this.#facts.wall.setAt < (other?.began ?? 0);

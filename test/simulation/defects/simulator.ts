@@ -55,4 +55,10 @@ export const SIMULATOR_DEFECTS: readonly PlantedDefect[] = [
       },
     ],
   },
+  {
+    id: 'found-5',
+    title: 'the end of a suspension starts actions while no commit is active',
+    metBy: 'test/reconcile/lost-history.test.ts and a kept script: one of about 100,000 seeds draws it',
+    edits: [{ file: 'src/reconcile/reconciler.ts', find: 'if (!this.#options.isActive()) return;', replace: '' }],
+  },
 ];
