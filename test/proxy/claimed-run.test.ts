@@ -1,0 +1,64 @@
+// One claimed action in a proxy: when its program is ended, and what is kept of it.
+import { expect, it } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import { carryOut } from '../../src/proxy/claimed-run.ts';
+import { ClaimedWork } from '../../src/proxy/claimed-work.ts';
+import { ControllerRefusal, type SentRequest } from '../../src/proxy/controller-client.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { ACTION } from '../support/sample-agent.ts';
+import { ScriptedProvider, untilAborted } from '../support/scripted-provider.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+/** Returns a run of the sample action, whose controller answers heartbeats with `beat`. */
+function begin(beat: () => Promise<JsonMap>) {
+  const clock = new ManualClock();
+  const work = new ClaimedWork(temporaryDirectory());
+  const provider = new ScriptedProvider();
+  provider.script = (_call, signal) => untilAborted(signal);
+  const sent: string[] = [];
+  const send = ({ path }: SentRequest): Promise<JsonMap> => {
+    sent.push(path);
+    return beat();
+  };
+  const retry = { attempts: 1, firstSeconds: 1, maxSeconds: 1, failedSeconds: 1 };
+  const settings = { name: 'lab', timeoutSeconds: 600, checkSeconds: 300, drift: 'report', concurrency: 1 } as const;
+  const entry = { ...settings, retry, provider };
+  const claimed = { lease: 'secret', deadline: '2026-11-20T10:28:56.000Z', action: ACTION };
+  const stop = new AbortController();
+  const options = { client: { send }, work, clock, log: createLog('silent') };
+  const ended = carryOut({ claimed, entry, asked: clock.monotonic(), signal: stop.signal }, options);
+  const started = expect.poll(() => provider.calls.length).toBe(1);
+  return { clock, work, sent, stop, ended, started };
+}
+
+it('ends its program before the shorter of both deadlines, and keeps that it is to be tried again', async () => {
+  const { clock, work, started, ended } = begin(async () => ({}));
+  await started;
+  expect(work.list()).toMatchObject([{ id: ACTION.id, lease: 'secret', answer: null }]);
+  clock.advance(594_000);
+  const answer = { outcome: 'retryable', message: 'nobody knows how it ended: it did not end before its deadline' };
+  expect(await ended).toMatchObject({ answer });
+  expect(work.list()).toMatchObject([{ answer }]);
+});
+
+it('ends its program and reports nothing once the controller has given the action up', async () => {
+  const { clock, work, sent, started, ended } = begin(() => Promise.reject(new ControllerRefusal('given up', 409)));
+  await started;
+  clock.advance(20_000);
+  expect(await ended).toBeUndefined();
+  expect(sent).toEqual([`/agent/actions/${ACTION.id}/heartbeat`]);
+  expect(work.list()).toEqual([]);
+});
+
+it('goes on while nobody answers its heartbeats, and ends where the proxy stops', async () => {
+  const { clock, stop, started, sent, ended } = begin(() => Promise.reject(new Error('the line is cut')));
+  await started;
+  for (let count = 0; count < 5; count += 1) {
+    clock.advance(20_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(sent).toHaveLength(5);
+  stop.abort(new Error('the proxy is stopping'));
+  expect(await ended).toMatchObject({ answer: { outcome: 'retryable' } });
+});
