@@ -17,7 +17,10 @@ afterAll(() => api.api.close());
 
 describe('404', () => {
   test.each([
-    ['/', 'There is nothing at GET /; everything is below /stacks, /clients, /types, /hiera, /tree, /operations'],
+    [
+      '/',
+      'There is nothing at GET /; everything is below /stacks, /clients, /types, /hiera, /tree, /operations, /agent',
+    ],
     ['/Stacks/instances', 'There is nothing at GET /Stacks/instances; did you mean "/stacks"?'],
     ['/typs', 'There is nothing at GET /typs; did you mean "/types"?'],
     ['/stacks', 'There is nothing at GET /stacks; below it are instances, templates'],
@@ -30,7 +33,7 @@ describe('404', () => {
     ],
     [
       '/tree//',
-      'There is nothing at GET /tree//; everything is below /stacks, /clients, /types, /hiera, /tree, /operations',
+      'There is nothing at GET /tree//; everything is below /stacks, /clients, /types, /hiera, /tree, /operations, /agent',
     ],
     ['/hiera', 'There is nothing at GET /hiera; below it are all, <clientcert>, <clientcert>/<key>'],
     ['/hiera/a/b/c', 'There is nothing at GET /hiera/a/b/c; below /hiera are all, <clientcert>, <clientcert>/<key>'],

@@ -60,7 +60,7 @@ const CODES = {
     severity: 'error',
     meaning: 'a setting, or a variable of the environment, asks for what this version does not do',
     remedy: 'leave it out',
-    example: { wrong: '`store: { kind: postgres }`', right: '`store: { kind: embedded }`' },
+    example: { wrong: '`store: { kind: postgres }`', right: '`store: { kind: lowdb }`' },
   },
   unreadable_file: {
     severity: 'warning',
