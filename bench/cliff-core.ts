@@ -61,6 +61,7 @@ export class CliffCore {
         registry: registryOf(this.#provider),
       },
       recordOf: (server) => reader.record(server),
+      isSecret: () => false,
       review: () => reviews.ask(),
       isActive: () => current.get() !== undefined,
     });

@@ -12,6 +12,7 @@ type Asking = ServerOptions & { readonly reason?: string };
 type Aiming = Asking & { readonly resource?: string; readonly provider?: string; readonly all?: true };
 
 const ADOPTED = 'an instance, --resource, --all';
+const CHECKED = 'an instance, --resource';
 const RETRIED = 'an instance, --resource, --provider, --all';
 
 /** Adds the commands. Exit code 0: done; 3: could not run, or the controller refused. */
@@ -31,7 +32,11 @@ export function addOperationCommands(program: Command): void {
   asking(program, 'resume [instance]', 'end a suspension').action((instance: string | undefined, options: Asking) =>
     ask(options, 'resume', { instance }),
   );
-  aiming(program, 'retry [instance]', 'try again at once what has failed')
+  aiming(
+    program,
+    'retry [instance]',
+    'try again at once what has failed; of an instance or a server also bring back what has drifted',
+  )
     .option('--provider <name>', 'all servers of a provider entry')
     .action((instance: string | undefined, options: Aiming) =>
       ask(options, 'retry', targetOf(instance, options, RETRIED)),
@@ -40,6 +45,7 @@ export function addOperationCommands(program: Command): void {
     (instance: string | undefined, options: Aiming) => ask(options, 'adopt', targetOf(instance, options, ADOPTED)),
   );
   addRequests(program);
+  addCheck(program);
 }
 
 function addRequests(program: Command): void {
@@ -49,6 +55,15 @@ function addRequests(program: Command): void {
   asking(program, 'replace <server>', 'delete a server and create it anew').action(
     (resource: string, options: Asking) => ask(options, 'replace', { resource }),
   );
+}
+
+/** `treeline check`: an instance or a server, and never every server. */
+function addCheck(program: Command): void {
+  asking(program, 'check [instance]', 'compare servers with what was applied now, whatever their drift policy')
+    .option('--resource <server>', 'only this server')
+    .action((instance: string | undefined, options: Aiming) =>
+      ask(options, 'check', targetOf(instance, options, CHECKED)),
+    );
 }
 
 function addShowing(program: Command): void {

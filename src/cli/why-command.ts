@@ -1,6 +1,8 @@
 // `treeline why`: prints why an instance is not done, and what to do about it.
 import type { Command } from 'commander';
+import { quote } from '../model/quote.ts';
 import type { WaitingItem, Why } from '../service/operator.ts';
+import type { PropertyDifference } from '../service/property-differences.ts';
 import { type Format, formatCounts, formatOption, print, printJson } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 
@@ -34,9 +36,21 @@ function formatWhy(instance: string, { status, summary, counts, waiting }: Why):
   ].join('\n');
 }
 
-function formatItem({ resource, state, reason, since, until, action }: WaitingItem): string {
+/** Returns a table: a row for each property, a column for each of the three values. */
+function formatDifference(difference: readonly PropertyDifference[]): string[] {
+  const rows = difference.map(({ property, applied, observed, wanted }) => [
+    property,
+    ...[applied, observed, wanted].map((value) => quote(value)),
+  ]);
+  const table = [['property', 'applied', 'observed', 'wanted'], ...rows];
+  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
+  return table.map((row) => `    ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd());
+}
+
+function formatItem({ resource, state, reason, since, until, action, difference = [] }: WaitingItem): string {
   const times = [since === null ? '' : `, since ${since}`, until === null ? '' : `, until ${until}`].join('');
   const lines = [`${resource === null ? '' : `${resource}: `}${state}${times}`, `    ${reason}`];
+  if (difference.length > 0) lines.push(...formatDifference(difference));
   if (action !== null) lines.push(`    do: ${action}`);
   return lines.join('\n');
 }

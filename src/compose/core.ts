@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { ActivationParts } from '../follow/activate.ts';
 import { activeRecords } from '../follow/active-records.ts';
+import { activeSecrets } from '../follow/active-secrets.ts';
 import { CurrentState } from '../follow/current-state.ts';
 import { Follower } from '../follow/follower.ts';
 import { registeredProxies } from '../follow/proxy-clients.ts';
@@ -133,6 +134,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     random,
     recordOf: activeRecords(current, ledger),
     proxies: registeredProxies(current),
+    isSecret: activeSecrets(current),
     review,
     isActive: () => current.get() !== undefined,
   });
@@ -161,6 +163,8 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     statusOf: (instance) => reader.status(instance),
     waitOf: (server) => toldWait(reconciler.waitsOf(server)),
     holderOf: (server) => reconciler.proxyWork?.holderOf(server),
+    checkFailureOf: (server) => reconciler.checks.schedule.failureOf(server),
+    requestCheck: (server) => reconciler.checks.schedule.request(server),
     requests,
     entries: entriesOf(registry),
   });

@@ -49,8 +49,8 @@ export class Executor {
   readonly #unanswered = new Map<string, { readonly action: string; readonly ends: number }>();
   /** Why the last call of a server ended without an answer. */
   readonly #lostBecause = new Map<string, string>();
-  /** The abort controllers of all running calls. */
-  readonly #ends = new Set<AbortController>();
+  /** The abort controllers of all running calls, by server. */
+  readonly #ends = new Map<string, AbortController>();
   /** The reason that ends all calls; undefined while running calls are still waited for. */
   #stopReason: Error | undefined;
 
@@ -86,6 +86,11 @@ export class Executor {
     this.#start(server, { row, provider, kind: 'check', operation: 'check' });
   }
 
+  /** Ends the check of a server that is in flight, since an action is to start. The action waits for its end. */
+  endCheck(server: string): void {
+    this.#ends.get(server)?.abort(new CheckYielded('the check was ended, as an action is to start'));
+  }
+
   /** Runs the action in a claimed server's row. The row must be durable before. */
   run(server: string, row: ServerRow): void {
     invariant(row.action !== null, `${server} has no action to carry out`);
@@ -106,7 +111,7 @@ export class Executor {
     await Promise.race([this.#calls.idle(), timeUp.promise]);
     cancel();
     this.#stopReason = new Error('the controller is stopping');
-    for (const end of this.#ends) end.abort(this.#stopReason);
+    for (const end of this.#ends.values()) end.abort(this.#stopReason);
   }
 
   #start(server: string, job: Job): void {
@@ -131,11 +136,10 @@ export class Executor {
     // A check after a lost action has its own deadline: the action's may have passed long ago.
     const action = job.kind === 'action' ? job.row.action : null;
     const leftMs = action === null ? entry.timeoutSeconds * 1000 : this.#msLeft(server, action, entry);
-    const deadline = clock.now() + leftMs;
     if (action !== null) {
       this.#unanswered.set(server, { action: action.id, ends: clock.monotonic() + leftMs + graceMs });
     }
-    const end = this.#newEnd();
+    const end = this.#newEnd(server);
     const overdue = Promise.withResolvers<never>();
     const timers = [
       // A report that comes late counts.
@@ -145,34 +149,30 @@ export class Executor {
       clock.after(leftMs + graceMs, () => this.#endOverdue(server, { job, entry, reject: overdue.reject })),
     ];
     try {
-      const call = callOf(server, job, { record: recordFor(server, job, this.#options), deadline });
+      const facts = { record: recordFor(server, job, this.#options), deadline: clock.now() + leftMs };
+      const call = callOf(server, job, facts);
       return await Promise.race([entry.provider.perform(call, end.signal), overdue.promise]);
     } catch (error) {
-      log.warn(
-        { server, operation: job.operation, provider: job.provider, err: error },
-        'call ended without an answer',
-      );
+      if (!(end.signal.reason instanceof CheckYielded)) logUnanswered(server, job, { log, error });
       if (job.kind === 'check') return noAnswer(error);
       this.#lostBecause.set(server, reasonOf(error));
       return undefined;
     } finally {
       for (const cancel of timers) cancel();
-      this.#ends.delete(end);
+      this.#ends.delete(server);
     }
   }
 
   /** A call that still runs something keeps its server in flight: no other call may run beside it. */
   #endOverdue(server: string, { job, entry, reject }: Overdue): void {
+    const { operation, provider } = job;
     if (entry.provider.lostActionEnds !== 'with its call') reject(new Error('it did not end at its deadline'));
-    else {
-      const { operation, provider } = job;
-      this.#options.log.error({ server, operation, provider }, 'call does not end; its server waits for that');
-    }
+    else this.#options.log.error({ server, operation, provider }, 'call does not end; its server waits for that');
   }
 
-  #newEnd(): AbortController {
+  #newEnd(server: string): AbortController {
     const end = new AbortController();
-    this.#ends.add(end);
+    this.#ends.set(server, end);
     if (this.#stopReason !== undefined) end.abort(this.#stopReason);
     return end;
   }
@@ -188,6 +188,9 @@ export class Executor {
     return Math.max(0, wholeMs - (clock.monotonic() - claimed.monotonic));
   }
 }
+
+/** The reason of a check that was ended for an action. */
+class CheckYielded extends Error {}
 
 interface Job {
   readonly row: ServerRow;
@@ -241,4 +244,12 @@ export function callOf(
 function noAnswer(error: unknown): Answer {
   const message = reasonOf(error);
   return { outcome: 'retryable', message: `no answer: ${message}`, outputs: {}, observed: {} };
+}
+
+function logUnanswered(
+  server: string,
+  { operation, provider }: Job,
+  { log, error }: { readonly log: Logger; readonly error: unknown },
+): void {
+  log.warn({ server, operation, provider, err: error }, 'call ended without an answer');
 }

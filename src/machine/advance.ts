@@ -2,7 +2,8 @@
 import type { Reason, ServerRow } from '../model/rows.ts';
 import { type Event, transition } from './transitions.ts';
 
-interface Moment {
+/** The time of a change of a row, and its reason. */
+export interface Moment {
   /** RFC 3339, with milliseconds. */
   readonly now: string;
   /** Null or omitted if the state alone explains the row. */

@@ -4,7 +4,7 @@
 import type { Answer } from '../model/call-result.ts';
 import type { JsonMap } from '../model/json.ts';
 import { momentOf } from '../model/moment.ts';
-import type { Properties } from '../model/objects.ts';
+import type { DriftPolicy, Properties } from '../model/objects.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { advance, requeue } from './advance.ts';
@@ -23,6 +23,10 @@ export interface ConcludeContext {
   readonly lostBecause?: string | undefined;
   /** The provider that answered makes no real servers. */
   readonly isPretending?: boolean | undefined;
+  /** The drift policy of the provider entry; `report` if omitted. */
+  readonly drift?: DriftPolicy;
+  /** Returns true if a property holds a secret, of which only a reference is known. None does if omitted. */
+  readonly isSecret?: (property: string) => boolean;
 }
 
 /** The answer of a call, and the facts to conclude it with. */

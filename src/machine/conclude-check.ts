@@ -1,5 +1,6 @@
 // Concludes a check for a server's row: the first check, the one before a create, the one after a failed create, and
-// the one after a lost outcome. Pure; conclude.ts does the same for actions.
+// the one after a lost outcome; drift.ts concludes that of a server at rest. Pure; conclude.ts does the same for
+// actions.
 
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { isSame, type JsonMap } from '../model/json.ts';
@@ -18,6 +19,7 @@ import {
   withObserved,
 } from './call-outcome.ts';
 import { differingProperties } from './difference.ts';
+import { concludeDrift, differences, driftReason, isAtRest, isToBeConfirmed, withoutObserved } from './drift.ts';
 import { isConverged } from './existence.ts';
 import { lostText } from './reasons.ts';
 
@@ -27,7 +29,9 @@ const EXISTS: Reason = { code: 'exists_already', text: 'it is already there; ado
 export function concludeCheck(row: ServerRow, result: CallResult, at: ConcludeContext): ServerRow | null {
   const { outcome } = result.answer;
   if (outcome === 'done' || outcome === 'absent') {
-    return row.state === 'unknown' ? concludeLost(row, result.answer, at) : concludePresence(row, result, at);
+    if (row.state === 'unknown') return concludeLost(row, result.answer, at);
+    if (isAtRest(row) || isToBeConfirmed(row)) return concludeDrift(row, result.answer, at);
+    return concludePresence(row, result, at);
   }
   // A failed check on which nothing depends does not count as a failed try.
   if (row.state !== 'unknown' && (row.state !== 'pending' || row.wanted === null)) return row;
@@ -121,14 +125,11 @@ function knownAfter(row: ServerRow, { spec }: RunningAction, observed: JsonMap):
  * incarnations no longer count.
  */
 function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow {
-  const differing = differingProperties(wanted, answer.observed);
+  const observed = differences({ wanted, applied: wanted }, answer.observed, at.isSecret);
   const facts = {
     ...{ applied: withObserved(wanted, answer.observed), outputs: answer.outputs, checked: true, attempt: 0 },
     ...{ adopting: false, gaveUp: false, replacing: false, dirty: false },
   };
-  if (differing.length === 0) return advance(row, 'settle', { ...moment(at), ...facts });
-  return advance(row, 'drift', {
-    ...moment(at, { code: 'drifted', text: `differs in ${differing.join(', ')}` }),
-    ...facts,
-  });
+  if (Object.keys(observed).length === 0) return advance(withoutObserved(row), 'settle', { ...moment(at), ...facts });
+  return advance(row, 'drift', { ...moment(at, driftReason(observed)), ...facts, observed });
 }

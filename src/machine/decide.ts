@@ -3,12 +3,23 @@ import { momentOf } from '../model/moment.ts';
 import type { ProxyClaim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import { advance, requeue } from './advance.ts';
+import { isAtRest, isToBeConfirmed, withoutObserved } from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { forgetPretended } from './pretended.ts';
 import { isBlockedFor, isSameReason, isStuck, lostText } from './reasons.ts';
 
 /** `answered`: the check determined whether the server exists. `failed`: it did not. */
 export type CheckEnd = 'answered' | 'failed';
+
+/** Next pass when a provider has capacity for a call; with proxy tags, when a proxy takes it. */
+export interface CapacityNext {
+  readonly kind: 'capacity';
+  readonly provider: string;
+  /** The proxy tags of the server. */
+  readonly tags?: readonly string[];
+  /** The call is a routine check of a server at rest: proxies take it after all actions. */
+  readonly isRoutine?: true;
+}
 
 /** The result of a pass, carried out after the row is written. */
 export type Next =
@@ -31,10 +42,9 @@ export type Next =
   | { readonly kind: 'review' }
   /** Next pass when it gets a rollout slot of its group: at that time; undefined: when a member comes back. */
   | { readonly kind: 'slot'; readonly time: number | undefined }
-  /** Next pass when that provider has capacity for a call; or, with the proxy tags of the server, when a proxy takes it. */
-  | { readonly kind: 'capacity'; readonly provider: string; readonly tags?: readonly string[] }
-  /** Ask the provider whether the server exists. */
-  | { readonly kind: 'check'; readonly provider: string }
+  | CapacityNext
+  /** Ask the provider whether the server exists. `isRoutine`: the server is at rest, and no action waits for the answer. */
+  | { readonly kind: 'check'; readonly provider: string; readonly isRoutine?: true }
   /** Carry out the action that the row now holds. */
   | { readonly kind: 'run'; readonly provider: string };
 
@@ -75,6 +85,8 @@ export interface DecisionContext {
   readonly mayReplace: () => boolean | undefined;
   /** How its last check ended, if that is at most 30 s ago and no action on it has begun since. */
   readonly lastCheck: CheckEnd | undefined;
+  /** A scheduled or requested check of the server, which is at rest, may start now. */
+  readonly isCheckDue: boolean;
   /** Returns a server whose name differs in case only and that has to be gone before this one begins. */
   readonly otherSpelling: (row: ServerRow) => string | undefined;
   /** Returns a dependency of this server that is not up, if any. */
@@ -182,7 +194,7 @@ function decideCheck(row: ServerRow, context: DecisionContext): Step {
   return { row: checked, next: { kind: 'check', provider: provider.name } };
 }
 
-function capacityOf({ name, tags }: ResponsibleEntry): Next {
+function capacityOf({ name, tags }: ResponsibleEntry): CapacityNext {
   return { kind: 'capacity', provider: name, ...(tags === undefined ? {} : { tags }) };
 }
 
@@ -195,12 +207,13 @@ function decideUnwanted(row: ServerRow, context: DecisionContext): Step {
 }
 
 function decideWanted(row: ServerRow, context: DecisionContext): Step {
-  if (row.state === 'drifted') return { row, next: REST };
+  if (row.state === 'drifted') return decideRest(row, context);
   if (isConverged(row)) return settle(row, context);
   if (row.state !== 'pending') return decideQueued(row, context);
   const unmet = context.unmetDependency(row);
   if (unmet !== undefined) return { row, next: { kind: 'after', server: unmet, need: 'dependency' } };
   if (row.applied === null) return start(row, 'create', context);
+  if (isToBeConfirmed(row)) return decideConfirmation(row, context);
   if (row.replacing && row.policy.protected) return hold(row, PROTECTED, context);
   const next = waitsForBudget(row, context);
   if (next !== undefined) return { row, next };
@@ -218,8 +231,25 @@ function waitsForBudget(row: ServerRow, context: DecisionContext): Next | undefi
   return mayReplace ? undefined : { kind: 'review' };
 }
 
+/** A server at rest is checked from time to time. A check that finds no capacity now is scheduled again. */
+function decideRest(row: ServerRow, context: DecisionContext): Step {
+  if (!context.isCheckDue || !isAtRest(row)) return { row, next: REST };
+  const provider = context.providerFor(row);
+  if (provider.name === null) return { row, next: REST };
+  if (context.hasCapacity(provider.name)) {
+    return { row, next: { kind: 'check', provider: provider.name, isRoutine: true } };
+  }
+  return { row, next: provider.tags === undefined ? REST : { ...capacityOf(provider), isRoutine: true } };
+}
+
+/** A server that one check has found gone is made again only if a second check finds the same. */
+function decideConfirmation(row: ServerRow, context: DecisionContext): Step {
+  if (context.stoppedUntil !== undefined) return { row, next: { kind: 'stopped', until: context.stoppedUntil } };
+  return decideCheck(row, context);
+}
+
 function settle(row: ServerRow, context: DecisionContext): Step {
-  if (isSettled(row.state)) return { row, next: REST };
+  if (isSettled(row.state)) return decideRest(row, context);
   const settled = advance(row, 'settle', {
     now: momentOf(context.now),
     applied: row.wanted,
@@ -251,8 +281,14 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
   const begun = operation === 'create' ? { mayExist: true, dirty: false } : { dirty: true };
   const made = { provider: provider.name, ...(provider.isPretending ? { isPretended: true } : {}) };
   const facts = { action, incarnation, ...made, ...begun };
+  // The reason of an action that heals is the drift.
+  const reason = context.goesFirst ?? (row.reason?.code === 'drifted' ? row.reason : null);
   return {
-    row: advance(row, `start ${operation}`, { now: action.started, reason: context.goesFirst ?? null, ...facts }),
+    row: advance(withoutObserved(row), `start ${operation}`, {
+      now: action.started,
+      reason,
+      ...facts,
+    }),
     next: { kind: 'run', provider: provider.name },
   };
 }

@@ -5,6 +5,11 @@ import type { Spec } from '../model/spec.ts';
 /** Properties that describe a server for people: changing them starts no action. */
 const DESCRIPTIVE: ReadonlySet<string> = new Set(['description']);
 
+/** Returns true if the property is for people only. */
+export function isDescriptive(property: string): boolean {
+  return DESCRIPTIVE.has(property);
+}
+
 /**
  * Returns the part of a spec that an action applies to the server. docs/concepts.md, updates. `quiet` names properties
  * that are only for configuration: those of the wanted spec, also for an applied one.

@@ -18,8 +18,9 @@ export function isMade({ provider, applied, action }: ServerRow): boolean {
 }
 
 /** Returns true if the existing server is known to match the wanted spec, so that no action is needed. */
-export function isConverged({ wanted, applied, replacing, dirty }: ServerRow): boolean {
-  return wanted !== null && applied !== null && !replacing && !dirty && needsNoAction(wanted, applied);
+export function isConverged({ wanted, applied, replacing, dirty, observed }: ServerRow): boolean {
+  if (wanted === null || applied === null || replacing || dirty || observed !== undefined) return false;
+  return needsNoAction(wanted, applied);
 }
 
 /**

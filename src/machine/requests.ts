@@ -1,8 +1,10 @@
-// Applies a request to the row of one server: retry, adopt, retain, replace. Pure; src/service/create-operator.ts writes the rows.
+// Applies a request to the row of one server: retry, correct, adopt, retain, replace. Pure; src/service/create-operator.ts
+// writes the rows.
 
 import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { requeue } from './advance.ts';
+import { corrected, withoutHealing } from './drift.ts';
 import { isBlockedFor, isStuck } from './reasons.ts';
 
 /**
@@ -12,6 +14,15 @@ import { isBlockedFor, isStuck } from './reasons.ts';
 export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
   const waits = row.state === 'failed' || row.state === 'retrying' || (row.state === 'unknown' && row.due !== null);
   return waits ? requeue(row, { now, attempt: 0 }) : undefined;
+}
+
+/**
+ * Returns the row of a drifted server that is to be brought back to its wanted spec, or made again if it is gone;
+ * undefined for any other. Healing that had stopped may start anew.
+ */
+export function correctedRow(row: ServerRow, now: string): ServerRow | undefined {
+  if (row.state !== 'drifted' || row.wanted === null) return undefined;
+  return corrected(withoutHealing(row), { now, reason: row.reason?.code === 'drift_fight' ? null : row.reason });
 }
 
 /** The provider entries of the settings, as requests read them. */

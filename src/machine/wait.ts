@@ -20,12 +20,16 @@ export type Wait =
    * time.
    */
   | { readonly kind: 'slot'; readonly group: string; readonly isAway: boolean; readonly until: number | undefined }
-  /** `tags`: a proxy has to take it, one with any of these tags, or one without tags where there are none. */
+  /**
+   * `tags`: a proxy has to take it, one with any of these tags, or one without tags where there are none. `isRoutine`: a
+   * check that comes after all actions.
+   */
   | {
       readonly kind: 'capacity';
       readonly provider: string;
       readonly instance: string;
       readonly tags?: readonly string[];
+      readonly isRoutine?: true;
     }
   /** Too many updates of its commit have failed. */
   | { readonly kind: 'failures'; readonly commit: string }
@@ -111,7 +115,7 @@ function placeOf(wait: Wait): string {
     case 'slot':
       return `${wait.isAway ? 'away' : 'slot'} ${wait.group}`;
     case 'capacity':
-      return `capacity ${wait.provider} ${wait.instance} ${JSON.stringify(wait.tags)}`;
+      return `capacity ${wait.provider} ${wait.instance} ${JSON.stringify(wait.tags)} ${wait.isRoutine ?? false}`;
     case 'failures':
       return `failures ${wait.commit}`;
     case 'instance':

@@ -9,6 +9,7 @@ import type { ServerPolicy, Spec, WantedServer } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
 import { advance } from './advance.ts';
 import { isSameSpec, needsNoAction } from './difference.ts';
+import { withoutHealing } from './drift.ts';
 import { isConverged } from './existence.ts';
 import { FIRST_STATE } from './transitions.ts';
 
@@ -67,7 +68,7 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
   if (isOld && (!isWaiting(row) || (isRestored && row.due !== null))) return row;
   const changesServer = row.wanted === null || !needsNoAction(server.spec, row.wanted);
   const next: ServerRow = {
-    ...row,
+    ...(changesServer ? withoutHealing(row) : row),
     ...placeOf(server),
     wanted: server.spec,
     generation: row.generation + (changesServer ? 1 : 0),

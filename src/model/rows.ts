@@ -120,7 +120,8 @@ export type ReasonCode =
   | 'check_failed'
   | 'circle_broken'
   | 'must_replace'
-  | 'drifted';
+  | 'drifted'
+  | 'drift_fight';
 
 /** The proxy that carries out an action. */
 export interface ProxyClaim {
@@ -207,6 +208,16 @@ export interface ServerRow {
   /** Its provider makes no real servers, so that for any other one it was never made. Omitted otherwise. */
   readonly isPretended?: boolean;
   readonly outputs: JsonMap;
+  /**
+   * The values of the last check that differ from the wanted ones, by property, long ones shortened; null: it was gone.
+   * Omitted where no difference is known, and once an action has begun that corrects it.
+   */
+  readonly observed?: JsonMap | null;
+  /**
+   * When healing began for each property within the last 24 hours, RFC 3339 with milliseconds; under the empty name, for
+   * the server that was gone. Omitted if there was none.
+   */
+  readonly healing?: Readonly<Record<string, readonly string[]>>;
   /** `last_stack_update` of its record, RFC 3339. */
   readonly updated: string;
   /** Its last record, kept while it is unwanted and not gone. */

@@ -30,6 +30,8 @@ export interface ContextSources {
   readonly capacity: Pick<Capacity, 'isInFlight' | 'hasCapacity'>;
   /** Returns how a server's last check ended; see FreshChecks. */
   readonly lastCheckOf: (server: string) => CheckEnd | undefined;
+  /** Returns true if a scheduled or requested check of a server may start now. */
+  readonly isCheckDue: (server: string) => boolean;
   /**
    * Returns for how many more milliseconds a lost action may be running; undefined if this process did not begin it.
    */
@@ -74,6 +76,10 @@ class LazyContext implements DecisionContext {
 
   get lastCheck(): CheckEnd | undefined {
     return this.#around.lastCheckOf(this.#name);
+  }
+
+  get isCheckDue(): boolean {
+    return this.#around.isCheckDue(this.#name);
   }
 
   get stoppedUntil(): number | undefined {

@@ -1,6 +1,7 @@
 // Counts the failed and away members of each group incrementally, so that a question about one member does not walk
 // over all of them. machine/rollout.ts applies the counts.
 
+import { isToBeConfirmed } from '../machine/drift.ts';
 import type { GroupView } from '../machine/rollout.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { Latest } from './latest.ts';
@@ -94,6 +95,6 @@ function kindOf(row: ServerRow, isInFlight: boolean): Share['kind'] {
   if (row.state === 'failed') return 'failed';
   // A member does not serve, or may not, from the start of its change until the change has succeeded, or until it is
   // created again.
-  if (isInFlight || row.dirty || row.applied === null) return 'away';
+  if (isInFlight || row.dirty || row.applied === null || isToBeConfirmed(row)) return 'away';
   return row.state === 'done' ? 'done' : 'there';
 }

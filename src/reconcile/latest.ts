@@ -20,6 +20,11 @@ export class Latest {
     this.#rise(this.#entries.length - 1);
   }
 
+  /** Returns a name with the largest number; undefined if there is none. */
+  first(): { readonly name: string; readonly value: number } | undefined {
+    return this.#entries[0];
+  }
+
   /** Returns the largest number of all names except `name`; undefined if there is none. */
   besides(name: string): number | undefined {
     const [first, second, third] = this.#entries;

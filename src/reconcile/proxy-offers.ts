@@ -8,29 +8,33 @@ const UNTAGGED = '';
 /** The servers that wait for a proxy. */
 export class ProxyOffers {
   readonly #lines = new Map<string, NameLine>();
+  /** The same for servers at rest that wait for a routine check: actions go first. */
+  readonly #routine = new Map<string, NameLine>();
   readonly #watchers = new Set<() => void>();
 
-  /** Appends a server to the lines of its tags. */
-  add(server: string, tags: readonly string[]): void {
+  /** Appends a server to the lines of its tags; `isRoutine`: behind all servers that wait for an action. */
+  add(server: string, tags: readonly string[], isRoutine = false): void {
+    const lines = isRoutine ? this.#routine : this.#lines;
     for (const tag of linesOf(tags)) {
-      const line = this.#lines.get(tag) ?? new NameLine();
+      const line = lines.get(tag) ?? new NameLine();
       line.add(server);
-      this.#lines.set(tag, line);
+      lines.set(tag, line);
     }
   }
 
   /** Removes a server. */
   delete(server: string, tags: readonly string[]): void {
-    for (const tag of linesOf(tags)) {
-      this.#lines.get(tag)?.delete(server);
-      if (this.#lines.get(tag)?.size === 0) this.#lines.delete(tag);
+    for (const lines of [this.#lines, this.#routine]) {
+      for (const tag of linesOf(tags)) {
+        lines.get(tag)?.delete(server);
+        if (lines.get(tag)?.size === 0) lines.delete(tag);
+      }
     }
   }
 
   /** Moves a server to the end of its lines: it was offered, and others come first next time. */
   rotate(server: string, tags: readonly string[]): void {
-    for (const tag of linesOf(tags)) {
-      const line = this.#lines.get(tag);
+    for (const line of linesOf(tags).flatMap((tag) => [this.#lines.get(tag), this.#routine.get(tag)])) {
       if (!line?.has(server)) continue;
       line.delete(server);
       line.add(server);
@@ -38,20 +42,13 @@ export class ProxyOffers {
   }
 
   /**
-   * Yields the servers for a proxy with these tags, those of each tag in turn, each server once. No server may be added
-   * or moved meanwhile.
+   * Yields the servers for a proxy with these tags, those of each tag in turn, each server once, and those that wait for
+   * a routine check last. No server may be added or moved meanwhile.
    */
   *for(tags: readonly string[]): Generator<string> {
     const seen = new Set<string>();
-    const walks = linesOf(tags).flatMap((tag) => this.#lines.get(tag)?.names() ?? []);
-    while (walks.length > 0) {
-      for (const walk of [...walks]) {
-        const { value, done } = walk.next();
-        if (done) walks.splice(walks.indexOf(walk), 1);
-        else if (!seen.has(value)) yield value;
-        if (!done) seen.add(value);
-      }
-    }
+    yield* inTurn(this.#lines, tags, seen);
+    yield* inTurn(this.#routine, tags, seen);
   }
 
   /** Wakes everybody who watches. */
@@ -68,4 +65,17 @@ export class ProxyOffers {
 
 function linesOf(tags: readonly string[]): readonly string[] {
   return tags.length === 0 ? [UNTAGGED] : [...new Set(tags)];
+}
+
+/** Yields the names of these lines in turn that were not seen, and notes them. */
+function* inTurn(lines: ReadonlyMap<string, NameLine>, tags: readonly string[], seen: Set<string>): Generator<string> {
+  const walks = linesOf(tags).flatMap((tag) => lines.get(tag)?.names() ?? []);
+  while (walks.length > 0) {
+    for (const walk of [...walks]) {
+      const { value, done } = walk.next();
+      if (done) walks.splice(walks.indexOf(walk), 1);
+      else if (!seen.has(value)) yield value;
+      if (!done) seen.add(value);
+    }
+  }
 }

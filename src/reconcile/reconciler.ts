@@ -3,7 +3,7 @@
 import type { Clock } from '../clock.ts';
 import { Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
-import { type CheckEnd, decide } from '../machine/decide.ts';
+import { decide } from '../machine/decide.ts';
 import { type DeleteBudget, removalsMax, serverCount } from '../machine/removals.ts';
 import type { Wait } from '../machine/wait.ts';
 import type { CallResult } from '../model/call-result.ts';
@@ -13,13 +13,13 @@ import { ServiceError } from '../model/service-error.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { CommitGate } from './commit-gate.ts';
 import { type ContextSources, decisionContextOf } from './decision-context.ts';
-import { FreshChecks } from './fresh-checks.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
 import { ProxyOffers } from './proxy-offers.ts';
 import type { ProxyWork } from './proxy-work.ts';
 import { knownRecords, reconcileProxies } from './reconcile-proxies.ts';
 import { RepeatedErrors } from './repeated-errors.ts';
+import { ServerChecks } from './server-checks.ts';
 import { ServerPass } from './server-pass.ts';
 import { Sweep } from './sweep.ts';
 import { tellHeldUpdates } from './tell-held-updates.ts';
@@ -49,6 +49,8 @@ interface ReconcilerOptions {
   readonly recordOf: (server: string) => NodeRecord;
   /** Returns the tags of each registered proxy. Omitted: none is registered. */
   readonly proxies?: () => Iterable<readonly string[]>;
+  /** Returns true if a property holds a secret, of which only a reference is known. */
+  readonly isSecret: (property: string) => boolean;
 }
 
 /** Brings every server to its wanted spec. */
@@ -58,7 +60,7 @@ export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #queue: KeyedQueue;
   readonly #executor: Executor;
-  readonly #checks: FreshChecks;
+  readonly checks: ServerChecks;
   readonly #wakeUps: WakeUps;
   readonly #pass: ServerPass;
   readonly #sources: ContextSources;
@@ -71,7 +73,6 @@ export class Reconciler {
     const { clock, log, registry, ledger } = options;
     this.#options = options;
     this.#errors = new RepeatedErrors(clock);
-    this.#checks = new FreshChecks(clock);
     this.#queue = new KeyedQueue({ clock, concurrency: PASSES_MAX, handle: (name) => this.#handle(name) });
     this.#executor = new Executor({
       ...options,
@@ -82,11 +83,13 @@ export class Reconciler {
     const offers = new ProxyOffers();
     tellHeldUpdates(options);
     this.#wakeUps = new WakeUps({ ledger, clock, log, wake, offers, capacity: this.#executor.capacity });
+    this.checks = new ServerChecks({ ...options, wake, executor: this.#executor });
     this.#sources = this.#contextSources();
     this.#pass = new ServerPass({
       ...{ ...options, executor: this.#executor, wakeUps: this.#wakeUps, queue: this.#queue },
+      schedule: this.checks.schedule,
       contextOf: (server) => decisionContextOf(server, this.#sources),
-      onStart: (server) => this.#checks.forget(server),
+      onStart: (server) => this.checks.forget(server),
     });
     const recordOf = knownRecords(ledger, options.recordOf);
     this.proxyWork = reconcileProxies({
@@ -135,17 +138,18 @@ export class Reconciler {
     this.#sweep.stop();
     this.proxyWork?.stop();
     this.#wakeUps.stop();
+    this.checks.schedule.stop();
     await this.#executor.stop(ms);
     await this.#queue.stop();
   }
 
   #onResult(server: string, result: CallResult | undefined): void {
-    if (result !== undefined) this.#pass.noteResult(server, result);
-    if (result?.kind === 'check' && isOwnCheck(server, result, this.#options)) this.#checks.note(server, endOf(result));
+    if (this.checks.ended(server, result) && result !== undefined) this.#pass.noteResult(server, result);
     this.proxyWork?.ended(server, result !== undefined);
     this.#options.ledger.index.setInFlight(server, false);
     this.#queue.add(server);
     this.#wakeUps.called(server);
+    this.checks.schedule.offer();
   }
 
   /** Never throws: the one place that catches a failed pass. */
@@ -165,6 +169,7 @@ export class Reconciler {
     }
     this.proxyWork?.passed(name, !this.#pass.hasResult(name));
     this.#wakeUps.passed(name);
+    this.checks.schedule.offer();
   }
 
   #contextSources(): ContextSources {
@@ -178,7 +183,8 @@ export class Reconciler {
       },
       removalsMax: () => removalsMax(deleteBudget, serverCount(ledger, clock.now())),
       capacity: this.#executor.capacity,
-      lastCheckOf: (server) => this.#checks.of(server),
+      lastCheckOf: (server) => this.checks.lastOf(server),
+      isCheckDue: (server) => this.checks.schedule.isDue(server),
       lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
       lostBecause: (server) => this.#executor.lostBecause(server),
       groupViewOf: (server, row) => this.#wakeUps.groups.of(server, row),
@@ -197,20 +203,4 @@ export class Reconciler {
     const { row: after, next } = decide(row, decisionContextOf(name, this.#sources));
     return after !== row || next.kind === 'check' || next.kind === 'run' ? row : undefined;
   }
-}
-
-/** Returns `answered` if a check determined whether the server exists. */
-function endOf({ answer: { outcome } }: CallResult): CheckEnd {
-  return outcome === 'done' || outcome === 'absent' ? 'answered' : 'failed';
-}
-
-/** Returns false for the answer of an entry that is not the one to create the server: a create needs that one's own. */
-function isOwnCheck(
-  server: string,
-  { provider }: CallResult,
-  { ledger, registry }: Pick<ReconcilerOptions, 'ledger' | 'registry'>,
-): boolean {
-  const wanted = ledger.server(server)?.wanted ?? null;
-  const match = wanted === null ? undefined : registry.match(wanted);
-  return match === undefined || match.name === provider;
 }

@@ -11,6 +11,7 @@ import { waitOf } from '../machine/wait.ts';
 import type { CallResult } from '../model/call-result.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
+import type { CheckSchedule } from './check-schedule.ts';
 import { EmptiedInstances } from './emptied-instances.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
@@ -27,6 +28,9 @@ export interface ServerPassOptions {
   readonly log: Logger;
   readonly executor: Executor;
   readonly wakeUps: WakeUps;
+  readonly schedule: Pick<CheckSchedule, 'follow' | 'giveBack'>;
+  /** Returns true if a property holds a secret. */
+  readonly isSecret: (property: string) => boolean;
   readonly queue: Pick<KeyedQueue, 'add' | 'addAfter'>;
   readonly contextOf: (server: string) => DecisionContext;
   /** Called when an action of the server begins. */
@@ -66,12 +70,13 @@ export class ServerPass {
 
   /** Throws if the row cannot be written; then nothing has happened. */
   async run(name: string): Promise<void> {
-    const { ledger, wakeUps } = this.#options;
+    const { ledger, wakeUps, schedule } = this.#options;
     wakeUps.passing(name);
     const row = ledger.server(name);
     if (row === undefined) {
       this.#results.delete(name);
       wakeUps.begin(name, null, undefined);
+      schedule.follow(name, null);
       await this.#emptied.forget();
       return;
     }
@@ -88,24 +93,27 @@ export class ServerPass {
   }
 
   #step(name: string, row: ServerRow): Step {
-    const { registry, clock, random, contextOf, executor } = this.#options;
+    const { registry, clock, random, isSecret, contextOf, executor } = this.#options;
     const result = this.#results.get(name);
     const entry = registry.byName(result?.provider ?? '');
-    const retry = entry?.retry;
-    const isConcluded = result !== undefined && retry !== undefined;
-    const facts = { lostBecause: executor.lostBecause(name), isPretending: entry?.provider.isPretending };
-    const at = { now: clock.now(), random, ...facts };
-    const concluded = isConcluded ? conclude(row, result, { ...at, retry }) : row;
+    const facts = { now: clock.now(), random, isSecret, lostBecause: executor.lostBecause(name) };
+    const own = entry && { retry: entry.retry, drift: entry.drift, isPretending: entry.provider.isPretending };
+    const concluded = result !== undefined && own !== undefined ? conclude(row, result, { ...facts, ...own }) : row;
     return concluded === null ? { row: null, next: { kind: 'rest' } } : decide(concluded, contextOf(name));
   }
 
   /** Records the wait and the claim before the first await, so that no change of another server is missed. */
   #prepare(name: string, after: ServerRow | null, next: Next): void {
-    const { executor, ledger, clock, wakeUps } = this.#options;
+    const { executor, ledger, clock, wakeUps, schedule } = this.#options;
+    const isRoutine = next.kind === 'check' && next.isRoutine === true;
     if (next.kind === 'check' || next.kind === 'run') {
       executor.capacity.claim(name, next.provider);
-      ledger.index.setInFlight(name, true);
+      // A routine check does not count as a change in its group.
+      if (!isRoutine) ledger.index.setInFlight(name, true);
     }
+    if (next.kind === 'capacity' && !next.isRoutine) schedule.giveBack(next.provider);
+    const waits = next.kind === 'capacity' && next.isRoutine === true ? 'waits' : 'none';
+    schedule.follow(name, after, isRoutine ? 'begins' : waits);
     const reviewAt = clock.now() + REVIEW_MS;
     wakeUps.begin(name, after, after === null ? undefined : waitOf(next, after, reviewAt));
   }

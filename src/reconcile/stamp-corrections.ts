@@ -31,12 +31,23 @@ export function stampCorrections(store: Read, correction: Correction): readonly 
   ];
 }
 
-function correctedServer({ since, due, action }: ServerRow, correction: Correction): Partial<ServerRow> {
+function correctedServer({ since, due, action, healing }: ServerRow, correction: Correction): Partial<ServerRow> {
   return {
+    ...(healing === undefined ? {} : { healing: correctedHealing(healing, correction) }),
     since: notAfter(since, correction.now),
     due: due === null ? null : correctedDue(due, correction),
     action: action === null ? null : correctedAction(action, correction),
   };
+}
+
+function correctedHealing(
+  healing: NonNullable<ServerRow['healing']>,
+  { now }: Correction,
+): NonNullable<ServerRow['healing']> {
+  const isPast = Object.values(healing).every((times) => times.every((time) => Date.parse(time) <= now));
+  if (isPast) return healing;
+  const entries = Object.entries(healing).map(([name, times]) => [name, times.map((time) => notAfter(time, now))]);
+  return Object.fromEntries(entries);
 }
 
 function correctedDue(due: string, { now, backMs, waitMsMax }: Correction): string {

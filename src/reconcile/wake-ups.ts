@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { Capacity } from '../execute/capacity.ts';
 import type { Logger } from '../log.ts';
 import { isOrderWait } from '../machine/circles.ts';
+import { isAtRest } from '../machine/drift.ts';
 import { groupOf } from '../machine/rollout.ts';
 import { type Wait, waitReason } from '../machine/wait.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
@@ -179,6 +180,7 @@ export class WakeUps {
 }
 
 /** Returns true if the action of a server occupies a slot of its group. */
-function needsSlot({ wanted, applied, dirty }: ServerRow): boolean {
-  return wanted !== null && applied !== null && !dirty;
+function needsSlot(row: ServerRow): boolean {
+  const { wanted, applied, dirty } = row;
+  return wanted !== null && applied !== null && !dirty && !isAtRest(row);
 }

@@ -4,6 +4,7 @@ import { problemsAndRemarks } from '../desired/remarks.ts';
 import { historyDigest } from '../machine/hold-digests.ts';
 import {
   adoptedRow,
+  correctedRow,
   type Entries,
   replacedRow,
   replaceRefusal,
@@ -23,6 +24,7 @@ import { instanceNames, instanceStatus, unknownInstance } from './instance-views
 import type { HeldItem, Operator, Order, Target } from './operator.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
 import { activeView, heldView, type ProgressFacts, type ViewSources } from './recorded-view.ts';
+import type { WaitFacts } from './server-items.ts';
 import { type CallHolder, overviewOf, type WhyFacts, whyOf } from './why.ts';
 
 /** Writes what is asked of the recorded rows; reconcile/row-requests.ts implements it. */
@@ -52,6 +54,10 @@ interface OperatorOptions extends ViewSources {
   readonly waitOf: (server: string) => ToldWait | undefined;
   /** Returns the proxy that carries out the action of a server. Omitted: no proxy does. */
   readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
+  /** Returns how the checks of a server fail, once several have failed in a row; undefined otherwise. */
+  readonly checkFailureOf: WaitFacts['checkFailureOf'];
+  /** Has a server checked as soon as there is capacity. Returns false if it is not at rest. */
+  readonly requestCheck: (server: string) => boolean;
   readonly requests: RowWriter;
   readonly entries: Entries;
 }
@@ -75,13 +81,15 @@ export function createOperator(options: OperatorOptions): Operator {
 }
 
 function whyFacts(options: OperatorOptions): WhyFacts {
-  const { statusOf, waitOf, holderOf } = options;
+  const { statusOf, waitOf, checkFailureOf, holderOf } = options;
   const refused = options.refused();
   const recorded = heldView(options);
-  if (recorded === undefined) return { view: activeView(options), isActive: true, refused, statusOf, waitOf, holderOf };
+  const shown = { refused, statusOf, waitOf, checkFailureOf, holderOf };
+  if (recorded === undefined) return { view: activeView(options), isActive: true, ...shown };
   // Nobody looks at a server before something is active, so nothing is known of its waits.
   const status = (instance: string): InstanceStatus => instanceStatus(recorded, instance, () => undefined);
-  return { view: recorded, isActive: false, refused, statusOf: status, waitOf: () => undefined };
+  const nothing = { waitOf: () => undefined, checkFailureOf: () => undefined };
+  return { view: recorded, isActive: false, refused, statusOf: status, ...nothing };
 }
 
 function heldIn({ rows, refused }: OperatorOptions): readonly HeldItem[] {
@@ -151,14 +159,22 @@ function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resu
   };
 }
 
-function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'adopt' | 'retain' | 'replace'> {
-  const { requests, entries } = options;
+function changesOfServers(
+  options: OperatorOptions,
+): Pick<Operator, 'retry' | 'adopt' | 'retain' | 'replace' | 'check'> {
+  const { requests, entries, requestCheck } = options;
   return {
     async retry(order, target) {
+      // Retrying everything is for what failed: servers that drifted are brought back where they are named.
+      const isNamed = 'instance' in target || 'resource' in target;
+      const change = isNamed
+        ? (row: ServerRow, at: string) => retriedRow(row, at) ?? correctedRow(row, at)
+        : retriedRow;
       const servers = serversOf(activeView(options), target);
-      const count = await requests.change(servers, asked(order, 'retry', retriedRow));
+      const count = await requests.change(servers, asked(order, 'retry', change));
       if (count > 0) return `Tried again: ${count}`;
-      throw new ServiceError('conflict', 'No server there has failed, so there is nothing to try again');
+      const words = isNamed ? 'No server there has failed or drifted' : 'No server there has failed';
+      throw new ServiceError('conflict', `${words}, so there is nothing to try again`);
     },
     async adopt(order, target) {
       const servers = serversOf(activeView(options), target);
@@ -189,6 +205,12 @@ function changesOfServers(options: OperatorOptions): Pick<Operator, 'retry' | 'a
       };
       await requests.change(servers, asked(order, 'replace', change));
       return `${server} is deleted and made anew`;
+    },
+    async check(_order, target) {
+      const count = serversOf(activeView(options), target).filter(requestCheck).length;
+      if (count > 0) return `Being checked: ${count}`;
+      const words = 'No server there is done or drifted, so there is nothing to compare';
+      throw new ServiceError('conflict', `${words}: the others are checked when their next action needs it`);
     },
   };
 }

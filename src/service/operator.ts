@@ -5,6 +5,7 @@ import type { Client } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { HoldKind } from '../model/rows.ts';
 import type { InstanceStatus, State } from '../model/state.ts';
+import type { PropertyDifference } from './property-differences.ts';
 
 /** Something that does not happen before a person says yes. */
 export interface HeldItem {
@@ -37,6 +38,8 @@ export interface WaitingItem {
   readonly until: string | null;
   /** The advice: a command to type, or words; null where nothing has to be done. */
   readonly action: string | null;
+  /** The properties in which the server differs from what is wanted; omitted where none is known. */
+  readonly difference?: readonly PropertyDifference[];
 }
 
 /** The reasons why an instance is not done. */
@@ -114,7 +117,10 @@ export interface Operator {
   /** Starts no action of an instance, or of any where it is null, until it is resumed or until a time (RFC 3339). */
   suspend(order: Order, what: { readonly instance: string | null; readonly until: string | null }): Promise<string>;
   resume(order: Order, instance: string | null): Promise<string>;
-  /** Ends the waits of servers that failed. */
+  /**
+   * Ends the waits of servers that failed. Where an instance or a server is named, also brings back what has drifted, and
+   * makes again what is gone.
+   */
   retry(order: Order, target: Target): Promise<string>;
   /**
    * Takes over servers that were there before Treeline, or that another provider entry made; never deletes or replaces
@@ -125,4 +131,6 @@ export interface Operator {
   retain(order: Order, server: string): Promise<string>;
   /** Deletes a server and creates it anew. The request is the approval of it. */
   replace(order: Order, server: string): Promise<string>;
+  /** Has servers checked as soon as there is capacity, whatever their drift policy. */
+  check(order: Order, target: Target): Promise<string>;
 }

@@ -2,10 +2,12 @@
 
 import { isStuck, reasonText } from '../machine/reasons.ts';
 import type { ToldWait } from '../machine/wait.ts';
+import { momentOf } from '../model/moment.ts';
 import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { STATES, type State } from '../model/state.ts';
 import type { StateCounts, WaitingItem } from './operator.ts';
+import { propertyDifferences } from './property-differences.ts';
 import type { RecordedRows } from './recorded-rows.ts';
 
 /** The rows, and the waits of servers. */
@@ -15,6 +17,10 @@ export interface WaitFacts {
   readonly waitOf: (server: string) => ToldWait | undefined;
   /** Returns words on the proxy that carries out the action of a server; undefined if none does. */
   readonly proxyWords?: (server: string) => string | undefined;
+  /** Returns since when the checks of a server fail, in milliseconds since 1970, and how; undefined if they do not. */
+  readonly checkFailureOf: (server: string) => { readonly since: number; readonly message: string } | undefined;
+  /** The reader may see the values of properties. */
+  readonly showsValues: boolean;
 }
 
 /** The order of items: first those that need a person, last those that wait for others. */
@@ -44,7 +50,10 @@ export function countStates(servers: readonly string[], rows: RecordedRows): Sta
   return Object.fromEntries(STATES.flatMap((state) => (counts.has(state) ? [[state, counts.get(state)]] : [])));
 }
 
-/** Returns an item for each server that is not done, the most urgent first; at most `countMax`. */
+/**
+ * Returns an item for each server that is not done, the most urgent first, then one for each other server that could not
+ * be checked; at most `countMax`.
+ */
 export function serverItems(servers: readonly string[], facts: WaitFacts, countMax: number): readonly WaitingItem[] {
   const byState = new Map<State, string[]>();
   for (const server of servers) {
@@ -55,10 +64,41 @@ export function serverItems(servers: readonly string[], facts: WaitFacts, countM
     byState.set(state, names);
   }
   const names = URGENCY.flatMap((state) => (byState.get(state) ?? []).sort(compareNames));
-  return names.slice(0, countMax).flatMap((name) => {
+  const open = names.slice(0, countMax).flatMap((name) => {
     const row = facts.rows.server(name);
     return row === undefined ? [] : [itemOf(name, row, facts)];
   });
+  return open.length < countMax ? [...open, ...uncheckedItems(servers, facts)].slice(0, countMax) : open;
+}
+
+/** Returns an item for each server that is done as far as known, and whose checks fail. */
+function uncheckedItems(servers: readonly string[], facts: WaitFacts): WaitingItem[] {
+  return servers.flatMap((resource): WaitingItem[] => {
+    const failure = facts.checkFailureOf(resource);
+    const state = facts.rows.server(resource)?.state;
+    if (failure === undefined || state !== 'done') return [];
+    const since = momentOf(failure.since);
+    return [{ resource, state, reason: uncheckedWords(failure), since, until: null, action: null }];
+  });
+}
+
+function uncheckedWords({ since, message }: { readonly since: number; readonly message: string }): string {
+  return `it could not be checked since ${momentOf(since)}${message === '' ? '' : `: ${message}`}`;
+}
+
+/** Returns the item of a server that is known to differ, with the differences. */
+function driftedItem(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem {
+  const { state, since } = row;
+  const failure = facts.checkFailureOf(resource);
+  const unchecked = failure === undefined ? [] : [uncheckedWords(failure)];
+  const reason = [reasonText(row.reason), ...unchecked].join('; ');
+  const action = `treeline retry --resource ${resource}, or push a commit that changes it`;
+  return { resource, state, reason, since, until: null, action, ...differenceIn(row, facts) };
+}
+
+function differenceIn(row: ServerRow, { showsValues }: WaitFacts): Pick<WaitingItem, 'difference'> {
+  const difference = showsValues ? propertyDifferences(row) : [];
+  return difference.length === 0 ? {} : { difference };
 }
 
 function itemOf(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem {
@@ -81,14 +121,7 @@ function itemOf(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem
     case 'blocked':
       return { resource, state, reason: reasonText(row.reason), since, until: null, action: unblocking(resource, row) };
     case 'drifted':
-      return {
-        resource,
-        state,
-        reason: reasonText(row.reason),
-        since,
-        until: null,
-        action: 'push a commit that changes it',
-      };
+      return driftedItem(resource, row, facts);
     default:
       if (!isStuck(row)) return waitingItem(resource, row, facts);
       return { resource, state, reason: reasonText(row.reason), since, until: null, action: unblocking(resource, row) };
@@ -107,14 +140,16 @@ function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): Waitin
   const wait = facts.waitOf(resource);
   const root = wait?.server == null ? undefined : rootOf(wait.server, facts);
   const waits = wait === undefined ? 'is looked at in a moment' : `${wait.reason}${rootWords(wait, root, facts)}`;
+  const reason = reasonText(row.reason);
   const isTold = row.reason !== null && (due !== null || wait === undefined);
   const owner = root === undefined ? undefined : facts.rows.server(root)?.instance;
   const elsewhere = owner === undefined || owner === row.instance ? null : `treeline why ${owner}`;
   return {
     ...{ resource, state, since },
-    reason: isTold ? reasonText(row.reason) : [reasonText(row.reason), waits].filter((text) => text !== '').join('; '),
+    reason: isTold ? reason : [reason, waits].filter((text) => text !== '').join('; '),
     until: due ?? wait?.until ?? null,
     action: wait?.action ?? elsewhere,
+    ...differenceIn(row, facts),
   };
 }
 

@@ -13,7 +13,7 @@ import type { ProgressFacts } from './recorded-view.ts';
 import { countStates, serverItems, type WaitFacts } from './server-items.ts';
 
 /** The sources of the answers. */
-export interface WhyFacts extends Pick<WaitFacts, 'waitOf'> {
+export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
   readonly view: View<ProgressFacts>;
   /** False where the facts are those of the rows: nothing is active before the newest commit is. */
   readonly isActive: boolean;
@@ -45,7 +45,9 @@ export function whyOf(name: string, by: Client, facts: WhyFacts, itemsMax = ITEM
   const newest = unfollowed(by, facts.refused);
   if (newest !== null) whole.push(notFollowed(newest));
   const proxyWords = (server: string): string | undefined => holderWords(facts.holderOf?.(server), by, facts);
-  const items = serverItems(servers, { rows, waitOf: facts.waitOf, proxyWords }, itemsMax);
+  const { waitOf, checkFailureOf } = facts;
+  const showsValues = by.role !== 'proxy';
+  const items = serverItems(servers, { rows, waitOf, checkFailureOf, proxyWords, showsValues }, itemsMax);
   const waiting = [...whole, ...items].slice(0, itemsMax);
   const counts = countStates(servers, rows);
   return { status: facts.statusOf(name), summary: summaryOf(waiting, counts), counts, waiting };

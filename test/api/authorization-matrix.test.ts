@@ -79,6 +79,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     ...{ statuses: [403, 403, 200], paths: [`/agent/actions/${ACTION.id}/report`] },
     body: { lease: 'secret', outcome: 'done' },
   },
+  'POST /operations/check': { statuses: [200, 403, 403], body: { instance: 'shop' } },
 };
 
 /** The same routes where the rights are those of another object than the row says. */

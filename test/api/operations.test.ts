@@ -62,6 +62,8 @@ const ROWS: readonly Row[] = [
   { operation: 'adopt', body: { all: true }, asked: ['', { all: true }] },
   { operation: 'retain', body: { resource: 'shop-web' }, asked: ['', 'shop-web'] },
   { operation: 'replace', body: { resource: 'shop-web' }, asked: ['', 'shop-web'] },
+  { operation: 'check', body: { instance: 'shop' }, asked: ['', { instance: 'shop' }] },
+  { operation: 'check', body: { resource: 'shop-web' }, asked: ['', { resource: 'shop-web' }] },
 ];
 const OPERATIONS = [...new Set(ROWS.map(({ operation }) => operation))];
 
@@ -179,6 +181,8 @@ describe('fields', () => {
     ['retain', { instance: 'a' }, 'There is no field "instance"; the fields are resource, reason', '/instance'],
     ['replace', { resource: '' }, '"resource" is missing', '/resource'],
     ['replace', { all: true }, 'There is no field "all"; the fields are resource, reason', '/all'],
+    ['check', {}, 'Name exactly one of "instance", "resource"', null],
+    ['check', { all: true }, 'There is no field "all"; the fields are instance, resource, reason', '/all'],
     ['adopt', {}, adoptOne, null],
     ['adopt', { instance: 'a', all: true }, adoptOne, null],
     [

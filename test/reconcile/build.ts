@@ -58,6 +58,7 @@ export function openContext(fields: Partial<DecisionContext> = {}): DecisionCont
     isInFlight: false,
     hasCapacity: () => true,
     lastCheck: 'answered',
+    isCheckDue: false,
     otherSpelling: () => undefined,
     stoppedUntil: undefined,
     updatesAreHeld: () => false,

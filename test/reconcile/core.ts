@@ -2,6 +2,7 @@
 // as it is told, and a clock that stands still until it is moved.
 
 import { afterEach, expect } from 'vitest';
+import { activeSecrets } from '../../src/follow/active-secrets.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { Follower } from '../../src/follow/follower.ts';
 import { registeredProxies } from '../../src/follow/proxy-clients.ts';
@@ -12,7 +13,7 @@ import { toldWait, waitReason } from '../../src/machine/wait.ts';
 import type { NewEvent } from '../../src/model/instance-event.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { PROXIED } from '../../src/model/names.ts';
-import type { Client, Properties } from '../../src/model/objects.ts';
+import type { Client, DriftPolicy, Properties } from '../../src/model/objects.ts';
 import type { Change } from '../../src/model/rows.ts';
 import type { Operation } from '../../src/model/state.ts';
 import { createProviderRegistry, entriesOf } from '../../src/providers/provider-registry.ts';
@@ -58,6 +59,8 @@ export interface CoreOptions {
   readonly retry?: Partial<RetryPolicy>;
   /** Calls at once. */
   readonly concurrency?: number;
+  /** The drift policy of every entry. `off` unless a test is about drift: most tests count calls. */
+  readonly drift?: DriftPolicy;
   /** The provider entries; all of them are the one scripted provider. */
   readonly entries?: readonly Pick<ProviderSettings, 'name' | 'match'>[];
   /** Servers that match no entry are for proxies; else nothing happens to them. */
@@ -74,7 +77,7 @@ interface Outside {
 
 /** Two servers may go without a yes, unless told otherwise. */
 const DEFAULTS: Required<CoreOptions> = {
-  ...{ budget: { percent: 0, least: 2, most: 2 }, retry: {}, concurrency: 10 },
+  ...{ budget: { percent: 0, least: 2, most: 2 }, retry: {}, concurrency: 10, drift: 'off' },
   entries: [{ name: 'lab', match: { kind: null, properties: {} } }],
   hasProxied: false,
 };
@@ -136,6 +139,7 @@ export class Core {
       ...{ ...shared, concurrency, graceMs: 1_000, random: () => 0.5, registry },
       recordOf: (server) => reader.record(server),
       proxies: registeredProxies(current),
+      isSecret: activeSecrets(current),
       review: () => reviews.ask(),
       isActive: () => current.get() !== undefined,
     });
@@ -147,6 +151,8 @@ export class Core {
       ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger },
       ...{ statusOf: (name) => reader.status(name), waitOf: (name) => toldWait(reconciler.waitsOf(name)) },
       holderOf: (name) => reconciler.proxyWork?.holderOf(name),
+      checkFailureOf: (name) => reconciler.checks.schedule.failureOf(name),
+      requestCheck: (name) => reconciler.checks.schedule.request(name),
       requests: this.requests,
       entries: entriesOf(registry),
       now: () => clock.now(),
@@ -238,11 +244,11 @@ export class Core {
   }
 
   #registry() {
-    const { retry, concurrency, entries, hasProxied } = this.#options;
+    const { retry, concurrency, entries, drift, hasProxied } = this.#options;
     const options = { file: '', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 };
     const shared = {
       ...{ implementation: 'simulated' as const, options, timeoutSeconds: 60, checkSeconds: 300 },
-      ...{ drift: 'report' as const, concurrency, retry: { ...RETRY, ...retry } },
+      ...{ drift, concurrency, retry: { ...RETRY, ...retry } },
     };
     return createProviderRegistry(
       entries.map((entry) => ({ ...entry, ...shared })),

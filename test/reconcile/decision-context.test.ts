@@ -50,6 +50,7 @@ async function contextIn(rows: Readonly<Record<string, ServerRow>>, inFlight: re
     removalsMax: () => 5,
     capacity: { isInFlight, hasCapacity: (name) => name === 'lab' },
     lastCheckOf: () => undefined,
+    isCheckDue: () => false,
     lostMsLeft: () => undefined,
     groupViewOf: (server, row) => ledger.index.groupViewOf(server, row),
     exemptionOf: () => undefined,

@@ -6,6 +6,7 @@ import { conclude } from '../../src/machine/conclude.ts';
 import { type DecisionContext, decide, type ResponsibleProvider } from '../../src/machine/decide.ts';
 import {
   adoptedRow,
+  correctedRow,
   replacedRow,
   replaceRefusal,
   retainedRow,
@@ -57,6 +58,7 @@ const anyRow: fc.Arbitrary<ServerRow> = fc
 const anyContext: fc.Arbitrary<DecisionContext> = fc
   .record({
     isInFlight: fc.boolean(),
+    isCheckDue: fc.boolean(),
     hasCapacity: fc.boolean().map((has) => () => has),
     lastCheck: fc.constantFrom(undefined, 'answered' as const, 'failed' as const),
     otherSpelling: fc.constantFrom(undefined, 'WEB-1').map((name) => () => name),
@@ -76,13 +78,14 @@ const anyAnswer = fc.record({
   outcome: fc.constantFrom(...OUTCOMES),
   kind: fc.constantFrom('check' as const, 'action' as const),
   observed: fc.constantFrom({}, { size: 'small' }, { name: 'web-1', size: 'large' }),
+  drift: fc.constantFrom('report' as const, 'heal' as const, 'off' as const),
 });
 
 const ENTRIES = { has: () => true, isMatched: () => true };
 
 /** What may happen to a row beside the end of a call. */
 const EVENTS: Readonly<Record<string, (row: ServerRow) => ServerRow>> = {
-  retry: (row) => retriedRow(row, at(NOW)) ?? row,
+  retry: (row) => retriedRow(row, at(NOW)) ?? correctedRow(row, at(NOW)) ?? row,
   adopt: (row) => adoptedRow(row, at(NOW), ENTRIES) ?? row,
   retain: (row) => (retainRefusal(row) === undefined ? retainedRow(row, at(NOW)) : row),
   replace: (row) => (replaceRefusal(row, ENTRIES) === undefined ? replacedRow(row, at(NOW)) : row),
@@ -103,11 +106,11 @@ it('every row has a next step, whatever happens to it and whatever surrounds it'
   fc.assert(
     fc.property(anyRow, history, (first, events) => {
       let row: ServerRow | null = first;
-      for (const [{ outcome, kind, observed }, context, event] of events) {
+      for (const [{ outcome, kind, observed, drift }, context, event] of events) {
         const ended = { kind, provider: 'lab', answer: answerOf(outcome, { observed }) };
         const { row: decided } = decide(row, context);
         if (decided === null) return;
-        row = conclude(decided, ended, { now: NOW, retry: RETRY, random: () => 0.5 });
+        row = conclude(decided, ended, { now: NOW, retry: RETRY, random: () => 0.5, drift });
         if (row === null) return;
         row = EVENTS[event]?.(row) ?? row;
       }

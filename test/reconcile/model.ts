@@ -184,6 +184,7 @@ export class Model {
           hasCapacity: () => this.inFlight.size < CALLS_MAX,
         },
         lastCheckOf: (server) => this.#checks.of(server),
+        isCheckDue: () => false,
         lostMsLeft: () => undefined,
         groupViewOf: (server, itsRow) => this.#index.groupViewOf(server, itsRow),
         exemptionOf: () => undefined,

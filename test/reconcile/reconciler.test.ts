@@ -18,7 +18,7 @@ import { answerOf, at, LARGE, RETRY, rowIn, running, SMALL, specOf } from './bui
 const SETTINGS = {
   ...{ name: 'lab', match: { kind: null, properties: {} }, implementation: 'simulated' as const },
   options: { file: '', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 },
-  ...{ timeoutSeconds: 60, checkSeconds: 300, drift: 'report' as const, retry: RETRY },
+  ...{ timeoutSeconds: 60, checkSeconds: 300, drift: 'off' as const, retry: RETRY },
 };
 const CALLS_MAX = 3;
 
@@ -61,6 +61,7 @@ async function open(rows: Readonly<Record<string, ServerRow>>, random: () => num
     review: () => undefined,
     isActive: () => state.isActive,
     recordOf: (server) => ({ name: server }),
+    isSecret: () => false,
   });
 
   /** The sweep always waits for its next round. */

@@ -37,6 +37,13 @@ it.each([
   expect(after).toMatchObject({ action: { started: at(NOW), deadline: at(NOW + 60_000) }, since: at(NOW) });
 });
 
+it('heals happened now at the latest', async () => {
+  const healing = { size: [at(NOW - HOUR), at(NOW + HOUR)], zone: [at(NOW)] };
+  const after = await corrected(rowIn('done', { healing }), START);
+  expect(after?.healing).toEqual({ size: [at(NOW - HOUR), at(NOW)], zone: [at(NOW)] });
+  expect(await corrected(rowIn('done', { healing: { size: [at(NOW)] } }), START)).toBeUndefined();
+});
+
 it('what lies in the past stays', async () => {
   const row = rowIn('failed', { since: at(NOW - 1), due: at(NOW) });
   expect(await corrected(row)).toBeUndefined();

@@ -62,6 +62,7 @@ export function createSampleOperator(): SampleOperator {
     adopt: ({ reason }, target) => note('adopt', reason, target),
     retain: ({ reason }, server) => note('retain', reason, server),
     replace: ({ reason }, server) => note('replace', reason, server),
+    check: ({ reason }, target) => note('check', reason, target),
   };
   return operator;
 }

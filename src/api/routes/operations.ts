@@ -62,6 +62,10 @@ export function operationRoutes(reader: Reader, operator: Operator): Router {
   operation('replace', 'operate', (order, body) => {
     return operator.replace(order, required('resource', readFields(body, { resource: TEXT, reason: TEXT }).resource));
   });
+  operation('check', 'operate', (order, body) => {
+    const { instance, resource } = readFields(body, { instance: TEXT, resource: TEXT, reason: TEXT });
+    return operator.check(order, targetOf({ instance, resource }, ['instance', 'resource'], false));
+  });
   return router;
 }
 
@@ -88,8 +92,12 @@ interface TargetFields {
   readonly all?: true | undefined;
 }
 
-/** Returns the one target that the fields name; `choices` are those that the operation has beside `all`. */
-function targetOf({ instance, resource, provider, all }: TargetFields, choices: readonly string[]): Target {
+/** Returns the one target that the fields name; `choices` are those that the operation has, `takesAll` if also `all`. */
+function targetOf(
+  { instance, resource, provider, all }: TargetFields,
+  choices: readonly string[],
+  takesAll = true,
+): Target {
   const targets: Target[] = [];
   if (instance !== undefined) targets.push({ instance });
   if (resource !== undefined) targets.push({ resource });
@@ -98,7 +106,7 @@ function targetOf({ instance, resource, provider, all }: TargetFields, choices: 
   const [target, second] = targets;
   if (target !== undefined && second === undefined) return target;
   const names = choices.map((name) => `"${name}"`).join(', ');
-  throw new ServiceError('invalid_input', `Name exactly one of ${names}, or "all": true`);
+  throw new ServiceError('invalid_input', `Name exactly one of ${names}${takesAll ? ', or "all": true' : ''}`);
 }
 
 /**

@@ -1,0 +1,74 @@
+// The plan of the next check of one server: which entry checks it, when, and how the last checks ended.
+import { driftPolicyOf, isAtRest } from '../machine/drift.ts';
+import type { DriftPolicy } from '../model/objects.ts';
+import type { ServerRow } from '../model/rows.ts';
+
+/** The longest pause after failed checks, unless `checkSeconds` is longer. */
+const PAUSE_MS_MAX = 3_600_000;
+/** The share by which a pause differs from `checkSeconds`, up or down. */
+const JITTER = 0.1;
+/** So many failed checks in a row are shown. */
+const FAILURES_SHOWN = 3;
+
+/** The settings of a provider entry that planning needs. */
+export interface CheckedEntry {
+  readonly checkSeconds: number;
+  readonly drift: DriftPolicy;
+  readonly concurrency: number;
+}
+
+/** Checks of a server that failed, one after the other. */
+export interface CheckFailure {
+  /** When the first of them ended: milliseconds since 1970. */
+  readonly since: number;
+  readonly message: string;
+}
+
+/** What a pass has decided about the check that it may start; `waits`: a proxy has to take it. */
+export type CheckStep = 'begins' | 'waits' | 'none';
+
+/** The plan of one server's next check. */
+export interface CheckPlan {
+  readonly provider: string;
+  readonly instance: string;
+  /** `ready`: due, and waits for capacity. `offered`: the next pass, or the next proxy, may start it. */
+  phase: 'planned' | 'ready' | 'offered' | 'running';
+  /** A person asked for it: it takes place also where the policy is `off`. */
+  isRequested: boolean;
+  failures: number;
+  failure: CheckFailure | undefined;
+}
+
+/** Returns the plan of a server that was not planned before. */
+export function newPlan(provider: string, { instance }: ServerRow): CheckPlan {
+  return { provider, instance, phase: 'planned', isRequested: false, failures: 0, failure: undefined };
+}
+
+/** Returns the provider entry that checks a server, or null if the server is not to be checked. */
+export function checkerOf(
+  row: ServerRow,
+  entryOf: (provider: string) => CheckedEntry | undefined,
+  isRequested: boolean,
+): string | null {
+  const entry = row.provider === null || !isAtRest(row) ? undefined : entryOf(row.provider);
+  if (entry === undefined) return null;
+  return isRequested || driftPolicyOf(row, entry.drift) !== 'off' ? row.provider : null;
+}
+
+/** Notes how a check has ended; `message` undefined: it has answered. */
+export function noteOutcome(plan: CheckPlan, message: string | undefined, now: number): void {
+  plan.isRequested = false;
+  plan.failures = message === undefined ? 0 : plan.failures + 1;
+  plan.failure = message === undefined ? undefined : { since: plan.failure?.since ?? now, message };
+}
+
+/** Returns how the checks of a server fail, once several have failed in a row; undefined otherwise. */
+export function shownFailure(plan: CheckPlan | undefined): CheckFailure | undefined {
+  return plan !== undefined && plan.failures >= FAILURES_SHOWN ? plan.failure : undefined;
+}
+
+/** Returns the pause before the next check: longer after each failed one, and not the same for all servers. */
+export function checkPauseMs(checkMs: number, failures: number, random: number): number {
+  const longer = Math.min(checkMs * 2 ** Math.min(failures, 10), Math.max(checkMs, PAUSE_MS_MAX));
+  return longer * (1 - JITTER + 2 * JITTER * random);
+}

@@ -1,0 +1,75 @@
+// Knows how and when servers were checked: the age of the last check for creates, and the schedule of servers at rest.
+import type { Clock } from '../clock.ts';
+import type { Executor } from '../execute/executor.ts';
+import type { CheckEnd } from '../machine/decide.ts';
+import type { CallResult } from '../model/call-result.ts';
+import type { ProviderRegistry } from '../providers/provider-registry.ts';
+import { CheckSchedule } from './check-schedule.ts';
+import { FreshChecks } from './fresh-checks.ts';
+import type { Ledger } from './ledger.ts';
+
+/** The parts that checks are scheduled with. */
+export interface ServerChecksOptions {
+  readonly ledger: Pick<Ledger, 'server'>;
+  readonly registry: Pick<ProviderRegistry, 'byName' | 'match' | 'proxied'>;
+  readonly clock: Clock;
+  readonly executor: Pick<Executor, 'capacity' | 'endCheck'>;
+  /** In [0, 1). */
+  readonly random: () => number;
+  /** Concurrent calls of all provider entries. */
+  readonly concurrency: number;
+  /** Enqueues a server. */
+  readonly wake: (server: string) => void;
+}
+
+/** All checks that this process has made or will make. */
+export class ServerChecks {
+  /** The checks of servers at rest. */
+  readonly schedule: CheckSchedule;
+  readonly #fresh: FreshChecks;
+  readonly #options: ServerChecksOptions;
+
+  constructor(options: ServerChecksOptions) {
+    this.#options = options;
+    const { ledger, registry, executor, clock } = options;
+    this.#fresh = new FreshChecks(clock);
+    this.schedule = new CheckSchedule({
+      ...{ ...options, capacity: executor.capacity, entryOf: (name) => registry.byName(name) },
+      isPulled: (name) => registry.proxied?.name === name,
+      rowOf: (server) => ledger.server(server),
+      endCall: (server) => executor.endCheck(server),
+    });
+  }
+
+  /** Returns how the last check of a server that a create may rely on ended; see FreshChecks. */
+  lastOf(server: string): CheckEnd | undefined {
+    return this.#fresh.of(server);
+  }
+
+  /** Notes that an action on a server begins: its last check tells nothing any more. */
+  forget(server: string): void {
+    this.#fresh.forget(server);
+  }
+
+  /**
+   * Notes how a call has ended. Returns true if the next pass has to conclude it: a routine check that failed is no
+   * failed try of the action that may have become due meanwhile.
+   */
+  ended(server: string, result: CallResult | undefined): boolean {
+    const isRoutine = this.schedule.ended(server, result?.answer);
+    const isAnswered = result?.answer.outcome === 'done' || result?.answer.outcome === 'absent';
+    // A create needs a check of its own: one answer to a routine check makes no server.
+    if (result?.kind === 'check' && !isRoutine && this.#isOwn(server, result)) {
+      this.#fresh.note(server, isAnswered ? 'answered' : 'failed');
+    }
+    return result !== undefined && !(isRoutine && !isAnswered);
+  }
+
+  /** Returns false for the answer of an entry that is not the one to create the server: a create needs that one's own. */
+  #isOwn(server: string, { provider }: CallResult): boolean {
+    const { ledger, registry } = this.#options;
+    const wanted = ledger.server(server)?.wanted ?? null;
+    const match = wanted === null ? undefined : registry.match(wanted);
+    return match === undefined || match.name === provider;
+  }
+}

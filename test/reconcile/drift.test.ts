@@ -1,0 +1,439 @@
+// Servers that somebody changes or removes by hand: they are found, shown, and brought back where that is wanted.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { answerOf } from './build.ts';
+import { Core, type CoreOptions } from './core.ts';
+import { shopFiles, TEMPLATE, templateText } from './shop.ts';
+
+const CHECK_MS = 300_000;
+
+/** A shop of one server that is done, with a drift policy of its provider entry and more fields of its instance. */
+async function shop(options: CoreOptions = {}, instance = ''): Promise<Core> {
+  const core = new Core({ drift: 'report', ...options });
+  core.source.commit(shopFiles({ web: 'size: small' }, instance));
+  await core.poll();
+  expect(core.states()).toEqual({ 'shop-web': 'done' });
+  return core;
+}
+
+/** A group of three servers, of which one may be away. */
+async function group(drift: CoreOptions['drift'], instance = ''): Promise<Core> {
+  const core = new Core({ drift: drift ?? 'report' });
+  core.source.commit({ ...shopFiles({}, instance), [TEMPLATE]: groupText('small') });
+  await core.poll();
+  expect(Object.values(core.states())).toEqual(['done', 'done', 'done']);
+  return core;
+}
+
+function groupText(size: string): string {
+  return `resources:
+  web:
+    type: Platform::ResourceGroup
+    properties: { count: "3", resource_def: { properties: { size: ${size} } } }
+`;
+}
+
+/** Somebody changes a server without Treeline. */
+function change(core: Core, resource: string, size: string): void {
+  act(core, 'update', resource, { name: resource, size });
+}
+
+function remove(core: Core, resource: string): void {
+  act(core, 'delete', resource, {});
+}
+
+function act(core: Core, operation: 'update' | 'delete', resource: string, properties: Record<string, string>): void {
+  const [call] = core.provider.calls;
+  if (call === undefined) throw new Error('nothing was called yet');
+  core.provider.act({ ...call, operation, resource, properties });
+}
+
+function why(core: Core) {
+  return core.operator.why(core.order.by, 'shop');
+}
+
+/** The transitions of a server as the log tells them. */
+function transitions(core: Core, server = 'shop-web'): string[] {
+  const lines = core.lines.filter((line) => line.msg === 'state' && line.server === server);
+  return lines.map(({ from, to }) => `${from} > ${to}`);
+}
+
+describe('a server at rest', () => {
+  it('is checked every checkSeconds, and no row is written where nothing has changed', async () => {
+    const core = await shop();
+    const { journalBytes } = core.store;
+    const [before, rows] = [core.calls('check').length, core.ledger.server('shop-web')];
+    await core.pass(CHECK_MS - 1);
+    expect(core.calls('check').length).toBe(before);
+    for (let round = 1; round <= 5; round += 1) {
+      await core.pass(round === 1 ? 1 : CHECK_MS);
+      expect(core.calls('check').length).toBe(before + round);
+    }
+    expect(core.store.journalBytes).toBe(journalBytes);
+    expect(core.ledger.server('shop-web')).toBe(rows);
+  });
+
+  it('is checked within checkSeconds of a start', async () => {
+    const next = await (await shop()).restart();
+    await next.poll();
+    await next.pass(CHECK_MS / 2 - 1);
+    expect(next.calls('check')).toEqual([]);
+    await next.pass(1);
+    expect(next.calls('check')).toEqual(['shop-web']);
+  });
+
+  it('is not checked while an action is due or runs, and checkSeconds after it', async () => {
+    const core = await shop();
+    await core.pass(CHECK_MS - 1_000);
+    core.source.commit({ [TEMPLATE]: templateText({ web: 'size: large' }) });
+    await core.poll();
+    expect(core.states()).toEqual({ 'shop-web': 'done' });
+    const checks = core.calls('check').length;
+    await core.pass(CHECK_MS - 1);
+    expect(core.calls('check').length).toBe(checks);
+    await core.pass(1);
+    expect(core.calls('check').length).toBe(checks + 1);
+  });
+
+  it('with the policy off is never checked, however much time passes', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 10 * CHECK_MS }), { maxLength: 6 }), async (times) => {
+        const core = await shop({}, 'drift: off\n');
+        const checks = core.calls('check').length;
+        remove(core, 'shop-web');
+        for (const ms of times) await core.pass(ms);
+        expect(core.calls('check').length).toBe(checks);
+        expect(core.states()).toEqual({ 'shop-web': 'done' });
+        await core.stop();
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('goes on to be checked while its instance is suspended', async () => {
+    const core = await shop();
+    await core.operator.suspend(core.order, { instance: 'shop', until: null });
+    change(core, 'shop-web', 'large');
+    await core.pass(CHECK_MS);
+    expect(core.states()).toEqual({ 'shop-web': 'drifted' });
+  });
+});
+
+describe('drift that is reported', () => {
+  it('is shown with its three values, starts no action, and ends when somebody brings it back', async () => {
+    const core = await shop();
+    change(core, 'shop-web', 'large');
+    await core.pass(CHECK_MS);
+    expect(core.reader.status('shop')).toBe('Drifted');
+    expect(why(core).waiting).toEqual([
+      {
+        ...{ resource: 'shop-web', state: 'drifted', since: expect.any(String), until: null },
+        reason: 'drifted: differs in size',
+        action: 'treeline retry --resource shop-web, or push a commit that changes it',
+        difference: [{ property: 'size', applied: 'small', observed: 'large', wanted: 'small' }],
+      },
+    ]);
+    await core.pass(10 * CHECK_MS);
+    expect(core.calls('update')).toEqual([]);
+    change(core, 'shop-web', 'small');
+    await core.pass(CHECK_MS);
+    expect(core.reader.status('shop')).toBe('Done');
+    expect(transitions(core).slice(-2)).toEqual(['done > drifted', 'drifted > done']);
+    expect(core.ledger.server('shop-web')).not.toHaveProperty('observed');
+  });
+
+  it('shows a proxy which properties differ, and no values', async () => {
+    const core = await shop();
+    change(core, 'shop-web', 'large');
+    await core.pass(CHECK_MS);
+    const { waiting } = core.operator.why({ ...core.order.by, role: 'proxy' }, 'shop');
+    expect(waiting).toMatchObject([{ reason: 'drifted: differs in size' }]);
+    expect(JSON.stringify(waiting)).not.toMatch(/large|difference/);
+  });
+
+  it('is brought back by a retry of the server or of its instance, and not by one of everything', async () => {
+    const core = await shop();
+    change(core, 'shop-web', 'large');
+    await core.pass(CHECK_MS);
+    await expect(core.operator.retry(core.order, { all: true })).rejects.toMatchObject({ code: 'conflict' });
+    await expect(core.operator.retry(core.order, { provider: 'lab' })).rejects.toMatchObject({ code: 'conflict' });
+    expect(await core.operator.retry(core.order, { instance: 'shop' })).toBe('Tried again: 1');
+    await core.settle();
+    expect(core.states()).toEqual({ 'shop-web': 'done' });
+    expect(core.calls('update')).toEqual(['shop-web']);
+  });
+
+  it('is kept over a restart', async () => {
+    const core = await shop();
+    change(core, 'shop-web', 'large');
+    await core.pass(CHECK_MS);
+    const next = await core.restart();
+    await next.poll();
+    expect(why(next).waiting[0]?.difference).toHaveLength(1);
+    expect(next.calls('update')).toEqual([]);
+  });
+
+  it('of a server that is gone ends with a retry, which makes it again', async () => {
+    const core = await shop();
+    const { incarnation } = core.ledger.server('shop-web') ?? { incarnation: 0 };
+    remove(core, 'shop-web');
+    await core.pass(CHECK_MS);
+    expect(why(core).waiting).toMatchObject([{ state: 'drifted', reason: expect.stringContaining('it is gone') }]);
+    await core.pass(5 * CHECK_MS);
+    expect(core.calls('create')).toEqual(['shop-web']);
+    await core.operator.retry(core.order, { resource: 'shop-web' });
+    await core.settle();
+    expect(core.states()).toEqual({ 'shop-web': 'done' });
+    expect(core.calls('create')).toEqual(['shop-web', 'shop-web']);
+    expect(core.ledger.server('shop-web')?.incarnation).toBe(incarnation + 1);
+  });
+});
+
+describe('drift that is healed', () => {
+  it('is brought back by an update, where the instance says so', async () => {
+    const core = await shop({}, 'drift: heal\n');
+    change(core, 'shop-web', 'large');
+    await core.pass(CHECK_MS);
+    expect(core.states()).toEqual({ 'shop-web': 'done' });
+    expect(core.calls('update')).toEqual(['shop-web']);
+    expect(transitions(core).slice(-2)).toEqual(['done > updating', 'updating > done']);
+    expect(core.lines.findLast(({ to }) => to === 'updating')?.reason).toBe('drifted: differs in size');
+    const ids = core.provider.calls.filter(({ operation }) => operation !== 'check').map(({ action }) => action);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('keeps to max_unavailable', async () => {
+    const core = await group('heal');
+    for (const server of ['shop-web-1', 'shop-web-2', 'shop-web-3']) change(core, server, 'large');
+    const running: (() => void)[] = [];
+    core.provider.script = (call) => {
+      if (call.operation !== 'update') return undefined;
+      return new Promise((resolve) => running.push(() => resolve(core.provider.act(call))));
+    };
+    await core.pass(CHECK_MS);
+    for (let left = 3; left > 0; left -= 1) {
+      expect(running).toHaveLength(1);
+      running.pop()?.();
+      await core.settle();
+    }
+    expect(Object.values(core.states())).toEqual(['done', 'done', 'done']);
+  });
+
+  it('does not begin while the instance is suspended', async () => {
+    const core = await shop({ drift: 'heal' });
+    await core.operator.suspend(core.order, { instance: 'shop', until: null });
+    change(core, 'shop-web', 'large');
+    await core.pass(CHECK_MS);
+    expect(core.calls('update')).toEqual([]);
+    expect(why(core).waiting.at(-1)).toMatchObject({ resource: 'shop-web', difference: [{ property: 'size' }] });
+    await core.operator.resume(core.order, 'shop');
+    await core.settle();
+    expect(core.states()).toEqual({ 'shop-web': 'done' });
+  });
+
+  it('makes a server that is gone again, as a new incarnation, after a second check', async () => {
+    const core = await shop({ drift: 'heal' });
+    remove(core, 'shop-web');
+    const before = core.provider.calls.length;
+    await core.pass(CHECK_MS);
+    const operations = core.provider.calls.slice(before).map(({ operation }) => operation);
+    expect(operations).toEqual(['check', 'check', 'create']);
+    expect(core.states()).toEqual({ 'shop-web': 'done' });
+  });
+
+  it('makes nothing for one wrong answer', async () => {
+    const core = await shop({ drift: 'heal' });
+    let checks = 0;
+    core.provider.script = ({ operation }) =>
+      operation === 'check' && checks++ === 0 ? Promise.resolve(answerOf('absent')) : undefined;
+    await core.pass(CHECK_MS);
+    expect(checks).toBe(2);
+    expect(core.states()).toEqual({ 'shop-web': 'done' });
+    expect(core.calls('create')).toEqual(['shop-web']);
+  });
+
+  it('replaces where the provider says so, and never in a protected instance', async () => {
+    const core = await shop({ drift: 'heal' }, 'protected: true\n');
+    core.provider.script = ({ operation }) =>
+      operation === 'update' ? Promise.resolve(answerOf('replace', { message: 'another disk' })) : undefined;
+    change(core, 'shop-web', 'large');
+    await core.pass(CHECK_MS);
+    expect(core.ledger.server('shop-web')).toMatchObject({ state: 'blocked', reason: { code: 'protected' } });
+    expect(core.calls('delete')).toEqual([]);
+  });
+
+  it('is tried again after failures, like every update', async () => {
+    const core = await shop({ drift: 'heal', retry: { attempts: 2 } });
+    core.provider.script = ({ operation }) =>
+      operation === 'update' ? Promise.resolve(answerOf('retryable', { message: 'full' })) : undefined;
+    change(core, 'shop-web', 'large');
+    await core.pass(CHECK_MS);
+    expect(core.states()).toEqual({ 'shop-web': 'retrying' });
+    await core.pass(60_000);
+    expect(core.states()).toEqual({ 'shop-web': 'failed' });
+    core.provider.script = () => undefined;
+    await core.operator.retry(core.order, { resource: 'shop-web' });
+    await core.settle();
+    expect(core.states()).toEqual({ 'shop-web': 'done' });
+  });
+
+  it('goes on after a restart in the middle of it', async () => {
+    const core = await shop({ drift: 'heal' });
+    change(core, 'shop-web', 'large');
+    core.provider.script = ({ operation }, signal) =>
+      operation === 'update'
+        ? new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+        : undefined;
+    await core.pass(CHECK_MS);
+    expect(core.states()).toEqual({ 'shop-web': 'updating' });
+    core.provider.script = () => undefined;
+    const next = await core.restart();
+    await next.poll();
+    await next.pass(120_000);
+    expect(next.states()).toEqual({ 'shop-web': 'done' });
+    expect(next.calls('update')).toEqual(['shop-web']);
+    expect(next.calls('create')).toEqual([]);
+  });
+
+  it('stops when somebody changes the same property again and again, and begins anew on a retry', async () => {
+    const core = await shop({ drift: 'heal' });
+    for (let round = 1; round <= 5; round += 1) {
+      change(core, 'shop-web', 'large');
+      await core.pass(CHECK_MS);
+    }
+    expect(core.calls('update')).toHaveLength(3);
+    expect(why(core).waiting).toMatchObject([{ state: 'drifted', difference: [{ property: 'size' }] }]);
+    expect(why(core).summary).toMatch(/drift_fight: size was corrected 3 times/);
+    const next = await core.restart();
+    await next.poll();
+    await next.pass(3 * CHECK_MS);
+    expect(next.calls('update')).toEqual([]);
+    await next.operator.retry(next.order, { resource: 'shop-web' });
+    await next.settle();
+    expect(next.states()).toEqual({ 'shop-web': 'done' });
+  });
+});
+
+describe('a check that fails', () => {
+  it('changes nothing, comes back less and less often, and is told of after three', async () => {
+    const core = await shop({ drift: 'heal' });
+    const row = core.ledger.server('shop-web');
+    const before = core.calls('check').length;
+    core.provider.script = () => Promise.resolve(answerOf('retryable', { message: 'the site is down' }));
+    await core.pass(CHECK_MS);
+    const since = new Date(core.clock.now()).toISOString();
+    await core.pass(2 * CHECK_MS);
+    expect(why(core).waiting).toEqual([]);
+    await core.pass(4 * CHECK_MS);
+    const reason = `it could not be checked since ${since}: the site is down`;
+    expect(why(core)).toMatchObject({
+      status: 'Done',
+      waiting: [{ resource: 'shop-web', state: 'done', since, reason }],
+    });
+    expect(core.calls('check').length).toBe(before + 3);
+    for (let hour = 0; hour < 10; hour += 1) await core.pass(3_600_000);
+    expect(core.calls('check').length).toBeLessThanOrEqual(before + 14);
+    expect(core.ledger.server('shop-web')).toBe(row);
+    core.provider.script = () => undefined;
+    await core.pass(3_600_000);
+    expect(why(core).waiting).toEqual([]);
+  });
+});
+
+describe('a check and an action', () => {
+  const hanging: (operation: string, signal: AbortSignal) => Promise<never> | undefined = (operation, signal) =>
+    operation === 'check'
+      ? new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+      : undefined;
+
+  it('of the same server: a check that hangs is ended for the action', async () => {
+    const core = await shop();
+    core.provider.script = ({ operation }, signal) => hanging(operation, signal);
+    await core.pass(CHECK_MS);
+    core.source.commit({ [TEMPLATE]: templateText({ web: 'size: large' }) });
+    await core.poll();
+    expect(core.states()).toEqual({ 'shop-web': 'done' });
+    expect(core.calls('update')).toEqual(['shop-web']);
+    expect(core.lines.filter(({ msg }) => msg === 'call ended without an answer')).toEqual([]);
+  });
+
+  it('of two servers: hanging checks take half of the capacity, and give it back to an action', async () => {
+    const core = new Core({ drift: 'report', concurrency: 2 });
+    const sizes = (size: string) => ({ a: 'size: small', b: 'size: small', c: `size: ${size}`, d: `size: ${size}` });
+    core.source.commit(shopFiles(sizes('small')));
+    await core.poll();
+    core.provider.script = ({ operation }, signal) => hanging(operation, signal);
+    const before = core.calls('check').length;
+    await core.pass(CHECK_MS);
+    expect(core.calls('check').length).toBe(before + 1);
+    core.source.commit({ [TEMPLATE]: templateText(sizes('large')) });
+    await core.poll();
+    expect(core.calls('update').sort()).toEqual(['shop-c', 'shop-d']);
+    expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
+  });
+});
+
+describe('a check on demand', () => {
+  it('comes at once, also with the policy off, and reports what it finds', async () => {
+    const core = await shop({ drift: 'off' });
+    change(core, 'shop-web', 'large');
+    expect(await core.operator.check(core.order, { instance: 'shop' })).toBe('Being checked: 1');
+    await core.settle();
+    expect(core.states()).toEqual({ 'shop-web': 'drifted' });
+    const checks = core.calls('check').length;
+    await core.pass(5 * CHECK_MS);
+    expect(core.calls('check').length).toBe(checks);
+    change(core, 'shop-web', 'small');
+    await core.operator.check(core.order, { resource: 'shop-web' });
+    await core.settle();
+    expect(core.states()).toEqual({ 'shop-web': 'done' });
+  });
+
+  it('heals where the policy says so', async () => {
+    const core = await shop({ drift: 'heal' });
+    change(core, 'shop-web', 'large');
+    await core.operator.check(core.order, { resource: 'shop-web' });
+    await core.settle();
+    expect(core.states()).toEqual({ 'shop-web': 'done' });
+    expect(core.calls('update')).toEqual(['shop-web']);
+  });
+
+  it('is refused where nothing is at rest, and for what is not there', async () => {
+    const core = await shop();
+    core.provider.script = ({ operation }) =>
+      operation === 'update' ? Promise.resolve(answerOf('failed', { message: 'no' })) : undefined;
+    core.source.commit({ [TEMPLATE]: templateText({ web: 'size: large' }) });
+    await core.poll();
+    await expect(core.operator.check(core.order, { instance: 'shop' })).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('No server there is done or drifted'),
+    });
+    await expect(core.operator.check(core.order, { resource: 'shop-wbe' })).rejects.toMatchObject({
+      code: 'not_found',
+    });
+  });
+});
+
+describe('a drifted server', () => {
+  it('is brought back by a commit that changes it', async () => {
+    const core = await shop();
+    change(core, 'shop-web', 'large');
+    await core.pass(CHECK_MS);
+    core.source.commit({ [TEMPLATE]: templateText({ web: 'size: medium' }) });
+    await core.poll();
+    expect(core.states()).toEqual({ 'shop-web': 'done' });
+    expect(core.ledger.server('shop-web')).not.toHaveProperty('observed');
+  });
+
+  it('is deleted when nobody wants it any more, gone or not', async () => {
+    for (const isGone of [true, false]) {
+      const core = await shop();
+      if (isGone) remove(core, 'shop-web');
+      else change(core, 'shop-web', 'large');
+      await core.pass(CHECK_MS);
+      core.source.commit({ [TEMPLATE]: templateText({}) });
+      await core.poll();
+      expect(core.states()).toEqual({});
+    }
+  });
+});
