@@ -96,6 +96,8 @@ describe('what is asked by', () => {
     ['adopt shop', ['adopt', '', { instance: 'shop' }]],
     ['adopt --resource shop-web-1', ['adopt', '', { resource: 'shop-web-1' }]],
     ['adopt --all', ['adopt', '', { all: true }]],
+    ['check shop', ['check', '', { instance: 'shop' }]],
+    ['check --resource shop-web-1', ['check', '', { resource: 'shop-web-1' }]],
     ['retain shop-web-1 --reason sold', ['retain', 'sold', 'shop-web-1']],
     ['replace shop-web-1', ['replace', '', 'shop-web-1']],
   ])('treeline %s', async (args, asked) => {
@@ -243,6 +245,30 @@ describe('treeline status', () => {
 });
 
 describe('treeline why', () => {
+  it('prints the three values of what differs as a table', async () => {
+    const { why } = api.operator;
+    onTestFinished(() => {
+      api.operator.why = why;
+    });
+    const since = '2026-11-20T10:13:57.000Z';
+    const drifted: WaitingItem = {
+      ...{ resource: 'shop-db', state: 'drifted', reason: 'drifted: differs in peers, size', since, until: null },
+      action: 'treeline retry --resource shop-db',
+      difference: [
+        { property: 'peers', applied: ['a'], observed: ['a', 'b'], wanted: ['a'] },
+        { property: 'size', applied: 'small', observed: 'large', wanted: 'small' },
+      ],
+    };
+    api.operator.why = () => ({ status: 'Drifted', summary: '', counts: { drifted: 1 }, waiting: [drifted] });
+    expect((await run('why', 'shop', ...options())).split('\n').slice(3, 8)).toEqual([
+      '    drifted: differs in peers, size',
+      '    property  applied  observed   wanted',
+      '    peers     ["a"]    ["a","b"]  ["a"]',
+      '    size      "small"  "large"    "small"',
+      '    do: treeline retry --resource shop-db',
+    ]);
+  });
+
   it('prints what is waited for, since when, until when, and what to do', async () => {
     const { why } = api.operator;
     onTestFinished(() => {
