@@ -441,3 +441,27 @@ describe('a request for actions', () => {
     expect(offered(core, LAB)).toEqual(['web.N.create']);
   });
 });
+
+describe('a routine check of a server of a proxy', () => {
+  it('is offered once it is due, behind every action, and reports what the proxy finds', async () => {
+    const core = new Core({ hasProxied: true, entries: [], drift: 'report' });
+    core.source.commit({ ...shopFiles({ web: IN_LAB }), ...CLIENTS });
+    await core.poll();
+    await carryOut(core, LAB, 'absent');
+    while (core.states().web !== 'done') await carryOut(core, LAB);
+    expect(offered(core, LAB)).toEqual([]);
+    await core.pass(300 * SECOND);
+    expect(core.states()).toEqual({ web: 'done' });
+    expect(firstOf(core, LAB).operation).toBe('check');
+    core.source.commit({ [TEMPLATE]: templateText({ web: IN_LAB, another: 'name: another, ProxyTag: lab' }) });
+    await core.poll();
+    expect(
+      agentOf(core)
+        .actions(LAB, 10)
+        .map(({ resource }) => resource),
+    ).toEqual(['another', 'web']);
+    const claimed = await claim(core, LAB, agentOf(core).actions(LAB, 10)[1]?.id);
+    await report(core, LAB, claimed, answerOf('absent'));
+    expect(core.states().web).toBe('drifted');
+  });
+});
