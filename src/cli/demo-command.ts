@@ -14,7 +14,7 @@ import { CommandFailure, expecting } from './command-failure.ts';
 import { ensureCredentials } from './demo/credentials.ts';
 import { DEMO_FOLDER } from './demo/find-demo.ts';
 import { instructions } from './demo/instructions.ts';
-import { writeLocalServerProgram } from './demo/local-servers.ts';
+import { ensureLocalServerProgram, writeLocalServerProgram } from './demo/local-servers.ts';
 import { watchUntilDone } from './demo/progress.ts';
 import { ensureSettings, moveTakenPorts, settingsFileIn } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
@@ -42,12 +42,11 @@ export function addDemoCommand(program: Command): void {
 
 async function runDemo(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const credentials = await ensureCredentials(join(folder, 'pki'), Date.now());
-  // The settings name this program, and are refused without it; its address is known only once they are read.
-  await writeLocalServerProgram(folder, credentials, null);
+  await ensureLocalServerProgram(folder);
   const settings = await settingsOf(folder);
   await closeState(settings.store.directory);
   const repository = join(folder, 'stacks.git');
+  const credentials = await ensureCredentials(join(folder, 'pki'), Date.now());
   const url = `https://localhost:${settings.api.port}`;
   const servers = await writeLocalServerProgram(folder, credentials, url);
   await ensureRepository(repository, credentials.clients);

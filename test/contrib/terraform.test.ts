@@ -1,5 +1,7 @@
 // contrib/providers/terraform with the real program, and the resource that is built into it. Skipped where terraform is
 // not installed: it cannot be had from a package registry.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -47,6 +49,19 @@ output "password" {
 }
 output "observed" {
   value = { motd = fileexists(local.file) ? file(local.file) : terraform_data.motd.output }
+}
+`;
+
+/** While its one resource is replaced, the state holds nothing. */
+const REPLACED_WHOLE = `
+variable "name" { type = string }
+variable "properties" { type = any }
+variable "folder" { type = string }
+resource "terraform_data" "server" {
+  triggers_replace = [var.properties.disk]
+  provisioner "local-exec" {
+    command = "echo begin >> '\${var.folder}/\${var.name}.log'; sleep \${try(var.properties.sleep, "0")}"
+  }
 }
 `;
 
@@ -205,6 +220,28 @@ describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where
     expect(await call('check', 'web-1')).toMatchObject({ outcome: 'done' });
     expect(logOf('web-1')).toEqual(['begin']);
   });
+
+  it('waits for a run by hand, and does not take its empty state for an absent server', async () => {
+    const { call, folder, serverFolder, writeModule, logOf } = createRig();
+    writeModule('small', REPLACED_WHOLE);
+    await call('create', 'web-1', { properties: SMALL });
+    const variables = join(folder, 'hand.tfvars.json');
+    writeFileSync(variables, JSON.stringify({ name: 'web-1', properties: { ...SMALL, disk: '20', sleep: '12' } }));
+    const [copy = ''] = readdirSync(join(serverFolder('web-1'), 'modules'));
+    const hand = spawn(TERRAFORM ?? '', ['apply', '-auto-approve', '-no-color', `-var-file=${variables}`], {
+      ...{ cwd: join(serverFolder('web-1'), 'modules', copy), stdio: 'ignore' },
+      env: { ...process.env, TF_VAR_folder: join(folder, 'files') },
+    });
+    await expect.poll(() => logOf('web-1'), PATIENCE).toHaveLength(2);
+    for (const operation of ['check', 'update', 'delete']) {
+      expect(await call(operation, 'web-1', { properties: SMALL })).toMatchObject({
+        outcome: 'retryable',
+        message: expect.stringContaining('Error acquiring the state lock'),
+      });
+    }
+    await once(hand, 'exit');
+    expect(await call('check', 'web-1')).toMatchObject({ outcome: 'done' });
+  }, 60_000);
 
   it('interrupts Terraform before the deadline', async () => {
     const { call } = createRig();

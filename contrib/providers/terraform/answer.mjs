@@ -16,6 +16,8 @@ import { ServerFolder } from './server-folder.mjs';
 
 const RESERVE_MS_MAX = 15_000;
 const PLAN = 'plan.out';
+/** Terraform's own lock on the state keeps out a person who runs it by hand; the server's lock does not. */
+const WAIT_FOR_LOCK = '-lock-timeout=3s';
 const NOTHING_THERE = /** @type {const} */ ({ outcome: 'absent', message: 'the state holds no resources' });
 
 /** @returns {Handlers} */
@@ -61,8 +63,7 @@ async function checkServer(folder, call, lockFd) {
   if (facts === undefined || folder.isEmpty()) return NOTHING_THERE;
   const workspace = { folder, copy: facts.copy, lockFd, deadline: call.deadline };
   await initialise(workspace);
-  // Nothing is changed, and this program's lock keeps other calls out: a lock on the state is not needed.
-  const plan = await makePlan(workspace, ['-refresh-only', '-lock=false']);
+  const plan = await makePlan(workspace, ['-refresh-only']);
   if (!hasResources(plan)) return NOTHING_THERE;
   const { observed, message } = observedIn(plan, facts);
   return { outcome: 'done', message, outputs: outputsIn(plan), observed };
@@ -76,8 +77,8 @@ async function checkServer(folder, call, lockFd) {
  * @returns {Promise<Answer>}
  */
 async function applyModule(folder, call, lockFd) {
-  if (call.operation === 'update' && folder.isEmpty()) return NOTHING_THERE;
   const before = folder.facts();
+  if (call.operation === 'update' && (before === undefined || folder.isEmpty())) return NOTHING_THERE;
   const module = moduleFor(call);
   const isUpdate = call.operation === 'update' && before?.applied != null;
   if (isUpdate && before.module !== module.name) {
@@ -93,14 +94,15 @@ async function applyModule(folder, call, lockFd) {
   // Until it is applied, a check looks with what was applied before.
   folder.writeVariables('next', variables);
   await initialise(workspace);
-  const plan = await makePlan(workspace, ['-lock-timeout=10s'], 'next');
+  const plan = await makePlan(workspace, [], 'next');
+  if (call.operation === 'update' && !hasResources(plan)) return NOTHING_THERE;
   const replaced = replacedIn(plan);
   if (isUpdate && replaced.length > 0 && !mayReplace()) {
     return { outcome: 'replace', message: `Terraform has to replace ${replaced.join(', ')}` };
   }
   folder.note(facts);
   folder.writeVariables('current', variables);
-  await runTerraform(workspace, ['apply', '-input=false', '-no-color', '-lock-timeout=10s', PLAN]);
+  await runTerraform(workspace, ['apply', '-input=false', '-no-color', WAIT_FOR_LOCK, PLAN]);
   folder.note({ ...facts, applied: call.properties });
   folder.removeOtherCopies(copy);
   const { stdout } = await runTerraform(workspace, ['show', '-json']);
@@ -121,7 +123,7 @@ async function destroyServer(folder, call, lockFd) {
     const workspace = { folder, copy: facts.copy, lockFd, deadline: call.deadline };
     await initialise(workspace);
     const variables = `-var-file=${folder.variables('current')}`;
-    const args = ['apply', '-destroy', '-auto-approve', '-input=false', '-no-color', '-lock-timeout=10s', variables];
+    const args = ['apply', '-destroy', '-auto-approve', '-input=false', '-no-color', WAIT_FOR_LOCK, variables];
     await runTerraform(workspace, args);
   }
   folder.remove();
@@ -136,7 +138,7 @@ async function destroyServer(folder, call, lockFd) {
  */
 async function makePlan(workspace, options, variables = 'current') {
   const file = `-var-file=${workspace.folder.variables(variables)}`;
-  await runTerraform(workspace, ['plan', '-input=false', '-no-color', `-out=${PLAN}`, file, ...options]);
+  await runTerraform(workspace, ['plan', '-input=false', '-no-color', WAIT_FOR_LOCK, `-out=${PLAN}`, file, ...options]);
   const { stdout } = await runTerraform(workspace, ['show', '-json', PLAN]);
   return JSON.parse(stdout);
 }

@@ -30,8 +30,12 @@ export class ServerFolder {
     return existsSync(this.path);
   }
 
-  /** Returns true if the state names nothing that Terraform has made. */
+  /**
+   * Returns true if the state names nothing that Terraform has made, and no run may be changing it: one that replaces the
+   * only resource leaves the state empty for a while.
+   */
   isEmpty() {
+    if (existsSync(join(this.path, '.terraform.tfstate.lock.info'))) return false;
     /** @type {{ readonly resources?: readonly { readonly mode: string }[] } | undefined} */
     const state = readJson(this.state);
     return !state?.resources?.some(({ mode }) => mode === 'managed');

@@ -32,20 +32,25 @@ export function canRunLocalServers(): boolean {
   return process.platform === 'linux' && ['/usr/bin/flock', '/bin/flock'].some((path) => existsSync(path));
 }
 
+/** Writes a program that only fails where there is none: the settings name it, and are refused without it. */
+export async function ensureLocalServerProgram(folder: string): Promise<void> {
+  const program = join(folder, PROGRAM);
+  if (!existsSync(program)) await writeFile(program, '#!/bin/sh\nexit 1\n', { mode: PROGRAM_MODE });
+}
+
 /**
  * Writes the program that the demo's settings name, and returns the servers that it looks after. It is written at every
- * start: the paths of Node and of the product may have changed. `url` is null where the address is not known yet.
+ * start: the paths of Node and of the product may have changed.
  */
 export async function writeLocalServerProgram(
   folder: string,
   { ca, clients }: DemoCredentials,
-  url: string | null,
+  url: string,
 ): Promise<LocalServers> {
   const { key, cert } = clients['local-servers'];
   const variables = {
     LOCAL_SERVER_DIRECTORY: join(folder, 'local-servers'),
-    ...(url === null ? {} : { LOCAL_SERVER_URL: url }),
-    ...{ LOCAL_SERVER_CA: ca, LOCAL_SERVER_CERT: cert, LOCAL_SERVER_KEY: key },
+    ...{ LOCAL_SERVER_URL: url, LOCAL_SERVER_CA: ca, LOCAL_SERVER_CERT: cert, LOCAL_SERVER_KEY: key },
   };
   const script = productPath('contrib/providers/local-server/local-server.mjs');
   const program = join(folder, PROGRAM);
