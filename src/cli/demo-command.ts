@@ -43,13 +43,15 @@ export function addDemoCommand(program: Command): void {
 async function runDemo(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await ensureLocalServerProgram(folder);
-  const settings = await settingsOf(folder);
-  await closeState(settings.store.directory);
+  const wanted = await settingsOf(folder);
+  await closeState(wanted.store.directory);
   const repository = join(folder, 'stacks.git');
   const credentials = await ensureCredentials(join(folder, 'pki'), Date.now());
+  await ensureRepository(repository, credentials.clients);
+  // As late as possible: another program may take a port that is free now.
+  const settings = await withFreePorts(folder, wanted);
   const url = `https://localhost:${settings.api.port}`;
   const servers = await writeLocalServerProgram(folder, credentials, url);
-  await ensureRepository(repository, credentials.clients);
   const logFile = join(folder, 'treeline.log');
   const log = createLog(settings.log.level, createWriteStream(logFile));
   await servers.start();
@@ -65,12 +67,17 @@ async function runDemo(folder: string): Promise<void> {
   await running;
 }
 
-/** Returns the settings with ports that are free, and says which ports were not. A demo that runs here keeps its own. */
+/** Returns the settings. Throws CommandFailure where a demo runs here already. */
 async function settingsOf(folder: string): Promise<Settings> {
   const settings = await expecting([SettingsError], () => ensureSettings(folder));
   const { directory } = settings.store;
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await expecting([StoreError], async () => lockDirectory(directory, RUNS_ALREADY)[Symbol.dispose]());
+  return settings;
+}
+
+/** Returns the settings with ports that are free, and says which ports were not. */
+async function withFreePorts(folder: string, settings: Settings): Promise<Settings> {
   const moved = await moveTakenPorts(folder, settings);
   for (const { listener, from, to } of moved) {
     print(
