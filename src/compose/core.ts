@@ -163,8 +163,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     statusOf: (instance) => reader.status(instance),
     waitOf: (server) => toldWait(reconciler.waitsOf(server)),
     holderOf: (server) => reconciler.proxyWork?.holderOf(server),
-    checkFailureOf: (server) => reconciler.checks.schedule.failureOf(server),
-    requestCheck: (server) => reconciler.checks.schedule.request(server),
+    ...checkOperations(reconciler),
     requests,
     entries: entriesOf(registry),
   });
@@ -175,6 +174,16 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     return queue.stop(STOP_WRITING_MS);
   };
   return { reader, operator, writer, commits, follower, stopWaiting, current, ledger, reconciler };
+}
+
+/** Returns what the operator asks about checks of servers at rest. */
+function checkOperations({
+  checks: { schedule },
+}: Reconciler): Pick<Parameters<typeof createOperator>[0], 'checkFailureOf' | 'requestCheck'> {
+  return {
+    checkFailureOf: (server) => schedule.failureOf(server),
+    requestCheck: (server) => schedule.request(server),
+  };
 }
 
 /** Returns the longest wait of a server for its next try. */
