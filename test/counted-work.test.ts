@@ -108,6 +108,8 @@ describe('of a desired state of 1,000 instances', () => {
     expect(cost?.recordsMerged).toBeLessThanOrEqual(SIZE.servers);
     expect(written(rows)).toEqual({
       'active stack-instance/instance-7': [undefined],
+      // One for each new state of a server.
+      'event instance-7': Array.from({ length: 3 * SIZE.servers }, () => undefined),
       'head head': [undefined],
       'server instance-7-web-1': ['pending', 'updating', 'done'],
       'server instance-7-web-2': ['pending', 'updating', 'done'],
