@@ -15,10 +15,28 @@ const PURE = [
   'src/derive.ts',
 ];
 
+/** Tests that start no process and keep nothing outside of themselves: they share two workers instead of starting one a file. */
+const STATELESS = [
+  'test/catalog/**/*.test.ts',
+  'test/desired/**/*.test.ts',
+  'test/execute/**/*.test.ts',
+  'test/expand/**/*.test.ts',
+  'test/follow/**/*.test.ts',
+  'test/hiera/**/*.test.ts',
+  'test/machine/**/*.test.ts',
+  'test/model/**/*.test.ts',
+  'test/reconcile/**/*.test.ts',
+  'test/service/**/*.test.ts',
+  'test/yaml-edit/**/*.test.ts',
+];
+
 export default defineConfig({
   test: {
+    projects: [
+      { extends: true, test: { name: 'stateless', include: STATELESS, isolate: false } },
+      { extends: true, test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: STATELESS } },
+    ],
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
-    include: ['test/**/*.test.ts'],
     // By default vitest leaves one core alone, and most of what these tests do is wait for processes and disks.
     maxWorkers: 2,
     // Tests start the program some hundred times; compiled once, it starts in half the time.
