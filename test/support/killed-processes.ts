@@ -45,6 +45,8 @@ type SiteName = (typeof SITES)[number];
 const APPROVED = 'Churn\n\nTreeline-Approve-Deletes: 10000';
 const SETTLE_MS_MAX = 240_000;
 const COMMITS_PER_KILL = 0.5;
+/** Between two lines that tell how far it is. */
+const KILLS_A_LINE = 100;
 
 /** Kills the processes `kills` times, lets everything settle, and checks what runs and what was done. */
 export async function killProcesses(options: KillOptions): Promise<void> {
@@ -53,6 +55,7 @@ export async function killProcesses(options: KillOptions): Promise<void> {
     await sleep(options.pauseMsMax * Math.random());
     if (Math.random() < COMMITS_PER_KILL) await run.churn();
     await run.killOne();
+    if ((kill + 1) % KILLS_A_LINE === 0) process.stderr.write(`${kill + 1} of ${options.kills} kills\n`);
   }
   await run.settle();
   await run.stop();

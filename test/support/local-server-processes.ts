@@ -25,6 +25,11 @@ export function runningReleases(directory: string): Readonly<Record<string, stri
   return Object.fromEntries(releases);
 }
 
+/** Returns the process of every server that runs, by the server's name. */
+export function runningProcesses(directory: string): Readonly<Record<string, number>> {
+  return Object.fromEntries(processesOf(directory).map(({ pid, name }) => [name, pid]));
+}
+
 /** Returns the ids of processes that belong to a call for a server of the directory. */
 export function markedProcesses(directory: string): readonly number[] {
   const isOfCall = (pid: number): boolean => {

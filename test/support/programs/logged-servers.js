@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // A program for the provider "exec" that keeps servers as files of the directory SERVERS, and writes to its file "calls"
-// when a change begins and ends. A change takes as long as the file "ms" says.
+// when a change begins and ends, of which release. A change takes as long as the file "ms" says.
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -20,7 +20,10 @@ process.stdout.write(JSON.stringify({ outcome: observed === undefined ? 'absent'
 
 /** @param {string} moment */
 function note(moment) {
-  appendFileSync(join(directory, 'calls'), `${moment} ${operation} ${resource} ${SITE} ${process.pid}\n`);
+  appendFileSync(
+    join(directory, 'calls'),
+    `${moment} ${operation} ${resource} ${SITE} ${process.pid} ${properties.release}\n`,
+  );
 }
 
 function read() {

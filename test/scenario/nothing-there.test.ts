@@ -1,0 +1,112 @@
+// Everything that looks like "nothing is wanted any more", on a controller whose servers are real processes: none of them
+// ends. Each cause is followed by what was there before, and everything goes on.
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import type { FileChanges } from '../support/git-repository.ts';
+import { endServers, LOCAL_SERVER, runningProcesses } from '../support/local-server-processes.ts';
+import { PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
+import { createSiteIn, type Site } from '../support/site-on-disk.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { OFFICE, SERVERS, SHOP, STACKS } from './stacks.ts';
+
+const FOLDER = 'infra';
+const OTHER = 'elsewhere';
+
+interface Scene {
+  readonly site: Site;
+  readonly running: RunningController;
+  /** The files below `infra/`, with the administrator's registration. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** Returns the files below another folder. */
+function below(folder: string, files: FileChanges): FileChanges {
+  return Object.fromEntries(Object.entries(files).map(([path, content]) => [`${folder}/${path}`, content]));
+}
+
+async function upAndDone(servers: string): Promise<Scene> {
+  onTestFinished(() => endServers(servers));
+  const execution = `  providers:
+    - { name: local, provider: exec, command: [${process.execPath}, ${LOCAL_SERVER}],
+        environment: { LOCAL_SERVER_DIRECTORY: ${servers}, PATH: "${process.env.PATH}" }, checkSeconds: 1, drift: heal }`;
+  const repository = `, directory: ${FOLDER}, pollSeconds: 1`;
+  const site = await createSiteIn(temporaryDirectory(), { files: {}, repository, execution, provider: 'local' });
+  const [client = ''] = (await site.repository.git('ls-tree', '-r', '--name-only', 'main')).split('\n');
+  const files = { ...STACKS, [client]: await site.repository.git('show', `main:${client}`) } as Record<string, string>;
+  await site.repository.commit(below(FOLDER, files));
+  const running = await runController(site);
+  await untilDone({ site, running });
+  return { site, running, files };
+}
+
+async function untilDone({ site, running }: Pick<Scene, 'site' | 'running'>): Promise<void> {
+  await running.untilDone(await site.repository.git('rev-parse', 'main'), 'shop', 'office');
+}
+
+/** Returns changes that give every file this content; null removes it. */
+function all(files: Scene['files'], content: string | null): FileChanges {
+  return Object.fromEntries(Object.keys(files).map((path) => [path, content]));
+}
+
+/** Each makes it look as if nothing were wanted, and returns once the controller has seen it. */
+const CAUSES: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
+  async 'the repository cannot be reached'({ site, running }) {
+    const path = join(site.folder, 'stacks.git');
+    renameSync(path, `${path}.away`);
+    await running.logged('the repository could not be followed; everything stays as it is');
+    renameSync(`${path}.away`, path);
+  },
+  async 'a commit without any file'({ site, running, files }) {
+    await site.repository.commit(below(FOLDER, all(files, null)));
+    await refused(running, site);
+  },
+  async 'a commit without instances'({ site, running }) {
+    await site.repository.commit(below(FOLDER, { [SHOP]: null, [OFFICE]: null }));
+    await refused(running, site);
+  },
+  async 'a commit that renames the folder of the layout'({ site, running, files }) {
+    await site.repository.commit({ ...below(FOLDER, all(files, null)), ...below(OTHER, files) });
+    await refused(running, site);
+  },
+  async 'a commit with broken YAML in every file'({ site, running, files }) {
+    await site.repository.commit(below(FOLDER, all(files, 'a: [\n')));
+    await refused(running, site);
+  },
+  async 'a commit with broken YAML in every instance and template'({ site, running, files }) {
+    const broken = Object.keys(files).filter((path) => path.startsWith('stacks/'));
+    await site.repository.commit(below(FOLDER, Object.fromEntries(broken.map((path) => [path, 'a: [\n']))));
+    for (const name of ['shop', 'office']) await expect.poll(() => running.status(name), PATIENCE).toBe('Invalid');
+  },
+  async 'a rewritten history'({ site, running, files }) {
+    const { [SHOP]: _shop, ...rest } = files;
+    const before = await site.repository.git('rev-parse', 'main');
+    await site.repository.commit(below(FOLDER, rest), { branch: 'other', parents: [] });
+    await site.repository.git('update-ref', 'refs/heads/main', 'refs/heads/other');
+    await refused(running, site);
+    await site.repository.git('update-ref', 'refs/heads/main', before);
+  },
+};
+
+/** Resolves once the newest commit was not followed. */
+async function refused(running: RunningController, site: Site): Promise<void> {
+  const commit = await site.repository.git('rev-parse', 'main');
+  const isRefused = (): boolean =>
+    running.lines.some((line) => line.commit === commit && String(line.msg).startsWith('the commit is not followed'));
+  await expect.poll(isRefused, PATIENCE).toBe(true);
+}
+
+it('no process ends, whatever looks as if nothing were wanted', { timeout: 120_000 }, async () => {
+  const servers = temporaryDirectory();
+  const scene = await upAndDone(servers);
+  const before = runningProcesses(servers);
+  expect(Object.keys(before).sort()).toEqual(SERVERS);
+  for (const [cause, happen] of Object.entries(CAUSES)) {
+    await happen(scene);
+    expect(runningProcesses(servers), cause).toEqual(before);
+    const back = { ...below(OTHER, all(scene.files, null)), ...below(FOLDER, scene.files) };
+    await scene.site.repository.commit(back);
+    await untilDone(scene);
+    expect(runningProcesses(servers), `after ${cause}`).toEqual(before);
+  }
+});
