@@ -56,7 +56,7 @@ function concludePresence(row: ServerRow, { answer, provider }: Told, at: Conclu
   // A create of this incarnation began, and no check has found it absent since: the server is Treeline's own.
   if ((row.mayExist && !row.adopting) || row.wanted === null || row.state !== 'pending') return sighted(row);
   return row.policy.adopt || row.adopting
-    ? adopt({ ...row, provider, ...(at.isPretending ? { isPretended: true } : {}) }, row.wanted, { answer, at })
+    ? adopt({ ...row, provider }, row.wanted, { answer, at })
     : advance(row, 'hold', { ...moment(at, EXISTS), checked: false });
 }
 
@@ -64,9 +64,14 @@ function concludePresence(row: ServerRow, { answer, provider }: Told, at: Conclu
 function takeOver(row: ServerRow, { answer, provider }: Told, at: ConcludeContext): ServerRow {
   if (row.wanted === null || row.state !== 'pending') return { ...row, adopting: false, checked: true };
   if (answer.outcome === 'done') return adopt({ ...row, provider }, row.wanted, { answer, at });
-  const text = `the provider entry "${row.provider}" of the settings made it, and "${provider}" does not find it`;
-  const reason: Reason = { code: 'provider_changed', text };
+  const reason: Reason = { code: 'provider_changed', text: notFoundText(row.provider, provider) };
   return advance(row, 'hold', { ...moment(at, reason), adopting: false, checked: true });
+}
+
+function notFoundText(maker: string | null, provider: string): string {
+  if (maker === provider)
+    return 'the proxies that would get it now do not find it; those that made it have another tag';
+  return `the provider entry "${maker}" of the settings made it, and "${provider}" does not find it`;
 }
 
 /** An adopted server that the entry does not find is that entry's to create, whatever another one was asked before. */
@@ -129,6 +134,8 @@ function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow 
   const facts = {
     ...{ applied: withObserved(wanted, answer.observed), outputs: answer.outputs, checked: true, attempt: 0 },
     ...{ adopting: false, gaveUp: false, replacing: false, dirty: false },
+    ...(at.isPretending ? { isPretended: true } : {}),
+    ...(at.proxyTags === undefined ? {} : { proxyTags: at.proxyTags }),
   };
   if (Object.keys(observed).length === 0) return advance(withoutObserved(row), 'settle', { ...moment(at), ...facts });
   return advance(row, 'drift', { ...moment(at, driftReason(observed)), ...facts, observed });

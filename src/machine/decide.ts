@@ -279,7 +279,8 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
     ...(context.claim === undefined ? {} : { claim: context.claim }),
   };
   const begun = operation === 'create' ? { mayExist: true, dirty: false } : { dirty: true };
-  const made = { provider: provider.name, ...(provider.isPretending ? { isPretended: true } : {}) };
+  const tags = provider.tags === undefined ? {} : { proxyTags: provider.tags };
+  const made = { provider: provider.name, ...(provider.isPretending ? { isPretended: true } : {}), ...tags };
   const facts = { action, incarnation, ...made, ...begun };
   // The reason of an action that heals is the drift.
   const reason = context.goesFirst ?? (row.reason?.code === 'drifted' ? row.reason : null);

@@ -1,8 +1,11 @@
 // Matches servers with proxies by tags: the key ProxyTag of a server's record, and the tags of a client. Pure. See
 // docs/concepts.md, proxies.
 import { fieldOf } from '../model/json.ts';
+import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';
-import type { Reason } from '../model/rows.ts';
+import type { Reason, ServerRow } from '../model/rows.ts';
+import { mayBeThere } from './existence.ts';
+import { isBeingAdopted, isHandedOn, isReplacedOnRequest } from './responsibility.ts';
 
 const PROXY_TAG = 'ProxyTag';
 
@@ -16,6 +19,33 @@ export function proxyTagsOf(record: NodeRecord): readonly string[] {
 /** Returns true if a proxy with the tags `own` looks after a server with the tags `tags`: one of them, or none at all. */
 export function fitsProxy(tags: readonly string[], own: readonly string[]): boolean {
   return tags.length === 0 ? own.length === 0 : tags.some((tag) => own.includes(tag));
+}
+
+/**
+ * Returns true if the proxies that made a server, or were asked to, share no tag with those that would get it now. They
+ * are at another site, and do not see it.
+ */
+export function hasOtherTags(row: ServerRow, present: readonly string[]): boolean {
+  const { proxyTags, provider, state } = row;
+  if (provider !== PROXIED || proxyTags === undefined) return false;
+  if (isHandedOn(row) || isBeingAdopted(row)) return false;
+  if (!mayBeThere(row) && !row.replacing && state !== 'unknown') return false;
+  return !(proxyTags.length === 0 ? present.length === 0 : fitsProxy(proxyTags, present));
+}
+
+/**
+ * Returns the tags of the proxies that the next call of a server is for; undefined if a person has to decide first. Those
+ * that made it tell how an action ended, and delete it; they do not change it to what others are to have.
+ */
+export function responsibleTags(row: ServerRow, present: readonly string[]): readonly string[] | undefined {
+  if (!hasOtherTags(row, present)) return present;
+  return row.wanted === null || row.state === 'unknown' || isReplacedOnRequest(row) ? row.proxyTags : undefined;
+}
+
+/** Returns the reason of a server that other proxies would get now than those that made it. */
+export function otherTagsReason({ proxyTags = [] }: ServerRow, present: readonly string[]): Reason {
+  const text = `a proxy ${tagWords(proxyTags)} made it, but it would go to a proxy ${tagWords(present)} now`;
+  return { code: 'provider_changed', text };
 }
 
 /** Returns the words that follow "a proxy": `with the tag "lab"`. */

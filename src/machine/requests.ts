@@ -42,7 +42,8 @@ export function adoptedRow(row: ServerRow, now: string, entries: Pick<Entries, '
   // A missing proxy is missing for any other entry as well: its reason stays.
   if (isStuck(row)) {
     if (row.reason?.code === 'no_proxy') return undefined;
-    return { ...row, provider: null, due: null, attempt: 0, reason: null };
+    const { proxyTags: _, ...rest } = row;
+    return { ...rest, provider: null, due: null, attempt: 0, reason: null };
   }
   const hasMoved = isBlockedFor(row, 'provider_changed') && entries.isMatched(row.wanted);
   if (!hasMoved && !isBlockedFor(row, 'exists_already')) return undefined;

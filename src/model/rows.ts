@@ -121,7 +121,8 @@ export type ReasonCode =
   | 'circle_broken'
   | 'must_replace'
   | 'drifted'
-  | 'drift_fight';
+  | 'drift_fight'
+  | 'many_gone';
 
 /** The proxy that carries out an action. */
 export interface ProxyClaim {
@@ -207,6 +208,8 @@ export interface ServerRow {
   readonly provider: string | null;
   /** Its provider makes no real servers, so that for any other one it was never made. Omitted otherwise. */
   readonly isPretended?: boolean;
+  /** The proxy tags with which a proxy made or adopted it last. They count while `provider` is that of proxies. */
+  readonly proxyTags?: readonly string[];
   readonly outputs: JsonMap;
   /**
    * The values of the last check that differ from the wanted ones, by property, long ones shortened; null: it was gone.

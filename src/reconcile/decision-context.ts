@@ -5,7 +5,14 @@ import type { CheckEnd, DecisionContext, ResponsibleProvider } from '../machine/
 import { mayBeThere } from '../machine/existence.ts';
 import { failuresDigest } from '../machine/hold-digests.ts';
 import { firstHolder } from '../machine/holders.ts';
-import { fitsProxy, noProxyReason, proxyTagsOf } from '../machine/proxy-tags.ts';
+import {
+  fitsProxy,
+  hasOtherTags,
+  noProxyReason,
+  otherTagsReason,
+  proxyTagsOf,
+  responsibleTags,
+} from '../machine/proxy-tags.ts';
 import { openRemovals } from '../machine/removals.ts';
 import { isBeingAdopted, isHandedOn, isReplacedOnRequest } from '../machine/responsibility.ts';
 import { failuresMax, type GroupView, hasSlot } from '../machine/rollout.ts';
@@ -106,7 +113,7 @@ class LazyContext implements DecisionContext {
 
   providerFor(row: ServerRow): ResponsibleProvider {
     const responsible = responsibleProvider(this.#around.registry, row);
-    return responsible.name === PROXIED ? responsibleProxy(this.#name, responsible, this.#around) : responsible;
+    return responsible.name === PROXIED ? responsibleProxy(this.#name, row, this.#around, responsible) : responsible;
   }
 
   wasPretended(row: ServerRow): boolean {
@@ -160,8 +167,9 @@ function stoppedUntil(name: string, { ledger, now }: ContextSources): number | u
 
 /** Returns true if so many updates of a commit are failed that its other updates are held. */
 export function updatesAreHeld(commit: string, ledger: Pick<Ledger, 'index' | 'read'>): boolean {
-  const rollout = ledger.read('rollout', commit);
-  if (rollout === undefined || ledger.index.failedUpdatesOf(commit).size < failuresMax(rollout)) return false;
+  // Without a row the rollout is over, or was small: what starts now heals drift, and has the least limit.
+  const rollout = ledger.read('rollout', commit) ?? { updates: 0 };
+  if (ledger.index.failedUpdatesOf(commit).size < failuresMax(rollout)) return false;
   return ledger.read('approval', failuresDigest(commit)) === undefined;
 }
 
@@ -232,15 +240,23 @@ function lostActionEnds(name: string, action: RunningAction, around: ContextSour
   return leftMs === undefined ? Date.parse(action.deadline) + around.graceMs : around.now + leftMs;
 }
 
-/** Returns the entry of proxies with the tags of the server, or the reason if no registered proxy fits them. */
+/**
+ * Returns the entry of proxies with the tags that are responsible for the server, or the reason if a person has to
+ * choose them, or no registered proxy fits them.
+ */
 function responsibleProxy(
   name: string,
-  entry: Extract<ResponsibleProvider, { name: string }>,
+  row: ServerRow,
   { recordOf, proxies }: ContextSources,
+  entry: Extract<ResponsibleProvider, { name: string }>,
 ): ResponsibleProvider {
-  const tags = proxyTagsOf(recordOf?.(name) ?? {});
+  const present = proxyTagsOf(recordOf?.(name) ?? {});
+  const tags = responsibleTags(row, present);
+  if (tags === undefined) return { name: null, reason: otherTagsReason(row, present) };
   for (const own of proxies?.() ?? []) if (fitsProxy(tags, own)) return { ...entry, tags };
-  return { name: null, reason: noProxyReason(tags) };
+  // Where other proxies would get it now, they can be asked instead: `treeline adopt`.
+  const isOther = row.wanted !== null && hasOtherTags(row, present);
+  return { name: null, reason: isOther ? otherTagsReason(row, present) : noProxyReason(tags) };
 }
 
 /**

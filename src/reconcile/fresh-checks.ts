@@ -13,6 +13,7 @@ interface NotedCheck {
   readonly ended: number;
   readonly endedWall: number;
   readonly end: CheckEnd;
+  readonly site: string;
 }
 
 /** The end of the last check of each server, while it is fresh. */
@@ -25,10 +26,10 @@ export class FreshChecks {
     this.#clock = clock;
   }
 
-  /** Notes how a check of a server has just ended. */
-  note(server: string, end: CheckEnd): void {
+  /** Notes how a check of a server has just ended; `site`: the proxies that were asked have these tags. */
+  note(server: string, end: CheckEnd, site = ''): void {
     this.#checks.delete(server);
-    this.#checks.set(server, { ended: this.#clock.monotonic(), endedWall: this.#clock.now(), end });
+    this.#checks.set(server, { ended: this.#clock.monotonic(), endedWall: this.#clock.now(), end, site });
     this.#prune();
   }
 
@@ -38,11 +39,12 @@ export class FreshChecks {
   }
 
   /**
-   * Returns how the last check of a server ended, or undefined if there was none within 30 s or an action followed it.
+   * Returns how the last check of a server ended, or undefined if there was none within 30 s at this site, or an action
+   * followed it.
    */
-  of(server: string): CheckEnd | undefined {
+  of(server: string, site = ''): CheckEnd | undefined {
     const check = this.#checks.get(server);
-    return check !== undefined && this.#isFresh(check) ? check.end : undefined;
+    return check !== undefined && check.site === site && this.#isFresh(check) ? check.end : undefined;
   }
 
   #prune(): void {

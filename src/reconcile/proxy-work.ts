@@ -3,7 +3,7 @@
 import type { Clock } from '../clock.ts';
 import { callOf } from '../execute/executor.ts';
 import type { Step } from '../machine/decide.ts';
-import { fitsProxy, proxyTagsOf } from '../machine/proxy-tags.ts';
+import { fitsProxy, proxyTagsOf, responsibleTags } from '../machine/proxy-tags.ts';
 import type { Wait } from '../machine/wait.ts';
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { PROXIED } from '../model/names.ts';
@@ -143,7 +143,8 @@ export class ProxyWork {
 
   /** Returns true if a server waits for a proxy, or has none. */
   isAwaiting(server: string): boolean {
-    return this.#isOffered(server) || this.#options.rowOf(server)?.reason?.code === 'no_proxy';
+    const reason = this.#options.rowOf(server)?.reason?.code;
+    return this.#isOffered(server) || reason === 'no_proxy' || reason === 'provider_changed';
   }
 
   /** Notes that a pass over a server has ended. `isConcluded`: it has recorded how the last call ended. */
@@ -187,7 +188,7 @@ export class ProxyWork {
   }
 
   #tagsOf(server: string): readonly string[] {
-    return proxyTagsOf(this.#options.recordOf(server));
+    return tagsOf(server, this.#options);
   }
 
   #offerOf(server: string): OfferedCall | undefined {
@@ -199,6 +200,12 @@ export class ProxyWork {
     const deadline = clock.now() + timeoutSeconds * 1000;
     return { call: callOf(server, { row, operation }, { record: recordOf(server), deadline }), row };
   }
+}
+
+/** Returns the tags of the proxies that the next call of a server is for. */
+function tagsOf(server: string, { recordOf, rowOf }: Pick<ProxyWorkOptions, 'recordOf' | 'rowOf'>): readonly string[] {
+  const [row, present] = [rowOf(server), proxyTagsOf(recordOf(server))];
+  return (row && responsibleTags(row, present)) ?? present;
 }
 
 /** Returns true if an action was begun, here or before the start of the controller, and is not given up. */

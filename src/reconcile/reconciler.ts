@@ -83,7 +83,8 @@ export class Reconciler {
     const offers = new ProxyOffers();
     tellHeldUpdates(options);
     this.#wakeUps = new WakeUps({ ledger, clock, log, wake, offers, capacity: this.#executor.capacity });
-    this.checks = new ServerChecks({ ...options, wake, executor: this.#executor });
+    const recordOf = knownRecords(ledger, options.recordOf);
+    this.checks = new ServerChecks({ ...options, recordOf, wake, executor: this.#executor });
     this.#sources = this.#contextSources();
     this.#pass = new ServerPass({
       ...{ ...options, executor: this.#executor, wakeUps: this.#wakeUps, queue: this.#queue },
@@ -91,7 +92,6 @@ export class Reconciler {
       contextOf: (server) => decisionContextOf(server, this.#sources),
       onStart: (server) => this.checks.forget(server),
     });
-    const recordOf = knownRecords(ledger, options.recordOf);
     this.proxyWork = reconcileProxies({
       ...{ ledger, registry, clock, recordOf, offers, executor: this.#executor, wakeUps: this.#wakeUps },
       ...{ queue: this.#queue, pass: this.#pass, sources: this.#sources },

@@ -2,7 +2,10 @@
 import type { Clock } from '../clock.ts';
 import type { Executor } from '../execute/executor.ts';
 import type { CheckEnd } from '../machine/decide.ts';
+import { hasOtherTags, proxyTagsOf } from '../machine/proxy-tags.ts';
 import type { CallResult } from '../model/call-result.ts';
+import { PROXIED } from '../model/names.ts';
+import type { NodeRecord } from '../model/record.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import { CheckSchedule } from './check-schedule.ts';
 import { FreshChecks } from './fresh-checks.ts';
@@ -18,6 +21,8 @@ export interface ServerChecksOptions {
   readonly random: () => number;
   /** Concurrent calls of all provider entries. */
   readonly concurrency: number;
+  /** Returns the merged configuration of a server. Omitted: no proxy has servers. */
+  readonly recordOf?: (server: string) => NodeRecord;
   /** Enqueues a server. */
   readonly wake: (server: string) => void;
 }
@@ -43,7 +48,7 @@ export class ServerChecks {
 
   /** Returns how the last check of a server that a create may rely on ended; see FreshChecks. */
   lastOf(server: string): CheckEnd | undefined {
-    return this.#fresh.of(server);
+    return this.#fresh.of(server, this.#siteOf(server));
   }
 
   /** Notes that an action on a server begins: its last check tells nothing any more. */
@@ -60,16 +65,34 @@ export class ServerChecks {
     const isAnswered = result?.answer.outcome === 'done' || result?.answer.outcome === 'absent';
     // A create needs a check of its own: one answer to a routine check makes no server.
     if (result?.kind === 'check' && !isRoutine && this.#isOwn(server, result)) {
-      this.#fresh.note(server, isAnswered ? 'answered' : 'failed');
+      this.#fresh.note(server, isAnswered ? 'answered' : 'failed', this.#siteOf(server));
     }
     return result !== undefined && !(isRoutine && !isAnswered);
   }
 
-  /** Returns false for the answer of an entry that is not the one to create the server: a create needs that one's own. */
+  /**
+   * Returns false for the answer of an entry, or of proxies, that are not those to create the server: a create needs a
+   * check of their own.
+   */
   #isOwn(server: string, { provider }: CallResult): boolean {
+    const { ledger } = this.#options;
+    const match = this.#matchOf(server);
+    if (match !== undefined && match !== provider) return false;
+    const row = ledger.server(server);
+    return row === undefined || !hasOtherTags(row, this.#tagsOf(server));
+  }
+
+  #matchOf(server: string): string | undefined {
     const { ledger, registry } = this.#options;
     const wanted = ledger.server(server)?.wanted ?? null;
-    const match = wanted === null ? undefined : registry.match(wanted);
-    return match === undefined || match.name === provider;
+    return wanted === null ? undefined : registry.match(wanted)?.name;
+  }
+
+  #tagsOf(server: string): readonly string[] {
+    return this.#matchOf(server) === PROXIED ? proxyTagsOf(this.#options.recordOf?.(server) ?? {}) : [];
+  }
+
+  #siteOf(server: string): string {
+    return this.#tagsOf(server).join('\n');
   }
 }

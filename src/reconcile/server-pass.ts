@@ -3,6 +3,7 @@
 import type { Clock } from '../clock.ts';
 import type { Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
+import type { ConcludeContext } from '../machine/call-outcome.ts';
 import { conclude } from '../machine/conclude.ts';
 import { type DecisionContext, decide, type Next, type Step } from '../machine/decide.ts';
 import { reasonText } from '../machine/reasons.ts';
@@ -10,7 +11,7 @@ import { removalChanges } from '../machine/removals.ts';
 import { waitOf } from '../machine/wait.ts';
 import type { CallResult } from '../model/call-result.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
-import type { ProviderRegistry } from '../providers/provider-registry.ts';
+import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
 import type { CheckSchedule } from './check-schedule.ts';
 import { EmptiedInstances } from './emptied-instances.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
@@ -97,9 +98,18 @@ export class ServerPass {
     const result = this.#results.get(name);
     const entry = registry.byName(result?.provider ?? '');
     const facts = { now: clock.now(), random, isSecret, lostBecause: executor.lostBecause(name) };
-    const own = entry && { retry: entry.retry, drift: entry.drift, isPretending: entry.provider.isPretending };
+    const own = entry && {
+      ...factsOf(entry),
+      proxyTags: entry.provider.isPulled ? this.#tagsOf(name, row) : undefined,
+    };
     const concluded = result !== undefined && own !== undefined ? conclude(row, result, { ...facts, ...own }) : row;
     return concluded === null ? { row: null, next: { kind: 'rest' } } : decide(concluded, contextOf(name));
+  }
+
+  /** Returns the tags of the proxies that are responsible for a server; undefined if there are none. */
+  #tagsOf(name: string, row: ServerRow): readonly string[] | undefined {
+    const responsible = this.#options.contextOf(name).providerFor(row);
+    return responsible.name === null ? undefined : responsible.tags;
   }
 
   /** Records the wait and the claim before the first await, so that no change of another server is missed. */
@@ -179,4 +189,8 @@ export class ServerPass {
     this.#options.log.info({ operation, server, instance, from, to, reason, attempt }, 'state');
     if (after === null) this.#operations.delete(server);
   }
+}
+
+function factsOf({ retry, drift, provider }: ProviderEntry): Pick<ConcludeContext, 'retry' | 'drift' | 'isPretending'> {
+  return { retry, drift, isPretending: provider.isPretending };
 }

@@ -1,0 +1,190 @@
+// Servers whose ProxyTag changes, so that proxies of another site would get them: those that made them do not lose them,
+// and the others make no second one.
+import { describe, expect, it } from 'vitest';
+import type { Client } from '../../src/model/objects.ts';
+import type { AgentAction } from '../../src/service/agent.ts';
+import { answerOf } from './build.ts';
+import { Core } from './core.ts';
+import { shopFiles, TEMPLATE, templateText } from './shop.ts';
+
+const CLIENTS = {
+  'clients/B1.yaml': 'role: proxy\ntags: [lab]\n',
+  'clients/B2.yaml': 'role: proxy\ntags: [edge]\n',
+};
+
+function proxyOf(serial: string, tag: string): Client {
+  const fields = { name: serial, type: 'client', description: '', role: 'proxy', fingerprint: '', tenant: '' } as const;
+  return { ...fields, serial, tags: [tag] };
+}
+
+/** Two sites with a proxy each, which see only their own servers. */
+class Sites {
+  readonly core = new Core({ hasProxied: true, entries: [] });
+  readonly servers: Readonly<Record<string, Set<string>>> = { lab: new Set(), edge: new Set() };
+  /** `<site> <operation>`, in order. */
+  calls: string[] = [];
+  readonly #proxies = { lab: proxyOf('B1', 'lab'), edge: proxyOf('B2', 'edge') };
+
+  /** Follows a commit in which the server has this tag, or in which there is none. */
+  async commit(tag: string | null, files: object = {}): Promise<void> {
+    const resources: Record<string, string> = tag === null ? {} : { web: `name: web, ProxyTag: ${tag}` };
+    this.core.source.commit({ [TEMPLATE]: templateText(resources), ...files });
+    await this.core.poll();
+  }
+
+  /** Has both proxies take what they are offered until there is nothing more; returns their calls. */
+  async work(): Promise<readonly string[]> {
+    this.calls = [];
+    for (let round = 0; round < 6; round += 1) {
+      for (const site of ['lab', 'edge'] as const) await this.workOnce(site);
+    }
+    return this.calls;
+  }
+
+  /** Takes the first call that is offered at a site, and never reports. */
+  async claim(site: 'lab' | 'edge'): Promise<AgentAction> {
+    const [action] = this.#agent.actions(this.#proxies[site], 1);
+    if (action === undefined) throw new Error(`nothing is offered at ${site}`);
+    const claimed = this.#agent.claim(this.#proxies[site], action.id, null);
+    await this.core.settle();
+    return (await claimed).action;
+  }
+
+  get #agent() {
+    if (this.core.agent === undefined) throw new Error('the core has no agent');
+    return this.core.agent;
+  }
+
+  /** Carries out the first call that is offered at a site, if there is one. */
+  async workOnce(site: 'lab' | 'edge'): Promise<void> {
+    const by = this.#proxies[site];
+    const [action] = this.#agent.actions(by, 1);
+    if (action === undefined) return;
+    const claimed = this.#agent.claim(by, action.id, null);
+    await this.core.settle();
+    const { lease } = await claimed;
+    const reported = this.#agent.report(by, action.id, { lease, answer: this.#act(site, action) });
+    await this.core.settle();
+    await reported;
+  }
+
+  #act(site: 'lab' | 'edge', { operation, resource }: AgentAction) {
+    this.calls.push(`${site} ${operation}`);
+    const servers = this.servers[site] ?? new Set();
+    if (operation === 'create') servers.add(resource);
+    const isThere = servers.has(resource);
+    if (operation === 'delete') servers.delete(resource);
+    return answerOf(isThere ? 'done' : 'absent');
+  }
+}
+
+/** Two sites, of which `lab` has made the server. */
+async function made(): Promise<Sites> {
+  const sites = new Sites();
+  sites.core.source.commit({ ...shopFiles({}), ...CLIENTS });
+  await sites.commit('lab');
+  expect(await sites.work()).toEqual(['lab check', 'lab create']);
+  return sites;
+}
+
+async function moved(): Promise<Sites> {
+  const sites = await made();
+  await sites.commit('edge');
+  expect(await sites.work()).toEqual([]);
+  return sites;
+}
+
+describe('a server that proxies with another tag would get', () => {
+  it('is blocked until a person decides, and goes on when the tag is as before', async () => {
+    const { core, ...sites } = await moved();
+    expect(core.states()).toEqual({ web: 'blocked' });
+    expect(core.ledger.server('web')?.reason).toEqual({
+      code: 'provider_changed',
+      text: 'a proxy with the tag "lab" made it, but it would go to a proxy with the tag "edge" now',
+    });
+    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, ProxyTag: lab' }) });
+    await core.poll();
+    expect(core.states()).toEqual({ web: 'done' });
+    expect(sites.servers.edge).toEqual(new Set());
+  });
+
+  it('goes on without a person where the tag of a layer, which changes no row, is as before', async () => {
+    const sites = new Sites();
+    const layer = 'types/common/global.yaml';
+    sites.core.source.commit({ ...shopFiles({ web: 'name: web, size: "1"' }), ...CLIENTS, [layer]: 'ProxyTag: lab\n' });
+    await sites.core.poll();
+    await sites.work();
+    sites.core.source.commit({
+      [layer]: 'ProxyTag: edge\n',
+      [TEMPLATE]: templateText({ web: 'name: web, size: "2"' }),
+    });
+    await sites.core.poll();
+    expect(await sites.work()).toEqual([]);
+    sites.core.source.commit({ [layer]: 'ProxyTag: lab\n' });
+    await sites.core.poll();
+    expect(await sites.work()).toEqual(['lab update']);
+    expect(sites.core.states()).toEqual({ web: 'done' });
+  });
+
+  it('goes on where the servers share a tag', async () => {
+    const sites = await made();
+    await sites.commit('[edge, lab]');
+    expect(await sites.work()).toEqual(['lab update']);
+  });
+
+  it('is deleted by those that made it', async () => {
+    const sites = await moved();
+    await sites.commit(null);
+    expect(await sites.work()).toEqual(['lab delete']);
+    expect(sites.core.states()).toEqual({});
+  });
+
+  it('is replaced on request: deleted where it was made, looked for and created where it is to be', async () => {
+    const sites = await moved();
+    await sites.core.operator.replace(sites.core.order, 'web');
+    await sites.core.settle();
+    expect(await sites.work()).toEqual(['lab delete', 'lab check', 'edge check', 'edge create']);
+    expect(sites.servers).toEqual({ lab: new Set(), edge: new Set(['web']) });
+    await sites.commit(null);
+    expect(await sites.work()).toEqual(['edge delete']);
+  });
+
+  it('is adopted on request where the other proxies find it, and stays blocked where they do not', async () => {
+    const sites = await moved();
+    const { core } = sites;
+    await core.operator.adopt(core.order, { resource: 'web' });
+    await core.settle();
+    expect(await sites.work()).toEqual(['edge check']);
+    expect(core.states()).toEqual({ web: 'blocked' });
+    sites.servers.edge?.add('web');
+    await core.operator.adopt(core.order, { resource: 'web' });
+    await core.settle();
+    expect(await sites.work()).toEqual(['edge check']);
+    expect(core.states()).toEqual({ web: 'done' });
+    await sites.commit(null);
+    expect(await sites.work()).toEqual(['edge delete']);
+  });
+
+  it('is asked of those that may have made it where the outcome of its create was lost', async () => {
+    const sites = new Sites();
+    sites.core.source.commit({ ...shopFiles({}), ...CLIENTS });
+    await sites.commit('lab');
+    await sites.workOnce('lab');
+    expect((await sites.claim('lab')).operation).toBe('create');
+    sites.servers.lab?.add('web');
+    await sites.commit('edge');
+    await sites.core.pass(62_000);
+    expect(sites.core.states()).toEqual({ web: 'unknown' });
+    expect(await sites.work()).toEqual(['lab check']);
+    expect(sites.core.states()).toEqual({ web: 'blocked' });
+  });
+
+  it('is not created on the word of the proxies of another site', async () => {
+    const sites = new Sites();
+    sites.core.source.commit({ ...shopFiles({}), ...CLIENTS });
+    await sites.commit('lab');
+    await sites.workOnce('lab');
+    await sites.commit('edge');
+    expect(await sites.work()).toEqual(['edge check', 'edge create']);
+  });
+});
