@@ -25,11 +25,8 @@ export interface ConcludeContext {
   readonly isPretending?: boolean | undefined;
   /** The tags of the proxies that the answer comes from; omitted if it comes from none. */
   readonly proxyTags?: readonly string[] | undefined;
-  /**
-   * Returns how many servers of the row's site are gone or were made again within the hour, this one included, if that
-   * is too many to make it again without a person.
-   */
-  readonly manyGone?: (row: ServerRow) => number | undefined;
+  /** Returns true if so many servers of its site are gone that a gone one is not made again without a person. */
+  readonly hasManyGone?: () => boolean;
   /** The drift policy of the provider entry; `report` if omitted. */
   readonly drift?: DriftPolicy;
   /** Returns true if a property holds a secret, of which only a reference is known. None does if omitted. */

@@ -15,6 +15,10 @@ const HEALS_MAX = 3;
 const FIGHT_MS = 24 * 3_600_000;
 /** The name under which {@link ServerRow.healing} counts a server that was gone; no property has it. */
 const GONE = '';
+/** As many servers of a site may be gone and be made again within {@link GONE_MS} without a person. */
+const GONE_LEAST = 3;
+const GONE_SHARE = 0.05;
+const GONE_MS = 3_600_000;
 /** Characters of an observed value that a row keeps. */
 const VALUE_LENGTH_MAX = 200;
 const NAMES_MAX = 5;
@@ -30,6 +34,26 @@ export function isAtRest({ state, wanted, applied }: ServerRow): boolean {
 /** Returns true if the server is to be made again as soon as another check has confirmed that it is gone. */
 export function isToBeConfirmed({ state, wanted, applied, observed, adopting }: ServerRow): boolean {
   return state === 'pending' && wanted !== null && applied !== null && observed === null && !adopting;
+}
+
+/** Returns the site that may answer wrongly for many servers at once: the provider entry, and the tags of its proxies. */
+export function siteOf({ provider, proxyTags = [] }: ServerRow): string | undefined {
+  return provider === null ? undefined : [provider, ...proxyTags].join('\n');
+}
+
+/** Returns true if a server may be gone, or may have been made again by healing at a time that a count still reads. */
+export function mayCountAsGone({ observed, healing }: ServerRow): boolean {
+  return observed === null || fieldOf(healing ?? {}, GONE) !== undefined;
+}
+
+/** Returns true if a server was found gone, or was made again by healing within the last hour. */
+export function countsAsGone({ observed, healing }: ServerRow, now: number): boolean {
+  return observed === null || (fieldOf(healing ?? {}, GONE) ?? []).some((time) => Date.parse(time) > now - GONE_MS);
+}
+
+/** Returns how many of `size` servers of a site may be gone within an hour and be made again without a person. */
+export function goneMax(size: number): number {
+  return Math.max(GONE_LEAST, Math.floor(size * GONE_SHARE));
 }
 
 /** Returns what applies to a row: its instance's policy, or else that of its provider entry. */
@@ -96,11 +120,12 @@ export function concludeDrift(row: ServerRow, answer: Answer, at: ConcludeContex
   if (wanted === null || applied === null) return row;
   const isGone = answer.outcome === 'absent';
   const found = isGone ? null : differences({ wanted, applied }, answer.observed, at.isSecret);
-  if (isToBeConfirmed(row)) return confirmed(row, found);
+  if (isToBeConfirmed(row)) return confirmed(row, found, at);
   if (found !== null && Object.keys(found).length === 0) return resolved(row, at);
   const fought = foughtOver(row, found, at);
   if (driftPolicyOf(row, at.drift) !== 'heal') return reported(row, { found, reason: driftReason(found), at });
   if (fought.length > 0) return reported(row, { found, reason: fightReason(fought, found), at });
+  if (found === null && at.hasManyGone?.()) return reported(row, { found, reason: MANY_GONE, at });
   const healing = { ...recentHeals(row, at.now), ...healed(row, found, at.now) };
   return corrected({ ...row, healing, observed: found }, moment(at, driftReason(found)));
 }
@@ -113,8 +138,12 @@ export function corrected(row: ServerRow, when: Moment): ServerRow {
   return requeue(row, { ...when, attempt: 0, generation: row.generation + 1 });
 }
 
-function confirmed(row: ServerRow, found: Finding): ServerRow {
+function confirmed(row: ServerRow, found: Finding, at: ConcludeContext): ServerRow {
   const rest = withoutObserved(row);
+  // Others may have been found gone since. A person's retry makes it again all the same.
+  const isHealed = fieldOf(recentHeals(row, at.now), GONE) !== undefined;
+  if (found === null && isHealed && at.hasManyGone?.())
+    return reported(withoutLastHeal(row), { found, reason: MANY_GONE, at });
   if (found === null) return { ...rest, ...gone(rest) };
   // It is there after all. Without a difference the next decision settles it.
   return Object.keys(found).length === 0 ? rest : { ...rest, observed: found };
@@ -143,6 +172,17 @@ function foughtOver(row: ServerRow, found: Finding, at: ConcludeContext): readon
   const heals = recentHeals(row, at.now);
   const fought = names.filter((name) => (fieldOf(heals, name)?.length ?? 0) >= HEALS_MAX);
   return fought.length === 0 && row.reason?.code === 'drift_fight' ? names : fought;
+}
+
+const MANY_GONE: Reason = {
+  code: 'many_gone',
+  text: 'it is gone, and so are more of this site than are made again by themselves: look at the site, then retry',
+};
+
+/** It was not made again, so this is no heal. */
+function withoutLastHeal(row: ServerRow): ServerRow {
+  const { [GONE]: times = [], ...others } = row.healing ?? {};
+  return { ...row, healing: times.length < 2 ? others : { ...others, [GONE]: times.slice(0, -1) } };
 }
 
 function fightReason(names: readonly string[], found: Finding): Reason {

@@ -22,7 +22,7 @@ export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
  */
 export function correctedRow(row: ServerRow, now: string): ServerRow | undefined {
   if (row.state !== 'drifted' || row.wanted === null) return undefined;
-  return corrected(withoutHealing(row), { now, reason: row.reason?.code === 'drift_fight' ? null : row.reason });
+  return corrected(withoutHealing(row), { now, reason: row.reason?.code === 'drifted' ? row.reason : null });
 }
 
 /** The provider entries of the settings, as requests read them. */

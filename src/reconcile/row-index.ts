@@ -1,6 +1,7 @@
 // Indexes the rows by dependency, group and instance. Updated row by row, so that a question about one server does not
 // walk over all of them.
 
+import { mayCountAsGone, siteOf } from '../machine/drift.ts';
 import { isBeingRemoved } from '../machine/existence.ts';
 import { specsInUse } from '../machine/holders.ts';
 import { type GroupView, groupOf } from '../machine/rollout.ts';
@@ -23,6 +24,9 @@ export class RowIndex {
   readonly #spellings = new NameSets();
   /** By followed commit, the names of the servers that gave up on its update. */
   readonly #failedUpdates = new NameSets();
+  /** By site, the names of its servers, and of those that may count as gone. */
+  readonly #sites = new NameSets();
+  readonly #gone = new NameSets();
   /** Names of the servers that are to be deleted or replaced without approval, by instance. */
   readonly #removals = new NameSets();
 
@@ -34,6 +38,8 @@ export class RowIndex {
     }
     this.#failedUpdates.move(name, keysOf(before, failedUpdateOf), keysOf(after, failedUpdateOf));
     this.#removals.move(name, keysOf(before, removalOf), keysOf(after, removalOf));
+    this.#sites.move(name, keysOf(before, siteOf), keysOf(after, siteOf));
+    this.#gone.move(name, keysOf(before, goneOf), keysOf(after, goneOf));
     this.#counts.follow(name, after, after === undefined ? '' : groupOf(after));
     if (before?.applied !== after?.applied || before?.action !== after?.action) {
       this.#dependents.move(name, neededBy(before), neededBy(after));
@@ -84,6 +90,11 @@ export class RowIndex {
     return this.#removals.all();
   }
 
+  /** Returns the number of servers of a site, and the names of those that may count as gone. */
+  siteOf(site: string): { readonly size: number; readonly gone: ReadonlySet<string> } {
+    return { size: this.#sites.of(site).size, gone: this.#gone.of(site) };
+  }
+
   /** Returns true if a recorded server belongs to an instance. */
   hasServers(instance: string): boolean {
     return this.#instances.of(instance).size > 0;
@@ -126,6 +137,10 @@ function keysOf(row: OptionalRow, key: (row: ServerRow) => string | undefined): 
 
 function failedUpdateOf({ gaveUp, wanted, applied, commit }: ServerRow): string | undefined {
   return gaveUp && wanted !== null && applied !== null ? commit : undefined;
+}
+
+function goneOf(row: ServerRow): string | undefined {
+  return mayCountAsGone(row) ? siteOf(row) : undefined;
 }
 
 function removalOf(row: ServerRow): string | undefined {

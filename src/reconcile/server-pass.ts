@@ -6,6 +6,7 @@ import type { Logger } from '../log.ts';
 import type { ConcludeContext } from '../machine/call-outcome.ts';
 import { conclude } from '../machine/conclude.ts';
 import { type DecisionContext, decide, type Next, type Step } from '../machine/decide.ts';
+import { countsAsGone, goneMax, siteOf } from '../machine/drift.ts';
 import { reasonText } from '../machine/reasons.ts';
 import { removalChanges } from '../machine/removals.ts';
 import { waitOf } from '../machine/wait.ts';
@@ -97,7 +98,8 @@ export class ServerPass {
     const { registry, clock, random, isSecret, contextOf, executor } = this.#options;
     const result = this.#results.get(name);
     const entry = registry.byName(result?.provider ?? '');
-    const facts = { now: clock.now(), random, isSecret, lostBecause: executor.lostBecause(name) };
+    const hasManyGone = (): boolean => manyAreGone(name, row, this.#options);
+    const facts = { now: clock.now(), random, isSecret, hasManyGone, lostBecause: executor.lostBecause(name) };
     const own = entry && {
       ...factsOf(entry),
       proxyTags: entry.provider.isPulled ? this.#tagsOf(name, row) : undefined,
@@ -193,4 +195,20 @@ export class ServerPass {
 
 function factsOf({ retry, drift, provider }: ProviderEntry): Pick<ConcludeContext, 'retry' | 'drift' | 'isPretending'> {
   return { retry, drift, isPretending: provider.isPretending };
+}
+
+/** Returns true if a server and others of its site are more than may be gone without a person; see docs/decisions/0063. */
+function manyAreGone(
+  name: string,
+  row: ServerRow,
+  { ledger, clock }: Pick<ServerPassOptions, 'ledger' | 'clock'>,
+): boolean {
+  const { size, gone } = ledger.index.siteOf(siteOf(row) ?? '');
+  let left = goneMax(size);
+  for (const other of gone) {
+    const recorded = other === name ? undefined : ledger.server(other);
+    if (recorded !== undefined && countsAsGone(recorded, clock.now())) left -= 1;
+    if (left <= 0) return true;
+  }
+  return false;
 }

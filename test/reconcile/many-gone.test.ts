@@ -1,0 +1,96 @@
+// Many servers of a site that are found gone at once, as when its disk is not mounted: healing does not make them again.
+import { describe, expect, it } from 'vitest';
+import { answerOf } from './build.ts';
+import { Core } from './core.ts';
+import { shopFiles, TEMPLATE } from './shop.ts';
+
+const CHECK_MS = 300_000;
+const HOUR_MS = 3_600_000;
+
+/** Returns a core with a group of so many servers, all of them done. */
+async function groupOf(count: number): Promise<Core> {
+  const core = new Core({ drift: 'heal' });
+  const text = `resources:
+  web: { type: Platform::ResourceGroup, properties: { count: "${count}", resource_def: { properties: { size: small } } } }
+`;
+  core.source.commit({ ...shopFiles({}), [TEMPLATE]: text });
+  await core.poll();
+  expect(Object.values(core.states()).every((state) => state === 'done')).toBe(true);
+  return core;
+}
+
+/** Removes so many servers by hand, from that one on; returns their number. */
+function remove(core: Core, count: number, from = 0): number {
+  const names = Object.keys(core.states()).slice(from, from + count);
+  for (const name of names) core.provider.forget(name);
+  return names.length;
+}
+
+/** Lets so many rounds of checks pass, and returns how many servers were created in them. */
+async function createdWithin(core: Core, rounds: number): Promise<number> {
+  const before = core.calls('create').length;
+  for (let round = 0; round < rounds; round += 1) await core.pass(CHECK_MS);
+  return core.calls('create').length - before;
+}
+
+function drifted(core: Core): readonly string[] {
+  return [...core.ledger.list('server').values()].filter(({ state }) => state === 'drifted').map(codeOf);
+}
+
+function codeOf({ reason }: { readonly reason: { readonly code: string } | null }): string {
+  return reason?.code ?? '';
+}
+
+describe('servers that are gone', () => {
+  it('are made again where they are few: 3, or 5 percent of the servers of their site', async () => {
+    const core = await groupOf(100);
+    expect(remove(core, 5)).toBe(5);
+    expect(await createdWithin(core, 3)).toBe(5);
+    expect(drifted(core)).toEqual([]);
+  });
+
+  it('are not made again where more are found at once; a person may have them made', async () => {
+    const core = await groupOf(40);
+    remove(core, 40);
+    expect(await createdWithin(core, 3)).toBe(0);
+    expect(drifted(core)).toEqual(Array(40).fill('many_gone'));
+    expect(await createdWithin(core, (2 * HOUR_MS) / CHECK_MS)).toBe(0);
+    await core.operator.retry(core.order, { instance: 'shop' });
+    await core.settle();
+    expect(core.calls('create')).toHaveLength(80);
+    expect(drifted(core)).toEqual([]);
+  });
+
+  it('are at rest again by themselves where the site has them after all', async () => {
+    const core = await groupOf(20);
+    core.provider.script = ({ operation }) => (operation === 'check' ? Promise.resolve(answerOf('absent')) : undefined);
+    expect(await createdWithin(core, 3)).toBe(0);
+    expect(drifted(core)).toHaveLength(20);
+    core.provider.script = () => undefined;
+    expect(await createdWithin(core, 2)).toBe(0);
+    expect(drifted(core)).toEqual([]);
+  });
+
+  it('count for an hour where one is found after the other', async () => {
+    const core = await groupOf(20);
+    let created = 0;
+    for (let count = 1; count <= 5; count += 1) {
+      core.provider.forget(`shop-web-${count}`);
+      created += await createdWithin(core, 2);
+    }
+    expect(created).toBe(3);
+    expect(drifted(core)).toEqual(['many_gone', 'many_gone']);
+    expect(await createdWithin(core, HOUR_MS / CHECK_MS)).toBe(2);
+    expect(drifted(core)).toEqual([]);
+  });
+
+  it('count over a restart', async () => {
+    const core = await groupOf(20);
+    remove(core, 3);
+    expect(await createdWithin(core, 2)).toBe(3);
+    const next = await core.restart();
+    await next.poll();
+    remove(next, 3, 3);
+    expect(await createdWithin(next, 3)).toBe(0);
+  });
+});
