@@ -1,6 +1,7 @@
 // Computes the rows of holds, approvals, suspensions and rollouts. Pure; desired/deletions.ts decides what is held.
 
 import type { DesiredState } from '../desired/desired-state.ts';
+import { isHealQueued } from '../machine/drift.ts';
 import { isConverged } from '../machine/existence.ts';
 import { failuresDigest, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import { failuresMax } from '../machine/rollout.ts';
@@ -85,14 +86,19 @@ export function keptSuspensions(
   return new Map([...recorded].filter(([name]) => isPresent(name)));
 }
 
-/** Returns how many updates each commit wanted, for the commits that are not through with them. `rows` are as they will be. */
+/**
+ * Returns how many updates each commit wanted, for the commits that are not through with them. `rows` are as they will
+ * be. An update that heals is one of the commit that last changed its server.
+ */
 export function rolloutRows(
   recorded: ReadonlyMap<string, RolloutRow>,
   rows: Iterable<ServerRow>,
   commit: string,
 ): ReadonlyMap<string, RolloutRow> {
   const open = new Map<string, number>();
+  const healed = new Set<string>();
   for (const row of rows) {
+    if (isHealQueued(row)) healed.add(row.commit);
     if (isUpdateOpen(row)) open.set(row.commit, (open.get(row.commit) ?? 0) + 1);
   }
   const rollouts = new Map([...recorded].filter(([name]) => open.has(name)));
@@ -100,6 +106,7 @@ export function rolloutRows(
   // Where the first failures that would hold the rest are all there is, nothing has to be remembered.
   const hasRest = updates !== undefined && updates > failuresMax({ updates });
   if (hasRest && !rollouts.has(commit)) rollouts.set(commit, { updates });
+  for (const name of healed) if (!rollouts.has(name)) rollouts.set(name, { updates: open.get(name) ?? 0 });
   return rollouts;
 }
 

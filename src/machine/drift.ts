@@ -56,6 +56,11 @@ export function goneMax(size: number): number {
   return Math.max(GONE_LEAST, Math.floor(size * GONE_SHARE));
 }
 
+/** Returns true if a server waits for the update that heals it, and not for that of a commit. */
+export function isHealQueued({ state, observed }: ServerRow): boolean {
+  return state === 'pending' && observed !== undefined && observed !== null;
+}
+
 /** Returns what applies to a row: its instance's policy, or else that of its provider entry. */
 export function driftPolicyOf(row: Pick<ServerRow, 'policy'>, entry: DriftPolicy | undefined): DriftPolicy {
   return row.policy.drift ?? entry ?? 'report';

@@ -2,10 +2,11 @@
 // concerns. decision-context.ts holds them.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
+import { isHealQueued } from '../machine/drift.ts';
 import { isConverged } from '../machine/existence.ts';
 import { failuresDigest } from '../machine/hold-digests.ts';
 import { momentOf } from '../model/moment.ts';
-import type { Change } from '../model/rows.ts';
+import type { Change, ServerRow } from '../model/rows.ts';
 import { updatesAreHeld } from './decision-context.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -22,23 +23,40 @@ export function tellHeldUpdates(parts: Parts): void {
   const told = new Set<string>();
   ledger.watch((change) => {
     if (change.kind === 'rollout' && change.value === null) told.delete(change.name);
-    const commit = failedCommitOf(change);
+    const commit = concernedCommitOf(change);
     if (commit === undefined || told.has(commit) || !updatesAreHeld(commit, ledger)) return;
+    const instances = heldInstances(ledger, commit);
+    if (instances.length === 0) return;
     told.add(commit);
-    tell(parts, commit).catch((error: unknown) => log.error({ err: error, commit }, 'an event could not be recorded'));
+    tell(parts, commit, instances).catch((error: unknown) =>
+      log.error({ err: error, commit }, 'an event could not be recorded'),
+    );
   });
 }
 
-/** Returns the commit whose update has just failed for good, if the change says so. */
-function failedCommitOf(change: Change): string | undefined {
-  if (change.kind !== 'server' || change.value?.gaveUp !== true || change.expected?.gaveUp === true) return undefined;
-  return change.value.commit;
+/** Returns the commit whose update has just failed for good, or one of whose servers is to be healed. */
+function concernedCommitOf(change: Change): string | undefined {
+  if (change.kind !== 'server' || change.value === null) return undefined;
+  const { value, expected } = change;
+  const hasFailed = value.gaveUp && expected?.gaveUp !== true;
+  return hasFailed || isHealQueued(value) ? value.commit : undefined;
 }
 
-function tell({ ledger, clock }: Parts, commit: string): Promise<void> {
-  const rows = [...ledger.list('server').values()].filter((row) => row.commit === commit && !isConverged(row));
+/** Returns the instances with servers whose update is held. */
+function heldInstances(ledger: Ledger, commit: string): readonly string[] {
+  const rows = [...ledger.list('server').values()].filter((row) => row.commit === commit);
+  const isHeld = (row: ServerRow): boolean => isAwaited(row) && !isConverged(row) && !row.gaveUp;
+  return rows.some(isHeld) ? [...new Set(rows.filter((row) => !isConverged(row)).map(({ instance }) => instance))] : [];
+}
+
+/** Returns true if an update may start. */
+function isAwaited({ wanted, applied, state }: ServerRow): boolean {
+  return wanted !== null && applied !== null && state !== 'drifted';
+}
+
+function tell({ ledger, clock }: Parts, commit: string, instances: readonly string[]): Promise<void> {
   const failed = ledger.index.failedUpdatesOf(commit).size;
   const reason = `${failed} updates of the commit have failed, so the others do not start; approve with: treeline approve ${failuresDigest(commit)}`;
   const facts = { time: momentOf(clock.now()), resource: null, from: null, to: null, reason, commit, client: null };
-  return ledger.tell([...new Set(rows.map(({ instance }) => instance))].map((instance) => ({ instance, ...facts })));
+  return ledger.tell(instances.map((instance) => ({ instance, ...facts })));
 }

@@ -1,8 +1,10 @@
 // Lists everything that waits for an approval, as the API answers it.
 import type { RefusedCommit } from '../desired/desired-state.ts';
+import { isHealQueued } from '../machine/drift.ts';
 import { failuresDigest } from '../machine/hold-digests.ts';
 import { failuresMax } from '../machine/rollout.ts';
 import { compareNames } from '../model/names.ts';
+import type { RolloutRow } from '../model/rows.ts';
 import type { HeldItem } from './operator.ts';
 import type { RecordedRows } from './recorded-rows.ts';
 
@@ -24,7 +26,7 @@ function commitHolds(refused: RefusedCommit | undefined): HeldItem[] {
 
 /** Updates of a commit that wait because too many others of it have failed. */
 function failures(rows: RecordedRows): HeldItem[] {
-  return [...rows.list('rollout')].flatMap(([commit, rollout]) => {
+  return [...rollouts(rows)].flatMap(([commit, rollout]) => {
     const digest = failuresDigest(commit);
     const resources = [...rows.index.failedUpdatesOf(commit)].sort(compareNames);
     if (resources.length < failuresMax(rollout) || rows.read('approval', digest) !== undefined) return [];
@@ -33,7 +35,17 @@ function failures(rows: RecordedRows): HeldItem[] {
         .map((name) => rows.server(name)?.since ?? '')
         .sort()
         .at(-1) ?? '';
-    const reason = `${resources.length} of ${rollout.updates} updates of commit ${commit} have failed, so the rest waits`;
+    const failed = rollout.updates === 0 ? resources.length : `${resources.length} of ${rollout.updates}`;
+    const reason = `${failed} updates of commit ${commit} have failed, so the rest waits`;
     return [{ kind: 'failures', digest, instance: null, reason, since, resources }];
   });
+}
+
+/** Returns the recorded rollouts, and those of commits whose servers wait to be healed: their number is not known. */
+function rollouts(rows: RecordedRows): ReadonlyMap<string, RolloutRow> {
+  const found = new Map(rows.list('rollout'));
+  for (const row of rows.list('server').values()) {
+    if (isHealQueued(row) && !found.has(row.commit)) found.set(row.commit, { updates: 0 });
+  }
+  return found;
 }
