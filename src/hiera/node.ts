@@ -3,7 +3,7 @@ import type { Entry } from '../model/entry.ts';
 import type { ExpandedServer, Origin } from '../model/expanded.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { PlainTypeName } from '../model/names.ts';
-import type { Hierarchy, MergeRule, TreeNode, TypedObject } from '../model/objects.ts';
+import type { Hierarchy, TreeNode, TypedObject } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { RecordValue } from '../model/record.ts';
 
@@ -50,7 +50,8 @@ export interface HieraNode {
   readonly shared: readonly Layer[];
   /** General to specific, after the outputs: the server's own properties, then its clientcert file. */
   readonly own: readonly Layer[];
-  readonly merge: Readonly<Record<string, MergeRule>>;
+  /** How the layers are merged, and which keys are for secrets. */
+  readonly hierarchy: Hierarchy;
 }
 
 /** A node, what its provisioning layers apply, and its problems. */

@@ -6,6 +6,7 @@ import type { NodeRecord, RecordValue } from '../model/record.ts';
 import { outputsLayer } from './layers.ts';
 import { mergeKey, mergeLayers, type Sourced } from './merge.ts';
 import type { HieraNode, Layer } from './node.ts';
+import { secretsOf } from './secrets.ts';
 
 /** Facts that only the provider of a node knows. */
 export interface NodeFacts {
@@ -21,7 +22,7 @@ export type MergedRecord = ReadonlyMap<string, Sourced>;
 /** Returns the whole record of a node, sources included. See {@link recordOf} and explain.ts for its two forms. */
 export function buildRecord(node: HieraNode, facts: NodeFacts): MergedRecord {
   const record = mergeLayers([computedLayer(node, facts)], {});
-  const merged = [...mergeLayers(layersOf(node, facts), node.merge).values()];
+  const merged = [...mergeLayers(layersOf(node, facts), node.hierarchy.merge).values()];
   for (const sourced of merged.sort((a, b) => compareNames(a.key, b.key))) {
     if (!record.has(sourced.key)) record.set(sourced.key, sourced);
   }
@@ -30,7 +31,7 @@ export function buildRecord(node: HieraNode, facts: NodeFacts): MergedRecord {
 
 /** Returns what {@link buildRecord} has for one key, without building the rest; undefined for a key it does not have. */
 export function lookup(node: HieraNode, facts: NodeFacts, key: string): Sourced | undefined {
-  return mergeKey(key, [computedLayer(node, facts)], {}) ?? mergeKey(key, layersOf(node, facts), node.merge);
+  return mergeKey(key, [computedLayer(node, facts)], {}) ?? mergeKey(key, layersOf(node, facts), node.hierarchy.merge);
 }
 
 /** Returns a record's plain values. */
@@ -41,7 +42,17 @@ export function recordOf(merged: MergedRecord): NodeRecord {
 }
 
 function layersOf(node: HieraNode, facts: NodeFacts): Layer[] {
-  return [...node.shared, outputsLayer(node.name, facts.outputs), ...node.own];
+  return [...node.shared, withoutPlainSecrets(outputsLayer(node.name, facts.outputs), node), ...node.own];
+}
+
+/** Returns the layer without values of secret keys that are no reference. No value, if it would take too long to tell. */
+function withoutPlainSecrets(layer: Layer, { hierarchy }: HieraNode): Layer {
+  const { exposed, stoppedAt } = secretsOf(hierarchy).check(layer);
+  if (stoppedAt !== null) return { ...layer, values: emptyMap() };
+  if (exposed.length === 0) return layer;
+  const values = Object.assign(emptyMap<RecordValue | null>(), layer.values);
+  for (const key of exposed) delete values[key];
+  return { ...layer, values };
 }
 
 /** The keys that every record has; of these, people write the description only. They stand above every layer and are not merged with any. */

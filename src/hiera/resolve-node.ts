@@ -15,13 +15,14 @@ import { type Selection, selectLayers } from './select-layers.ts';
  * for a mistake of the user. A node with errors holds what could be found, and is not to be used.
  */
 export function resolveNode(owner: NodeOwner, scope: SelectableObjects): ResolvedNode {
+  const { object: hierarchy } = scope.hierarchy;
   const own = ownLayers(owner);
   const shared = sharedLayers(own, scope);
   const layers = [...shared.layers, ...own];
   const problems = [...ownProblems(owner), ...shared.problems, ...checkValues(layers, scope.hierarchy)];
   return {
-    node: { ...describe(owner), shared: shared.layers, own, merge: scope.hierarchy.object.merge },
-    provisioning: provisioningOf(shared.layers, scope.hierarchy.object.provisioning),
+    node: { ...describe(owner), shared: shared.layers, own, hierarchy },
+    provisioning: provisioningOf(shared.layers, hierarchy.provisioning),
     problems: owner.server === null ? problems : affecting(problems, owner.server.instance),
   };
 }

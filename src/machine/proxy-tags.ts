@@ -1,13 +1,12 @@
 // Matches servers with proxies by tags: the key ProxyTag of a server's record, and the tags of a client. Pure. See
 // docs/concepts.md, proxies.
 import { fieldOf } from '../model/json.ts';
+import { PROXY_TAG } from '../model/keys.ts';
 import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { Reason, ServerRow } from '../model/rows.ts';
 import { mayBeThere } from './existence.ts';
 import { isBeingAdopted, isHandedOn, isReplacedOnRequest } from './responsibility.ts';
-
-const PROXY_TAG = 'ProxyTag';
 
 /** Returns the proxy tags of a server, sorted, without repeats; none if its record has no ProxyTag or an empty one. */
 export function proxyTagsOf(record: NodeRecord): readonly string[] {

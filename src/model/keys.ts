@@ -18,6 +18,9 @@ export const SELECTORS: ReadonlySet<string> = new Set<PlainTypeName>([
   'configuration',
 ]);
 
+/** The key that says which proxies look after a server. */
+export const PROXY_TAG = 'ProxyTag';
+
 /** Returns why a key is too long, as the end of a sentence that begins with the key, or undefined. */
 export function keyLengthFault(key: string): string | undefined {
   if (key.length <= NAME_LENGTH_MAX) return undefined;

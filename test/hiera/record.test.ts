@@ -57,6 +57,18 @@ describe('a record', () => {
     expect(record).toMatchObject({ level: 'reported', ip: '10.0.0.1', app: 'shop' });
   });
 
+  test('of a secret key, a provider can report a reference and nothing else', () => {
+    const hierarchy = 'secrets: { keys: ["_password$"], reference: "^secret/" }';
+    const objects = [objectEntry('types/common/base.yaml', 'db_password: secret/db\n')];
+    const { node } = resolveNode({ server: serverOf({}), clientcert: undefined }, scopeOf({ objects, hierarchy }));
+    const outputs = { db_password: 'plain', root_password: ['plain'], web_password: 'secret/web', ip: '10.0.0.1' };
+    const record = recordOf(buildRecord(node, factsOf(outputs)));
+    expect(record).toMatchObject({ db_password: 'secret/db', web_password: 'secret/web', ip: '10.0.0.1' });
+    expect(record).not.toHaveProperty('root_password');
+    expect(lookup(node, factsOf(outputs), 'root_password')).toBeUndefined();
+    expect(lookup(node, factsOf(outputs), 'db_password')?.value).toBe('secret/db');
+  });
+
   test('nothing that a provider reports can break it', () => {
     const outputs: JsonMap = {
       ip: null,

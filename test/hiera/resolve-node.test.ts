@@ -32,7 +32,7 @@ describe('the node of a server', () => {
     const objects = [objectEntry('types/role/web.yaml', 'port: 80')];
     const { node, problems } = resolveServer({ properties: { role: 'web', app: 'a' } }, { objects }, 'app: b');
     expect(problems).toEqual([]);
-    expect(node).toMatchObject({ name: 'web-1', stackInstance: ['shop'], merge: {} });
+    expect(node).toMatchObject({ name: 'web-1', stackInstance: ['shop'], hierarchy: { merge: {} } });
     expect(node.shared.map(({ type, name }) => [type, name])).toEqual([['role', 'web']]);
     expect(node.own.map(({ values }) => ({ ...values }))).toEqual([{ role: 'web', app: 'a' }, { app: 'b' }]);
   });
@@ -48,7 +48,7 @@ describe('the node of a server', () => {
   });
 
   test('takes the merge rules of the hierarchy', () => {
-    expect(resolveServer({}, { hierarchy: 'merge: { ntp: unique }' }).node.merge).toEqual({ ntp: 'unique' });
+    expect(resolveServer({}, { hierarchy: 'merge: { ntp: unique }' }).node.hierarchy.merge).toEqual({ ntp: 'unique' });
   });
 });
 

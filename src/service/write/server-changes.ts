@@ -96,7 +96,7 @@ function isSameLayers(a: HieraNode, b: HieraNode): boolean {
   const [old, now] = [layersOf(a), layersOf(b)];
   return (
     a.description === b.description &&
-    a.merge === b.merge &&
+    a.hierarchy === b.hierarchy &&
     old.length === now.length &&
     old.every(({ values }, index) => values === now[index]?.values)
   );
