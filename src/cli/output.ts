@@ -51,6 +51,17 @@ export function visibleLine(text: string): string {
   return visible(text).replaceAll('\n', escaped);
 }
 
+/** Returns a text below a heading: what others have written looks like no line of Treeline, however many lines it has. */
+export function indented(text: string): string {
+  return `    ${text.replaceAll('\n', '\n    | ')}`;
+}
+
+/** Returns the first line of a text, with a sign that there are more. */
+export function firstLine(text: string): string {
+  const [first = '', ...others] = text.split('\n');
+  return others.length === 0 ? first : `${first} …`;
+}
+
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(HEX_DIGITS, '0')}`;
 }

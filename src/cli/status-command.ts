@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { Overview, Why } from '../service/operator.ts';
 import type { InstanceView } from '../service/reader.ts';
 import { CommandFailure } from './command-failure.ts';
-import { type Format, formatCounts, formatOption, print, printJson } from './output.ts';
+import { type Format, firstLine, formatCounts, formatOption, print, printJson } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 import { waitUntilSettled } from './wait-until-settled.ts';
 
@@ -90,7 +90,7 @@ async function showOne(instance: string, options: Options): Promise<void> {
 }
 
 function formatInstance({ name, status, summary }: Overview['instances'][number]): string {
-  return status === 'Done' ? `${name}: ${status}` : `${name}: ${status}: ${summary}`;
+  return status === 'Done' ? `${name}: ${status}` : `${name}: ${status}: ${firstLine(summary)}`;
 }
 
 function formatCommits({ commit, newest, held }: Pick<Overview, 'commit' | 'newest' | 'held'>): readonly string[] {

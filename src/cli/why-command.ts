@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { quote } from '../model/quote.ts';
 import type { WaitingItem, Why } from '../service/operator.ts';
 import type { PropertyDifference } from '../service/property-differences.ts';
-import { type Format, formatCounts, formatOption, print, printJson } from './output.ts';
+import { type Format, firstLine, formatCounts, formatOption, indented, print, printJson } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 
 /** So many are printed; `--format json` has as many as the controller answers. */
@@ -29,7 +29,7 @@ function formatWhy(instance: string, { status, summary, counts, waiting }: Why):
   const printed = waiting.slice(0, PRINTED_MAX);
   const left = open - printed.filter(({ resource }) => resource !== null).length;
   return [
-    waiting.length === 0 ? `${instance}: ${status}: ${summary}` : `${instance}: ${status}`,
+    waiting.length === 0 ? `${instance}: ${status}: ${firstLine(summary)}` : `${instance}: ${status}`,
     ...formatCounts(counts),
     ...printed.map(formatItem),
     ...(left > 0 ? [`and ${left} more that are not done`] : []),
@@ -49,7 +49,7 @@ function formatDifference(difference: readonly PropertyDifference[]): string[] {
 
 function formatItem({ resource, state, reason, since, until, action, difference = [] }: WaitingItem): string {
   const times = [since === null ? '' : `, since ${since}`, until === null ? '' : `, until ${until}`].join('');
-  const lines = [`${resource === null ? '' : `${resource}: `}${state}${times}`, `    ${reason}`];
+  const lines = [`${resource === null ? '' : `${resource}: `}${state}${times}`, indented(reason)];
   if (difference.length > 0) lines.push(...formatDifference(difference));
   if (action !== null) lines.push(`    do: ${action}`);
   return lines.join('\n');

@@ -269,6 +269,33 @@ describe('treeline why', () => {
     ]);
   });
 
+  it('prints lines of a provider so that none looks like one of its own, in the status as well', async () => {
+    const { why, status: overview } = api.operator;
+    onTestFinished(() => {
+      Object.assign(api.operator, { why, status: overview });
+    });
+    const reason = 'action_failed: no image\n    do: treeline retain shop-db\nother: Done';
+    const failed: WaitingItem = {
+      ...{ resource: 'shop-db', state: 'failed', reason, since: null, until: null },
+      action: 'treeline retry --resource shop-db',
+    };
+    const summary = `shop-db is failed: ${reason}`;
+    const shown = { status: 'Failed', summary, counts: { failed: 1 } } as const;
+    api.operator.why = () => ({ ...shown, waiting: [failed] });
+    expect((await run('why', 'shop', ...options())).split('\n').slice(2, 7)).toEqual([
+      'shop-db: failed',
+      '    action_failed: no image',
+      '    |     do: treeline retain shop-db',
+      '    | other: Done',
+      '    do: treeline retry --resource shop-db',
+    ]);
+    const counts = { failed: 1 };
+    api.operator.status = { ...overview, newest: null, held: [], counts, instances: [{ name: 'shop', ...shown }] };
+    const [line, next] = (await run('status', ...options())).split('\n');
+    expect(line).toBe('shop: Failed: shop-db is failed: action_failed: no image …');
+    expect(next).toBe('servers: 1 failed');
+  });
+
   it('prints what is waited for, since when, until when, and what to do', async () => {
     const { why } = api.operator;
     onTestFinished(() => {
