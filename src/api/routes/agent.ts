@@ -3,7 +3,7 @@ import { type Request, type RequestHandler, type Response, Router } from 'expres
 import type { Answer } from '../../model/call-result.ts';
 import { isMap, type JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { Agent } from '../../service/agent.ts';
+import type { Agent, AgentAction } from '../../service/agent.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { jsonBody, readFields, TEXT } from '../json-body.ts';
@@ -14,6 +14,8 @@ import { queryNumber } from '../query.ts';
 const WAIT = { least: 0, most: 60, other: 30 };
 const LIMIT = { least: 1, most: 100, other: 10 };
 const TEXT_LENGTH_MAX = 250;
+/** What one answer may hold: outputs, which proxies report themselves, can make records large. */
+const ACTIONS_BYTES_MAX = 8 * 1024 * 1024;
 
 /** The parts that the routes of proxies use. */
 export interface AgentRoutes {
@@ -34,7 +36,7 @@ export function agentRoutes({ agent, readAnswer, authenticate }: AgentRoutes): R
   function list(request: Request, response: Response): void {
     const actions = agent.actions(clientOf(request), queryNumber(request, 'limit', LIMIT));
     response.setHeader('Cache-Control', 'no-store');
-    sendJson(response, 200, { actions });
+    sendJson(response, 200, { actions: actionsThatFit(actions) });
   }
 
   /** One request about an action: its body, and what is done with it. */
@@ -75,6 +77,16 @@ function waitForActions(agent: Agent): RequestHandler {
     if (seconds > 0) await agent.wait(clientOf(request), seconds * 1000, gone.signal);
     if (!gone.signal.aborted) next();
   };
+}
+
+/** Returns the first actions that fit into one answer, at least one. The others are offered again. */
+function actionsThatFit(actions: readonly AgentAction[]): readonly AgentAction[] {
+  let bytes = 0;
+  const first = actions.findIndex((action, index) => {
+    bytes += Buffer.byteLength(JSON.stringify(action));
+    return index > 0 && bytes > ACTIONS_BYTES_MAX;
+  });
+  return first === -1 ? actions : actions.slice(0, first);
 }
 
 function mapIn(body: unknown): JsonMap {
