@@ -1,6 +1,7 @@
 // contrib/providers/local-server: real processes, killed and looked at from outside.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
@@ -86,6 +87,27 @@ it('creates a process, checks it, gives it other properties and ends it; every c
   }
   expect(processesOf('web-1')).toEqual([]);
   expect(existsSync(join(folder, 'servers/web-1'))).toBe(false);
+});
+
+it('answers requests to this machine only: a page of a stranger whose name leads here reads nothing', async () => {
+  const { call } = localServers();
+  const { outputs } = await call('create', 'web-1', { properties: { shape: 'small' } });
+  const { port } = new URL(String(outputs?.url));
+  const statusFor = async (host: string): Promise<number | undefined> => {
+    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+    const path = '/properties.json';
+    get({ host: '127.0.0.1', port, path, headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).on('error', reject);
+    return await promise;
+  };
+  for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, 'localhost', 'LOCALHOST:8000']) {
+    expect([host, await statusFor(host)]).toEqual([host, 200]);
+  }
+  for (const host of [`evil.example:${port}`, 'evil.example', 'localhost.evil.example', '127.0.0.1.evil.example']) {
+    expect([host, await statusFor(host)]).toEqual([host, 421]);
+  }
 });
 
 it('runs a server in a session of its own, without the mark of the call', async () => {

@@ -16,7 +16,10 @@ import { ServerFiles } from './server-files.mjs';
 
 const WATCH_MS = 2_000;
 const HOST = '127.0.0.1';
+/** How browsers of this machine ask. Another name that leads here is that of a stranger's page, which may read nothing. */
+const OWN_HOST = /^(127\.0\.0\.1|localhost)(:\d+)?$/i;
 const HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
+const NOT_OWN = { message: `only requests to ${HOST} or localhost are answered` };
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
 /**
@@ -69,7 +72,8 @@ function endIfForgotten(files, identity) {
  */
 function listen(served, port) {
   const server = createServer((request, response) => {
-    const answer = answerTo(request.method ?? '', request.url ?? '', served);
+    const isOwn = OWN_HOST.test(request.headers.host ?? '');
+    const answer = isOwn ? answerTo(request.method ?? '', request.url ?? '', served) : json(421, NOT_OWN);
     response.writeHead(answer.status, { ...HEADERS, ...answer.headers });
     response.end(request.method === 'HEAD' ? undefined : answer.body);
   });
