@@ -5,7 +5,7 @@ import { openTlsFiles } from './api/tls/tls-files.ts';
 import { createWebhook } from './api/webhook/webhook.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { composeCore, type SharedParts } from './compose/core.ts';
-import { openSecrets } from './compose/open-secrets.ts';
+import { filesOfSecrets, warnOfOpenFiles } from './compose/open-secrets.ts';
 import type { ListenAddress, Listening } from './listen.ts';
 import type { Logger } from './log.ts';
 import { createManagement } from './management/server.ts';
@@ -58,9 +58,7 @@ async function compose(
   settings: Settings,
   { log, clock, files, opened }: SharedParts,
 ): Promise<Omit<Controller, 'stop'>> {
-  for (const secret of await openSecrets(settings)) {
-    log.warn(secret, 'everybody on this machine may read a secret: chmod o-r');
-  }
+  await warnOfOpenFiles(log, { secrets: filesOfSecrets(settings), providers: settings.execution.providers });
   const core = await composeCore(settings, { log, clock, files, opened });
   const { follower, reader } = core;
   const ready = (): true | string => (isReady(reader) ? true : `not ready: ${follower.notReadyReason}`);

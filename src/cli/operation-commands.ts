@@ -4,7 +4,7 @@ import type { Problem } from '../model/problem.ts';
 import type { HeldItem } from '../service/operator.ts';
 import { CommandFailure } from './command-failure.ts';
 import { formatProblem } from './format-problem.ts';
-import { type Format, formatOption, indented, print, printJson } from './output.ts';
+import { belowHeading, type Format, formatOption, print, printJson } from './output.ts';
 import { addServerOptions, getFrom, postTo, type ServerOptions } from './server-connection.ts';
 
 type Showing = ServerOptions & { readonly format: Format };
@@ -123,7 +123,7 @@ function releaseOf(kind: HeldItem['kind'], digest: string): string {
 }
 
 function formatHeld({ kind, digest, instance, reason, since, resources }: HeldItem): string {
-  const lines = [`${instance ?? 'commit'}: ${kind}, since ${since}`, indented(reason)];
+  const lines = [`${instance ?? 'commit'}: ${kind}, since ${since}`, belowHeading(reason)];
   if (resources.length > 0) lines.push(`    servers: ${resources.join(', ')}`);
   return [...lines, `    release with: ${releaseOf(kind, digest)}`].join('\n');
 }

@@ -21,7 +21,7 @@ export function printEscaped(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Prints a value as JSON, indented. */
+/** Prints a value as JSON, belowHeading. */
 export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2));
 }
@@ -52,7 +52,7 @@ export function visibleLine(text: string): string {
 }
 
 /** Returns a text below a heading: what others have written looks like no line of Treeline, however many lines it has. */
-export function indented(text: string): string {
+export function belowHeading(text: string): string {
   return `    ${text.replaceAll('\n', '\n    | ')}`;
 }
 

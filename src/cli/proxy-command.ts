@@ -1,6 +1,7 @@
 // `treeline proxy`: runs the actions that a controller leaves to proxies, at a remote site. `treeline proxy check` prints
 // every mistake of its settings.
 import type { Command } from 'commander';
+import { warnOfOpenFiles } from '../compose/open-secrets.ts';
 import { SettingsError } from '../load-settings.ts';
 import { createLog } from '../log.ts';
 import { sortProblems } from '../model/problem.ts';
@@ -32,6 +33,8 @@ export function addProxyCommand(program: Command): void {
       const settings = await expecting([SettingsError], () => loadProxySettings(fromUserDirectory(config)));
       await checkServerFiles({ ...settings.tls, server: settings.server });
       const log = createLog(settings.log.level);
+      const { tls, providers } = settings;
+      await warnOfOpenFiles(log, { secrets: [{ setting: 'tls.key', path: tls.key }], providers });
       const running = await expecting([StoreError, LeftoverError], () => startProxy(settings, { log }));
       await runUntilSignalled(running, log);
     });

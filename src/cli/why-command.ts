@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { quote } from '../model/quote.ts';
 import type { WaitingItem, Why } from '../service/operator.ts';
 import type { PropertyDifference } from '../service/property-differences.ts';
-import { type Format, firstLine, formatCounts, formatOption, indented, print, printJson } from './output.ts';
+import { belowHeading, type Format, firstLine, formatCounts, formatOption, print, printJson } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 
 /** So many are printed; `--format json` has as many as the controller answers. */
@@ -49,7 +49,7 @@ function formatDifference(difference: readonly PropertyDifference[]): string[] {
 
 function formatItem({ resource, state, reason, since, until, action, difference = [] }: WaitingItem): string {
   const times = [since === null ? '' : `, since ${since}`, until === null ? '' : `, until ${until}`].join('');
-  const lines = [`${resource === null ? '' : `${resource}: `}${state}${times}`, indented(reason)];
+  const lines = [`${resource === null ? '' : `${resource}: `}${state}${times}`, belowHeading(reason)];
   if (difference.length > 0) lines.push(...formatDifference(difference));
   if (action !== null) lines.push(`    do: ${action}`);
   return lines.join('\n');

@@ -1,28 +1,53 @@
-// Detects secrets in files that every user of the machine can read. They still work, so this is logged and not refused.
+// Detects secrets in files that every user of the machine can read, and programs that every user can change. They still
+// work, so this is logged and not refused.
 import { stat } from 'node:fs/promises';
-import type { Settings } from '../settings.ts';
+import type { Logger } from '../log.ts';
+import type { ProviderSettings, Settings } from '../settings.ts';
 
-interface OpenSecret {
+/** A file that the settings name. */
+interface NamedFile {
   /** The key of the settings that names the file. */
   readonly setting: string;
   readonly path: string;
+}
+
+interface OpenFile extends NamedFile {
   /** Octal, such as `0644`. */
   readonly mode: string;
 }
 
 const READ_BY_ANYBODY = 0o004;
+const WRITTEN_BY_ANYBODY = 0o002;
 
-/** Returns the files with a secret that every user can read. A missing file is reported when it is read. */
-export async function openSecrets(settings: Settings): Promise<readonly OpenSecret[]> {
-  const found = await Promise.all(
-    secretFiles(settings).map(async (file) => ({ ...file, mode: await modeOf(file.path) })),
-  );
+/** Logs a warning for each of these secrets that every user can read, and for each program that every user can change. */
+export async function warnOfOpenFiles(
+  log: Logger,
+  { secrets, providers }: { readonly secrets: readonly NamedFile[]; readonly providers: readonly ProviderSettings[] },
+): Promise<void> {
+  for (const file of await filesWith(READ_BY_ANYBODY, secrets)) {
+    log.warn(file, 'everybody on this machine may read a secret: chmod o-r');
+  }
+  for (const file of await filesWith(WRITTEN_BY_ANYBODY, providers.flatMap(programsOf))) {
+    log.warn(file, 'everybody on this machine may change a program: chmod o-w');
+  }
+}
+
+/** Whoever can change a program runs what they like as the user of this process. */
+function programsOf(provider: ProviderSettings): readonly NamedFile[] {
+  if (provider.implementation !== 'exec') return [];
+  return [{ setting: `command of the provider ${provider.name}`, path: provider.command[0] }];
+}
+
+/** A missing file is reported when it is used. */
+async function filesWith(rights: number, files: readonly NamedFile[]): Promise<readonly OpenFile[]> {
+  const found = await Promise.all(files.map(async (file) => ({ ...file, mode: await modeOf(file.path) })));
   return found
-    .filter(({ mode }) => (mode & READ_BY_ANYBODY) !== 0)
+    .filter(({ mode }) => (mode & rights) !== 0)
     .map((file) => ({ ...file, mode: file.mode.toString(8).padStart(4, '0') }));
 }
 
-function secretFiles({ api, webhook, repository, execution }: Settings): readonly Omit<OpenSecret, 'mode'>[] {
+/** Returns the files of the settings that hold a secret. */
+export function filesOfSecrets({ api, webhook, repository, execution }: Settings): readonly NamedFile[] {
   const { username, password } = repository.access;
   return [
     { setting: 'api.tls.key', path: api.tls.key },

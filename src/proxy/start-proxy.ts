@@ -1,5 +1,4 @@
 // Starts a proxy: builds its parts and wires them.
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Logger } from '../log.ts';
@@ -7,6 +6,7 @@ import { createExecProvider } from '../providers/exec/exec-provider.ts';
 import { RunningCalls } from '../providers/exec/running-calls.ts';
 import { createProviderRegistry } from '../providers/provider-registry.ts';
 import type { ProviderSettings } from '../settings.ts';
+import { makeDirectory } from '../store/files.ts';
 import { lockDirectory } from '../store/lock.ts';
 import { ClaimedWork } from './claimed-work.ts';
 import { ControllerClient } from './controller-client.ts';
@@ -22,7 +22,7 @@ export interface RunningProxy {
 }
 
 /**
- * Starts a proxy. Throws StoreError if another one has its directory, and LeftoverError if programs of an earlier one
+ * Starts a proxy. Throws StoreError if another one has its directory or others may enter it, and LeftoverError if programs of an earlier one
  * cannot be ended.
  */
 export async function startProxy(
@@ -31,7 +31,7 @@ export async function startProxy(
 ): Promise<RunningProxy> {
   const { directory, concurrency, server, shutdownSeconds } = settings;
   await using opened = new AsyncDisposableStack();
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  await makeDirectory(directory);
   opened.use(lockDirectory(directory, ONE_PROXY));
   const calls = opened.adopt(await RunningCalls.open(join(directory, 'running'), log), (it) => it.close());
   const make = (entry: ProviderSettings) => {

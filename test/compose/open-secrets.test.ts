@@ -1,15 +1,32 @@
-// Files with a secret that everybody may read are told, and nothing else is.
+// Files with a secret that everybody may read are told, and programs that everybody may change; nothing else is.
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openSecrets } from '../../src/compose/open-secrets.ts';
+import { filesOfSecrets, warnOfOpenFiles } from '../../src/compose/open-secrets.ts';
 import { loadSettings } from '../../src/load-settings.ts';
+import { createLog } from '../../src/log.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import type { Settings } from '../../src/settings.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const TEXT = `api: { tls: { key: server.key, cert: server.crt, clientCa: ca.crt } }
 webhook: { secretFile: hook }
 repository: { url: "https://git.example/x.git", usernameFile: name, passwordFile: word }
 `;
+
+/** Returns what is logged of the files of settings. */
+async function warningsOf(settings: Settings): Promise<readonly JsonMap[]> {
+  const lines: JsonMap[] = [];
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+  await warnOfOpenFiles(log, { secrets: filesOfSecrets(settings), providers: settings.execution.providers });
+  return lines;
+}
+
+async function openSecrets(settings: Settings): Promise<readonly object[]> {
+  const warnings = await warningsOf(settings);
+  expect(warnings.every(({ msg }) => msg === 'everybody on this machine may read a secret: chmod o-r')).toBe(true);
+  return warnings.map(({ setting = '', path = '', mode = '' }) => ({ setting, path, mode }));
+}
 
 it('names each with its setting and mode', async () => {
   const folder = temporaryDirectory();
@@ -32,6 +49,25 @@ it('names each with its setting and mode', async () => {
   writeFileSync(config, TEXT.replace(', passwordFile: word', ''));
   chmodSync(join(folder, 'name'), 0o644);
   const withToken = await loadSettings(config, {});
-  expect((await openSecrets(withToken)).map(({ setting }) => setting)).toEqual(['repository.usernameFile']);
+  expect((await openSecrets(withToken)).map((file) => 'setting' in file && file.setting)).toEqual([
+    'repository.usernameFile',
+  ]);
   expect(await openSecrets(await loadSettings(config, { TREELINE_GIT_USERNAME: 'x' }))).toEqual([]);
+});
+
+it('names each program that everybody may change, and so use to run what they like', async () => {
+  const folder = temporaryDirectory();
+  for (const [name, mode] of Object.entries({ open: 0o757, closed: 0o775 })) {
+    writeFileSync(join(folder, name), '#!/bin/sh\n');
+    chmodSync(join(folder, name), mode);
+  }
+  const entries =
+    '[{ name: a, provider: exec, command: [./open, ./closed] }, { name: b, provider: exec, command: [./closed] }]';
+  writeFileSync(join(folder, 'treeline.yaml'), `${TEXT}execution: { providers: ${entries} }\n`);
+  expect(await warningsOf(await loadSettings(join(folder, 'treeline.yaml'), {}))).toMatchObject([
+    {
+      ...{ level: 40, msg: 'everybody on this machine may change a program: chmod o-w' },
+      ...{ setting: 'command of the provider a', path: join(folder, 'open'), mode: '0757' },
+    },
+  ]);
 });
