@@ -21,7 +21,7 @@ export function printEscaped(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Prints a value as JSON, belowHeading. */
+/** Prints a value as JSON, indented. */
 export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2));
 }

@@ -6,11 +6,15 @@ import { buffer } from 'node:stream/consumers';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from '../log.ts';
 import { isMap, type JsonMap, parseJson } from '../model/json.ts';
+import { plainText } from '../providers/plain-text.ts';
 import type { ProxyTlsFiles } from './proxy-settings.ts';
 
 /** How long a request may be without a byte in either direction, beyond what it waits for actions. */
 const SILENCE_MS = 20_000;
+/** How long a request may take in all, beyond that: an answer that comes byte by byte is no answer. */
+const WHOLE_MS = 120_000;
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+const MESSAGE_LENGTH_MAX = 1_000;
 
 /** The controller answered with an error. */
 export class ControllerRefusal extends Error {
@@ -38,6 +42,8 @@ export interface ControllerClientOptions {
   readonly server: string;
   readonly tls: ProxyTlsFiles;
   readonly log: Logger;
+  /** How long a request may take, beyond what it waits for actions; default: 2 minutes. */
+  readonly wholeMs?: number;
 }
 
 /** A client of the REST interface of one controller. */
@@ -60,7 +66,14 @@ export class ControllerClient {
     const headers =
       text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
     const method = body === undefined ? 'GET' : 'POST';
-    const options = { agent, method, headers, timeout, ...(signal === undefined ? {} : { signal }) };
+    const late = AbortSignal.timeout(waitMs + (this.#options.wholeMs ?? WHOLE_MS));
+    const options = {
+      agent,
+      method,
+      headers,
+      timeout,
+      signal: signal === undefined ? late : AbortSignal.any([signal, late]),
+    };
     const sent = request(new URL(`${this.#options.server}${path}`), options, (response) => {
       let size = 0;
       response.on('data', (chunk: Buffer) => {
@@ -116,5 +129,5 @@ function contentOf(status: number, bytes: Buffer): JsonMap {
   const body = parseJson(bytes.toString());
   if (status >= 200 && status < 300 && isMap(body)) return body;
   const message = isMap(body) && typeof body.message === 'string' ? body.message : bytes.toString('utf8', 0, 200);
-  throw new ControllerRefusal(`the controller answered ${status}: ${message}`, status);
+  throw new ControllerRefusal(`the controller answered ${status}: ${plainText(message, MESSAGE_LENGTH_MAX)}`, status);
 }

@@ -1,10 +1,12 @@
 // The connection of a proxy to its controller: over real TLS, with a certificate that is renewed while it runs.
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Credential, issueClientCertificate } from '../../src/development-pki.ts';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { type Credential, issueClientCertificate, issueServerCertificate } from '../../src/development-pki.ts';
 import { createLog } from '../../src/log.ts';
-import { ControllerClient } from '../../src/proxy/controller-client.ts';
+import { ControllerClient, type ControllerClientOptions } from '../../src/proxy/controller-client.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
@@ -21,7 +23,7 @@ interface Place {
   write(identity: Pick<Credential, 'key' | 'cert'>): void;
 }
 
-function clientWith(identity: Pick<Credential, 'key' | 'cert'>): Place {
+function clientWith(identity: Pick<Credential, 'key' | 'cert'>, change: Partial<ControllerClientOptions> = {}): Place {
   const folder = temporaryDirectory();
   const tls = { cert: join(folder, 'proxy.crt'), key: join(folder, 'proxy.key'), ca: join(folder, 'ca.crt') };
   const write: Place['write'] = ({ key, cert }) => {
@@ -32,7 +34,8 @@ function clientWith(identity: Pick<Credential, 'key' | 'cert'>): Place {
   write(identity);
   const lines: { msg: string }[] = [];
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
-  return { client: new ControllerClient({ server: `https://127.0.0.1:${api.api.port}`, tls, log }), lines, write };
+  const client = new ControllerClient({ server: `https://127.0.0.1:${api.api.port}`, tls, log, ...change });
+  return { client, lines, write };
 }
 
 const ACTIONS = { path: '/agent/actions?wait=0' };
@@ -63,5 +66,31 @@ it('ends a request with its signal', async () => {
   const { client } = clientWith(api.identities.proxy);
   const ended = AbortSignal.abort();
   await expect(client.send({ ...ACTIONS, signal: ended })).rejects.toThrow();
+  client.close();
+});
+
+it('ends an answer that never does, and keeps little of what a wrong server says', async () => {
+  const { key, cert } = await issueServerCertificate(api.authority, { hosts: ['127.0.0.1'], now: Date.now() });
+  const server = createServer({ key, cert }, ({ url }, response) => {
+    if (url === '/long') {
+      response.writeHead(500).end(JSON.stringify({ message: 'x'.repeat(2_000_000) }));
+      return;
+    }
+    response.writeHead(200);
+    const drip = setInterval(() => response.write(' '), 20);
+    response.on('close', () => clearInterval(drip));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { client } = clientWith(api.identities.proxy, {
+    server: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    wholeMs: 300,
+  });
+  const refused: unknown = await client.send({ path: '/long' }).catch((error: unknown) => error);
+  expect(String(refused).length).toBeLessThan(1_200);
+  await expect(client.send({ path: '/drip' })).rejects.toThrow(/aborted|timeout/);
   client.close();
 });
