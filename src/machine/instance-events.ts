@@ -3,6 +3,7 @@
 import type { NewEvent } from '../model/instance-event.ts';
 import { momentOf } from '../model/moment.ts';
 import type { Change } from '../model/rows.ts';
+import type { State } from '../model/state.ts';
 import { isToldStep, stepText } from './server-event.ts';
 import { EVERY_INSTANCE } from './suspension.ts';
 
@@ -72,6 +73,26 @@ export function refusalEvent(refused: { readonly commit: string; readonly reason
   const { commit, reason } = refused;
   const facts = { resource: null, from: null, to: 'Not followed', reason: shortened(reason), commit, client: null };
   return { instance: EVERY_INSTANCE, time: momentOf(now), ...facts };
+}
+
+/**
+ * Returns the event of an operation that changes no row: of one server, whose state it is told with, or of an instance as a
+ * whole.
+ */
+export function operationEvent(about: OperationTarget, cause: Moment & OperationCause): NewEvent {
+  const { instance, server, step } = about;
+  const state = server?.state ?? null;
+  const facts = { instance, resource: server?.name ?? null, from: state, to: state, commit: null };
+  return { ...facts, time: momentOf(cause.now), reason: shortened(operationText(cause, step)), client: cause.client };
+}
+
+/** The target of an operation that changes no row. */
+export interface OperationTarget {
+  readonly instance: string;
+  /** Null: the instance as a whole. */
+  readonly server: { readonly name: string; readonly state: State } | null;
+  /** The rest of the reason; may be empty. */
+  readonly step: string;
 }
 
 function factsOf(change: Change, cause: Cause): Facts[] {

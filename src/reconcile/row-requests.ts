@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { isMade } from '../machine/existence.ts';
 import { deletesDigest } from '../machine/hold-digests.ts';
-import type { Cause } from '../machine/instance-events.ts';
+import { type Cause, type OperationTarget, operationEvent } from '../machine/instance-events.ts';
 import type { Removal } from '../machine/removals.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { momentOf } from '../model/moment.ts';
@@ -129,6 +129,11 @@ export class RowRequests {
     return written.length;
   }
 
+  /** Records the event of an operation that changes no row. */
+  async tell(about: OperationTarget, { operation, ...asked }: Asked & { readonly operation: string }): Promise<void> {
+    await this.#options.ledger.tell([operationEvent(about, this.#cause(asked, operation, about.instance))]);
+  }
+
   #write(cause: Cause, changes: (ledger: Ledger) => readonly Change[]): Promise<readonly Change[]> {
     const { gate, ledger } = this.#options;
     return gate.exclusive(async () => {
@@ -138,7 +143,11 @@ export class RowRequests {
     });
   }
 
-  #cause({ by, reason }: Asked, operation: string, instance: string | null): Cause {
+  #cause(
+    { by, reason }: Asked,
+    operation: string,
+    instance: string | null,
+  ): Extract<Cause, { readonly kind: 'operation' }> {
     return { kind: 'operation', now: this.#options.clock.now(), operation, client: by, reason, instance };
   }
 

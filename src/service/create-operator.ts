@@ -1,7 +1,9 @@
 // Implements operator.ts: it checks what is asked, has the rows changed that it concerns, and answers in a sentence.
 import type { DesiredState } from '../desired/desired-state.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
+import { isAtRest } from '../machine/drift.ts';
 import { historyDigest } from '../machine/hold-digests.ts';
+import type { OperationTarget } from '../machine/instance-events.ts';
 import {
   adoptedRow,
   correctedRow,
@@ -23,6 +25,7 @@ import { heldItems } from './held-items.ts';
 import { instanceNames, instanceStatus, unknownInstance } from './instance-views.ts';
 import type { HeldItem, Operator, Order, Target } from './operator.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
+import { recordedIn } from './recorded-servers.ts';
 import { activeView, heldView, type ProgressFacts, type ViewSources } from './recorded-view.ts';
 import type { WaitFacts } from './server-items.ts';
 import { type CallHolder, overviewOf, type WhyFacts, whyOf } from './why.ts';
@@ -32,6 +35,8 @@ interface RowWriter {
   approve<Item extends HeldItem>(find: () => Item, asked: Asked): Promise<Item>;
   suspend(instance: string | null, asked: Asked & { readonly until: string | null }): Promise<void>;
   resume(instance: string | null, asked: Asked): Promise<void>;
+  /** Records the event of an operation that changes no row. */
+  tell(about: OperationTarget, asked: Asked & { readonly operation: string }): Promise<void>;
   /** Returns how many of these servers `change` returned a row for. */
   change(servers: readonly string[], request: RowChange): Promise<number>;
 }
@@ -74,6 +79,7 @@ export function createOperator(options: OperatorOptions): Operator {
     overview: (by) => overviewOf(by, whyFacts(options)),
     events: async (by, instance, range) => await viewEvents({ by, instance, range }, whyFacts(options).view),
     problems: () => problemsIn(options),
+    recorded: () => recordedIn(whyFacts(options).view, heldIn(options)),
     ...approvals(options),
     ...suspensions(options),
     ...changesOfServers(options),
@@ -162,7 +168,7 @@ function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resu
 function changesOfServers(
   options: OperatorOptions,
 ): Pick<Operator, 'retry' | 'adopt' | 'retain' | 'replace' | 'check'> {
-  const { requests, entries, requestCheck } = options;
+  const { requests, entries } = options;
   return {
     async retry(order, target) {
       // Retrying everything is for what failed: servers that drifted are brought back where they are named.
@@ -206,13 +212,31 @@ function changesOfServers(
       await requests.change(servers, asked(order, 'replace', change));
       return `${server} is deleted and made anew`;
     },
-    async check(_order, target) {
-      const count = serversOf(activeView(options), target).filter(requestCheck).length;
-      if (count > 0) return `Being checked: ${count}`;
-      const words = 'No server there is done or drifted, so there is nothing to compare';
-      throw new ServiceError('conflict', `${words}: the others are checked when their next action needs it`);
-    },
+    check: (order, target) => checkServers(order, target, options),
   };
+}
+
+/** The request itself is in memory: a check that a crash prevents changes nothing. That it was asked for is recorded first. */
+async function checkServers({ by, reason }: Order, target: Target, options: OperatorOptions): Promise<string> {
+  const { rows, requests, entries, requestCheck } = options;
+  const servers = serversOf(activeView(options), target).filter((server) => {
+    const row = rows.server(server);
+    return row !== undefined && isAtRest(row) && row.provider !== null && entries.has(row.provider);
+  });
+  const [name] = servers;
+  const row = name === undefined ? undefined : rows.server(name);
+  if (name === undefined || row === undefined) {
+    const words = 'No server there is done or drifted, so there is nothing to compare';
+    throw new ServiceError('conflict', `${words}: the others are checked when their next action needs it`);
+  }
+  const { instance, state } = row;
+  const isOne = 'resource' in target;
+  await requests.tell(
+    { instance, server: isOne ? { name, state } : null, step: isOne ? '' : `servers: ${servers.length}` },
+    { by: by.serial, reason, operation: 'check' },
+  );
+  for (const server of servers) requestCheck(server);
+  return `Being checked: ${servers.length}`;
 }
 
 function refuse(server: string, done: string, refusal: string | undefined): void {

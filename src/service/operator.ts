@@ -1,9 +1,11 @@
 // Defines the operations on the controller itself: read what is held or wrong, approve, suspend, adopt, retry. See
 // docs/rest.md, operations.
 import type { EventRange, InstanceEvent } from '../model/instance-event.ts';
+import type { JsonMap } from '../model/json.ts';
 import type { Client } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
-import type { HoldKind } from '../model/rows.ts';
+import type { HoldKind, Reason } from '../model/rows.ts';
+import type { Spec } from '../model/spec.ts';
 import type { InstanceStatus, State } from '../model/state.ts';
 import type { PropertyDifference } from './property-differences.ts';
 
@@ -80,6 +82,50 @@ export interface InstanceEvents {
   readonly gap: boolean;
 }
 
+/** One recorded server. */
+export interface RecordedServer {
+  readonly name: string;
+  readonly instance: string;
+  /** The resource key of its template. */
+  readonly key: string;
+  /** The member's index as written; null for a single server. */
+  readonly index: string | null;
+  readonly state: State;
+  readonly reason: Reason | null;
+  /** When it entered this state; RFC 3339, with milliseconds. */
+  readonly since: string;
+  /** The followed commit that last changed its wanted spec. */
+  readonly commit: string;
+  readonly generation: number;
+  readonly incarnation: number;
+  /** The provider entry that made it; null: none was asked. */
+  readonly provider: string | null;
+  /** Null: no commit wants it any more. */
+  readonly wanted: Spec | null;
+  /** What the last success applied; null: nothing that Treeline made is there. */
+  readonly applied: Spec | null;
+  /** An update or delete began after `applied` was recorded and has not succeeded. */
+  readonly dirty: boolean;
+  /** It is being deleted and created anew. */
+  readonly replacing: boolean;
+  /** A person approved its delete or replacement. */
+  readonly approved: boolean;
+  /** Its instance is held. */
+  readonly held: boolean;
+  readonly protected: boolean;
+  readonly deletion: 'delete' | 'retain';
+  readonly outputs: JsonMap;
+}
+
+/** The recorded servers, and what is held of them. */
+export interface RecordedState {
+  /** The followed commit. */
+  readonly commit: string;
+  readonly held: readonly HeldItem[];
+  /** Sorted by name. */
+  readonly servers: readonly RecordedServer[];
+}
+
 /** The servers of an operation: exactly one of these. */
 export type Target =
   | { readonly instance: string }
@@ -108,6 +154,8 @@ export interface Operator {
    * Resolves with events of an instance, which may be gone already. A proxy is told of no other client than itself.
    */
   events(by: Client, instance: string, range: EventRange): Promise<InstanceEvents>;
+  /** Returns all recorded servers, for programs that compare a desired state with them. */
+  recorded(): RecordedState;
   /** Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read. */
   problems(): { readonly commit: string; readonly problems: readonly Problem[] };
   /** Lets happen what is held under a digest. */

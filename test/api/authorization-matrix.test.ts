@@ -61,6 +61,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /tree': { statuses: [201, 403, 403] },
   'GET /operations/status': { statuses: READ },
   'GET /operations/held': { statuses: READ },
+  'GET /operations/recorded': { statuses: READ },
   'GET /operations/problems': { statuses: READ },
   'POST /operations/approve': { statuses: [200, 403, 403], body: { digest: 'beef' } },
   'POST /operations/accept-history': { statuses: [200, 403, 403], body: { commit: 'beef' } },

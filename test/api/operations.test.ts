@@ -367,6 +367,12 @@ describe('reads', () => {
     expect((await api.request('/operations/held', { method: 'HEAD' })).status).toBe(200);
   });
 
+  test('GET /operations/recorded', async () => {
+    const { status, headers, body } = await api.request('/operations/recorded');
+    expect({ status, body }).toEqual({ status: 200, body: { commit: COMMIT, held: [], servers: [] } });
+    expect(headers).toMatchObject({ 'x-treeline-commit': COMMIT, etag: expect.any(String) });
+  });
+
   test('GET /operations/problems', async () => {
     expect((await api.request('/operations/problems')).body).toEqual({ commit: 'c'.repeat(40), problems: [] });
     api.operator.problems = () => ({ commit: 'e'.repeat(40), problems: [PROBLEM] });

@@ -115,6 +115,24 @@ describe('the events of an instance', () => {
     expect((await told(core, after))[0]).toBe('web: failed > pending: retry: mended (A1)');
   });
 
+  it('tell who asked for a check, and why, before what it finds', async () => {
+    const core = await up();
+    const after = await lastId(core);
+    core.provider.build('web', { name: 'web', size: 'odd' });
+    const order = { ...core.order, reason: 'a strange page' };
+    expect(await core.operator.check(order, { resource: 'web' })).toBe('Being checked: 1');
+    await core.settle();
+    await core.operator.check(core.order, { instance: 'shop' });
+    expect(await told(core, after)).toEqual([
+      'web: done > done: check: a strange page (A1)',
+      'web: done > drifted: drifted: differs in size',
+      '-: - > -: check; servers: 1 (A1)',
+    ]);
+    const before = await lastId(core);
+    await expect(core.operator.check(core.order, { resource: 'wob' })).rejects.toMatchObject({ code: 'not_found' });
+    expect(await lastId(core)).toBe(before);
+  });
+
   it('tell what is held, the approval, and that the instance is gone; they can be read after that', async () => {
     const core = await up({ budget: { percent: 0, least: 0, most: 0 } });
     const after = await lastId(core);

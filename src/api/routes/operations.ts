@@ -22,6 +22,7 @@ export function operationRoutes(reader: Reader, operator: Operator): Router {
   const addRead = readsOn(router, recordedCommitOf(reader));
   addRead('/operations/status', (request) => ({ body: operator.overview(clientOf(request)) }));
   addRead('/operations/held', () => ({ body: { held: operator.held() } }));
+  addRead('/operations/recorded', () => ({ body: operator.recorded() }));
   addRead('/operations/problems', (request) => ({ body: problemsFor(clientOf(request), operator.problems()) }));
 
   /** One operation: who may do it, and what it does with its body. */

@@ -1,0 +1,27 @@
+// The recorded servers, as programs read them that compare a desired state with them.
+import { expect, it } from 'vitest';
+import { Core } from '../reconcile/core.ts';
+import { SHOP, shopFiles } from '../reconcile/shop.ts';
+
+it('tells where each server belongs, what is wanted and applied, and what keeps it', async () => {
+  const core = new Core({ budget: { percent: 0, least: 0, most: 0 } });
+  core.source.commit(shopFiles({ web: 'name: web, size: small', db: 'name: db' }));
+  await core.poll();
+  const up = core.operator.recorded();
+  expect(up).toMatchObject({ commit: core.reader.commit(), held: [] });
+  expect(up.servers.map(({ name }) => name)).toEqual(['db', 'web']);
+  const web = up.servers[1];
+  expect(web).toMatchObject({
+    ...{ name: 'web', instance: 'shop', key: 'web', index: null, state: 'done', reason: null, provider: 'lab' },
+    ...{ generation: 1, protected: false, deletion: 'delete', held: false, replacing: false, approved: false },
+    wanted: { kind: 'Platform::Server', properties: { name: 'web', size: 'small' } },
+  });
+  expect(web?.applied).toEqual(web?.wanted);
+  expect(Object.keys(web ?? {})).not.toContain('action');
+
+  core.source.commit({ [SHOP]: null });
+  await core.poll();
+  const held = core.operator.recorded();
+  expect(held.held).toMatchObject([{ kind: 'deletes', instance: 'shop', resources: ['db', 'web'] }]);
+  expect(held.servers.map((server) => server.held)).toEqual([true, true]);
+});
