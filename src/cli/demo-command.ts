@@ -11,16 +11,23 @@ import type { Settings } from '../settings.ts';
 import { lockDirectory } from '../store/lock.ts';
 import { StoreError } from '../store/store-error.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
-import { ensureCredentials } from './demo/credentials.ts';
+import { type DemoCredentials, ensureCredentials } from './demo/credentials.ts';
 import { DEMO_FOLDER } from './demo/find-demo.ts';
 import { instructions } from './demo/instructions.ts';
-import { ensureLocalServerProgram, writeLocalServerProgram } from './demo/local-servers.ts';
+import { hasProxy, proxyFolderIn, startLabProxy, updateProxySettings } from './demo/lab-proxy.ts';
+import { ensureLocalServerProgram, type LocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
 import { watchUntilDone } from './demo/progress.ts';
 import { ensureSettings, moveTakenPorts, settingsFileIn } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
 import { print } from './output.ts';
 import { runUntilSignalled } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
+
+/** A place that has servers, with a program of its own. */
+interface Site {
+  readonly folder: string;
+  readonly servers: LocalServers;
+}
 
 const RUNS_ALREADY = 'The demo runs here already: use it, or stop it with Ctrl-C; --dir starts another one elsewhere.';
 
@@ -51,20 +58,33 @@ async function runDemo(folder: string): Promise<void> {
   // As late as possible: another program may take a port that is free now.
   const settings = await withFreePorts(folder, wanted);
   const url = `https://localhost:${settings.api.port}`;
-  const servers = await writeLocalServerProgram(folder, credentials, url);
+  const sites = await writeSites(folder, credentials, url);
   const logFile = join(folder, 'treeline.log');
   const log = createLog(settings.log.level, createWriteStream(logFile));
-  await servers.start();
+  for (const { servers } of sites) await servers.start();
   const controller = await expecting([StoreError, TlsFilesError], () => startController(settings, { log }));
+  const proxy = hasProxy(folder) ? await startLabProxy(folder, log) : undefined;
   const stop = async (): Promise<void> => {
+    // First, so that the controller still gets its reports.
+    await proxy?.stop();
     await controller.stop();
-    await servers.stop();
+    for (const { servers } of sites) await servers.stop();
   };
   const running = runUntilSignalled({ stop }, log);
   await Promise.race([running, watchUntilDone(controller, print)]);
-  const places = { folder, repository, log: logFile, credentials, servers: await servers.list() };
+  const shown = await Promise.all(sites.map(async (site) => ({ ...site, servers: await site.servers.list() })));
+  const places = { folder, repository, log: logFile, credentials, sites: shown };
   print(`\n${await instructions(controller, places, fromUserDirectory('.'))}`);
   await running;
+}
+
+/** Writes the programs of all places that have servers: that of the controller, and that of the proxy where there is one. */
+async function writeSites(demo: string, credentials: DemoCredentials, url: string): Promise<readonly Site[]> {
+  const folders = hasProxy(demo) ? [demo, proxyFolderIn(demo)] : [demo];
+  if (hasProxy(demo)) await updateProxySettings(demo, url);
+  return await Promise.all(
+    folders.map(async (folder) => ({ folder, servers: await writeLocalServerProgram(folder, credentials, url) })),
+  );
 }
 
 /** Returns the settings. Throws CommandFailure where a demo runs here already. */

@@ -24,11 +24,15 @@ export function addProxyCommand(program: Command): void {
     .command('proxy')
     .description('do the work of a controller at a remote site, with programs that are there')
     .option('--config <file>', 'the settings of the proxy')
+    .option(
+      '--stop-with-input',
+      'also stop when standard input ends: for a program that starts a proxy, and may be killed',
+    )
     .addHelpText(
       'after',
       '\nSIGTERM or SIGINT stops it cleanly: it claims no more, and waits for what runs. A second one, a second later, at once.',
     )
-    .action(async ({ config }: { readonly config?: string }) => {
+    .action(async ({ config, stopWithInput }: { readonly config?: string; readonly stopWithInput?: true }) => {
       if (config === undefined) throw new CommandFailure('say where the settings of the proxy are: --config FILE');
       const settings = await expecting([SettingsError], () => loadProxySettings(fromUserDirectory(config)));
       await checkServerFiles({ ...settings.tls, server: settings.server });
@@ -36,7 +40,10 @@ export function addProxyCommand(program: Command): void {
       const { tls, providers } = settings;
       await warnOfOpenFiles(log, { secrets: [{ setting: 'tls.key', path: tls.key }], providers });
       const running = await expecting([StoreError, LeftoverError], () => startProxy(settings, { log }));
+      if (stopWithInput) stopWhenInputEnds();
       await runUntilSignalled(running, log);
+      // It would keep the process alive.
+      if (stopWithInput) process.stdin.destroy();
     });
   proxy
     .command('check')
@@ -45,6 +52,12 @@ export function addProxyCommand(program: Command): void {
     .addOption(formatOption())
     .addHelpText('after', '\nExit code 0: clean, 1: errors, 3: could not run.')
     .action(checkProxySettings);
+}
+
+/** Sends this process the signal that stops it. */
+function stopWhenInputEnds(): void {
+  const stop = (): void => void process.kill(process.pid, 'SIGTERM');
+  process.stdin.once('end', stop).once('error', stop).resume();
 }
 
 /** Problems name the file as the person has written it. */

@@ -47,11 +47,17 @@ export async function carryOut(run: ClaimedRun, options: ClaimedRunOptions): Pro
     clock.after(leftMs, () => deadline.abort(new Error('it did not end before its deadline'))),
     heartbeat(claimed, options, () => givenUp.abort(new Error('the controller has given it up'))),
   ];
-  log.info({ action: id, operation, server: resource, provider: entry.name }, 'begun');
+  // Checks repeat for ever; one that finds its answer is nothing to read.
+  log[operation === 'check' ? 'debug' : 'info'](
+    { action: id, operation, server: resource, provider: entry.name },
+    'begun',
+  );
   const signal = AbortSignal.any([run.signal, givenUp.signal, deadline.signal]);
   const answer = await answerTo(run, signal);
   for (const end of ends) end();
-  log.info({ action: id, outcome: answer.outcome, message: answer.message || undefined }, 'ended');
+  const { outcome, message } = answer;
+  const isUsual = operation === 'check' && (outcome === 'done' || outcome === 'absent');
+  log[isUsual ? 'debug' : 'info']({ action: id, outcome, message: message || undefined }, 'ended');
   if (!givenUp.signal.aborted) return await keepAnswer(kept, answer, options);
   work.forget(kept);
   return undefined;

@@ -66,7 +66,8 @@ export class ReportDelivery {
         body,
         signal: this.#stopped.signal,
       });
-      log.info({ action: id, outcome: answer?.outcome }, 'reported');
+      // Checks repeat for ever.
+      log[id.endsWith('.check') ? 'debug' : 'info']({ action: id, outcome: answer?.outcome }, 'reported');
       return true;
     } catch (error) {
       if (this.#stopped.signal.aborted) return false;

@@ -123,7 +123,7 @@ it('moves to free ports, and keeps them', async () => {
   expect(moved).toContainEqual({ listener: 'api', from: port, to: expect.any(Number) });
   const settings = await ensureSettings(folder);
   expect(settings.api.port).toBe(moved[0]?.to);
-  expect(readFileSync(file, 'utf8')).toContain('# Every server is a process of this machine');
+  expect(readFileSync(file, 'utf8')).toContain('# Servers are processes of this machine');
   expect(await moveTakenPorts(folder, settings)).toEqual([]);
 });
 

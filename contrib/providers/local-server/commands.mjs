@@ -59,14 +59,42 @@ export async function startServers() {
  * @param {readonly string[]} args
  */
 export async function changeProperty([name = '', change = '']) {
-  const files = new ServerFiles(name);
   const [, property = '', value = ''] = change.match(/^([^=]+)=(.*)$/s) ?? [];
-  const running = files.exists() ? await findProcess(files, Date.now() + TIMEOUT_MS) : undefined;
-  if (running === undefined) throw new CallFailure('failed', `there is no running server "${name}"`);
+  const { files, running } = await requireRunning(name);
   if (property === '') throw new CallFailure('failed', `"${change}" is no PROPERTY=VALUE`);
   files.want({ generation: running.generation + 1, properties: { ...running.properties, [property]: value } });
   await reloadProcess(files, running, Date.now() + TIMEOUT_MS);
   return [`${name} ${property}=${value}`];
+}
+
+/**
+ * Returns the address of a running server.
+ * @param {readonly string[]} args
+ */
+export async function addressOf([name = '']) {
+  const { running } = await requireRunning(name);
+  return [`http://127.0.0.1:${running.port}/`];
+}
+
+/**
+ * Returns the id of the process of a running server.
+ * @param {readonly string[]} args
+ */
+export async function processOf([name = '']) {
+  const { running } = await requireRunning(name);
+  return [String(running.process.pid)];
+}
+
+/**
+ * Throws CallFailure where no server of the name runs.
+ * @param {string} name
+ */
+async function requireRunning(name) {
+  const files = allServers().find((server) => server.name === name);
+  const running = files === undefined ? undefined : await findProcess(files, Date.now() + TIMEOUT_MS);
+  if (files !== undefined && running !== undefined) return { files, running };
+  const advice = files === undefined ? 'the command list shows all servers of this folder' : 'its process has ended';
+  throw new CallFailure('failed', `there is no running server "${name}": ${advice}`);
 }
 
 /**

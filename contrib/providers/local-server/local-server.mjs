@@ -1,15 +1,16 @@
 #!/usr/bin/env node
 // An exec provider whose servers are processes of this machine. Without arguments it answers the call on standard input;
-// `list`, `stop` and `start` are for people and for the demo; `run` is the server itself.
+// `list`, `stop`, `start` and the like are for people and for the demo; `run` is the server itself.
 import { answerCall } from '../exec-call/answer-call.mjs';
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { handlers } from './answer.mjs';
-import { changeProperty, listServers, startServers, stopServers } from './commands.mjs';
+import { addressOf, changeProperty, listServers, processOf, startServers, stopServers } from './commands.mjs';
 import { runServer } from './run-server.mjs';
 
-const USAGE = `Usage: local-server.mjs [list | stop | start | change NAME PROPERTY=VALUE]
+const USAGE = `Usage: local-server.mjs [list | url NAME | pid NAME | stop | start | change NAME PROPERTY=VALUE]
 Without arguments: answers one call of an exec provider, which it reads from standard input.
   list    prints every server with its address, or that it does not run
+  url     prints the address of a running server; pid the id of its process
   stop    ends the processes of all servers, and keeps what start needs
   start   starts the servers that stop has ended, or that ended with the machine
   change  gives a running server another property, as somebody would who does not know Treeline
@@ -21,6 +22,8 @@ async function main([command, ...args]) {
   if (command === undefined) return await answerCall(handlers());
   if (command === 'run') return await runServer(args);
   if (command === 'list') return print(await listServers());
+  if (command === 'url') return print(await addressOf(args));
+  if (command === 'pid') return print(await processOf(args));
   if (command === 'stop') return print(await stopServers());
   if (command === 'start') return print(await startServers());
   if (command === 'change') return print(await changeProperty(args));

@@ -23,10 +23,23 @@ export const DEMO_CLIENT_ROLES = {
   'automation-endpoint': 'automation-endpoint',
   proxy: 'proxy',
   'local-servers': 'proxy',
+  'lab-proxy': 'proxy',
 } as const satisfies Readonly<Record<string, Role>>;
 
 /** The name of a client of the demo, also of its files. */
 export type DemoClient = keyof typeof DEMO_CLIENT_ROLES;
+
+/**
+ * The tags of the demo's clients, which say whose servers a proxy looks after. The servers' own client looks after none, so
+ * that a server outside all locations does not wait for it.
+ */
+export const DEMO_CLIENT_TAGS: Readonly<Record<DemoClient, readonly string[]>> = {
+  administrator: [],
+  'automation-endpoint': [],
+  proxy: ['lab'],
+  'local-servers': ['none'],
+  'lab-proxy': ['lab'],
+};
 
 /** The names of the demo's clients. */
 export const DEMO_CLIENT_NAMES = Object.keys(DEMO_CLIENT_ROLES) as readonly DemoClient[];

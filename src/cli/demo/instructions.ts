@@ -9,11 +9,13 @@ import type { LocalServer } from './local-servers.ts';
 
 const CLONE = 'my-stacks';
 /** What the demo has made, where its folder may hold other files too. */
-const OWN_FILES = 'pki, stacks.git, state, local-server* and treeline.*';
+const OWN_FILES = 'pki, stacks.git, state, lab, local-server* and treeline.*';
 const STAGING = 'stacks/instances/shop/shop-staging.yaml';
 const GIT_TIMEOUT_MS = 5_000;
 const SHOWN_SERVERS: readonly string[] = ['orders-db', 'prod-web-4', 'stage-web-1'];
 const SERVER_WIDTH = 11;
+/** The server that the lines about drift change and end; its instance is shop-staging. */
+const DRIFTING = 'stage-web-1';
 
 interface DemoPlaces {
   /** Absolute. */
@@ -21,6 +23,13 @@ interface DemoPlaces {
   readonly repository: string;
   readonly log: string;
   readonly credentials: DemoCredentials;
+  /** First that of the controller, then that of the proxy, if there is one. */
+  readonly sites: readonly ShownSite[];
+}
+
+/** A place that has servers, and the folder of its program. */
+interface ShownSite {
+  readonly folder: string;
   readonly servers: readonly LocalServer[];
 }
 
@@ -45,6 +54,7 @@ export async function instructions(controller: Controller, places: DemoPlaces, f
     '  npm run -s treeline -- status',
     '',
     ...(await changes(controller, places, from)),
+    ...driftLines(places, from),
     '',
     `${CLONE}/README.md explains the files.`,
     'Ctrl-C stops; the next start goes on from here.',
@@ -53,14 +63,39 @@ export async function instructions(controller: Controller, places: DemoPlaces, f
 }
 
 /** A few of the servers that run here, one of each instance where there are many. */
-function serverLines({ folder, servers }: DemoPlaces, from: string): readonly string[] {
-  if (servers.length === 0) return [];
-  const shown = servers.filter(({ name }) => SHOWN_SERVERS.includes(name));
-  const lines = (shown.length === 0 ? servers.slice(0, SHOWN_SERVERS.length) : shown).map(
+function serverLines({ sites: [main, proxied] }: DemoPlaces, from: string): readonly string[] {
+  return [
+    ...siteLines('Servers are processes here, and show their own configuration:', main, from),
+    ...siteLines('Those of the location lab are made by a proxy (treeline proxy):', proxied, from),
+  ];
+}
+
+function siteLines(title: string, site: ShownSite | undefined, from: string): readonly string[] {
+  if (site === undefined || site.servers.length === 0) return [];
+  const shown = site.servers.filter(({ name }) => SHOWN_SERVERS.includes(name));
+  const lines = (shown.length === 0 ? site.servers.slice(0, SHOWN_SERVERS.length) : shown).map(
     ({ name, url }) => `  ${name.padEnd(SERVER_WIDTH)} ${url}`,
   );
-  const program = quote(shortest(from, join(folder, 'local-server')));
-  return ['', 'Servers are processes here, and show their own configuration:', ...lines, `  all: ${program} list`];
+  return ['', title, ...lines, `  all: ${programOf(site, from)} list`];
+}
+
+/** Returns the program as a person types it: a path that has a slash. */
+function programOf({ folder }: ShownSite, from: string): string {
+  const path = shortest(from, join(folder, 'local-server'));
+  return quote(path.includes('/') ? path : `./${path}`);
+}
+
+/** The lines that change a server behind the controller's back; those of a server that is healed by the proxy. */
+function driftLines({ sites }: DemoPlaces, from: string): readonly string[] {
+  const site = sites.at(-1);
+  if (site === undefined || !site.servers.some(({ name }) => name === DRIFTING)) return [];
+  return [
+    '',
+    'End a server by hand: within seconds it is found gone, and made again:',
+    `  kill $(${programOf(site, from)} pid ${DRIFTING})`,
+    '  npm run -s treeline -- check shop-staging',
+    '  sleep 5; npm run -s treeline -- events shop-staging | tail -n 4',
+  ];
 }
 
 function exports(url: string, { credentials }: DemoPlaces, from: string): readonly string[] {

@@ -1,20 +1,24 @@
 // Writes the demo's treeline.yaml once. After that the file belongs to the user.
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { parseYaml } from '../../catalog/yaml.ts';
 import { loadSettings } from '../../load-settings.ts';
 import { isMap } from '../../model/json.ts';
 import type { Settings } from '../../settings.ts';
-import { editYaml } from '../../yaml-edit/edit-yaml.ts';
 import { CommandFailure } from '../command-failure.ts';
+import { changeSettings } from './change-settings.ts';
+import { writeProxySettings } from './lab-proxy.ts';
 import { canRunLocalServers } from './local-servers.ts';
 
-const LOCAL = `    # Every server is a process of this machine. ./local-server, which the demo writes, runs the program that makes them.
-    - { name: demo, provider: exec, command: [./local-server], timeoutSeconds: 60, checkSeconds: 10, drift: heal }
-`;
-const SIMULATED = `    # Nothing real is made: servers are simulated, and remembered in state/simulated-demo.json.
+const LOCAL = `  # Servers are processes of this machine. Those of the location lab match no entry below, so they are left to the proxy
+  # whose settings are lab/proxy.yaml.
+  proxied: { timeoutSeconds: 60, checkSeconds: 10, drift: heal }
+  providers:
+    # ./local-server, which the demo writes, runs the program that makes servers.
+${localEntry('frankfurt')}${localEntry('amsterdam')}`;
+const SIMULATED = `  providers:
+    # Nothing real is made: servers are simulated, and remembered in state/simulated-demo.json.
     - { name: demo, provider: simulated, options: { createMs: 400, updateMs: 300, deleteMs: 200 } }
 `;
 
@@ -31,7 +35,6 @@ repository:
   pollSeconds: 30
 store: { kind: lowdb, directory: state }
 execution:
-  providers:
 `;
 
 /** A port of the settings that another program has, and the one that stands in the file instead from now on. */
@@ -49,8 +52,24 @@ export function settingsFileIn(folder: string): string {
 /** Returns the demo's settings; their file is written where it is missing. Throws SettingsError where it is wrong. */
 export async function ensureSettings(folder: string): Promise<Settings> {
   const file = settingsFileIn(folder);
-  if (!existsSync(file)) await writeFile(file, TEXT + (canRunLocalServers() ? LOCAL : SIMULATED));
+  if (!existsSync(file)) {
+    const isLocal = canRunLocalServers();
+    // First: a demo whose start was interrupted between the two has the file that is written last, or writes both again.
+    if (isLocal) await writeProxySettings(folder);
+    await writeFile(file, TEXT + (isLocal ? LOCAL : SIMULATED));
+  }
   return await loadSettings(file);
+}
+
+function localEntry(location: string): string {
+  return `    - name: ${location}
+      match: { properties: { location: ${location} } }
+      provider: exec
+      command: [./local-server]
+      timeoutSeconds: 60
+      checkSeconds: 10
+      drift: heal
+`;
 }
 
 /**
@@ -69,18 +88,13 @@ export async function moveTakenPorts(folder: string, settings: Settings): Promis
 }
 
 async function writePorts(file: string, moved: readonly MovedPort[]): Promise<void> {
-  const text = await readFile(file, 'utf8');
-  const document = parseYaml(file, text);
-  const written = isMap(document.value) ? document.value : {};
-  const sections = moved.map(({ listener, to }) => {
-    const section = written[listener];
-    return [listener, { ...(isMap(section) ? section : {}), port: to }];
+  await changeSettings(file, (written) => {
+    const sections = moved.map(({ listener, to }) => {
+      const section = written[listener];
+      return [listener, { ...(isMap(section) ? section : {}), port: to }];
+    });
+    return { ...written, ...Object.fromEntries(sections) };
   });
-  const wanted = { ...written, ...Object.fromEntries(sections) };
-  const edited = editYaml({ text, document }, wanted, (changed) => parseYaml(file, changed));
-  if (edited.ok) await writeFile(file, edited.file.text);
-  else
-    throw new CommandFailure(`a port is taken, and ${file} cannot be changed: ${edited.reason}; set the port by hand`);
 }
 
 async function isFree(host: string, port: number): Promise<boolean> {

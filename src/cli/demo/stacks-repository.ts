@@ -9,7 +9,7 @@ import { canonicalSerial } from '../../model/serial.ts';
 import type { CredentialFiles } from '../credential-files.ts';
 import { productPath } from '../product-files.ts';
 import { writeSchemas } from '../schemas-command.ts';
-import { DEMO_CLIENT_NAMES, DEMO_CLIENT_ROLES, type DemoClient } from './credentials.ts';
+import { DEMO_CLIENT_NAMES, DEMO_CLIENT_ROLES, DEMO_CLIENT_TAGS, type DemoClient } from './credentials.ts';
 import { git } from './git.ts';
 
 const DEMO_CLIENTS = 'clients/demo';
@@ -66,6 +66,7 @@ async function registerClients(work: string, clients: Readonly<Record<DemoClient
 }
 
 function clientFile(name: DemoClient, serial: string, fingerprint: string): string {
+  const tags = DEMO_CLIENT_TAGS[name];
   return [
     '# yaml-language-server: $schema=../../schemas/client.schema.json',
     '# One of the clients that the demo made certificates for, below .treeline/pki.',
@@ -74,6 +75,7 @@ function clientFile(name: DemoClient, serial: string, fingerprint: string): stri
     `serial: "${serial}"`,
     `fingerprint: "${fingerprint}"`,
     'tenant: demo',
+    ...(tags.length === 0 ? [] : [`tags: [${tags.join(', ')}]`]),
     '',
   ].join('\n');
 }
