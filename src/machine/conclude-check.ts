@@ -133,9 +133,9 @@ function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow 
   const observed = differences({ wanted, applied: wanted }, answer.observed, at.isSecret);
   const facts = {
     ...{ applied: withObserved(wanted, answer.observed), outputs: answer.outputs, checked: true, attempt: 0 },
-    ...{ adopting: false, gaveUp: false, replacing: false, dirty: false },
     ...(at.isPretending ? { isPretended: true } : {}),
     ...(at.proxyTags === undefined ? {} : { proxyTags: at.proxyTags }),
+    ...{ adopting: false, gaveUp: false, replacing: false, dirty: false },
   };
   if (Object.keys(observed).length === 0) return advance(withoutObserved(row), 'settle', { ...moment(at), ...facts });
   return advance(row, 'drift', { ...moment(at, driftReason(observed)), ...facts, observed });

@@ -103,8 +103,11 @@ class Waiters {
     this.#counts.set(client, own + 1);
     this.#count += 1;
     const forget = [this.#work.watch(resolve), this.#clock.after(ms, resolve)];
-    signal.addEventListener('abort', () => resolve(), { once: true });
+    const stop = (): void => resolve();
+    signal.addEventListener('abort', stop, { once: true });
     await promise;
+    // A request that is woken often waits as often: what it leaves behind would add up.
+    signal.removeEventListener('abort', stop);
     for (const end of forget) end();
     this.#count -= 1;
     const left = (this.#counts.get(client) ?? 1) - 1;

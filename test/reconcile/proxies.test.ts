@@ -1,5 +1,6 @@
 // Servers that proxies look after: who is offered what, who may take it, and what becomes of a claim when the proxy, the
 // controller or the line between them fails.
+import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import type { Client } from '../../src/model/objects.ts';
 import type { Agent, AgentAction, ClaimedAction } from '../../src/service/agent.ts';
@@ -409,6 +410,20 @@ describe('a request for actions', () => {
     expect(ends).toEqual(['lab']);
     await core.pass(30 * SECOND);
     expect(ends).toEqual(['lab', 'edge']);
+  });
+
+  it('leaves nothing behind each time that it is woken for others', async () => {
+    const core = await coreOf({});
+    const { signal } = new AbortController();
+    const waiting = agentOf(core).wait(EDGE, 30 * SECOND, signal);
+    for (let count = 1; count <= 5; count += 1) {
+      core.source.commit({ [TEMPLATE]: templateText({ web: `${IN_LAB}, size: "${count}"` }) });
+      await core.poll();
+    }
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await core.pass(30 * SECOND);
+    await waiting;
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
   it('is refused where its client waits ten times already', async () => {
