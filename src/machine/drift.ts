@@ -18,6 +18,7 @@ const GONE = '';
 /** As many servers of a site may be gone and be made again within {@link GONE_MS} without a person. */
 const GONE_LEAST = 3;
 const GONE_SHARE = 0.05;
+const GONE_MOST = 20;
 const GONE_MS = 3_600_000;
 /** Characters of an observed value that a row keeps. */
 const VALUE_LENGTH_MAX = 200;
@@ -53,7 +54,7 @@ export function countsAsGone({ observed, healing }: ServerRow, now: number): boo
 
 /** Returns how many of `size` servers of a site may be gone within an hour and be made again without a person. */
 export function goneMax(size: number): number {
-  return Math.max(GONE_LEAST, Math.floor(size * GONE_SHARE));
+  return Math.min(GONE_MOST, Math.max(GONE_LEAST, Math.floor(size * GONE_SHARE)));
 }
 
 /** Returns true if a server waits for the update that heals it, and not for that of a commit. */

@@ -38,8 +38,8 @@ export class RowIndex {
     }
     this.#failedUpdates.move(name, keysOf(before, failedUpdateOf), keysOf(after, failedUpdateOf));
     this.#removals.move(name, keysOf(before, removalOf), keysOf(after, removalOf));
-    this.#sites.move(name, keysOf(before, siteOf), keysOf(after, siteOf));
-    this.#gone.move(name, keysOf(before, goneOf), keysOf(after, goneOf));
+    this.#sites.moveOne(name, before && siteOf(before), after && siteOf(after));
+    this.#gone.moveOne(name, before && goneOf(before), after && goneOf(after));
     this.#counts.follow(name, after, after === undefined ? '' : groupOf(after));
     if (before?.applied !== after?.applied || before?.action !== after?.action) {
       this.#dependents.move(name, neededBy(before), neededBy(after));
@@ -118,6 +118,11 @@ class NameSets {
 
   all(): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#sets;
+  }
+
+  /** A set that keeps a name is not touched: walking over one whose names come and go anew takes longer each time. */
+  moveOne(name: string, from: string | undefined, to: string | undefined): void {
+    if (from !== to) this.move(name, from === undefined ? [] : [from], to === undefined ? [] : [to]);
   }
 
   move(name: string, from: Iterable<string>, to: Iterable<string>): void {

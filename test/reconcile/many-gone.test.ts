@@ -42,11 +42,18 @@ function codeOf({ reason }: { readonly reason: { readonly code: string } | null 
 }
 
 describe('servers that are gone', () => {
-  it('are made again where they are few: 3, or 5 percent of the servers of their site', async () => {
-    const core = await groupOf(100);
-    expect(remove(core, 5)).toBe(5);
-    expect(await createdWithin(core, 3)).toBe(5);
+  it.each([
+    ['3', 10, 3],
+    ['5 percent of the servers of their site', 100, 5],
+    ['20', 500, 20],
+  ])('are made again where they are few: %s', async (_, count, few) => {
+    const core = await groupOf(count);
+    expect(remove(core, few)).toBe(few);
+    expect(await createdWithin(core, 3)).toBe(few);
     expect(drifted(core)).toEqual([]);
+    remove(core, 1, few);
+    expect(await createdWithin(core, 2)).toBe(0);
+    expect(drifted(core)).toEqual(['many_gone']);
   });
 
   it('are not made again where more are found at once; a person may have them made', async () => {
