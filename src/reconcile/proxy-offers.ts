@@ -10,7 +10,8 @@ export class ProxyOffers {
   readonly #lines = new Map<string, NameLine>();
   /** The same for servers at rest that wait for a routine check: actions go first. */
   readonly #routine = new Map<string, NameLine>();
-  readonly #watchers = new Set<() => void>();
+  /** By the same lines as the servers: thousands may wait, and only those of the server's tags have to look. */
+  readonly #watchers = new Map<string, Set<() => void>>();
 
   /** Appends a server to the lines of its tags; `isRoutine`: behind all servers that wait for an action. */
   add(server: string, tags: readonly string[], isRoutine = false): void {
@@ -51,15 +52,23 @@ export class ProxyOffers {
     yield* inTurn(this.#routine, tags, seen);
   }
 
-  /** Wakes everybody who watches. */
-  wake(): void {
-    for (const wake of [...this.#watchers]) wake();
+  /** Wakes everybody who watches one of these tags, or nothing but servers without tags; all without `tags`. */
+  wake(tags?: readonly string[]): void {
+    const lines = tags === undefined ? [...this.#watchers.keys()] : linesOf(tags);
+    for (const wake of new Set(lines.flatMap((line) => [...(this.#watchers.get(line) ?? [])]))) wake();
   }
 
-  /** Calls `wake` when a server may have been added, until the returned function is called. */
-  watch(wake: () => void): () => void {
-    this.#watchers.add(wake);
-    return () => this.#watchers.delete(wake);
+  /** Calls `wake` when a server for a proxy with these tags may have been added, until the returned function is called. */
+  watch(tags: readonly string[], wake: () => void): () => void {
+    for (const line of linesOf(tags)) {
+      this.#watchers.set(line, (this.#watchers.get(line) ?? new Set()).add(wake));
+    }
+    return () => {
+      for (const line of linesOf(tags)) {
+        this.#watchers.get(line)?.delete(wake);
+        if (this.#watchers.get(line)?.size === 0) this.#watchers.delete(line);
+      }
+    };
   }
 }
 

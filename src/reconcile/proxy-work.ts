@@ -90,9 +90,9 @@ export class ProxyWork {
     return this.#find(tags, 1).length > 0;
   }
 
-  /** Calls `wake` when there may be more to offer, until the returned function is called. */
-  watch(wake: () => void): () => void {
-    return this.#options.offers.watch(wake);
+  /** Calls `wake` when there may be more to offer to a proxy with these tags, until the returned function is called. */
+  watch(tags: readonly string[], wake: () => void): () => void {
+    return this.#options.offers.watch(tags, wake);
   }
 
   /** Returns the call that now belongs to the client. Throws `conflict` if it is another's, or not to be done now. */
@@ -144,14 +144,16 @@ export class ProxyWork {
   /** Returns true if a server waits for a proxy, or has none. */
   isAwaiting(server: string): boolean {
     const reason = this.#options.rowOf(server)?.reason?.code;
-    return this.#isOffered(server) || reason === 'no_proxy' || reason === 'provider_changed';
+    const isOffered = awaitedTags(this.#options.waitOf(server)) !== undefined;
+    return isOffered || reason === 'no_proxy' || reason === 'provider_changed';
   }
 
   /** Notes that a pass over a server has ended. `isConcluded`: it has recorded how the last call ended. */
   passed(server: string, isConcluded: boolean): void {
     this.#claims.passed(server);
     if (isConcluded) this.#reports.passed(server);
-    if (this.#isOffered(server)) this.#options.offers.wake();
+    const tags = awaitedTags(this.#options.waitOf(server));
+    if (tags !== undefined) this.#options.offers.wake(tags);
   }
 
   /** Notes that a call of a server has ended, with an answer or without. */
@@ -182,11 +184,6 @@ export class ProxyWork {
     return found;
   }
 
-  #isOffered(server: string): boolean {
-    const wait = this.#options.waitOf(server);
-    return wait?.kind === 'capacity' && wait.tags !== undefined;
-  }
-
   #tagsOf(server: string): readonly string[] {
     return tagsOf(server, this.#options);
   }
@@ -206,6 +203,11 @@ export class ProxyWork {
 function tagsOf(server: string, { recordOf, rowOf }: Pick<ProxyWorkOptions, 'recordOf' | 'rowOf'>): readonly string[] {
   const [row, present] = [rowOf(server), proxyTagsOf(recordOf(server))];
   return (row && responsibleTags(row, present)) ?? present;
+}
+
+/** Returns the tags of a server that waits for a proxy; undefined if it does not. */
+function awaitedTags(wait: Wait | undefined): readonly string[] | undefined {
+  return wait?.kind === 'capacity' ? wait.tags : undefined;
 }
 
 /** Returns true if an action was begun, here or before the start of the controller, and is not given up. */

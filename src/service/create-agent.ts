@@ -32,7 +32,7 @@ export interface AgentWork {
   isFor(server: string, own: readonly string[]): boolean;
   offered(tags: readonly string[], limit: number): readonly OfferedCall[];
   hasOffer(tags: readonly string[]): boolean;
-  watch(wake: () => void): () => void;
+  watch(tags: readonly string[], wake: () => void): () => void;
   claim(server: string, id: string, order: ClaimOrder): Promise<OfferedCall & { readonly lease: string }>;
   /** Returns false if the client does not hold the call, or it was given up. */
   report(server: string, held: HeldCall, answer: Answer): Promise<boolean>;
@@ -63,7 +63,7 @@ export function createAgent(options: AgentOptions): Agent {
       const end = options.clock.monotonic() + ms;
       for (let left = ms; left > 0 && !signal.aborted; left = end - options.clock.monotonic()) {
         if (work.hasOffer(tagsOf(by))) return;
-        await waiters.wait(by.serial, left, signal);
+        await waiters.wait(by, left, signal);
       }
     },
     async claim(by, id, request) {
@@ -94,7 +94,8 @@ class Waiters {
     this.#work = work;
   }
 
-  async wait(client: string, ms: number, signal: AbortSignal): Promise<void> {
+  async wait(by: Client, ms: number, signal: AbortSignal): Promise<void> {
+    const { serial: client } = by;
     const own = this.#counts.get(client) ?? 0;
     if (own >= WAITERS_OF_CLIENT_MAX || this.#count >= WAITERS_MAX) {
       throw new ServiceError('too_many_requests', 'Too many requests wait for actions already; try again later');
@@ -102,7 +103,7 @@ class Waiters {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#counts.set(client, own + 1);
     this.#count += 1;
-    const forget = [this.#work.watch(resolve), this.#clock.after(ms, resolve)];
+    const forget = [this.#work.watch(tagsOf(by), resolve), this.#clock.after(ms, resolve)];
     const stop = (): void => resolve();
     signal.addEventListener('abort', stop, { once: true });
     await promise;
