@@ -6,7 +6,7 @@ import type { Answer } from '../model/call-result.ts';
 import { reasonOf } from '../model/quote.ts';
 import type { ProviderEntry } from '../providers/provider-registry.ts';
 import type { ClaimedAction } from '../service/agent.ts';
-import type { ClaimedWork, KeptClaim } from './claimed-work.ts';
+import { type ClaimedWork, type KeptClaim, NO_FILE } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
 
 const HEARTBEAT_MS = 20_000;
@@ -70,7 +70,7 @@ async function keep({ claimed }: ClaimedRun, { work, log }: ClaimedRunOptions): 
     return await work.begin(claim);
   } catch (error) {
     log.error({ action: claim.id, err: error }, 'the action could not be recorded, and was not begun');
-    return { ...claim, file: 'none', answer: retryable(`the proxy could not record it: ${reasonOf(error)}`) };
+    return { ...claim, file: NO_FILE, answer: retryable(`the proxy could not record it: ${reasonOf(error)}`) };
   }
 }
 

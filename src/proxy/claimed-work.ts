@@ -8,6 +8,9 @@ import { join } from 'node:path';
 import type { Answer } from '../model/call-result.ts';
 import { isMap, type JsonMap, parseJson } from '../model/json.ts';
 
+/** The file of a claim that is not on disk: nothing of it was begun. */
+export const NO_FILE = 'none';
+
 /** An action that this proxy has claimed. */
 export interface KeptClaim {
   /** The id of the action. */

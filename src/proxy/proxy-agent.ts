@@ -7,7 +7,7 @@ import { hasProcessList } from '../providers/exec/linux-processes.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
 import type { AgentAction, ClaimedAction } from '../service/agent.ts';
 import { carryOut, retryable } from './claimed-run.ts';
-import type { ClaimedWork } from './claimed-work.ts';
+import { type ClaimedWork, NO_FILE } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
 import { pauseMs } from './pauses.ts';
 import { readClaimed, readOffered } from './read-claimed.ts';
@@ -144,11 +144,20 @@ export class ProxyAgent {
   ): Promise<void> {
     const claimed = await claim;
     if (claimed === undefined) return;
+    const { id, resource } = claimed.action;
+    // A commit may have changed the server since it was offered; its next try is offered, and matched, anew.
+    if (this.#options.registry.match(claimed.action)?.name !== entry.name) {
+      const answer = retryable(
+        `${resource} has changed, and is not looked after by ${entry.name} of this proxy any more`,
+      );
+      this.#reports.deliver({ id, lease: claimed.lease, answer, file: NO_FILE });
+      return;
+    }
     try {
       const kept = await carryOut({ claimed, entry, asked, signal: this.#ending.signal }, this.#options);
       if (kept !== undefined) this.#reports.deliver(kept);
     } catch (error) {
-      this.#options.log.error({ action: claimed.action.id, err: error }, 'the action could not be carried out');
+      this.#options.log.error({ action: id, err: error }, 'the action could not be carried out');
     }
   }
 

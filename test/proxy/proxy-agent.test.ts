@@ -1,0 +1,63 @@
+// The loop of a proxy against a controller of the test: which program gets a claimed action.
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { createLog } from '../../src/log.ts';
+import { emptyMap, type JsonMap } from '../../src/model/json.ts';
+import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
+import { ClaimedWork } from '../../src/proxy/claimed-work.ts';
+import type { SentRequest } from '../../src/proxy/controller-client.ts';
+import { ProxyAgent } from '../../src/proxy/proxy-agent.ts';
+import type { ProviderSettings } from '../../src/settings.ts';
+import { ACTION } from '../support/sample-agent.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+function entryOf(size: string): ProviderSettings {
+  const retry = { attempts: 1, firstSeconds: 1, maxSeconds: 1, failedSeconds: 1 };
+  const program = { implementation: 'exec', command: ['none'], directory: '/', environment: {} } as const;
+  const limits = { timeoutSeconds: 60, checkSeconds: 60, drift: 'report', concurrency: 5, retry } as const;
+  return { name: size, match: { kind: null, properties: { size } }, ...program, ...limits };
+}
+
+/** Offers a small server, answers its claim with `claimed`, and returns which entries were called, and the report. */
+async function carriedOut(claimed: object): Promise<{ readonly called: readonly string[]; readonly report: JsonMap }> {
+  const called: string[] = [];
+  const reported = Promise.withResolvers<JsonMap>();
+  let isOffered = false;
+  const offer = async (signal: AbortSignal | undefined): Promise<JsonMap> => {
+    if (isOffered) await new Promise((resolve) => signal?.addEventListener('abort', resolve));
+    isOffered = true;
+    return { actions: [ACTION as unknown as JsonMap] };
+  };
+  const send = async ({ path, body = {}, signal }: SentRequest): Promise<JsonMap> => {
+    if (path.startsWith('/agent/actions?')) return await offer(signal);
+    if (path.endsWith('/report')) reported.resolve(body);
+    return { lease: 'secret', deadline: '2026-11-20T10:28:56.000Z', action: claimed as JsonMap };
+  };
+  const registry = createProviderRegistry([entryOf('small'), entryOf('large')], ({ name }) => ({
+    lostActionEnds: 'with its call',
+    close: () => Promise.resolve(),
+    perform: () => {
+      called.push(name);
+      return Promise.resolve({ outcome: 'done', message: '', outputs: emptyMap(), observed: emptyMap() });
+    },
+  }));
+  const work = new ClaimedWork(join(temporaryDirectory(), 'claims'));
+  const log = createLog('silent');
+  const agent = new ProxyAgent({ client: { send }, work, registry, concurrency: 5, clock: systemClock, log });
+  await agent.start();
+  onTestFinished(() => agent.stop(0));
+  const report = await reported.promise;
+  return { called, report };
+}
+
+it('runs the program of the entry that matches the offered action', async () => {
+  const { called, report } = await carriedOut(ACTION);
+  expect({ called, outcome: report.outcome }).toEqual({ called: ['small'], outcome: 'done' });
+});
+
+it('runs no program where a commit has changed the action before the claim, and another entry matches it', async () => {
+  const { called, report } = await carriedOut({ ...ACTION, properties: { size: 'large' } });
+  expect(called).toEqual([]);
+  expect(report).toMatchObject({ outcome: 'retryable', message: expect.stringContaining('small') });
+});
