@@ -162,7 +162,8 @@ function readId(file: string): string | undefined {
 /** Returns the recorded group if its first process still runs. A torn record is of a program that never began. */
 function groupIn(file: string): number | undefined {
   const recorded = recordedProcess(file);
-  if (recorded === undefined) return undefined;
+  // No program is the first process of the system, and its number means every process to kill(2).
+  if (recorded === undefined || recorded.pid <= 1) return undefined;
   const now = identityOf(recorded.pid);
   return now?.start === recorded.start && now.boot === recorded.boot ? recorded.pid : undefined;
 }
