@@ -42,7 +42,24 @@ const SECTIONS = ['/stacks', '/clients', '/types', '/hiera', '/tree', '/operatio
 const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
   ['/stacks', ['instances', 'templates']],
   ['/hiera', ['all', '<clientcert>', '<clientcert>/<key>']],
-  ['/operations', ['status', 'held', 'problems', 'approve', 'accept-history', 'suspend', 'resume', 'retry', 'adopt']],
+  [
+    '/operations',
+    [
+      'status',
+      'held',
+      'problems',
+      'recorded',
+      'approve',
+      'accept-history',
+      'suspend',
+      'resume',
+      'retry',
+      'adopt',
+      'check',
+      'retain',
+      'replace',
+    ],
+  ],
   ['/agent', ['actions']],
 ]);
 const HEALTH = ['livez', 'readyz', 'healthz'];

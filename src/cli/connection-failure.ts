@@ -9,27 +9,36 @@ interface Credentials {
   readonly ca: string;
 }
 
-type Describe = (error: NodeJS.ErrnoException, files: Credentials) => string;
+/** The names under which the person has given the address and the authority: options, or keys of settings. */
+interface GivenAs {
+  readonly server: string;
+  readonly ca: string;
+}
 
-const otherAuthority: Describe = ({ message }, { ca }) =>
-  `${ca} is not the authority that signed the server's certificate (${message}): give the right one with --ca`;
+type Describe = (error: NodeJS.ErrnoException, files: Credentials, given: GivenAs) => string;
+
+const OPTIONS: GivenAs = { server: '--server', ca: '--ca' };
+
+const otherAuthority: Describe = ({ message }, { ca }, given) =>
+  `${ca} is not the authority that signed the server's certificate (${message}): give the right one with ${given.ca}`;
 
 const endedByServer: Describe = ({ message }, { cert }) =>
   `it ended the connection (${message}), as it does with a certificate that it does not let in: ${cert} has to be made for ` +
   'clients, be within its dates, and come from an authority in api.tls.clientCa of the controller';
 
-const unreachable: Describe = ({ message }) => `it cannot be reached (${message}): check --server and the network`;
+const unreachable: Describe = ({ message }, _, { server }) =>
+  `it cannot be reached (${message}): check ${server} and the network`;
 
 const BY_CODE: Readonly<Record<string, Describe>> = {
-  ECONNREFUSED: ({ message }) =>
-    `nothing listens there (${message}): start the controller (treeline serve, or treeline demo), or check --server`,
-  ENOTFOUND: ({ message }) => `there is no such host (${message}): check --server`,
+  ECONNREFUSED: ({ message }, _, { server }) =>
+    `nothing listens there (${message}): start the controller (treeline serve, or treeline demo), or check ${server}`,
+  ENOTFOUND: ({ message }, _, { server }) => `there is no such host (${message}): check ${server}`,
   EAI_AGAIN: unreachable,
   EHOSTUNREACH: unreachable,
   ENETUNREACH: unreachable,
   ETIMEDOUT: unreachable,
-  EPROTO: () =>
-    'what answers there does not speak TLS: --server takes the port of the REST interface (api.port), not that of health',
+  EPROTO: (_error, _files, { server }) =>
+    `what answers there does not speak TLS: ${server} takes the port of the REST interface (api.port), not that of health`,
   SELF_SIGNED_CERT_IN_CHAIN: otherAuthority,
   DEPTH_ZERO_SELF_SIGNED_CERT: otherAuthority,
   UNABLE_TO_GET_ISSUER_CERT: otherAuthority,
@@ -38,19 +47,23 @@ const BY_CODE: Readonly<Record<string, Describe>> = {
   CERT_SIGNATURE_FAILURE: otherAuthority,
   CERT_HAS_EXPIRED: () => "the server's certificate has expired: renew it, and check the clock of this machine",
   CERT_NOT_YET_VALID: () => "the server's certificate is not valid yet: check the clock of this machine",
-  ERR_TLS_CERT_ALTNAME_INVALID: ({ message }) =>
-    `the server's certificate is for other hosts (${message}): write one of these in --server, or make it one for this host`,
+  ERR_TLS_CERT_ALTNAME_INVALID: ({ message }, _, { server }) =>
+    `the server's certificate is for other hosts (${message}): write one of these in ${server}, or make it one for this host`,
   ECONNRESET: endedByServer,
   EPIPE: endedByServer,
 };
 
 /** Returns what kept a request from an answer, in words, for an error of the connection. */
-export function describeConnectionFailure(error: NodeJS.ErrnoException, files: Credentials): string {
+export function describeConnectionFailure(
+  error: NodeJS.ErrnoException,
+  files: Credentials,
+  given: GivenAs = OPTIONS,
+): string {
   const code = error.code ?? '';
-  if (Object.hasOwn(BY_CODE, code)) return BY_CODE[code]?.(error, files) ?? error.message;
+  if (Object.hasOwn(BY_CODE, code)) return BY_CODE[code]?.(error, files, given) ?? error.message;
   // An alert of the server, such as "tlsv13 alert certificate required".
-  if (code.startsWith('ERR_SSL_') && code.includes('ALERT')) return endedByServer(error, files);
-  return `${error.message}; check --server, --ca, and that the certificate is one that the server lets in`;
+  if (code.startsWith('ERR_SSL_') && code.includes('ALERT')) return endedByServer(error, files, given);
+  return `${error.message}; check ${given.server}, ${given.ca}, and that the certificate is one that the server lets in`;
 }
 
 /** Throws CommandFailure, which names the file, where a text is no certificate or no key, or the key is that of another. */

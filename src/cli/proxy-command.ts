@@ -6,10 +6,13 @@ import { SettingsError } from '../load-settings.ts';
 import { createLog } from '../log.ts';
 import { sortProblems } from '../model/problem.ts';
 import { LeftoverError } from '../providers/exec/running-calls.ts';
+import { ControllerRefusal } from '../proxy/controller-client.ts';
 import { loadProxySettings } from '../proxy/load-proxy-settings.ts';
+import type { ProxySettings } from '../proxy/proxy-settings.ts';
 import { startProxy } from '../proxy/start-proxy.ts';
 import { StoreError } from '../store/store-error.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
+import { describeConnectionFailure } from './connection-failure.ts';
 import { printProblems } from './format-problem.ts';
 import { type Format, formatOption, printJson } from './output.ts';
 import { runUntilSignalled } from './run-until-signalled.ts';
@@ -39,7 +42,9 @@ export function addProxyCommand(program: Command): void {
       const log = createLog(settings.log.level);
       const { tls, providers } = settings;
       await warnOfOpenFiles(log, { secrets: [{ setting: 'tls.key', path: tls.key }], providers });
-      const running = await expecting([StoreError, LeftoverError], () => startProxy(settings, { log }));
+      const running = await expecting([StoreError, LeftoverError], () =>
+        startProxy(settings, { log, describe: (error) => describeFailure(error, settings) }),
+      );
       if (stopWithInput) stopWhenInputEnds();
       await runUntilSignalled(running, log);
       // It would keep the process alive.
@@ -52,6 +57,12 @@ export function addProxyCommand(program: Command): void {
     .addOption(formatOption())
     .addHelpText('after', '\nExit code 0: clean, 1: errors, 3: could not run.')
     .action(checkProxySettings);
+}
+
+/** An answer of the controller has words of its own. */
+function describeFailure(error: Error, { tls }: ProxySettings): string {
+  if (error instanceof ControllerRefusal) return error.message;
+  return describeConnectionFailure(error, tls, { server: 'server', ca: 'tls.ca' });
 }
 
 /** Sends this process the signal that stops it. */

@@ -31,6 +31,8 @@ export interface ProxyAgentOptions {
   readonly concurrency: number;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Returns in words, for a person, why the controller could not be asked, and what to do. */
+  readonly describe: (error: Error) => string;
 }
 
 /** A proxy: asks for actions, carries them out and reports them, until it is stopped. */
@@ -95,7 +97,10 @@ export class ProxyAgent {
         if (isBusy) await Promise.race([pause(clock, pauseMs(2), signal), ...this.#runs.keys()]);
       } catch (error) {
         if (signal.aborted) return;
-        if (failures === 0) log.warn({ err: error }, 'the controller does not answer; it is asked again');
+        if (failures === 0) {
+          const reason = error instanceof Error ? this.#options.describe(error) : String(error);
+          log.warn({ reason, err: error }, 'the controller does not answer; it is asked again');
+        }
         await pause(clock, pauseMs(failures), signal);
         failures += 1;
       }

@@ -1,7 +1,6 @@
 // Starts a proxy: builds its parts and wires them.
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.ts';
-import type { Logger } from '../log.ts';
 import { createExecProvider } from '../providers/exec/exec-provider.ts';
 import { RunningCalls } from '../providers/exec/running-calls.ts';
 import { createProviderRegistry } from '../providers/provider-registry.ts';
@@ -10,7 +9,7 @@ import { makeDirectory } from '../store/files.ts';
 import { lockDirectory } from '../store/lock.ts';
 import { ClaimedWork } from './claimed-work.ts';
 import { ControllerClient } from './controller-client.ts';
-import { ProxyAgent } from './proxy-agent.ts';
+import { ProxyAgent, type ProxyAgentOptions } from './proxy-agent.ts';
 import type { ProxySettings } from './proxy-settings.ts';
 
 const ONE_PROXY = 'Two proxies must not share it: stop the other one, or give this one a directory of its own.';
@@ -27,7 +26,7 @@ export interface RunningProxy {
  */
 export async function startProxy(
   settings: ProxySettings,
-  { log, clock = systemClock }: { readonly log: Logger; readonly clock?: Clock },
+  { log, clock = systemClock, describe }: Pick<ProxyAgentOptions, 'log' | 'describe'> & { readonly clock?: Clock },
 ): Promise<RunningProxy> {
   const { directory, concurrency, server, shutdownSeconds } = settings;
   await using opened = new AsyncDisposableStack();
@@ -41,7 +40,7 @@ export async function startProxy(
   const registry = opened.adopt(createProviderRegistry(settings.providers, make), (it) => it.close());
   const client = opened.adopt(new ControllerClient({ ...settings, log }), (it) => it.close());
   const work = new ClaimedWork(join(directory, 'claims'));
-  const agent = new ProxyAgent({ client, work, registry, concurrency, clock, log });
+  const agent = new ProxyAgent({ client, work, registry, concurrency, clock, log, describe });
   await agent.start();
   opened.adopt(agent, (it) => it.stop(shutdownSeconds * 1000));
   log.info({ server, directory, concurrency }, 'proxy started');

@@ -85,6 +85,9 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
   it('finds a program that answers with more than the answer, and one that hangs', async () => {
     const talking = await test([script('cat > /dev/null; echo Working; echo \'{"outcome":"absent"}\'')]);
     expect(talking.stdout).toContain('the answer is lost: the answer is not one JSON object: "Working');
+    expect(talking.stdout).toContain(
+      '      Only the answer goes to standard output; write other text to standard error.\n',
+    );
     const hanging = script('grep -q explode && sleep 100; echo \'{"outcome":"absent"}\'');
     const { stdout } = await test([hanging], '--timeout', '1');
     expect(stdout).toMatch(/^FAIL {2}an unknown operation is refused.*\n {6}there was no answer within 1 s$/m);

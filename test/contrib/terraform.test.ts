@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { observedIn, outputsIn } from '../../contrib/providers/terraform/read-plan.mjs';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type ProviderProgram, providerProgram } from './provider-program.ts';
@@ -226,12 +226,17 @@ describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where
     writeModule('small', REPLACED_WHOLE);
     await call('create', 'web-1', { properties: SMALL });
     const variables = join(folder, 'hand.tfvars.json');
-    writeFileSync(variables, JSON.stringify({ name: 'web-1', properties: { ...SMALL, disk: '20', sleep: '12' } }));
+    const release = join(folder, 'release');
+    const untilReleased = `0; for i in $(seq 600); do test -e '${release}' && break; sleep 0.1; done`;
+    const properties = { ...SMALL, disk: '20', sleep: untilReleased };
+    writeFileSync(variables, JSON.stringify({ name: 'web-1', properties }));
     const [copy = ''] = readdirSync(join(serverFolder('web-1'), 'modules'));
     const hand = spawn(TERRAFORM ?? '', ['apply', '-auto-approve', '-no-color', `-var-file=${variables}`], {
       ...{ cwd: join(serverFolder('web-1'), 'modules', copy), stdio: 'ignore' },
       env: { ...process.env, TF_VAR_folder: join(folder, 'files') },
     });
+    const ended = once(hand, 'exit');
+    onTestFinished(() => void hand.kill('SIGKILL'));
     await expect.poll(() => logOf('web-1'), PATIENCE).toHaveLength(2);
     for (const operation of ['check', 'update', 'delete']) {
       expect(await call(operation, 'web-1', { properties: SMALL })).toMatchObject({
@@ -239,7 +244,8 @@ describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where
         message: expect.stringContaining('Error acquiring the state lock'),
       });
     }
-    await once(hand, 'exit');
+    writeFileSync(release, '');
+    await ended;
     expect(await call('check', 'web-1')).toMatchObject({ outcome: 'done' });
   }, 60_000);
 

@@ -10,6 +10,8 @@ import type { Operation } from '../../model/state.ts';
 import { encodeCall } from '../../providers/call-json.ts';
 import type { Call } from '../../providers/provider.ts';
 
+const NOT_JSON = 'is not one JSON object';
+
 /** Returns the answer to an input of any content. Throws where there is none, and the signal's reason. */
 export type Send = (input: string, signal: AbortSignal) => Promise<Answer>;
 
@@ -89,9 +91,11 @@ export class Trial {
     } catch (error) {
       interrupted.throwIfAborted();
       if (timeout.aborted) throw new Deviation(`there was no answer within ${timeoutMs / 1000} s`, { cause: error });
-      throw new Deviation(`the answer is lost: ${error instanceof Error ? error.message : String(error)}`, {
-        cause: error,
-      });
+      const reason = error instanceof Error ? error.message : String(error);
+      const advice = reason.includes(NOT_JSON)
+        ? '\nOnly the answer goes to standard output; write other text to standard error.'
+        : '';
+      throw new Deviation(`the answer is lost: ${reason}${advice}`, { cause: error });
     }
   }
 
