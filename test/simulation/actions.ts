@@ -40,10 +40,16 @@ export type Deed =
   | { readonly kind: 'resume'; readonly instance: string | null }
   | { readonly kind: 'retry'; readonly instance: string | null }
   | { readonly kind: 'adopt'; readonly instance: string | null }
+  /** Requests for one server, and a check of an instance's. */
+  | { readonly kind: 'retain'; readonly name: string }
+  | { readonly kind: 'replace'; readonly name: string }
+  | { readonly kind: 'check'; readonly instance: string }
   | { readonly kind: 'put'; readonly instance: string; readonly set: Partial<Shape> }
   | { readonly kind: 'delete'; readonly instance: string }
   | { readonly kind: 'stranger'; readonly name: string; readonly site: string }
   | { readonly kind: 'vanish'; readonly name: string; readonly site: string }
+  /** A stranger changes a property of a server, without the controller. */
+  | { readonly kind: 'tamper'; readonly name: string; readonly site: string; readonly size: string }
   | { readonly kind: 'site'; readonly site: string; readonly mood: SiteMood }
   | { readonly kind: 'remote'; readonly mood: RemoteMood }
   | { readonly kind: 'disk'; readonly isFull: boolean }

@@ -102,6 +102,7 @@ function judge(world: World): void {
   world.poll();
   world.rows.step(true);
   for (const [name] of world.core.ledger.list('server')) judgeRow(world, name);
+  for (const [name, row] of world.core.ledger.list('server')) judgePretended(world, name, row);
   for (const name of world.core.ledger.list('suspension').keys()) judgeSuspension(world, name);
   for (const site of world.sites) for (const server of site.servers) judgeServer(world, site.options.name, server.name);
   judgeWanted(world);
@@ -189,6 +190,8 @@ function groupOf(rows: ReadonlyMap<string, ServerRow>, { instance, key }: Server
 /** A server that a controller made is known to a row, or was retained. */
 function judgeServer(world: World, at: string, name: string): void {
   const server = world.site(at).find(name);
+  // What was only pretended to be made is left behind.
+  if (world.site(at).options.isPretending === true) return;
   if (server?.maker !== 'controller' || world.orphans.has(name) || world.core?.ledger.server(name) !== undefined)
     return;
   const isRetained = [...world.git.commits].some(({ files }) =>
@@ -225,15 +228,38 @@ function judgeWanted(world: World): void {
       const row = world.core?.ledger.server(name);
       if (row === undefined || row.wanted === null)
         world.fail('every wanted server is there', `${name} of ${instance}`);
-      else if (
-        row.state === 'done' &&
-        !world.sites.some((site) => site.find(name) !== undefined) &&
-        !world.isVanished(name)
-      ) {
-        world.fail('every wanted server is there', `${name} is done, and nowhere`);
-      }
+      else judgeHealed(world, name, row);
     }
   }
+}
+
+/** Whoever is checked and done is as wanted; whoever is healed differs only where healing has stopped. */
+function judgeHealed(world: World, name: string, row: ServerRow): void {
+  const policy = world.drift.policyOf(row);
+  const server = row.provider === null ? undefined : world.site(row.provider).find(name);
+  const { state, wanted } = row;
+  if (state === 'done' && server === undefined && !(policy === 'off' && world.isVanished(name))) {
+    world.fail('every wanted server is there', `${name} is done, and nowhere`);
+  }
+  if (
+    state === 'done' &&
+    policy !== 'off' &&
+    server !== undefined &&
+    server.properties.size !== wanted?.properties.size
+  ) {
+    const words = `${name} is done, and has the size ${String(server.properties.size)}`;
+    world.fail('what somebody changed is found', words);
+  }
+  if (state === 'drifted' && policy === 'heal' && row.reason?.code !== 'drift_fight') {
+    world.fail('what may be healed is healed', `${name} is drifted: ${reasonText(row.reason)}`);
+  }
+}
+
+/** What was only pretended to be made was never made for another entry: nobody has to decide about it. */
+function judgePretended(world: World, name: string, { provider, isPretended, reason }: ServerRow): void {
+  const isPretending = provider !== null && world.site(provider).options.isPretending === true;
+  if (isPretended === undefined && !isPretending) return;
+  if (reason?.code === 'provider_changed') world.fail('what was only pretended asks nobody', `${name} of ${provider}`);
 }
 
 function isAnyHeld(world: World): boolean {

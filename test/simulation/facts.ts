@@ -1,5 +1,6 @@
 // The facts of a run that every watcher reads, and the report of a broken promise.
 import type { WiredCore } from '../../src/compose/core.ts';
+import type { Asked } from './asked.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { WallTime } from './simulated-clock.ts';
 import type { SimulatedGit } from './simulated-git.ts';
@@ -24,6 +25,8 @@ export interface Facts {
   readonly answeredApprovals: Map<string, number>;
   /** Names of servers that a person asked to adopt. */
   readonly adopted: Set<string>;
+  /** What people asked for single servers. */
+  readonly asked: Asked;
   /** When something happened that makes more calls natural: a commit, a person, a restart. In simulated time. */
   readonly disturbances: readonly number[];
   /** When the store was lost the last time; those that were there by then are strangers' as far as anybody knows. */

@@ -2,12 +2,14 @@
 // excuses: an instance that is said to be held or invalid may stay as it was, never lose more.
 import { validShape } from './edit-files.ts';
 import type { Facts } from './facts.ts';
-import type { ModelFiles } from './stacks.ts';
+import { type ModelFiles, serversOf } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
 
 export interface FollowedCommit {
   readonly commit: string;
   readonly files: ModelFiles;
+  /** When it came into force, in simulated time. */
+  readonly since: number;
   /** Names of instances that are not at this commit's version: wrong beside the others, or held. */
   readonly staying: ReadonlySet<string>;
   /** Those of them that wait for an approval. */
@@ -35,10 +37,16 @@ export class Followed {
     this.#desired = desired;
     const { files } = this.#facts.git.at(desired.commit);
     const staying = new Set([...desired.invalid, ...desired.held.keys()]);
-    this.#commits.push({ commit: desired.commit, files, staying, held: new Set(desired.held.keys()) });
+    const since = this.#facts.scheduler.now;
+    this.#commits.push({ commit: desired.commit, files, since, staying, held: new Set(desired.held.keys()) });
     const words = [...staying].length === 0 ? '' : `; stay as they were: ${[...staying].join(', ')}`;
     this.#facts.tell('controller', () => `follows ${desired.commit}${words}`);
     this.everRetained ||= INSTANCES.some((instance) => validShape(files, instance)?.retain);
+    for (const name of this.#facts.asked.retained) {
+      const isWanted = (instance: string): boolean =>
+        staying.has(instance) || serversIn(files, instance).includes(name);
+      if (INSTANCES.some(isWanted)) this.#facts.asked.retained.delete(name);
+    }
     this.#onNew();
   }
 
@@ -55,4 +63,9 @@ export class Followed {
   get all(): readonly FollowedCommit[] {
     return this.#commits;
   }
+}
+
+function serversIn(files: ModelFiles, instance: string): readonly string[] {
+  const shape = validShape(files, instance);
+  return shape === undefined ? [] : serversOf(shape);
 }

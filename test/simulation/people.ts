@@ -5,6 +5,7 @@ import type { ServerRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { Order, Target } from '../../src/service/operator.ts';
 import type { Deed, Edit } from './actions.ts';
+import { askToCheck, askToReplace, askToRetain } from './ask-servers.ts';
 import { edited, merged } from './edit-files.ts';
 import {
   fieldsOf,
@@ -54,6 +55,11 @@ const DOING: Doing = {
     if (world.site(site).build(name)) world.tell(site, () => `a stranger builds ${name}`);
   },
   vanish: (world, { name, site }) => vanish(world, name, site),
+  tamper: (world, { name, site, size }) => {
+    if (!world.site(site).tamper(name, size)) return;
+    world.disturb();
+    world.tell(site, () => `a stranger gives ${name} the size ${size}`);
+  },
   site: (world, { site, mood }) => world.setSite(site, mood),
   remote: (world, { mood }) => {
     world.git.mood = mood;
@@ -93,6 +99,15 @@ const DOING: Doing = {
   }),
   retry: asking<'retry'>((_core, world, { instance }) => retry(world, instance)),
   adopt: asking<'adopt'>((_core, world, { instance }) => adopt(world, instance)),
+  retain: asking<'retain'>((core, world, { name }) => {
+    answered(world, `retain ${name}`, askToRetain(world, { core, order: ORDER, name }));
+  }),
+  replace: asking<'replace'>((core, world, { name }) => {
+    answered(world, `replace ${name}`, askToReplace(world, { core, order: ORDER, name }));
+  }),
+  check: asking<'check'>((core, world, { instance }) => {
+    answered(world, `check ${instance}`, askToCheck(world, { core, order: ORDER, name: instance }));
+  }),
   put: asking<'put'>((_core, world, { instance, set }) => put(world, instance, set)),
   delete: asking<'delete'>((_core, world, { instance }) => remove(world, instance)),
 };
@@ -204,6 +219,7 @@ function retry(world: World, instance: string | null): void {
   if (core === undefined) return;
   const isMeant = (row: ServerRow): boolean => row.due !== null && (instance === null || row.instance === instance);
   const waiting = [...core.ledger.list('server')].find(([, row]) => isMeant(row));
+  noteAsked(world, instance);
   const answer = core.operator.retry(ORDER, targetOf(instance)).catch((error: unknown) => {
     const isNothing = error instanceof ServiceError && error.code === 'conflict';
     if (isNothing && waiting !== undefined && core.ledger.server(waiting[0]) === waiting[1]) {
@@ -220,6 +236,7 @@ export function adopt(world: World, instance: string | null): void {
   for (const [name, row] of core.ledger.list('server')) {
     if (instance === null || row.instance === instance) world.adopted.add(name);
   }
+  noteAsked(world, instance);
   answered(world, `adopt ${instance ?? 'everything'}`, core.operator.adopt(ORDER, targetOf(instance)));
 }
 
@@ -285,4 +302,10 @@ function answered(world: World, words: string, answer: Promise<string>): void {
 
 function isOfStore(error: unknown): boolean {
   return error instanceof Error && error.name === 'StoreError';
+}
+
+function noteAsked(world: World, instance: string | null): void {
+  for (const [name, row] of world.core?.ledger.list('server') ?? []) {
+    if (instance === null || row.instance === instance) world.asked.note(name);
+  }
 }

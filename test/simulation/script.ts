@@ -1,6 +1,7 @@
 // Draws the script of a run from its seed, before the run begins.
+import type { DriftPolicy } from '../../src/model/objects.ts';
 import type { Action } from './actions.ts';
-import { Chance } from './chance.ts';
+import { Chance, drawn } from './chance.ts';
 import type { Theme } from './themes/theme.ts';
 import { THEMES } from './themes.ts';
 
@@ -9,6 +10,12 @@ export interface Script {
   /** Whether the north site ignores the case of names, and whether its actions outlive a controller. */
   readonly ignoresCase: boolean;
   readonly outlives: boolean;
+  /** How the actions of both sites end where they do not outlive a controller; 'with the controller' if omitted. */
+  readonly endsWithCall?: boolean;
+  /** The drift policies of the provider entries north and south; `report` if omitted. */
+  readonly drift?: { readonly north: DriftPolicy; readonly south: DriftPolicy };
+  /** Whether the south site makes no real servers. */
+  readonly pretends?: boolean;
   /** Whether people approve what is held when everything settles. */
   readonly approvesAtEnd: boolean;
   readonly actions: readonly Action[];
@@ -24,7 +31,22 @@ export function scriptOf(seed: number): Script {
     outlives: chance.is(theme.outlives ?? 0.4),
     approvesAtEnd: chance.is(0.6),
   };
-  return { ...script, actions: [...actionsOf(theme, chance)] };
+  return { ...script, ...settingsOf(seed, theme), actions: [...actionsOf(theme, chance)] };
+}
+
+/** Drawn by key: the actions of a seed do not depend on it. */
+function settingsOf(seed: number, theme: Theme): Partial<Script> {
+  const policyOf = (site: string): DriftPolicy => {
+    const luck = drawn(seed, `drift ${site}`);
+    const heals = theme.heals ?? 0.25;
+    if (luck < heals) return 'heal';
+    return luck > 0.9 ? 'off' : 'report';
+  };
+  return {
+    endsWithCall: drawn(seed, 'ends with its call') < 0.35,
+    drift: { north: policyOf('north'), south: policyOf('south') },
+    pretends: drawn(seed, 'pretends') < (theme.pretends ?? 0),
+  };
 }
 
 function* actionsOf(theme: Theme, chance: Chance): Generator<Action> {

@@ -38,6 +38,8 @@ export interface SiteOptions {
   readonly name: string;
   readonly ignoresCase: boolean;
   readonly lostActionEnds: Provider['lostActionEnds'];
+  /** It makes no real servers. */
+  readonly isPretending?: boolean;
 }
 
 /** How a call goes. */
@@ -99,8 +101,23 @@ export class SimulatedSite {
     return server;
   }
 
+  /** A stranger changes a server. Returns false where there is none. */
+  tamper(name: string, size: string): boolean {
+    const server = this.find(name);
+    if (server === undefined) return false;
+    server.properties = { ...server.properties, size };
+    return true;
+  }
+
+  /** A controller starts: what ends with its call is ended before the first one, if anything of it still runs. */
+  restarted(): void {
+    if (this.options.lostActionEnds !== 'with its call') return;
+    for (const [number, { end }] of [...this.#running]) end(this.#drawn(`restarted ${number}`) < 0.5);
+  }
+
   /** The controller dies. What ends with it has had its effect or not, as chance has it. */
   abandon(): void {
+    if (this.options.lostActionEnds === 'with its call') return;
     const endsWith = this.options.lostActionEnds === 'with the controller';
     for (const [number, { end, isEndless }] of [...this.#running]) {
       if (endsWith || isEndless) end(endsWith && this.#drawn(`abandon ${number}`) < 0.5);
@@ -111,6 +128,7 @@ export class SimulatedSite {
   provider(life: Life): Provider {
     return {
       lostActionEnds: this.options.lostActionEnds,
+      ...(this.options.isPretending ? { isPretending: true } : {}),
       perform: (call, signal) => this.#perform(call, signal, life),
       close: async () => undefined,
     };
@@ -141,9 +159,12 @@ export class SimulatedSite {
       },
     });
     if (isEndless && this.mood !== 'dead') {
-      // It neither answers nor hears that it should end; by the end of the grace nothing of it runs any more.
-      this.#scheduler.after(69_000, null, () => {
-        if (this.#running.delete(number)) this.#watch.ended(name, call, undefined);
+      // It neither answers nor hears that it should end; by the end of the grace nothing of it runs any more. What ends
+      // with its call takes longer, and is heard of then.
+      const isCall = this.options.lostActionEnds === 'with its call';
+      this.#scheduler.after(isCall ? 69_000 + 400_000 * luck : 69_000, null, () => {
+        if (isCall) end(undefined);
+        else if (this.#running.delete(number)) this.#watch.ended(name, call, undefined);
       });
     } else if (isEndless) {
       signal.addEventListener('abort', () => end(undefined, signal.reason), { once: true });
@@ -175,8 +196,14 @@ export class SimulatedSite {
     if (mood === 'sluggish') return luck < 0.5 ? good : { ...good, ms: 11_000 + 14_000 * second };
     // What ends with the controller has nobody to act later.
     if (mood === 'late' && !isCheck) {
-      const isLate = this.options.lostActionEnds === 'after its deadline';
-      return { ms: isLate ? 55_000 * second : 1, hasEffect: true, answerOf: undefined, isLate };
+      const { lostActionEnds } = this.options;
+      const isLate = lostActionEnds === 'after its deadline';
+      return {
+        ms: lostActionEnds === 'with the controller' ? 1 : 55_000 * second,
+        hasEffect: true,
+        answerOf: undefined,
+        isLate,
+      };
     }
     if (mood === 'late') return good;
     if (mood === 'refusing' && isCheck) return good;

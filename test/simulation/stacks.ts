@@ -1,6 +1,7 @@
 // The small vocabulary of stacks that simulated people write: what each file says, and which servers it means. Says the
 // latter by itself, so that the controller is measured by something that is not the controller.
 import { createHash } from 'node:crypto';
+import type { DriftPolicy } from '../../src/model/objects.ts';
 import type { FileMode } from '../../src/model/snapshot.ts';
 
 /** What an instance's file says. */
@@ -29,13 +30,15 @@ export interface Shape {
   readonly protected: boolean;
   readonly retain: boolean;
   readonly adopt: boolean;
+  /** What happens to drift; empty: as the provider entry says. */
+  readonly drift: '' | DriftPolicy;
   readonly template: string;
 }
 
 export const PLAIN: Shape = {
   ...{ prefix: 'a', web: 2, db: false, links: false, size: '1', site: 'north', lab: true, small: true },
   ...{ webNeeds: '', dbNeeds: '', lists: false, unavailable: '1', pause: '0' },
-  ...{ protected: false, retain: false, adopt: false, template: 'stack' },
+  ...{ protected: false, retain: false, adopt: false, drift: '', template: 'stack' },
 };
 
 /** A file of the repository, with what it means. */
@@ -151,6 +154,7 @@ export function fieldsOf(shape: Shape): Record<string, unknown> {
     ...(shape.protected ? { protected: true } : {}),
     ...(shape.retain ? { deletion: 'retain' } : {}),
     ...(shape.adopt ? { adopt: true } : {}),
+    ...(shape.drift === '' ? {} : { drift: shape.drift }),
   };
 }
 

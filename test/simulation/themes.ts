@@ -1,5 +1,6 @@
 // Defines the themes of a run. A theme is a mixture of events that brings some together more often than chance would, with a
 // little of everything. The themes of scenes play a few events in the order that matters.
+import { DRIFT_THEMES } from './themes/drift.ts';
 import { LIFE_THEMES } from './themes/life.ts';
 import { SAFETY_THEMES } from './themes/safety.ts';
 import { LIFE_SCENES } from './themes/scenes-life.ts';
@@ -15,4 +16,5 @@ export const THEMES: readonly [Theme, ...Theme[]] = [
   ...([general, general] as const),
   ...[...SAFETY_THEMES, ...LIFE_THEMES, ...WAITING_THEMES],
   ...[...SAFETY_SCENES, ...LIFE_SCENES, ...WAITING_SCENES],
+  ...DRIFT_THEMES,
 ];

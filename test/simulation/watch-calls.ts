@@ -6,6 +6,7 @@ import type { Followed } from './followed.ts';
 import { whyNotDeleted } from './judge-delete.ts';
 import type { SiteServer, SiteWatch } from './simulated-site.ts';
 import { CreateWatch } from './watch-creates.ts';
+import type { DriftWatch } from './watch-drift.ts';
 
 const HOUR_MS = 3_600_000;
 /** How many deletes and replacements need no approval, as the simulated settings say. */
@@ -32,6 +33,7 @@ export class CallWatch implements SiteWatch {
   readonly #followed: Followed;
   readonly #running = new Map<string, Running>();
   readonly #creates: CreateWatch;
+  readonly #drift: DriftWatch;
   /** Servers whose site said that they can only be replaced. */
   readonly #replaceable = new Set<string>();
   /** Deletes that began and nobody approved, one for each incarnation of a server. */
@@ -48,8 +50,9 @@ export class CallWatch implements SiteWatch {
   readonly approvedDeletes = new Set<string>();
   count = 0;
 
-  constructor(facts: Facts, followed: Followed) {
+  constructor(facts: Facts, followed: Followed, drift: DriftWatch) {
     this.#facts = facts;
+    this.#drift = drift;
     this.#followed = followed;
     this.#creates = new CreateWatch(facts);
   }
@@ -72,13 +75,14 @@ export class CallWatch implements SiteWatch {
     // One controller knows what it began itself, whatever the clock says.
     const isCertain = other?.life === this.#facts.core || this.#facts.wall.setAt < (other?.began ?? 0);
     // A check changes nothing, so one that a controller before this one began may still run.
-    const areChecks = operation === 'check' && other?.operation === 'check';
-    if (other !== undefined && (areChecks ? other.life === this.#facts.core : isCertain)) {
+    const isCheck = other?.operation === 'check';
+    if (other !== undefined && (isCheck ? other.life === this.#facts.core : isCertain)) {
       this.#facts.fail(
         'no call overlaps another for one server',
         `${operation} ${resource} began during its ${other.operation}`,
       );
     }
+    this.#drift.began(site, call, this.#operations());
     this.#running.set(resource, { operation, site, began: scheduler.now, life: this.#facts.core });
     if (operation === 'create') {
       this.made.add(resource);
@@ -97,7 +101,8 @@ export class CallWatch implements SiteWatch {
       this.#gone(resource);
       this.#creates.deleted(resource);
     }
-    const makers = this.#facts.sites.filter((one) => one.find(resource)?.maker === 'controller');
+    const real = this.#facts.sites.filter(({ options }) => options.isPretending !== true);
+    const makers = real.filter((one) => one.find(resource)?.maker === 'controller');
     // A site that ignores case has it under the spelling in which it was made.
     const spellings = makers.map((one) => one.find(resource)?.name ?? resource);
     if (operation === 'create' && makers.length > 1 && ![resource, ...spellings].some((name) => this.#isLost(name))) {
@@ -113,10 +118,17 @@ export class CallWatch implements SiteWatch {
     const words = answer === undefined ? 'ends without an answer' : `answers ${answer.outcome}`;
     this.#facts.tell(site, () => `${operation} ${resource} ${words}`);
     if (this.#running.get(resource)?.operation === operation) this.#running.delete(resource);
-    if (operation === 'check') this.#creates.checked(call, answer);
+    if (operation === 'check') {
+      this.#creates.checked(call, answer);
+      this.#drift.checked(call, answer);
+    }
     if (operation !== 'check') this.#creates.ended(call, answer);
     if (operation !== 'check') this.#noteUnmade(call, answer);
     if (operation === 'update' && answer?.outcome === 'replace') this.#replaceable.add(resource);
+  }
+
+  *#operations(): Generator<readonly [string, string]> {
+    for (const [name, { operation, life }] of this.#running) if (life === this.#facts.core) yield [name, operation];
   }
 
   /** What a site said that it failed to create does not count against the budget, though something may be there. */
@@ -131,6 +143,7 @@ export class CallWatch implements SiteWatch {
     const names = [...this.#running.keys()];
     this.#running.clear();
     this.#creates.forget(names);
+    this.#drift.forget();
     // What counted is forgotten with it.
     this.#removals = [];
     return names;
@@ -151,6 +164,8 @@ export class CallWatch implements SiteWatch {
     if (this.#facts.approved.has(name)) this.#removals = this.#removals.filter((one) => one.name !== name);
     this.#facts.approved.delete(name);
     this.#replaceable.delete(name);
+    this.#facts.asked.replaced.delete(name);
+    this.#facts.asked.uncounted.delete(name);
     this.#unmade.delete(name);
     this.#going.delete(name);
   }
@@ -158,7 +173,9 @@ export class CallWatch implements SiteWatch {
   #watchDelete(site: string, { resource }: Call): void {
     const server = this.#facts.sites.find((one) => one.options.name === site)?.find(resource);
     if (server === undefined) return;
-    const isReplaceable = this.#replaceable.has(resource);
+    const isReplaceable = this.#replaceable.has(resource) || this.#facts.asked.replaced.has(resource);
+    if (this.#facts.asked.retained.has(resource))
+      this.#facts.fail('no server is deleted that a person had forgotten', resource);
     const isMistaken = this.#creates.isMistaken(server);
     const row = this.#facts.core?.ledger.server(resource);
     const isUnmade = this.#unmade.has(resource) && row?.applied === null;

@@ -48,7 +48,8 @@ export class CreateWatch {
     const isAbsent = answer.outcome === 'absent';
     if (isAbsent) {
       this.#absences.set(resource, this.#facts.scheduler.now);
-      this.#vanished.delete(resource);
+      // Whatever comes under the name of a server at rest that is gone is taken for it, as if it had come back.
+      if (this.#facts.core?.ledger.server(resource)?.applied == null) this.#vanished.delete(resource);
       this.#unsure.delete(resource);
     }
     if (!isAbsent) this.#noteTaken(resource);
@@ -114,6 +115,7 @@ export class CreateWatch {
 
   began(site: string, { resource, action }: Call): void {
     const why = this.#whyNot(site, resource, action);
+    this.#vanished.delete(resource);
     this.#creates.set(resource, action);
     this.#deleting.delete(resource);
     this.#unsure.add(resource);

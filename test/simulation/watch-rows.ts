@@ -8,6 +8,7 @@ import type { Reader } from '../../src/service/reader.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Facts } from './facts.ts';
 import { GLOBAL, LAB, SMALL } from './stacks.ts';
+import type { DriftWatch } from './watch-drift.ts';
 
 const HOUR_MS = 3_600_000;
 /** Writes of one row in an hour in which nothing happened but failures, and more for everything that did. */
@@ -25,12 +26,17 @@ export interface RowWatchOptions {
   readonly isMade: (server: string) => boolean;
   readonly isApproved: (incarnation: string) => boolean;
   readonly forgetApproval: (incarnation: string) => void;
+  readonly drift: DriftWatch;
+  /** Called for each server that a person has had forgotten. */
+  readonly onRetained: (server: string) => void;
 }
 
 export class RowWatch {
   readonly #facts: Facts;
   /** Whether a server was ever handed to a site, or is a stranger's. */
   readonly #isMade: (server: string) => boolean;
+  readonly #drift: DriftWatch;
+  readonly #onRetained: RowWatchOptions['onRetained'];
   /** Whether the delete of an incarnation, `<server>/<incarnation>`, began with an approval. */
   readonly #isApproved: (incarnation: string) => boolean;
   /** A server that is wanted again, and of which no delete runs, needs another approval to go. */
@@ -49,6 +55,8 @@ export class RowWatch {
     this.#facts = facts;
     this.#isMade = of.isMade;
     this.#isApproved = of.isApproved;
+    this.#drift = of.drift;
+    this.#onRetained = of.onRetained;
     this.#forgetApproval = ({ incarnation }, name) => of.forgetApproval(`${name}/${incarnation}`);
   }
 
@@ -108,6 +116,8 @@ export class RowWatch {
     if (change.kind === 'server') {
       this.#changed.add(name);
       this.#tellStep(name, change.expected, change.value);
+      this.#drift.noteRow(name, change.expected, change.value);
+      if (change.value === null && change.expected?.policy.deletion === 'retain') this.#onRetained(name);
       if (change.value !== null && change.expected !== undefined) this.#watchWait(name, change.expected, change.value);
       if (change.value?.wanted != null && change.value.action?.operation !== 'delete')
         this.#forgetApproval(change.value, name);
@@ -146,7 +156,8 @@ export class RowWatch {
   }
 
   #watchRemoval(name: string): void {
-    if (this.#isApproved(name)) {
+    const server = name.slice(0, name.lastIndexOf('/'));
+    if (this.#isApproved(name) || this.#facts.asked.uncounted.has(server)) {
       this.#facts.fail('what was approved does not count against the budget', `${name} counts`);
     }
   }

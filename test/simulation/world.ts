@@ -2,11 +2,13 @@
 import { type WiredCore, wireCore } from '../../src/compose/core.ts';
 import type { Logger } from '../../src/log.ts';
 import { PROXIED } from '../../src/model/names.ts';
+import type { DriftPolicy } from '../../src/model/objects.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import type { ExecutionSettings, ProviderSettings } from '../../src/settings.ts';
 import { createPollTimer } from '../../src/source/poll-timer.ts';
 import type { Trigger } from '../../src/source/source.ts';
 import { openStore } from '../../src/store/lowdb-store.ts';
+import { Asked } from './asked.ts';
 import { drawn } from './chance.ts';
 import { isGone } from './edit-files.ts';
 import type { Facts, Violation } from './facts.ts';
@@ -22,6 +24,7 @@ import { Story } from './story.ts';
 import { INSTANCES, SITES } from './themes/theme.ts';
 import { BUDGET, CallWatch } from './watch-calls.ts';
 import { watchClaims } from './watch-claims.ts';
+import { DriftWatch } from './watch-drift.ts';
 import { RowWatch } from './watch-rows.ts';
 import { watchWaits } from './watch-waits.ts';
 
@@ -31,12 +34,15 @@ export const COMPARE_MS = 60_000;
 /** Between two comparisons of how long each server waits. */
 const WAITS_MS = 600_000;
 const RETRY = { attempts: 3, firstSeconds: 2, maxSeconds: 30, failedSeconds: 300 };
-const EXECUTION: ExecutionSettings = {
-  ...{ concurrency: 3, graceSeconds: 10, deleteBudget: { percent: 0, least: BUDGET, most: BUDGET } },
-  retry: RETRY,
-  providers: SITES.map(entryOf),
-  proxied: { name: PROXIED, concurrency: 3, retry: RETRY, timeoutSeconds: 60, checkSeconds: 300, drift: 'report' },
-};
+/** Returns the settings of execution.  */
+function executionOf({ drift }: Pick<Script, 'drift'>): ExecutionSettings {
+  return {
+    ...{ concurrency: 3, graceSeconds: 10, deleteBudget: { percent: 0, least: BUDGET, most: BUDGET } },
+    retry: RETRY,
+    providers: SITES.map((name) => entryOf(name, drift?.[name] ?? 'report')),
+    proxied: { name: PROXIED, concurrency: 3, retry: RETRY, timeoutSeconds: 60, checkSeconds: 300, drift: 'report' },
+  };
+}
 
 export class World implements Facts {
   readonly scheduler = new Scheduler();
@@ -46,10 +52,12 @@ export class World implements Facts {
   readonly sites: readonly SimulatedSite[];
   readonly followed: Followed;
   readonly calls: CallWatch;
+  readonly drift: DriftWatch;
   readonly rows: RowWatch;
   readonly approved = new Set<string>();
   readonly answeredApprovals = new Map<string, number>();
   readonly adopted = new Set<string>();
+  readonly asked = new Asked(this.scheduler);
   hasLostCopy = false;
   readonly disturbances: number[] = [];
   readonly orphans = new Set<string>();
@@ -57,6 +65,7 @@ export class World implements Facts {
   violation: Violation | undefined;
   core: WiredCore | undefined;
   readonly #seed: number;
+  readonly #execution: ExecutionSettings;
   #life: Life = { isOver: true };
   #hint: () => void = () => undefined;
   /** What the local copy of the repository holds. */
@@ -74,17 +83,22 @@ export class World implements Facts {
   #image: ReadonlyMap<string, string> | undefined;
   #wasDirty = false;
 
-  constructor(seed: number, script: Pick<Script, 'ignoresCase' | 'outlives'>, isTold: boolean) {
+  constructor(seed: number, script: Omit<Script, 'actions'>, isTold: boolean) {
     this.#seed = seed;
+    this.#execution = executionOf(script);
     this.story = isTold ? new Story(() => this.scheduler.now) : undefined;
     this.followed = new Followed(this, () => {
       this.#isNew = true;
       this.#noteTrailer();
       watchClaims(this, this.followed);
     });
-    this.calls = new CallWatch(this, this.followed);
+    const entryPolicy = (name: string): DriftPolicy => policyIn(this.#execution, name);
+    this.drift = new DriftWatch(this, this.followed, { entryPolicy });
+    this.calls = new CallWatch(this, this.followed, this.drift);
     this.rows = new RowWatch(this, {
       isMade: (server) => this.#isMade(server),
+      drift: this.drift,
+      onRetained: (server) => this.#noteRetained(server),
       isApproved: (incarnation) => this.calls.approvedDeletes.has(incarnation),
       forgetApproval: (incarnation) => void this.calls.approvedDeletes.delete(incarnation),
     });
@@ -95,10 +109,13 @@ export class World implements Facts {
     };
     this.disk = new SimulatedDisk(this.scheduler, seed);
     const parts = { scheduler: this.scheduler, seed, watch: this.calls };
-    const lostActionEnds = script.outlives ? 'after its deadline' : 'with the controller';
-    this.sites = SITES.map(
-      (name) => new SimulatedSite({ name, ignoresCase: script.ignoresCase, lostActionEnds }, parts),
-    );
+    const { ignoresCase, outlives, endsWithCall } = script;
+    const ending = endsWithCall ? 'with its call' : 'with the controller';
+    const lostActionEnds = outlives ? 'after its deadline' : ending;
+    this.sites = SITES.map((name) => {
+      const isPretending = name === 'south' && script.pretends === true;
+      return new SimulatedSite({ name, ignoresCase, lostActionEnds, isPretending }, parts);
+    });
   }
 
   tell(who: string, what: () => string): void {
@@ -244,12 +261,13 @@ export class World implements Facts {
 
   async #open(life: Life): Promise<void> {
     const { scheduler, wall } = this;
+    for (const site of this.sites) site.restarted();
     const clock = clockOf(scheduler, wall, life);
     const lock = { check: () => undefined, [Symbol.dispose]: () => undefined };
     const opened = await openStore('/store', lock, { files: this.disk.files(life), compactionBytes: 30_000 });
     const store = this.rows.watched(opened);
     this.#compareImages();
-    const registry = createProviderRegistry(EXECUTION.providers, ({ name }) => this.site(name).provider(life));
+    const registry = createProviderRegistry(this.#execution.providers, ({ name }) => this.site(name).provider(life));
     const source = this.git.source(life, this.#here);
     const publisher = this.git.publisher(life, (message, _path, _text) => this.#meaningOf(message));
     const random = (): number => drawn(this.#seed, `random ${this.calls.count}`);
@@ -258,7 +276,7 @@ export class World implements Facts {
     const core = await wireCore({
       ...outside,
       opened: new AsyncDisposableStack(),
-      execution: EXECUTION,
+      execution: this.#execution,
       writes: 'commit',
       compareMs: COMPARE_MS,
       yieldToOthers: quiet,
@@ -335,6 +353,12 @@ export class World implements Facts {
     for (const site of this.sites) for (const { name } of site.servers) this.orphans.add(name);
   }
 
+  /** Nobody knows it any more: who wants its name later finds a stranger's. */
+  #noteRetained(server: string): void {
+    if (!this.asked.retained.has(server)) return;
+    if (this.sites.some((site) => site.find(server) !== undefined)) this.orphans.add(server);
+  }
+
   #isMade(server: string): boolean {
     return (
       this.core?.ledger.server(server)?.applied != null ||
@@ -361,10 +385,14 @@ export class World implements Facts {
   }
 }
 
-function entryOf(name: string): ProviderSettings {
+function entryOf(name: string, drift: DriftPolicy): ProviderSettings {
   return {
     ...{ name, match: { kind: null, properties: { site: name } }, implementation: 'simulated' },
     options: { file: '', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 },
-    ...{ timeoutSeconds: 60, checkSeconds: 300, drift: 'report', concurrency: 3, retry: RETRY },
+    ...{ timeoutSeconds: 60, checkSeconds: 300, drift, concurrency: 3, retry: RETRY },
   };
+}
+
+function policyIn({ providers }: ExecutionSettings, name: string): DriftPolicy {
+  return providers.find((entry) => entry.name === name)?.drift ?? 'report';
 }

@@ -18,6 +18,10 @@ export interface Theme {
   readonly ignoresCase?: number;
   /** How likely actions of sites outlive a controller. */
   readonly outlives?: number;
+  /** How likely a provider entry heals drift; 0.25 where it is left out. */
+  readonly heals?: number;
+  /** How likely the south site makes no real servers; never where it is left out. */
+  readonly pretends?: number;
   /** How likely the controller starts only after some commits. */
   readonly startsLate?: number;
 }
@@ -53,6 +57,7 @@ export function change(chance: Chance, instance: string = anInstance(chance)): P
     [1, () => ({ protected: chance.is(0.6) })],
     [1, () => ({ retain: chance.is(0.5) })],
     [1, () => ({ adopt: chance.is(0.5) })],
+    [1, () => ({ drift: chance.pick(['', 'report', 'heal', 'off']) })],
     [1, () => ({ prefix: chance.pick([instance, instance, instance.toUpperCase(), anInstance(chance)]) })],
     [1, () => ({ site: chance.pick(SITES) })],
     [1, () => ({ unavailable: chance.pick(['1', '2']), pause: chance.pick(['0', '0', '30']) })],
@@ -145,7 +150,15 @@ const people: Mix = [
   [2, (chance) => [{ kind: 'put', instance: anInstance(chance), set: change(chance) }]],
   [1, (chance) => [{ kind: 'delete', instance: anInstance(chance) }]],
   [1, () => [{ kind: 'poll' }]],
+  [1, (chance) => [{ kind: 'retain', name: aName(chance) }]],
+  [1, (chance) => [{ kind: 'replace', name: aName(chance) }]],
+  [1, (chance) => [{ kind: 'check', instance: anInstance(chance) }]],
 ];
+
+/** A stranger changes a server at the north site. */
+export function tampering(chance: Chance, name: string): Deed {
+  return { kind: 'tamper', name, site: 'north', size: chance.pick(['7', '8']) };
+}
 
 export function aName(chance: Chance): string {
   const prefix = anInstance(chance);
@@ -172,6 +185,7 @@ const sites: Mix = [
   [4, (chance) => [{ kind: 'site', site: chance.pick(SITES), mood: 'well' }]],
   [1, (chance) => [{ kind: 'stranger', name: aName(chance), site: chance.pick(SITES) }]],
   [1, (chance) => [{ kind: 'vanish', name: aName(chance), site: 'north' }]],
+  [1, (chance) => [tampering(chance, aName(chance))]],
 ];
 
 const faults: Mix = [

@@ -1,0 +1,182 @@
+// Watches servers at rest: reported drift causes no action, healing stops after some rounds and keeps to the slots of the
+// group, a server that is gone is made anew only after two checks, and checks do not become too many.
+import type { Answer } from '../../src/model/call-result.ts';
+import type { DriftPolicy } from '../../src/model/objects.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
+import type { Call } from '../../src/providers/provider.ts';
+import { validShape } from './edit-files.ts';
+import type { Facts } from './facts.ts';
+import type { Followed } from './followed.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** How often a property may be healed within a day. */
+const HEALS_MAX = 3;
+/** Checks of one server at rest in an hour: every five minutes, a tenth earlier; and more for everything that happened. */
+const CHECKS_MAX = 16;
+const CHECKS_PER_DISTURBANCE = 4;
+/** How long a check that was due may still begin after a commit has switched checks off. */
+const OFF_MS = 120_000;
+
+interface Heal {
+  readonly property: string;
+  /** In time that passed for anybody: simulated time, and what clocks were set forward. */
+  readonly time: number;
+}
+
+export interface DriftWatchOptions {
+  /** Returns the drift policy of a provider entry. */
+  readonly entryPolicy: (provider: string) => DriftPolicy;
+}
+
+export class DriftWatch {
+  readonly #facts: Facts;
+  readonly #followed: Followed;
+  readonly #entryPolicy: DriftWatchOptions['entryPolicy'];
+  /** Since the last commit or request that lets healing begin anew. */
+  readonly #heals = new Map<string, Heal[]>();
+  /** The provider entry of each server that was at rest, and of which no action has begun since. */
+  readonly #atRest = new Map<string, string | null>();
+  /** How many checks in a row have found such a server gone. */
+  readonly #absences = new Map<string, number>();
+  readonly #checks = new Map<string, number[]>();
+  /** Servers whose last action began while they were at rest. */
+  readonly #serving = new Set<string>();
+  /** Servers whose last action began after one that had not succeeded. */
+  readonly #wereDirty = new Set<string>();
+
+  constructor(facts: Facts, followed: Followed, { entryPolicy }: DriftWatchOptions) {
+    this.#facts = facts;
+    this.#followed = followed;
+    this.#entryPolicy = entryPolicy;
+  }
+
+  /** Looks at a row that was written. */
+  noteRow(name: string, before: ServerRow | undefined, after: ServerRow | null): void {
+    if (after === null) {
+      this.#forget(name);
+      return;
+    }
+    if (isAtRest(after)) this.#atRest.set(name, after.provider);
+    if (before !== undefined && after.action !== null && before.action?.id !== after.action.id) {
+      if (before.dirty) this.#wereDirty.add(name);
+      else this.#wereDirty.delete(name);
+    }
+    if (after.wanted === null) this.#facts.asked.uncounted.delete(name);
+    if (before === undefined || after.wanted === null) return;
+    const isChanged = JSON.stringify(before.wanted) !== JSON.stringify(after.wanted);
+    if (isChanged) this.#facts.asked.uncounted.delete(name);
+    if (isChanged || this.#facts.asked.explains(name)) this.#heals.delete(name);
+    else if (isAtRest(before) && !isAtRest(after)) this.#leavesRest(name, after);
+  }
+
+  /** Looks at a call that begins. `others`: what runs for other servers. */
+  began(site: string, { resource, operation }: Call, others: Iterable<readonly [string, string]>): void {
+    const row = this.#facts.core?.ledger.server(resource);
+    if (operation === 'check') {
+      if (row !== undefined && isAtRest(row)) this.#routine(resource, row);
+      return;
+    }
+    const maker = this.#atRest.get(resource);
+    if (operation === 'create' && maker === site && (this.#absences.get(resource) ?? 0) < 2) {
+      this.#facts.fail('a server that one check alone finds gone is not made anew', `${resource} at ${site}`);
+    }
+    this.#atRest.delete(resource);
+    this.#serving.delete(resource);
+    if (maker === undefined || row === undefined || row.wanted === null || operation === 'create') return;
+    this.#serving.add(resource);
+    this.#watchSlots(resource, row, others);
+  }
+
+  /** Looks at how a check has ended. */
+  checked({ resource }: Call, answer: Answer | undefined): void {
+    if (answer?.outcome === 'absent') this.#absences.set(resource, (this.#absences.get(resource) ?? 0) + 1);
+    else if (answer?.outcome === 'done') this.#absences.delete(resource);
+  }
+
+  /** The store is lost. */
+  forget(): void {
+    for (const name of [...this.#atRest.keys(), ...this.#heals.keys()]) this.#forget(name);
+  }
+
+  /** Returns the drift policy of a recorded server; undefined where its instance is not at the version of the last commit. */
+  policyOf({ instance, provider }: ServerRow): DriftPolicy | undefined {
+    const { last } = this.#followed;
+    if (last === undefined || last.staying.has(instance)) return undefined;
+    const shape = validShape(last.files, instance);
+    if (shape === undefined || provider === null) return undefined;
+    return shape.drift === '' ? this.#entryPolicy(provider) : shape.drift;
+  }
+
+  #forget(name: string): void {
+    this.#heals.delete(name);
+    this.#atRest.delete(name);
+    this.#absences.delete(name);
+  }
+
+  /** Nobody asked for it and no commit did: only healing explains that something is done for the server. */
+  #leavesRest(name: string, after: ServerRow): void {
+    const policy = this.policyOf(after);
+    if (after.isPretended !== undefined || after.applied === null || policy === undefined) return;
+    if (policy !== 'heal') {
+      this.#facts.fail(
+        'no action follows from drift that is only reported',
+        `${name} is ${after.state}, with ${policy}`,
+      );
+      return;
+    }
+    const { scheduler, wall } = this.#facts;
+    const time = scheduler.now + wall.forwardMs;
+    const heals = (this.#heals.get(name) ?? []).filter((heal) => heal.time > time - DAY_MS);
+    const properties = after.observed == null ? [''] : Object.keys(after.observed);
+    for (const property of properties) heals.push({ property, time });
+    this.#heals.set(name, heals);
+    const fought = properties.find((property) => heals.filter((heal) => heal.property === property).length > HEALS_MAX);
+    if (fought === undefined) return;
+    const words = fought === '' ? 'its absence' : fought;
+    this.#facts.fail('healing stops after three rounds within a day', `${words} of ${name}`);
+  }
+
+  /** Only one that a person asked for where the policy is `off`; and not too many. */
+  #routine(name: string, row: ServerRow): void {
+    const { scheduler, disturbances, asked } = this.#facts;
+    const isOff = this.policyOf(row) === 'off' && (this.#followed.last?.since ?? 0) < scheduler.now - OFF_MS;
+    if (isOff && !asked.checks.has(name)) {
+      this.#facts.fail('nothing is checked where drift is off, unless asked for', name);
+    }
+    asked.checks.delete(name);
+    const since = scheduler.now - HOUR_MS;
+    const checks = (this.#checks.get(name) ?? []).filter((time) => time > since);
+    checks.push(scheduler.now);
+    this.#checks.set(name, checks);
+    if (checks.length <= CHECKS_MAX) return;
+    const max = CHECKS_MAX + CHECKS_PER_DISTURBANCE * disturbances.filter((time) => time > since).length;
+    if (checks.length > max) {
+      const words = `${checks.length} for ${name} within an hour; the bound is ${max}`;
+      this.#facts.fail('checks of one server at rest stay below a bound', words);
+    }
+  }
+
+  /** A member of a group is changed only while fewer others are than may be away. */
+  #watchSlots(name: string, row: ServerRow, others: Iterable<readonly [string, string]>): void {
+    const { core } = this.#facts;
+    const { last } = this.#followed;
+    if (core === undefined || last === undefined || last.staying.has(row.instance)) return;
+    const shape = validShape(last.files, row.instance);
+    if (shape === undefined || row.key !== 'web' || row.reason?.code === 'circle_broken') return;
+    // One that is away already makes its group no smaller.
+    if (this.#wereDirty.has(name)) return;
+    const away = [...others].filter(([other, operation]) => {
+      const its = core.ledger.server(other);
+      const isMember = its?.instance === row.instance && its.key === row.key && its.wanted !== null;
+      return other !== name && isMember && operation !== 'check' && this.#serving.has(other);
+    });
+    if (away.length < Number(shape.unavailable)) return;
+    const words = `${name} begins beside ${away.map(([other]) => other).join(', ')}`;
+    this.#facts.fail('no more members of a group change at once than may be away', words);
+  }
+}
+
+function isAtRest({ state, wanted, applied }: ServerRow): boolean {
+  return (state === 'done' || state === 'drifted') && wanted !== null && applied !== null;
+}
