@@ -44,7 +44,15 @@ async function carriedOut(claimed: object): Promise<{ readonly called: readonly 
   }));
   const work = new ClaimedWork(join(temporaryDirectory(), 'claims'));
   const log = createLog('silent');
-  const agent = new ProxyAgent({ client: { send }, work, registry, concurrency: 5, clock: systemClock, log });
+  const agent = new ProxyAgent({
+    client: { send },
+    work,
+    registry,
+    concurrency: 5,
+    clock: systemClock,
+    log,
+    describe: String,
+  });
   await agent.start();
   onTestFinished(() => agent.stop(0));
   const report = await reported.promise;
