@@ -192,9 +192,10 @@ function withoutLastHeal(row: ServerRow): ServerRow {
 }
 
 function fightReason(names: readonly string[], found: Finding): Reason {
-  const again = `${HEALS_MAX} times within 24 hours; healing has stopped: find out who changes it, then retry`;
-  if (found === null) return { code: 'drift_fight', text: `it was made again ${again}` };
-  return { code: 'drift_fight', text: `${someNames(names)} was corrected ${again}` };
+  const times = `${HEALS_MAX} times within 24 hours; healing has stopped: find out`;
+  // A site that does not see it every time counts as well as somebody who removes it.
+  if (found === null) return { code: 'drift_fight', text: `it was found gone ${times} why, then retry` };
+  return { code: 'drift_fight', text: `${someNames(names)} was corrected ${times} who changes it, then retry` };
 }
 
 function healed(row: ServerRow, found: Finding, now: number): Record<string, readonly string[]> {

@@ -135,11 +135,17 @@ function runningReason({ action, attempt, reason }: ServerRow, proxy: string | u
   return reason === null ? words : `${words}; ${reasonText(reason)}`;
 }
 
+/** Returns the words for a server that waits for nothing else: a check that a proxy has taken is not ended for an action. */
+function passWords(resource: string, { proxyWords }: WaitFacts): string {
+  const proxy = proxyWords?.(resource);
+  return proxy === undefined ? 'is looked at in a moment' : `${proxy} checks it first`;
+}
+
 function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem {
   const { state, since, due } = row;
   const wait = facts.waitOf(resource);
   const root = wait?.server == null ? undefined : rootOf(wait.server, facts);
-  const waits = wait === undefined ? 'is looked at in a moment' : `${wait.reason}${rootWords(wait, root, facts)}`;
+  const waits = wait === undefined ? passWords(resource, facts) : `${wait.reason}${rootWords(wait, root, facts)}`;
   const reason = reasonText(row.reason);
   const isTold = row.reason !== null && (due !== null || wait === undefined);
   const owner = root === undefined ? undefined : facts.rows.server(root)?.instance;

@@ -312,6 +312,19 @@ describe('drift that is healed', () => {
     await next.settle();
     expect(next.states()).toEqual({ 'shop-web': 'done' });
   });
+
+  it('stops where a server is found gone again and again, and there at the second look', async () => {
+    const core = await shop({ drift: 'heal' });
+    let checks = 0;
+    core.provider.script = ({ operation }) => {
+      if (operation !== 'check') return undefined;
+      checks += 1;
+      return checks % 2 === 1 ? Promise.resolve(answerOf('absent')) : undefined;
+    };
+    for (let round = 1; round <= 4; round += 1) await core.pass(1.2 * CHECK_MS);
+    expect(core.calls('create')).toHaveLength(1);
+    expect(why(core).summary).toMatch(/drift_fight: it was found gone 3 times/);
+  });
 });
 
 describe('a check that fails', () => {

@@ -392,6 +392,25 @@ describe('a restart of the controller', () => {
   });
 });
 
+describe('a check that a proxy has taken', () => {
+  it('is named as what an action on its server waits for', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    await carryOut(core, LAB);
+    await core.operator.check(core.order, { instance: 'shop' });
+    await core.settle();
+    const claimed = await claim(core, LAB);
+    expect(claimed.action.operation).toBe('check');
+    core.source.commit({ [TEMPLATE]: templateText({ web: `${IN_LAB}, size: large` }) });
+    await core.poll();
+    expect(offered(core, LAB)).toEqual([]);
+    const [item] = core.operator.why(core.order.by, 'shop').waiting;
+    expect(item?.reason).toMatch(/^the proxy B1, .* checks it first$/);
+    await report(core, LAB, claimed);
+    expect(firstOf(core, LAB).operation).toBe('update');
+  });
+});
+
 describe('a request for actions', () => {
   it('waits for an action of its own, or until its time is over', async () => {
     const core = await coreOf({});
