@@ -250,7 +250,8 @@ function judgeHealed(world: World, name: string, row: ServerRow): void {
     const words = `${name} is done, and has the size ${String(server.properties.size)}`;
     world.fail('what somebody changed is found', words);
   }
-  if (state === 'drifted' && policy === 'heal' && row.reason?.code !== 'drift_fight') {
+  const isLeft = row.reason?.code === 'drift_fight' || row.reason?.code === 'many_gone';
+  if (state === 'drifted' && policy === 'heal' && !isLeft) {
     world.fail('what may be healed is healed', `${name} is drifted: ${reasonText(row.reason)}`);
   }
 }

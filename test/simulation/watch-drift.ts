@@ -171,10 +171,18 @@ export class DriftWatch {
       const isMember = its?.instance === row.instance && its.key === row.key && its.wanted !== null;
       return other !== name && isMember && operation !== 'check' && this.#serving.has(other);
     });
-    if (away.length < Number(shape.unavailable)) return;
+    if (away.length < awayMax(shape.unavailable, shape.web)) return;
     const words = `${name} begins beside ${away.map(([other]) => other).join(', ')}`;
     this.#facts.fail('no more members of a group change at once than may be away', words);
   }
+}
+
+/** Returns how many of `size` members may be away, of a number or a percentage; one may always be. */
+function awayMax(unavailable: string, size: number): number {
+  const share = unavailable.endsWith('%')
+    ? Math.floor((Number.parseInt(unavailable, 10) * size) / 100)
+    : Number(unavailable);
+  return Math.max(1, share);
 }
 
 function isAtRest({ state, wanted, applied }: ServerRow): boolean {

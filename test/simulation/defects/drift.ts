@@ -19,8 +19,8 @@ export const DRIFT_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/machine/drift.ts',
-        find: 'if (isToBeConfirmed(row)) return confirmed(row, found);',
-        replace: 'if (isToBeConfirmed(row) || found === null) return confirmed(row, found);',
+        find: 'if (isToBeConfirmed(row)) return confirmed(row, found, at);',
+        replace: 'if (isToBeConfirmed(row) || found === null) return confirmed(row, found, at);',
       },
       {
         file: 'src/reconcile/server-checks.ts',
