@@ -12,6 +12,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** How often a property may be healed within a day. */
 const HEALS_MAX = 3;
+/** How many servers of a site healing may make anew within an hour: no site here has 80 servers. */
+const ANEW_MAX = 3;
 /** Checks of one server at rest in an hour: every five minutes, a tenth earlier; and more for everything that happened. */
 const CHECKS_MAX = 16;
 const CHECKS_PER_DISTURBANCE = 4;
@@ -39,6 +41,8 @@ export class DriftWatch {
   readonly #atRest = new Map<string, string | null>();
   /** How many checks in a row have found such a server gone. */
   readonly #absences = new Map<string, number>();
+  /** Servers that healing has made anew: where, and when they were found gone. */
+  readonly #anew = new Map<string, { readonly site: string; readonly time: number }>();
   readonly #checks = new Map<string, number[]>();
   /** Servers whose last action began while they were at rest. */
   readonly #serving = new Set<string>();
@@ -81,6 +85,7 @@ export class DriftWatch {
     if (operation === 'create' && maker === site && (this.#absences.get(resource) ?? 0) < 2) {
       this.#facts.fail('a server that one check alone finds gone is not made anew', `${resource} at ${site}`);
     }
+    if (operation === 'create' && maker === site) this.#watchAnew(resource, site);
     this.#atRest.delete(resource);
     this.#serving.delete(resource);
     if (maker === undefined || row === undefined || row.wanted === null || operation === 'create') return;
@@ -112,6 +117,18 @@ export class DriftWatch {
     this.#heals.delete(name);
     this.#atRest.delete(name);
     this.#absences.delete(name);
+    this.#anew.delete(name);
+  }
+
+  /** Only few servers of a site are made anew by healing within an hour: it may be the site that is wrong. */
+  #watchAnew(name: string, site: string): void {
+    const found = (this.#heals.get(name) ?? []).findLast(({ property }) => property === '');
+    if (found === undefined) return;
+    this.#anew.set(name, { site, time: found.time });
+    const near = [...this.#anew].filter(([, one]) => one.site === site && Math.abs(one.time - found.time) < HOUR_MS);
+    if (near.length <= ANEW_MAX) return;
+    const words = `${near.map(([server]) => server).join(', ')} at ${site}`;
+    this.#facts.fail('healing makes few servers of a site anew within an hour', words);
   }
 
   /** Nobody asked for it and no commit did: only healing explains that something is done for the server. */

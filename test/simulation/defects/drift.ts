@@ -14,6 +14,17 @@ export const DRIFT_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
+    id: 'drift-many-gone',
+    title: 'a site that answers absent for all its servers has all of them made anew',
+    edits: [
+      {
+        file: 'src/reconcile/server-pass.ts',
+        find: 'const hasManyGone = (): boolean => manyAreGone(name, row, this.#options);',
+        replace: 'const hasManyGone = (): boolean => false && manyAreGone(name, row, this.#options);',
+      },
+    ],
+  },
+  {
     id: 'drift-absent',
     title: 'one check that finds a server gone is enough to make it anew',
     edits: [

@@ -77,6 +77,19 @@ const many = sceneTheme(
   ],
 );
 
+/** A site loses many servers at once. */
+const wiped = sceneTheme(
+  'a site loses its servers',
+  () => plain(['a', 'b'], { web: 3, drift: 'heal' }),
+  (chance) => [
+    ...['a-web-1', 'a-web-2', 'a-web-3', 'b-web-1', 'b-web-2', 'b-web-3'].map((name) =>
+      after(chance.pick([0, 1_000, MINUTE_MS]), { kind: 'vanish', name, site: 'north' } as const),
+    ),
+    after(chance.pick([0, 6 * MINUTE_MS]), { kind: 'stop', loses: 'nothing', downMs: 1_000 }),
+    after(20 * MINUTE_MS, { kind: 'retry', instance: chance.pick(['a', 'b']) }),
+  ],
+);
+
 /** A server that is to go waits, is forgotten meanwhile, and is wanted again. */
 const forgotten = sceneTheme(
   'a server is forgotten',
@@ -121,4 +134,4 @@ const pretended = sceneTheme(
 );
 
 /** Returns the themes and scenes. */
-export const DRIFT_THEMES: readonly Theme[] = [drift, requests, fight, many, forgotten, endless, pretended];
+export const DRIFT_THEMES: readonly Theme[] = [drift, requests, fight, many, wiped, forgotten, endless, pretended];
