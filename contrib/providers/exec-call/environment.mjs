@@ -43,7 +43,8 @@ export function findProgram(name) {
   const folders = process.env.PATH ? process.env.PATH.split(delimiter) : FOLDERS;
   const path = folders.map((folder) => join(folder, name)).find(isExecutable);
   if (path !== undefined) return path;
-  throw new CallFailure('failed', `the program ${name} is not in ${folders.join(', ')}`);
+  const advice = 'install it, or add its folder to PATH in the environment of the provider entry';
+  throw new CallFailure('failed', `the program ${name} is not in ${folders.join(', ')}: ${advice}`);
 }
 
 /** @param {string} path */
