@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
+import { ensureSettings } from '../../src/cli/demo/settings-file.ts';
 import { plainEnvironment, ROOT, treeline } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -64,6 +65,12 @@ class Demo {
   }
 }
 
+/** Other tests start demos at the same time, and all begin with the same ports. */
+function withOtherPorts(settings: string): string {
+  const port = 20_000 + (process.pid % 5_000) * 2;
+  return settings.replace('8443', String(port)).replace('9080', String(port + 1));
+}
+
 /** Returns false also for a process of which only the exit code is left. */
 function runs(pid: number | undefined): boolean {
   const stat = `/proc/${pid}/stat`;
@@ -74,6 +81,11 @@ it('makes the servers of its location, is started again, and ends with the demo,
   const folder = join(temporaryDirectory(), 'a folder');
   mkdirSync(folder);
   const demo = new Demo(folder);
+  mkdirSync(demo.path());
+  writeFileSync(demo.path('local-server'), '#!/bin/sh\nexit 1\n', { mode: 0o700 });
+  await ensureSettings(demo.path());
+  const file = demo.path('treeline.yaml');
+  writeFileSync(file, withOtherPorts(readFileSync(file, 'utf8')));
   const printed = await demo.start();
   expect(printed).toContain('Those of the location lab are made by a proxy (treeline proxy):\n  stage-web-1 http://');
   expect((await demo.lab('list')).split('\n')).toHaveLength(6);
@@ -119,7 +131,7 @@ execution:
 it('is none in the folder of an older demo, whose settings are kept', async () => {
   const demo = new Demo(temporaryDirectory());
   mkdirSync(demo.path());
-  writeFileSync(demo.path('treeline.yaml'), OLDER);
+  writeFileSync(demo.path('treeline.yaml'), withOtherPorts(OLDER));
   const printed = await demo.start();
   expect(printed).not.toContain('a proxy');
   expect(printed).toContain('stage-web-1 http://');
