@@ -6,7 +6,7 @@ import type { Answer } from '../model/call-result.ts';
 import { reasonOf } from '../model/quote.ts';
 import type { ProviderEntry } from '../providers/provider-registry.ts';
 import type { ClaimedAction } from '../service/agent.ts';
-import { type ClaimedWork, type KeptClaim, NO_FILE } from './claimed-work.ts';
+import { type KeptClaim, type KeptClaims, NO_FILE } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
 
 const HEARTBEAT_MS = 20_000;
@@ -17,7 +17,7 @@ const GIVEN_UP: readonly number[] = [404, 409];
 /** The parts that carry an action out. */
 export interface ClaimedRunOptions {
   readonly client: Pick<ControllerClient, 'send'>;
-  readonly work: ClaimedWork;
+  readonly work: KeptClaims;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -22,6 +22,9 @@ export interface KeptClaim {
   readonly file: string;
 }
 
+/** The claims of a proxy, which outlive it. */
+export type KeptClaims = Pick<ClaimedWork, 'list' | 'begin' | 'end' | 'forget'>;
+
 /** The claims of this proxy, in a directory of files. */
 export class ClaimedWork {
   readonly #directory: string;

@@ -7,7 +7,7 @@ import { hasProcessList } from '../providers/exec/linux-processes.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
 import type { AgentAction, ClaimedAction } from '../service/agent.ts';
 import { carryOut, retryable } from './claimed-run.ts';
-import { type ClaimedWork, NO_FILE } from './claimed-work.ts';
+import { type KeptClaims, NO_FILE } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
 import { pauseMs } from './pauses.ts';
 import { readClaimed, readOffered } from './read-claimed.ts';
@@ -26,7 +26,9 @@ const LAST_REPORTS_MS = 5_000;
 /** The parts and limits of a proxy. */
 export interface ProxyAgentOptions {
   readonly client: Pick<ControllerClient, 'send'>;
-  readonly work: ClaimedWork;
+  readonly work: KeptClaims;
+  /** In [0, 1); default: Math.random. */
+  readonly random?: () => number;
   readonly registry: ProviderRegistry;
   readonly concurrency: number;
   readonly clock: Clock;
@@ -94,14 +96,14 @@ export class ProxyAgent {
         if (failures > 0) log.info('the controller answers again');
         failures = 0;
         // Nothing that was offered could be taken: it would be offered again at once.
-        if (isBusy) await Promise.race([pause(clock, pauseMs(2), signal), ...this.#runs.keys()]);
+        if (isBusy) await Promise.race([pause(clock, pauseMs(2, this.#options.random), signal), ...this.#runs.keys()]);
       } catch (error) {
         if (signal.aborted) return;
         if (failures === 0) {
           const reason = error instanceof Error ? this.#options.describe(error) : String(error);
           log.warn({ reason, err: error }, 'the controller does not answer; it is asked again');
         }
-        await pause(clock, pauseMs(failures), signal);
+        await pause(clock, pauseMs(failures, this.#options.random), signal);
         failures += 1;
       }
     }
@@ -180,7 +182,7 @@ export class ProxyAgent {
         if (isRefused && error.status < 500) log.debug({ action: id, err: error }, 'not claimed');
         else log.warn({ action: id, err: error }, 'a claim was not answered');
         if ((isRefused && error.status < 500) || failures + 1 >= CLAIM_TRIES) return undefined;
-        await pause(clock, pauseMs(failures), this.#draining.signal);
+        await pause(clock, pauseMs(failures, this.#options.random), this.#draining.signal);
         if (this.#draining.signal.aborted) return undefined;
       }
     }

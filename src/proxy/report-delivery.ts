@@ -3,7 +3,7 @@
 import { type Clock, pause } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { JsonMap } from '../model/json.ts';
-import type { ClaimedWork, KeptClaim } from './claimed-work.ts';
+import type { KeptClaim, KeptClaims } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
 import { pauseMs } from './pauses.ts';
 
@@ -13,7 +13,9 @@ const FINAL: readonly number[] = [400, 404, 409, 413];
 /** The parts that send reports. */
 export interface ReportDeliveryOptions {
   readonly client: Pick<ControllerClient, 'send'>;
-  readonly work: ClaimedWork;
+  readonly work: KeptClaims;
+  /** In [0, 1); default: Math.random. */
+  readonly random?: () => number;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -53,7 +55,7 @@ export class ReportDelivery {
         this.#options.work.forget(kept);
         return;
       }
-      await pause(this.#options.clock, pauseMs(failures), signal);
+      await pause(this.#options.clock, pauseMs(failures, this.#options.random), signal);
     }
   }
 

@@ -50,6 +50,8 @@ export type Deed =
   | { readonly kind: 'vanish'; readonly name: string; readonly site: string }
   /** A stranger changes a property of a server, without the controller. */
   | { readonly kind: 'tamper'; readonly name: string; readonly site: string; readonly size: string }
+  /** The agent of a proxy dies, or its line is cut, for so long. */
+  | { readonly kind: 'proxy'; readonly proxy: string; readonly does: 'stop' | 'cut'; readonly ms: number }
   | { readonly kind: 'site'; readonly site: string; readonly mood: SiteMood }
   | { readonly kind: 'remote'; readonly mood: RemoteMood }
   | { readonly kind: 'disk'; readonly isFull: boolean }

@@ -8,7 +8,7 @@ import type { ServerRow } from '../../src/model/rows.ts';
 import { fileStateOf, validShape } from './edit-files.ts';
 import { act, adopt, approve } from './people.ts';
 import { outsideNeeds, type Shape, serversOf } from './stacks.ts';
-import { INSTANCES, SITES } from './themes/theme.ts';
+import { INSTANCES } from './themes/theme.ts';
 import { watchEvents } from './watch-events.ts';
 import { COMPARE_MS, type World } from './world.ts';
 
@@ -16,7 +16,11 @@ const MINUTE_MS = 60_000;
 
 /** Lets everything settle, and looks whether it did. */
 export async function settle(world: World, approves: boolean): Promise<void> {
-  for (const site of SITES) world.setSite(site, 'well');
+  for (const { options } of world.sites) world.setSite(options.name, 'well');
+  for (const proxy of world.proxies) {
+    proxy.mend();
+    proxy.start();
+  }
   world.git.mood = 'well';
   world.disk.isFull = false;
   // A step that follows another at once would look like none.

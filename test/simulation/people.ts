@@ -60,6 +60,12 @@ const DOING: Doing = {
     world.disturb();
     world.tell(site, () => `a stranger gives ${name} the size ${size}`);
   },
+  proxy: (world, { proxy, does, ms }) => {
+    const found = world.proxies.find(({ options }) => options.serial === proxy);
+    world.disturb();
+    if (does === 'stop') found?.stop(ms);
+    else found?.cut(ms);
+  },
   site: (world, { site, mood }) => world.setSite(site, mood),
   remote: (world, { mood }) => {
     world.git.mood = mood;

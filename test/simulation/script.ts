@@ -16,6 +16,8 @@ export interface Script {
   readonly drift?: { readonly north: DriftPolicy; readonly south: DriftPolicy };
   /** Whether the south site makes no real servers. */
   readonly pretends?: boolean;
+  /** Whether there is a third site, east, that proxies look after. */
+  readonly proxies?: boolean;
   /** Whether people approve what is held when everything settles. */
   readonly approvesAtEnd: boolean;
   readonly actions: readonly Action[];
@@ -45,6 +47,7 @@ function settingsOf(seed: number, theme: Theme): Partial<Script> {
   return {
     endsWithCall: drawn(seed, 'ends with its call') < 0.35,
     drift: { north: policyOf('north'), south: policyOf('south') },
+    ...(theme.proxies ? { proxies: true } : {}),
     pretends: drawn(seed, 'pretends') < (theme.pretends ?? 0),
   };
 }

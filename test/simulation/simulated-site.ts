@@ -40,6 +40,8 @@ export interface SiteOptions {
   readonly lostActionEnds: Provider['lostActionEnds'];
   /** It makes no real servers. */
   readonly isPretending?: boolean;
+  /** Proxies call it, and no controller. */
+  readonly isRemote?: boolean;
 }
 
 /** How a call goes. */
@@ -58,7 +60,10 @@ export class SimulatedSite {
   readonly #watch: SiteWatch;
   readonly #servers = new Map<string, SiteServer>();
   /** Ends of actions that go on when their controller is gone, by a number. */
-  readonly #running = new Map<number, { readonly end: (isDone: boolean) => void; readonly isEndless: boolean }>();
+  readonly #running = new Map<
+    number,
+    { readonly end: (isDone: boolean) => void; readonly isEndless: boolean; readonly life: Life }
+  >();
   #calls = 0;
   mood: SiteMood = 'well';
 
@@ -109,9 +114,15 @@ export class SimulatedSite {
     return true;
   }
 
+  /** A proxy dies, and its programs with it. */
+  end(life: Life): void {
+    for (const [number, call] of [...this.#running])
+      if (call.life === life) call.end(this.#drawn(`end ${number}`) < 0.5);
+  }
+
   /** A controller starts: what ends with its call is ended before the first one, if anything of it still runs. */
   restarted(): void {
-    if (this.options.lostActionEnds !== 'with its call') return;
+    if (this.options.lostActionEnds !== 'with its call' || this.options.isRemote) return;
     for (const [number, { end }] of [...this.#running]) end(this.#drawn(`restarted ${number}`) < 0.5);
   }
 
@@ -153,6 +164,7 @@ export class SimulatedSite {
     const isEndless = way.ms === Number.POSITIVE_INFINITY;
     this.#running.set(number, {
       isEndless,
+      life,
       end: (isDone) => {
         if (isDone && way.hasEffect) this.#act(call);
         end(undefined);

@@ -108,6 +108,9 @@ export function firstFiles(): ModelFiles {
     [LAB, layerFile('environment', '1')],
     [SMALL, layerFile('shape', '1')],
     ['clients/A1.yaml', textFile('role: administrator\n', 'an administrator')],
+    ['clients/B1.yaml', textFile('role: proxy\ntags: [east]\n', 'a proxy')],
+    ['clients/B2.yaml', textFile('role: proxy\ntags: [east]\n', 'a proxy')],
+    ['clients/B3.yaml', textFile('role: proxy\ntags: [west]\n', 'a proxy')],
   ]);
 }
 
@@ -124,7 +127,8 @@ export function layerFile(type: string, value: string): ModelFile {
 /** Returns the fields of an instance, as the interface has them. */
 export function fieldsOf(shape: Shape): Record<string, unknown> {
   const { prefix } = shape;
-  const common = { size: '<<size>>', grade: '<<grade>>', site: shape.site };
+  const tag = shape.site === 'east' ? { ProxyTag: 'east' } : {};
+  const common = { size: '<<size>>', grade: '<<grade>>', site: shape.site, ...tag };
   const resources: Record<string, unknown> = {};
   if (shape.db) {
     const needs = shape.dbNeeds === '' ? {} : { depends_on: shape.dbNeeds };

@@ -2,6 +2,7 @@
 // little of everything. The themes of scenes play a few events in the order that matters.
 import { DRIFT_THEMES } from './themes/drift.ts';
 import { LIFE_THEMES } from './themes/life.ts';
+import { PROXY_THEMES } from './themes/proxies.ts';
 import { SAFETY_THEMES } from './themes/safety.ts';
 import { LIFE_SCENES } from './themes/scenes-life.ts';
 import { SAFETY_SCENES } from './themes/scenes-safety.ts';
@@ -16,5 +17,5 @@ export const THEMES: readonly [Theme, ...Theme[]] = [
   ...([general, general] as const),
   ...[...SAFETY_THEMES, ...LIFE_THEMES, ...WAITING_THEMES],
   ...[...SAFETY_SCENES, ...LIFE_SCENES, ...WAITING_SCENES],
-  ...DRIFT_THEMES,
+  ...[...DRIFT_THEMES, ...PROXY_THEMES],
 ];

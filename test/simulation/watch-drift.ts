@@ -70,6 +70,8 @@ export class DriftWatch {
     if (before === undefined || after.wanted === null) return;
     const isChanged = JSON.stringify(before.wanted) !== JSON.stringify(after.wanted);
     if (isChanged) this.#facts.asked.uncounted.delete(name);
+    // Of many that are gone, none is made anew by itself: what was to be one round of healing is none.
+    if (after.reason?.code === 'many_gone' && before.state === 'pending') this.#heals.get(name)?.pop();
     if (isChanged || this.#facts.asked.explains(name)) this.#heals.delete(name);
     else if (isAtRest(before) && !isAtRest(after)) this.#leavesRest(name, after);
   }

@@ -17,6 +17,8 @@ export function watchWaits(world: World, since: Map<string, number>): void {
   }
   for (const [name, row] of ledger.list('server')) {
     const site = String(row.wanted?.properties.site ?? '');
+    // Its proxies may be down, or their line cut.
+    if (site === 'east') continue;
     const isWaiting = row.state === 'pending' && !row.checked && row.wanted !== null && row.due === null;
     if (!isWaiting || world.disk.isFull || !world.site(site).isWellFor(name)) since.delete(name);
     else if (!since.has(name)) since.set(name, world.scheduler.now);

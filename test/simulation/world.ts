@@ -4,6 +4,9 @@ import type { Logger } from '../../src/log.ts';
 import { PROXIED } from '../../src/model/names.ts';
 import type { DriftPolicy } from '../../src/model/objects.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
+import type { Agent } from '../../src/service/agent.ts';
+import { createAgent } from '../../src/service/create-agent.ts';
+import type { Reader } from '../../src/service/reader.ts';
 import type { ExecutionSettings, ProviderSettings } from '../../src/settings.ts';
 import { createPollTimer } from '../../src/source/poll-timer.ts';
 import type { Trigger } from '../../src/source/source.ts';
@@ -18,6 +21,7 @@ import type { Script } from './script.ts';
 import { clockOf, WallTime } from './simulated-clock.ts';
 import { SimulatedDisk } from './simulated-disk.ts';
 import { type GitCommit, SimulatedGit } from './simulated-git.ts';
+import { SimulatedProxy, siteOfEntry } from './simulated-proxy.ts';
 import { SimulatedSite, type SiteMood, type SiteServer } from './simulated-site.ts';
 import { GLOBAL, LAB, type ModelFile, pathOf, SMALL, serversOf } from './stacks.ts';
 import { Story } from './story.ts';
@@ -33,6 +37,12 @@ const POLL_MS = 600_000;
 export const COMPARE_MS = 60_000;
 /** Between two comparisons of how long each server waits. */
 const WAITS_MS = 600_000;
+/** The machines with a proxy: two of one tag at the east site, and one of another tag. */
+const MACHINES = [
+  { serial: 'B1', tags: ['east'] },
+  { serial: 'B2', tags: ['east'] },
+  { serial: 'B3', tags: ['west'] },
+];
 const RETRY = { attempts: 3, firstSeconds: 2, maxSeconds: 30, failedSeconds: 300 };
 /** Returns the settings of execution.  */
 function executionOf({ drift }: Pick<Script, 'drift'>): ExecutionSettings {
@@ -50,6 +60,7 @@ export class World implements Facts {
   readonly git: SimulatedGit;
   readonly disk: SimulatedDisk;
   readonly sites: readonly SimulatedSite[];
+  readonly proxies: readonly SimulatedProxy[];
   readonly followed: Followed;
   readonly calls: CallWatch;
   readonly drift: DriftWatch;
@@ -64,6 +75,8 @@ export class World implements Facts {
   readonly story: Story | undefined;
   violation: Violation | undefined;
   core: WiredCore | undefined;
+  /** What the controller that runs offers to proxies. */
+  agent: Agent | undefined;
   readonly #seed: number;
   readonly #execution: ExecutionSettings;
   #life: Life = { isOver: true };
@@ -112,10 +125,17 @@ export class World implements Facts {
     const { ignoresCase, outlives, endsWithCall } = script;
     const ending = endsWithCall ? 'with its call' : 'with the controller';
     const lostActionEnds = outlives ? 'after its deadline' : ending;
-    this.sites = SITES.map((name) => {
+    const near = SITES.map((name) => {
       const isPretending = name === 'south' && script.pretends === true;
       return new SimulatedSite({ name, ignoresCase, lostActionEnds, isPretending }, parts);
     });
+    const east = { name: 'east', ignoresCase: false, lostActionEnds: 'with its call', isRemote: true } as const;
+    const site = new SimulatedSite(east, parts);
+    this.sites = script.proxies ? [...near, site] : near;
+    const machines = script.proxies ? MACHINES : [];
+    const entry = { ...entryOf('east', 'report'), match: { kind: null, properties: {} } };
+    this.proxies = machines.map(({ serial, tags }) => new SimulatedProxy(this, { serial, tags, seed, site, entry }));
+    for (const proxy of this.proxies) proxy.start();
   }
 
   tell(who: string, what: () => string): void {
@@ -132,8 +152,10 @@ export class World implements Facts {
     this.disturbances.push(this.scheduler.now);
   }
 
+  /** Returns a site by its name, or by the provider entry of its servers. */
   site(name: string): SimulatedSite {
-    const site = this.sites.find(({ options }) => options.name === name);
+    const own = siteOfEntry(name);
+    const site = this.sites.find(({ options }) => options.name === own);
     if (site === undefined) throw new Error(`there is no site ${name}`);
     return site;
   }
@@ -169,6 +191,7 @@ export class World implements Facts {
     this.#wasDirty = this.disk.isDirty;
     this.#life.isOver = true;
     this.core = undefined;
+    this.agent = undefined;
     this.disk.cut();
     for (const site of this.sites) site.abandon();
     if (loses === 'copy') {
@@ -267,12 +290,16 @@ export class World implements Facts {
     const opened = await openStore('/store', lock, { files: this.disk.files(life), compactionBytes: 30_000 });
     const store = this.rows.watched(opened);
     this.#compareImages();
-    const registry = createProviderRegistry(this.#execution.providers, ({ name }) => this.site(name).provider(life));
+    const registry = createProviderRegistry(
+      this.#execution.providers,
+      ({ name }) => this.site(name).provider(life),
+      this.proxies.length > 0 ? this.#execution.proxied : undefined,
+    );
     const source = this.git.source(life, this.#here);
     const publisher = this.git.publisher(life, (message, _path, _text) => this.#meaningOf(message));
     const random = (): number => drawn(this.#seed, `random ${this.calls.count}`);
     const triggers: Trigger[] = [createPollTimer(POLL_MS, clock), this.#hintTrigger()];
-    const outside = { store, registry, source, publisher, triggers, clock, random, log: this.#log() };
+    const outside = { store, registry, source, publisher, triggers, clock, random, log: this.log() };
     const core = await wireCore({
       ...outside,
       opened: new AsyncDisposableStack(),
@@ -282,6 +309,9 @@ export class World implements Facts {
       yieldToOthers: quiet,
     });
     this.core = core;
+    const { proxyWork: work } = core.reconciler;
+    const registered: Reader['registered'] = (serial) => core.reader.registered(serial);
+    this.agent = work && createAgent({ work, clock, registered });
     core.follower.start();
   }
 
@@ -307,7 +337,7 @@ export class World implements Facts {
   }
 
   /** Listens for what the controller itself calls impossible. */
-  #log(): Logger {
+  log(): Logger {
     const ignore = (): void => undefined;
     const listen = (facts: { readonly err?: unknown }): void => {
       const words = facts.err instanceof Error ? facts.err.message : '';

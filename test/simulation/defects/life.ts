@@ -85,8 +85,8 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/machine/conclude-check.ts',
-        find: 'gaveUp: false, replacing: false, dirty: false },\n  };\n  if (Object',
-        replace: 'gaveUp: false },\n  };\n  if (Object',
+        find: 'gaveUp: false, replacing: false, dirty: false },',
+        replace: 'gaveUp: false },',
       },
       {
         file: 'src/machine/decide.ts',

@@ -20,6 +20,8 @@ export interface Theme {
   readonly outlives?: number;
   /** How likely a provider entry heals drift; 0.25 where it is left out. */
   readonly heals?: number;
+  /** Whether there is a third site, east, that proxies look after. */
+  readonly proxies?: boolean;
   /** How likely the south site makes no real servers; never where it is left out. */
   readonly pretends?: number;
   /** How likely the controller starts only after some commits. */
