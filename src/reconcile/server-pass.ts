@@ -197,7 +197,7 @@ function factsOf({ retry, drift, provider }: ProviderEntry): Pick<ConcludeContex
   return { retry, drift, isPretending: provider.isPretending };
 }
 
-/** Returns true if a server and others of its site are more than may be gone without a person; see docs/decisions/0063. */
+/** Returns true if a server and others of its site are more than may be gone without a person; see docs/decisions/0060. */
 function manyAreGone(
   name: string,
   row: ServerRow,

@@ -72,8 +72,11 @@ export class DriftWatch {
     if (isChanged) this.#facts.asked.uncounted.delete(name);
     // Of many that are gone, none is made anew by itself: what was to be one round of healing is none.
     if (after.reason?.code === 'many_gone' && before.state === 'pending') this.#heals.get(name)?.pop();
-    if (isChanged || this.#facts.asked.explains(name)) this.#heals.delete(name);
-    else if (isAtRest(before) && !isAtRest(after)) this.#leavesRest(name, after);
+    if (isChanged || this.#facts.asked.explains(name)) {
+      // A person's word, or a commit's: what healing did before counts no more.
+      this.#heals.delete(name);
+      this.#anew.delete(name);
+    } else if (isAtRest(before) && !isAtRest(after)) this.#leavesRest(name, after);
   }
 
   /** Looks at a call that begins. `others`: what runs for other servers. */
