@@ -2,7 +2,7 @@
 
 import { momentOf } from '../model/moment.ts';
 import type { ServerRow } from '../model/rows.ts';
-import type { Next } from './decide.ts';
+import type { Next } from './decision.ts';
 import { failuresDigest } from './hold-digests.ts';
 import { tagWords } from './proxy-tags.ts';
 import { groupOf } from './rollout.ts';

@@ -1,33 +1,22 @@
 // Collects the facts that a decision about one server reads: rows of others, providers, capacity. Read-only.
 
 import type { Capacity } from '../execute/capacity.ts';
-import type { CheckEnd, DecisionContext, ResponsibleProvider } from '../machine/decide.ts';
+import type { CheckEnd, DecisionContext, ResponsibleProvider } from '../machine/decision.ts';
 import { mayBeThere } from '../machine/existence.ts';
 import { failuresDigest } from '../machine/hold-digests.ts';
 import { firstHolder } from '../machine/holders.ts';
-import {
-  fitsProxy,
-  hasOtherTags,
-  noProxyReason,
-  otherTagsReason,
-  proxyTagsOf,
-  responsibleTags,
-} from '../machine/proxy-tags.ts';
 import { openRemovals } from '../machine/removals.ts';
-import { isBeingAdopted, isHandedOn, isReplacedOnRequest } from '../machine/responsibility.ts';
 import { failuresMax, type GroupView, hasSlot } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import { PROXIED } from '../model/names.ts';
-import type { NodeRecord } from '../model/record.ts';
 import type { ProxyClaim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
-import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { WaitExemption } from './circle-watch.ts';
 import type { Ledger } from './ledger.ts';
+import { type ProviderSources, providerFor, wasPretended } from './responsible-provider.ts';
 
 /** The parts that a decision context reads. */
-export interface ContextSources {
+export interface ContextSources extends ProviderSources {
   readonly ledger: Pick<Ledger, 'server' | 'index' | 'read' | 'list'>;
-  readonly registry: ProviderRegistry;
   /** Milliseconds since 1970. */
   readonly now: number;
   /** Added to a deadline before a lost action counts as ended. */
@@ -45,10 +34,6 @@ export interface ContextSources {
   readonly lostMsLeft: (server: string, action: RunningAction) => number | undefined;
   /** Returns why the last action of a server ended without an answer, if this process knows it. */
   readonly lostBecause?: (server: string) => string | undefined;
-  /** Returns the merged configuration of a server, or the last recorded one. Omitted: no proxy has servers. */
-  readonly recordOf?: (server: string) => NodeRecord;
-  /** The tags of each registered proxy. */
-  readonly proxies?: () => Iterable<readonly string[]>;
   /** Returns the claim of the proxy that asks for the next call of a server; undefined if none does. */
   readonly claimOf?: (server: string) => ProxyClaim | undefined;
   /** Returns the group of the server's row, as that server sees it. */
@@ -112,8 +97,7 @@ class LazyContext implements DecisionContext {
   }
 
   providerFor(row: ServerRow): ResponsibleProvider {
-    const responsible = responsibleProvider(this.#around.registry, row);
-    return responsible.name === PROXIED ? responsibleProxy(this.#name, row, this.#around, responsible) : responsible;
+    return providerFor(this.#name, row, this.#around);
   }
 
   wasPretended(row: ServerRow): boolean {
@@ -238,63 +222,4 @@ function lostActionEnds(name: string, action: RunningAction, around: ContextSour
   if (provider !== undefined && provider.lostActionEnds !== 'after its deadline') return 0;
   const leftMs = around.lostMsLeft(name, action);
   return leftMs === undefined ? Date.parse(action.deadline) + around.graceMs : around.now + leftMs;
-}
-
-/**
- * Returns the entry of proxies with the tags that are responsible for the server, or the reason if a person has to
- * choose them, or no registered proxy fits them.
- */
-function responsibleProxy(
-  name: string,
-  row: ServerRow,
-  { recordOf, proxies }: ContextSources,
-  entry: Extract<ResponsibleProvider, { name: string }>,
-): ResponsibleProvider {
-  const present = proxyTagsOf(recordOf?.(name) ?? {});
-  const tags = responsibleTags(row, present);
-  if (tags === undefined) return { name: null, reason: otherTagsReason(row, present) };
-  for (const own of proxies?.() ?? []) if (fitsProxy(tags, own)) return { ...entry, tags };
-  // Where other proxies would get it now, they can be asked instead: `treeline adopt`.
-  const isOther = row.wanted !== null && hasOtherTags(row, present);
-  return { name: null, reason: isOther ? otherTagsReason(row, present) : noProxyReason(tags) };
-}
-
-/**
- * The entry that created the server stays responsible; a server without one is assigned to the first entry that
- * matches.
- */
-function responsibleProvider(registry: ProviderRegistry, row: ServerRow): ResponsibleProvider {
-  const match = row.wanted === null ? undefined : registry.match(row.wanted);
-  const isAssigned = row.provider !== null && !isHandedOn(row) && !(match !== undefined && isBeingAdopted(row));
-  const entry = isAssigned ? registry.byName(row.provider ?? '') : match;
-  // Only the entry whose action was lost can tell how that ended, whatever entry the settings select now.
-  const isReplaced = match !== undefined && isReplacedOnRequest(row);
-  const isOther = row.wanted !== null && match !== entry && !isReplaced && row.state !== 'unknown';
-  if (isAssigned && (entry === undefined || isOther)) {
-    const now = nowWords(match?.name);
-    const maker =
-      row.provider === PROXIED ? 'a proxy made it' : `the provider entry "${row.provider}" of the settings made it`;
-    const words = `${maker}, but ${now}`;
-    return { name: null, reason: { code: 'provider_changed', text: words } };
-  }
-  if (entry === undefined) {
-    const words = 'no entry under execution.providers of the settings matches its kind and properties';
-    return { name: null, reason: { code: 'no_provider', text: words } };
-  }
-  const pretending = entry.provider.isPretending ? { isPretending: true } : {};
-  return { name: entry.name, timeoutMs: entry.timeoutSeconds * 1000, ...pretending };
-}
-
-/** Without an entry that matches, the row stays as it is: the settings may be wrong for a moment. */
-function wasPretended(registry: ProviderRegistry, row: ServerRow): boolean {
-  if (row.isPretended !== true || row.provider === null) return false;
-  const maker = registry.byName(row.provider);
-  const now = row.wanted === null ? maker : registry.match(row.wanted);
-  if (now === undefined) return row.wanted === null;
-  return now !== maker || !now.provider.isPretending;
-}
-
-function nowWords(match: string | undefined): string {
-  if (match === undefined) return 'none matches it now';
-  return match === PROXIED ? 'none matches it now, so that it would go to a proxy' : `"${match}" matches it now`;
 }

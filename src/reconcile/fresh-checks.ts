@@ -3,7 +3,7 @@
 // stops while the machine sleeps, and the wall clock may be set back; the age is the larger of the two.
 
 import type { Clock } from '../clock.ts';
-import type { CheckEnd } from '../machine/decide.ts';
+import type { CheckEnd } from '../machine/decision.ts';
 
 /** How long a check counts. */
 const FRESH_MS = 30_000;

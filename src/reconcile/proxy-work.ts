@@ -2,7 +2,7 @@
 // which client may ask for what.
 import type { Clock } from '../clock.ts';
 import { callOf } from '../execute/executor.ts';
-import type { Step } from '../machine/decide.ts';
+import type { Step } from '../machine/decision.ts';
 import { fitsProxy, proxyTagsOf, responsibleTags } from '../machine/proxy-tags.ts';
 import type { Wait } from '../machine/wait.ts';
 import type { Answer, CallResult } from '../model/call-result.ts';

@@ -1,7 +1,7 @@
 // Knows how and when servers were checked: the age of the last check for creates, and the schedule of servers at rest.
 import type { Clock } from '../clock.ts';
 import type { Executor } from '../execute/executor.ts';
-import type { CheckEnd } from '../machine/decide.ts';
+import type { CheckEnd } from '../machine/decision.ts';
 import { hasOtherTags, proxyTagsOf } from '../machine/proxy-tags.ts';
 import type { CallResult } from '../model/call-result.ts';
 import { PROXIED } from '../model/names.ts';

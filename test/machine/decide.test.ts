@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type DecisionContext, decide, type Next } from '../../src/machine/decide.ts';
+import { decide } from '../../src/machine/decide.ts';
+import type { DecisionContext, Next } from '../../src/machine/decision.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { at, LARGE, NOW, openContext, rowIn, running, SMALL, SOON, specOf } from '../reconcile/build.ts';
 

@@ -1,7 +1,8 @@
 // What a check of a server at rest leads to: nothing, a report, an update, a new server, or the end of a fight.
 import { describe, expect, it } from 'vitest';
 import { conclude } from '../../src/machine/conclude.ts';
-import { decide, type Next } from '../../src/machine/decide.ts';
+import { decide } from '../../src/machine/decide.ts';
+import type { Next } from '../../src/machine/decision.ts';
 import { isConverged } from '../../src/machine/existence.ts';
 import { correctedRow } from '../../src/machine/requests.ts';
 import { wantRow } from '../../src/machine/want.ts';

@@ -1,6 +1,6 @@
 // Builds rows, specs and a world without obstacles for the tests of reconciling.
 
-import type { DecisionContext } from '../../src/machine/decide.ts';
+import type { DecisionContext } from '../../src/machine/decision.ts';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { RunningAction, ServerRow } from '../../src/model/rows.ts';
 import type { Spec } from '../../src/model/spec.ts';

@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { conclude } from '../../src/machine/conclude.ts';
-import { type DecisionContext, decide, type ResponsibleProvider } from '../../src/machine/decide.ts';
+import { decide } from '../../src/machine/decide.ts';
+import type { DecisionContext, ResponsibleProvider } from '../../src/machine/decision.ts';
 import {
   adoptedRow,
   correctedRow,

@@ -2,7 +2,8 @@
 // remembers what really happened. It watches the promises that must hold at every moment; the end is the test's to judge.
 
 import { conclude } from '../../src/machine/conclude.ts';
-import { decide, type Step } from '../../src/machine/decide.ts';
+import { decide } from '../../src/machine/decide.ts';
+import type { Step } from '../../src/machine/decision.ts';
 import { adoptedRow, replacedRow, replaceRefusal, retriedRow } from '../../src/machine/requests.ts';
 import { awayMax, groupOf } from '../../src/machine/rollout.ts';
 import { firstRow, unwantRow, wantRow } from '../../src/machine/want.ts';

@@ -193,7 +193,7 @@ export const DRIFT_DEFECTS: readonly PlantedDefect[] = [
     title: 'a server that was only pretended to be made waits for a person when it is to be real',
     edits: [
       {
-        file: 'src/reconcile/decision-context.ts',
+        file: 'src/reconcile/responsible-provider.ts',
         find: 'if (row.isPretended !== true || row.provider === null) return false;',
         replace: 'if (row.isPretended || row.provider === null) return false;',
       },

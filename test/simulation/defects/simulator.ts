@@ -16,7 +16,7 @@ export const SIMULATOR_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'found-2',
     title: 'a lost outcome is looked up by nobody once the settings choose another entry',
-    edits: [{ file: 'src/reconcile/decision-context.ts', find: " && row.state !== 'unknown';", replace: ';' }],
+    edits: [{ file: 'src/reconcile/responsible-provider.ts', find: " && row.state !== 'unknown';", replace: ';' }],
   },
   {
     id: 'asked-1',

@@ -1,0 +1,108 @@
+// Defines the decision about the next step of one server: the facts that it reads, and what follows from it. decide.ts
+// decides.
+import type { ProxyClaim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
+
+/** `answered`: the check determined whether the server exists. `failed`: it did not. */
+export type CheckEnd = 'answered' | 'failed';
+
+/** Next pass when a provider has capacity for a call; with proxy tags, when a proxy takes it. */
+export interface CapacityNext {
+  readonly kind: 'capacity';
+  readonly provider: string;
+  /** The proxy tags of the server. */
+  readonly tags?: readonly string[];
+  /** The call is a routine check of a server at rest: proxies take it after all actions. */
+  readonly isRoutine?: true;
+}
+
+/** The result of a pass, carried out after the row is written. */
+export type Next =
+  /** No further pass until a commit or a request changes something. */
+  | { readonly kind: 'rest' }
+  /** Next pass at that time, milliseconds since 1970. */
+  | { readonly kind: 'at'; readonly time: number }
+  /**
+   * Next pass when that server, a dependency, is up; or when that server, a holder, no longer needs this one; or when
+   * that server, another spelling of the same name, is gone.
+   */
+  | { readonly kind: 'after'; readonly server: string; readonly need: 'dependency' | 'holder' | 'spelling' }
+  /** Next pass when fewer updates of its commit are failed, or when a person has approved it. */
+  | { readonly kind: 'failures' }
+  /** Next pass when the suspension or hold of its instance changes, or at that time; infinity: there is none. */
+  | { readonly kind: 'stopped'; readonly until: number }
+  /** Next pass as soon as the row is written. */
+  | { readonly kind: 'again' }
+  /** The deletes have to be judged again. Next pass after that, in case this one is not held. */
+  | { readonly kind: 'review' }
+  /** Next pass when it gets a rollout slot of its group: at that time; undefined: when a member comes back. */
+  | { readonly kind: 'slot'; readonly time: number | undefined }
+  | CapacityNext
+  /** Ask the provider whether the server exists. `isRoutine`: the server is at rest, and no action waits for the answer. */
+  | { readonly kind: 'check'; readonly provider: string; readonly isRoutine?: true }
+  /** Carry out the action that the row now holds. */
+  | { readonly kind: 'run'; readonly provider: string };
+
+/** The next row, or null if the server's row is to be removed. The same object if nothing changes. */
+export interface Step {
+  readonly row: ServerRow | null;
+  readonly next: Next;
+}
+
+/** The facts besides the row that a decision about one server reads. */
+export interface DecisionContext {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** The provider entry that is responsible for the row, or why there is none. */
+  readonly providerFor: (row: ServerRow) => ResponsibleProvider;
+  /** When the row's action, which this process does not run, can no longer be running: milliseconds since 1970. */
+  readonly lostActionEnds: (action: RunningAction) => number;
+  /** Returns true if its server was only pretended to be made, by another provider than the responsible one. */
+  readonly wasPretended?: (row: ServerRow) => boolean;
+  /** Why the row's action ended without an answer, if this process knows it. */
+  readonly lostBecause?: string | undefined;
+  /** An action or check of the server is in flight in this process. */
+  readonly isInFlight: boolean;
+  /** Returns true if one more call of that provider may start now. */
+  readonly hasCapacity: (provider: string) => boolean;
+  /** The claim of the proxy that asks for the next call; undefined if none does. */
+  readonly claim?: ProxyClaim | undefined;
+  /** Until when no action of its instance may start, milliseconds since 1970; infinity: until a person resumes it. */
+  readonly stoppedUntil: number | undefined;
+  /** Returns true if too many updates of the row's commit have failed, so that no further one starts. */
+  readonly updatesAreHeld: (row: ServerRow) => boolean;
+  /** The reason for which it does not wait for others: its wait was part of a circle. */
+  readonly goesFirst: Reason | undefined;
+  /**
+   * Returns true if its replacement, which nobody approved, fits the budget. Undefined if its recorded row does not
+   * show the replacement yet, so that others do not count it.
+   */
+  readonly mayReplace: () => boolean | undefined;
+  /** How its last check ended, if that is at most 30 s ago and no action on it has begun since. */
+  readonly lastCheck: CheckEnd | undefined;
+  /** A scheduled or requested check of the server, which is at rest, may start now. */
+  readonly isCheckDue: boolean;
+  /** Returns a server whose name differs in case only and that has to be gone before this one begins. */
+  readonly otherSpelling: (row: ServerRow) => string | undefined;
+  /** Returns a dependency of this server that is not up, if any. */
+  readonly unmetDependency: (row: ServerRow) => string | undefined;
+  /** Returns the first server that still needs this one, if any. */
+  readonly holdingUp: (row: ServerRow) => string | undefined;
+  /**
+   * Returns true if its group has a free slot, the time from which on it has one, or false if another member has to
+   * change first.
+   */
+  readonly hasSlot: (row: ServerRow) => boolean | number;
+}
+
+/** The provider entry that is responsible for a server. */
+export interface ResponsibleEntry {
+  readonly name: string;
+  readonly timeoutMs: number;
+  /** The proxy tags of a server that proxies look after. */
+  readonly tags?: readonly string[];
+  /** It makes no real servers. */
+  readonly isPretending?: boolean;
+}
+
+/** The provider entry that is responsible for a server, or the reason for which there is none. */
+export type ResponsibleProvider = ResponsibleEntry | { readonly name: null; readonly reason: Reason };

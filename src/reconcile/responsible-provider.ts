@@ -1,0 +1,92 @@
+// Chooses the provider entry that is responsible for a server's row, and for proxies the tags, from the settings and the
+// registered proxies. Read-only.
+import type { ResponsibleEntry, ResponsibleProvider } from '../machine/decision.ts';
+import {
+  fitsProxy,
+  hasOtherTags,
+  noProxyReason,
+  otherTagsReason,
+  proxyTagsOf,
+  responsibleTags,
+} from '../machine/proxy-tags.ts';
+import { isBeingAdopted, isHandedOn, isReplacedOnRequest } from '../machine/responsibility.ts';
+import { PROXIED } from '../model/names.ts';
+import type { NodeRecord } from '../model/record.ts';
+import type { ServerRow } from '../model/rows.ts';
+import type { ProviderRegistry } from '../providers/provider-registry.ts';
+
+/** The parts that the choice of a provider reads. */
+export interface ProviderSources {
+  readonly registry: ProviderRegistry;
+  /** Returns the merged configuration of a server, or the last recorded one. Omitted: no proxy has servers. */
+  readonly recordOf?: (server: string) => NodeRecord;
+  /** The tags of each registered proxy. */
+  readonly proxies?: () => Iterable<readonly string[]>;
+}
+
+/** Returns the provider that is responsible for the row of a server, or the reason for which there is none. */
+export function providerFor(name: string, row: ServerRow, sources: ProviderSources): ResponsibleProvider {
+  const responsible = responsibleProvider(sources.registry, row);
+  return responsible.name === PROXIED ? responsibleProxy(name, row, { ...sources, entry: responsible }) : responsible;
+}
+
+/**
+ * Returns true if the server of a row was only pretended to be made, by another provider than the responsible one.
+ * Without an entry that matches, the row stays as it is: the settings may be wrong for a moment.
+ */
+export function wasPretended(registry: ProviderRegistry, row: ServerRow): boolean {
+  if (row.isPretended !== true || row.provider === null) return false;
+  const maker = registry.byName(row.provider);
+  const now = row.wanted === null ? maker : registry.match(row.wanted);
+  if (now === undefined) return row.wanted === null;
+  return now !== maker || !now.provider.isPretending;
+}
+
+/**
+ * Returns the entry of proxies with the tags that are responsible for the server, or the reason if a person has to
+ * choose them, or no registered proxy fits them.
+ */
+function responsibleProxy(
+  name: string,
+  row: ServerRow,
+  { recordOf, proxies, entry }: ProviderSources & { readonly entry: ResponsibleEntry },
+): ResponsibleProvider {
+  const present = proxyTagsOf(recordOf?.(name) ?? {});
+  const tags = responsibleTags(row, present);
+  if (tags === undefined) return { name: null, reason: otherTagsReason(row, present) };
+  for (const own of proxies?.() ?? []) if (fitsProxy(tags, own)) return { ...entry, tags };
+  // Where other proxies would get it now, they can be asked instead: `treeline adopt`.
+  const isOther = row.wanted !== null && hasOtherTags(row, present);
+  return { name: null, reason: isOther ? otherTagsReason(row, present) : noProxyReason(tags) };
+}
+
+/**
+ * The entry that created the server stays responsible; a server without one is assigned to the first entry that
+ * matches.
+ */
+function responsibleProvider(registry: ProviderRegistry, row: ServerRow): ResponsibleProvider {
+  const match = row.wanted === null ? undefined : registry.match(row.wanted);
+  const isAssigned = row.provider !== null && !isHandedOn(row) && !(match !== undefined && isBeingAdopted(row));
+  const entry = isAssigned ? registry.byName(row.provider ?? '') : match;
+  // Only the entry whose action was lost can tell how that ended, whatever entry the settings select now.
+  const isReplaced = match !== undefined && isReplacedOnRequest(row);
+  const isOther = row.wanted !== null && match !== entry && !isReplaced && row.state !== 'unknown';
+  if (isAssigned && (entry === undefined || isOther)) {
+    const now = nowWords(match?.name);
+    const maker =
+      row.provider === PROXIED ? 'a proxy made it' : `the provider entry "${row.provider}" of the settings made it`;
+    const words = `${maker}, but ${now}`;
+    return { name: null, reason: { code: 'provider_changed', text: words } };
+  }
+  if (entry === undefined) {
+    const words = 'no entry under execution.providers of the settings matches its kind and properties';
+    return { name: null, reason: { code: 'no_provider', text: words } };
+  }
+  const pretending = entry.provider.isPretending ? { isPretending: true } : {};
+  return { name: entry.name, timeoutMs: entry.timeoutSeconds * 1000, ...pretending };
+}
+
+function nowWords(match: string | undefined): string {
+  if (match === undefined) return 'none matches it now';
+  return match === PROXIED ? 'none matches it now, so that it would go to a proxy' : `"${match}" matches it now`;
+}
