@@ -63,8 +63,8 @@ export class ProxyClaims {
   readonly #options: ProxyClaimsOptions;
   readonly #pending = new Map<string, PendingClaim>();
   readonly #held = new Map<string, HeldClaim>();
-  /** When the proxy of a call was last heard of, by the id of the call. */
-  readonly #heard = new Map<string, string>();
+  /** When the proxy of the last call of each server was last heard of. */
+  readonly #heard = new Map<string, { readonly id: string; readonly time: string }>();
 
   constructor(options: ProxyClaimsOptions) {
     this.#options = options;
@@ -125,14 +125,13 @@ export class ProxyClaims {
     this.#pending.delete(server);
     const answer = { lease: pending.lease, call, row };
     this.#held.set(server, { id: call.action, claim: pending.claim, request: pending.order.request, answer });
-    this.#hear(call.action);
+    this.#hear(server, call.action);
     pending.answer.resolve(answer);
   }
 
   /** Notes that the call of a server has ended. */
   ended(server: string): void {
-    const held = this.#held.get(server);
-    if (held !== undefined) this.#heard.delete(held.id);
+    this.#heard.delete(server);
     this.#held.delete(server);
   }
 
@@ -140,7 +139,7 @@ export class ProxyClaims {
   isHeld(server: string, { id, lease, client }: { id: string; lease: string; client: string }): boolean {
     const claim = this.#claimOf(server, id);
     if (claim === undefined || claim.client !== client || !isSameDigest(claim.lease, digestOf(lease))) return false;
-    this.#hear(id);
+    this.#hear(server, id);
     return true;
   }
 
@@ -150,7 +149,8 @@ export class ProxyClaims {
     const held = this.#held.get(server);
     const client = held?.claim.client ?? action?.claim?.client;
     if (client === undefined) return undefined;
-    return { client, heard: this.#heard.get(held?.id ?? `${server}.${action?.id}`) ?? null };
+    const heard = this.#heard.get(server);
+    return { client, heard: heard?.id === (held?.id ?? `${server}.${action?.id}`) ? heard.time : null };
   }
 
   /** Refuses all claims that wait. */
@@ -174,8 +174,8 @@ export class ProxyClaims {
     return lostActionEnds(server, row.action) > clock.now() ? row.action.claim : undefined;
   }
 
-  #hear(id: string): void {
-    this.#heard.set(id, momentOf(this.#options.clock.now()));
+  #hear(server: string, id: string): void {
+    this.#heard.set(server, { id, time: momentOf(this.#options.clock.now()) });
   }
 }
 

@@ -124,7 +124,7 @@ export class ProxyWork {
     const { provider, conclude } = this.#options;
     if (provider.callOf(server) !== undefined) provider.answer(server, answer);
     else {
-      this.#reports.ended(server, true);
+      this.ended(server, true);
       conclude(server, { kind: 'action', provider: PROXIED, answer });
     }
     await this.#reports.recorded(report);
