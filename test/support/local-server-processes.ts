@@ -54,7 +54,8 @@ interface LogLine {
 
 /**
  * Checks the log of a directory: the processes of a server start and end in turn, and another incarnation is created only
- * once the process of the last one has ended.
+ * once the process of the last one has ended. Where a delete was killed before it ended the process, the create that
+ * follows may find it.
  */
 export function expectSoundLog(directory: string): void {
   const lines: readonly LogLine[] = readFileSync(join(directory, 'calls.log'), 'utf8')
@@ -71,16 +72,23 @@ function faultsIn(name: string, history: readonly LogLine[]): readonly string[] 
   const faults: string[] = [];
   let isRunning = false;
   let created = -1;
+  /** Begins of deletes without an end. */
+  let cutOff = 0;
   for (const { event, operation, action = '' } of history) {
     if (event === 'started' || event === 'ended') {
       if (isRunning === (event === 'started')) faults.push(`${name}: ${event} twice`);
       isRunning = event === 'started';
     }
+    if (operation === 'delete') cutOff += event === 'begin' ? 1 : -1;
     if (event !== 'begin' || operation !== 'create') continue;
     const incarnation = Number(action.slice(name.length + 1).split('.')[0]);
     if (incarnation < created) faults.push(`${name}: incarnation ${incarnation} after ${created}`);
-    if (incarnation > created && isRunning) faults.push(`${name}: incarnation ${incarnation} is created while it runs`);
+    if (incarnation > created && isRunning && cutOff === 0) {
+      const course = history.map((line) => `${line.event} ${line.action ?? ''}`).join(', ');
+      faults.push(`${name}: incarnation ${incarnation} is created while it runs: ${course}`);
+    }
     created = incarnation;
+    cutOff = 0;
   }
   return faults;
 }
