@@ -132,7 +132,9 @@ async function shownBy(url: string, key: string): Promise<unknown> {
 /** The servers that the demo's provider was asked to create, sorted. */
 function createsIn(folder: string): readonly string[] {
   const lines = ['local-servers', 'lab/local-servers'].flatMap((site) =>
-    readFileSync(join(folder, '.treeline', site, 'calls.log'), 'utf8').split('\n').slice(0, -1),
+    readFileSync(join(folder, '.treeline', site, 'calls.log'), 'utf8')
+      .split('\n')
+      .slice(0, -1),
   );
   const calls = lines.map((line) => JSON.parse(line));
   const creates = calls.filter(({ event, operation }) => event === 'begin' && operation === 'create');
