@@ -237,9 +237,10 @@ const TRIALS: readonly Trial[] = [
     files: {
       'src/api/a.ts': 'f();\n// late',
       'src/api/b.ts': '// Early.\nf();',
+      'src/api/c.ts': '// What c is.\nf();',
       'src/cli.ts': '#!/usr/bin/env node\n// Early.',
     },
-    finds: ['src/api/a.ts:1 begins without a comment'],
+    finds: ['src/api/a.ts:1 begins without a comment', 'src/api/c.ts:1 begins with "What"'],
   },
   {
     rule: 'every export has a doc comment',

@@ -1,4 +1,4 @@
-// Defines the events of instances: past steps of their servers, holds and operations. machine/events.ts makes them.
+// Defines the events of instances: past steps of their servers, holds and operations. machine/instance-events.ts makes them.
 
 /** One event of an instance. docs/rest.md, stack instances. */
 export interface InstanceEvent {

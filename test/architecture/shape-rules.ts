@@ -157,11 +157,31 @@ const nothingUnfinished = ruleOfFile({
       .map(({ start, value }) => ({ path, line: lineOf(start), what: `has the comment "${value.trim()}"` })),
 });
 
+/** First words of headers that ask a question instead of saying what the file does. */
+const RIDDLES = [
+  'What',
+  'Whatever',
+  'Who',
+  'Whoever',
+  'Nobody',
+  'How',
+  'Where',
+  'When',
+  'Which',
+  'Whether',
+  'That',
+  'Why',
+];
+
 const topComment = ruleOfFile({
   title: 'every file begins by saying what it is for',
   instead: 'begin with one to three sentences: what it is for, and what it deliberately does not do',
-  find: ({ path, text }) =>
-    /^(#!.*\n)?\/\/ \S/.test(text) ? [] : [{ path, line: 1, what: 'begins without a comment' }],
+  find({ path, text }) {
+    const [, first] = /^(?:#!.*\n)?\/\/ (\S+)/.exec(text) ?? [];
+    if (first === undefined) return [{ path, line: 1, what: 'begins without a comment' }];
+    if (!RIDDLES.includes(first)) return [];
+    return [{ path, line: 1, what: `begins with "${first}", and has to begin with a verb or a noun` }];
+  },
 });
 
 const docComments = ruleOfFile({

@@ -1,4 +1,4 @@
-// What a check of a server at rest leads to: nothing, a report, an update, a new server, or the end of a fight.
+// Tests what follows from a check of a server at rest: nothing, a report, an update, a new server, or the end of a fight.
 import { describe, expect, it } from 'vitest';
 import { conclude } from '../../src/machine/conclude.ts';
 import { decide } from '../../src/machine/decide.ts';

@@ -1,4 +1,4 @@
-// What a proxy says of files that other users of its machine may read, change or enter.
+// Tests the warnings and refusals of a proxy for files that other users of its machine may read, change or enter.
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

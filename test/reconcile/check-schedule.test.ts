@@ -1,4 +1,4 @@
-// When servers at rest are checked, how many at once, and what that costs.
+// Tests the schedule of checks of servers at rest: times, number at once, and cost.
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { DriftPolicy } from '../../src/model/objects.ts';

@@ -1,4 +1,4 @@
-// What the simulated provider has pretended to make, once the settings name another provider: it was never made.
+// Tests servers of the simulated provider after the settings name another provider: they count as never made.
 import { describe, expect, it } from 'vitest';
 import { Core } from './core.ts';
 import { SHOP, shopFiles } from './shop.ts';

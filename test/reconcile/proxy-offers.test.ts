@@ -1,4 +1,4 @@
-// Who is woken when there is work for proxies: those with a tag of the server, and nobody else.
+// Tests that work for proxies wakes only the requests of proxies with a tag of the server.
 import { expect, it } from 'vitest';
 import { ProxyOffers } from '../../src/reconcile/proxy-offers.ts';
 

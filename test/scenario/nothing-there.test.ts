@@ -1,5 +1,5 @@
-// Everything that looks like "nothing is wanted any more", on a controller whose servers are real processes: none of them
-// ends. Each cause is followed by what was there before, and everything goes on.
+// Tests that no server ends, on a controller whose servers are real processes, when the repository looks as if nothing were
+// wanted any more. Each cause is followed by the files of before, and everything goes on.
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';

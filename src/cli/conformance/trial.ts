@@ -1,4 +1,4 @@
-// What the cases of the conformance test work with: calls of the tested provider, and expectations of its answers.
+// Calls the tested provider for the cases of the conformance test, and checks its answers.
 import { randomUUID } from 'node:crypto';
 import type { Answer, AnswerOutcome } from '../../model/call-result.ts';
 import { isSame } from '../../model/json.ts';
