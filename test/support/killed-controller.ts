@@ -11,6 +11,7 @@ import { createHttpsClient, type HttpsClient, keepAlive } from './https-client.t
 import { type History, readHistory } from './journal-history.ts';
 import { ServingProcess } from './serving-process.ts';
 import { createSite, type Site } from './site.ts';
+import { statusesOf } from './statuses.ts';
 
 /** A start lasts longer, so that a kill within this time comes before all is open. */
 const START_MS = 900;
@@ -125,16 +126,6 @@ type StatusFull = Readonly<Record<string, Readonly<Record<string, { readonly sta
 function seenIn(commit: unknown, groups: StatusFull): Seen {
   const servers = Object.values(groups).flatMap((group) => Object.entries(group));
   return { commit: String(commit), states: Object.fromEntries(servers.map(([name, { state }]) => [name, state])) };
-}
-
-/** Returns what the interface tells of all instances: `shop: Done`. */
-async function statusesOf({ request }: HttpsClient): Promise<{ commit: unknown; statuses: string[] }> {
-  const { headers, body } = await request('/stacks/instances');
-  if (!Array.isArray(body)) return { commit: undefined, statuses: [] };
-  const names = body.map(({ name }: { readonly name: string }) => name);
-  const replies = await Promise.all(names.map((name) => request(`/stacks/instances/${name}/status`)));
-  const statuses = replies.map(({ body: status }, index) => `${names[index]}: ${status}`);
-  return { commit: headers['x-treeline-commit'], statuses: statuses.sort() };
 }
 
 /** A line of the simulated provider's file. */

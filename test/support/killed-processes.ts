@@ -9,7 +9,7 @@ import { expect, onTestFinished } from 'vitest';
 import { issueClientCertificate } from '../../src/development-pki.ts';
 import { ROOT } from './command-line.ts';
 import type { FileChanges } from './git-repository.ts';
-import { createHttpsClient, type HttpsClient } from './https-client.ts';
+import { createHttpsClient } from './https-client.ts';
 import {
   endServers,
   expectSoundLog,
@@ -20,6 +20,7 @@ import {
 import { type Relay, startRelay } from './relay.ts';
 import { ServingProcess } from './serving-process.ts';
 import { createSiteIn, type Site } from './site-on-disk.ts';
+import { statusesOf } from './statuses.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 export interface KillOptions {
@@ -273,14 +274,4 @@ function serversOf({ release, counts }: Wanted, site: SiteName): Readonly<Record
 function overlapsIn(directory: string): readonly string[] {
   const path = join(directory, 'locks', 'overlaps');
   return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
-}
-
-/** Returns the status of every instance: `near-1: Done`. */
-async function statusesOf({ request }: HttpsClient): Promise<{ commit: unknown; statuses: string[] }> {
-  const { headers, body } = await request('/stacks/instances');
-  if (!Array.isArray(body)) return { commit: undefined, statuses: [] };
-  const names = body.map(({ name }: { readonly name: string }) => name);
-  const replies = await Promise.all(names.map((name) => request(`/stacks/instances/${name}/status`)));
-  const statuses = replies.map(({ body: status }, index) => `${names[index]}: ${status}`);
-  return { commit: headers['x-treeline-commit'], statuses: statuses.sort() };
 }
