@@ -7,10 +7,11 @@ import { waitReason } from '../../src/machine/wait.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { fileStateOf, validShape } from './edit-files.ts';
 import { act, adopt, approve } from './people.ts';
+import { COMPARE_MS } from './simulated-settings.ts';
 import { outsideNeeds, type Shape, serversOf } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
 import { watchEvents } from './watch-events.ts';
-import { COMPARE_MS, type World } from './world.ts';
+import type { World } from './world.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -27,7 +28,7 @@ export async function settle(world: World, approves: boolean): Promise<void> {
   if (world.wall.setAt > 0) await pass(world, 2 * COMPARE_MS);
   world.wall.mend();
   world.tell('people', () => 'all faults are over');
-  world.start();
+  world.controller.start();
   await pass(world, 40 * MINUTE_MS);
   await sweep(world);
   for (const name of world.core?.ledger.list('suspension').keys() ?? []) judgeSuspension(world, name);

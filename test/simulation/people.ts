@@ -7,6 +7,7 @@ import type { Order, Target } from '../../src/service/operator.ts';
 import type { Deed, Edit } from './actions.ts';
 import { askToCheck, askToReplace, askToRetain } from './ask-servers.ts';
 import { edited, merged } from './edit-files.ts';
+import { COMPARE_MS } from './simulated-settings.ts';
 import {
   fieldsOf,
   instanceFile,
@@ -17,7 +18,7 @@ import {
   type Shape,
   serversOf,
 } from './stacks.ts';
-import { COMPARE_MS, type World } from './world.ts';
+import type { World } from './world.ts';
 
 const ADMINISTRATOR: Client = {
   ...{ name: 'A1', type: 'client', description: '', role: 'administrator', fingerprint: '', serial: 'A1', tenant: '' },
@@ -48,9 +49,9 @@ const DOING: Doing = {
   merge: (world, deed) => merge(world, deed),
   rewrite: (world, { back, edits }) => rewrite(world, back, edits),
   revert: (world) => revert(world),
-  start: (world) => world.start(),
-  stop: (world, { loses, downMs }) => world.crash(loses, downMs),
-  poll: (world) => world.hint(),
+  start: (world) => world.controller.start(),
+  stop: (world, { loses, downMs }) => world.controller.crash(loses, downMs),
+  poll: (world) => world.controller.hint(),
   stranger: (world, { name, site }) => {
     if (world.site(site).build(name)) world.tell(site, () => `a stranger builds ${name}`);
   },
@@ -141,7 +142,7 @@ function commit(world: World, edits: readonly Edit[], approves?: number): void {
   const words = describe(git.at(git.head).files, files);
   const trailer = approves === undefined ? '' : `\n\nTreeline-Approve-Deletes: ${approves}\n`;
   const { oid: id } = git.commit(files, { words, message: `${words}${trailer}` });
-  world.pushed(approves === undefined ? words : `${words} (approves ${approves})`, id);
+  world.pushes.pushed(approves === undefined ? words : `${words} (approves ${approves})`, id);
 }
 
 function commitAside(world: World, side: string, edits: readonly Edit[]): void {
@@ -166,7 +167,7 @@ function merge(world: World, { side, edits, isPulled = false }: Extract<Deed, { 
   const words = `merge ${other}: ${describe(ours, files)}`;
   const parents = isPulled ? [other, git.head] : [git.head, other];
   const { oid: id } = git.commit(files, { words, parents });
-  world.pushed(words, id);
+  world.pushes.pushed(words, id);
 }
 
 function rewrite(world: World, back: number, edits: readonly Edit[]): void {
@@ -175,7 +176,7 @@ function rewrite(world: World, back: number, edits: readonly Edit[]): void {
   const to = line[Math.min(back, line.length - 1)];
   if (to === undefined) return;
   git.head = to.oid;
-  world.rewritten(`the branch is set back to ${to.oid}`);
+  world.pushes.rewritten(`the branch is set back to ${to.oid}`);
   if (edits.length > 0) commit(world, edits);
 }
 
@@ -184,7 +185,7 @@ function revert(world: World): void {
   const [, before] = git.firstParents(git.head);
   if (before === undefined || before.files === git.at(git.head).files) return;
   const words = `revert to ${before.oid}: ${describe(git.at(git.head).files, before.files)}`;
-  world.pushed(words, git.commit(before.files, { words }).oid);
+  world.pushes.pushed(words, git.commit(before.files, { words }).oid);
 }
 
 /** Returns what differs, for a person. */
@@ -251,7 +252,7 @@ function put(world: World, instance: string, set: Partial<Shape>): void {
   if (core === undefined) return;
   const now = git.at(git.head).files.get(pathOf(instance))?.shape ?? { ...PLAIN, prefix: instance };
   const shape = { ...now, ...set };
-  const requestId = world.request(instanceFile(shape));
+  const requestId = world.pushes.request(instanceFile(shape));
   const order = { by: ADMINISTRATOR, requestId, ifMatch: undefined };
   const fields = JSON.parse(JSON.stringify(fieldsOf(shape)));
   const written = core.writer.putInstance(order, instance, fields, true).catch((error: unknown) => {
@@ -275,7 +276,7 @@ function watchRefusal(world: World, { template }: Shape, error: unknown): void {
 function remove(world: World, instance: string): void {
   const { core } = world;
   if (core === undefined) return;
-  const order = { by: ADMINISTRATOR, requestId: world.request(undefined), ifMatch: undefined };
+  const order = { by: ADMINISTRATOR, requestId: world.pushes.request(undefined), ifMatch: undefined };
   for (const [name, row] of core.ledger.list('server')) if (row.instance === instance) world.approved.add(name);
   // The newest commit may not be followed yet.
   const { shape } = world.git.at(world.git.head).files.get(pathOf(instance)) ?? {};

@@ -39,7 +39,7 @@ export async function simulate(
     await play(world, script.actions);
     if (world.violation === undefined) await settle(world, script.approvesAtEnd);
   } finally {
-    world.close();
+    world.controller.close();
     await lastTurn();
     Error.stackTraceLimit = stackTraceLimit;
     process.off('unhandledRejection', onRejection);
@@ -57,5 +57,5 @@ async function play(world: World, actions: readonly Action[]): Promise<void> {
     await world.settleTurn();
   }
   // A script without a start would have nothing to watch.
-  world.start();
+  world.controller.start();
 }

@@ -12,6 +12,7 @@ import type { ProviderSettings } from '../../src/settings.ts';
 import { drawn } from './chance.ts';
 import type { Life } from './scheduler.ts';
 import { clockOf } from './simulated-clock.ts';
+import { logOf } from './simulated-controller.ts';
 import type { SimulatedSite } from './simulated-site.ts';
 import type { World } from './world.ts';
 
@@ -69,7 +70,7 @@ export class SimulatedProxy {
       registry: createProviderRegistry([entry], () => site.provider(life)),
       concurrency: 2,
       clock: clockOf(scheduler, wall, life),
-      log: this.#world.log(),
+      log: logOf(this.#world),
       describe: String,
       random: () => this.#drawn('random'),
     });
@@ -126,7 +127,7 @@ export class SimulatedProxy {
   }
 
   async #serve({ path, body = {}, waitMs = 0 }: SentRequest): Promise<Answered> {
-    const { core, agent } = this.#world;
+    const { core, agent } = this.#world.controller;
     const by = core?.current.get() === undefined ? undefined : core.reader.registered(this.options.serial);
     if (core === undefined || agent === undefined || by === undefined) throw new ControllerRefusal('not ready', 503);
     const [, , id = '', verb = ''] = /^\/agent\/(actions)(?:\/([^/]+)\/(\w+))?/.exec(path) ?? [];

@@ -44,6 +44,13 @@ export interface SiteOptions {
   readonly isRemote?: boolean;
 }
 
+/** What all sites of a run share. */
+export interface SiteParts {
+  readonly scheduler: Scheduler;
+  readonly seed: number;
+  readonly watch: SiteWatch;
+}
+
 /** How a call goes. */
 interface Way {
   readonly ms: number;
@@ -67,7 +74,7 @@ export class SimulatedSite {
   #calls = 0;
   mood: SiteMood = 'well';
 
-  constructor(options: SiteOptions, parts: { scheduler: Scheduler; seed: number; watch: SiteWatch }) {
+  constructor(options: SiteOptions, parts: SiteParts) {
     this.options = options;
     this.#scheduler = parts.scheduler;
     this.#seed = parts.seed;

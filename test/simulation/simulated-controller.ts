@@ -1,0 +1,185 @@
+// The controllers of a run: one at a time, with the real parts, that starts, is killed at any moment, and starts again from
+// what its store and its local copy still hold.
+import { type WiredCore, wireCore } from '../../src/compose/core.ts';
+import type { Logger } from '../../src/log.ts';
+import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
+import type { Agent } from '../../src/service/agent.ts';
+import { createAgent } from '../../src/service/create-agent.ts';
+import type { Reader } from '../../src/service/reader.ts';
+import type { ExecutionSettings } from '../../src/settings.ts';
+import { createPollTimer } from '../../src/source/poll-timer.ts';
+import type { Trigger } from '../../src/source/source.ts';
+import { openStore } from '../../src/store/lowdb-store.ts';
+import { drawn } from './chance.ts';
+import { type Life, quiet } from './scheduler.ts';
+import { clockOf } from './simulated-clock.ts';
+import type { MeaningOf } from './simulated-git.ts';
+import { COMPARE_MS, POLL_MS } from './simulated-settings.ts';
+import type { World } from './world.ts';
+
+/** How long after a failed start the next one comes. */
+const START_AGAIN_MS = 60_000;
+/** The size of the journal at which the store writes a snapshot. */
+const COMPACTION_BYTES = 30_000;
+
+export interface SimulatedControllerOptions {
+  readonly seed: number;
+  readonly execution: ExecutionSettings;
+  readonly meaningOf: MeaningOf;
+}
+
+export class SimulatedController {
+  /** Undefined while none runs, and until its store is read. */
+  core: WiredCore | undefined;
+  /** What the controller that runs offers to proxies. */
+  agent: Agent | undefined;
+  /** The local copy of the repository was lost once. */
+  hasLostCopy = false;
+  readonly #world: World;
+  readonly #options: SimulatedControllerOptions;
+  #life: Life = { isOver: true };
+  #lives = 0;
+  #hint: () => void = () => undefined;
+  /** What the local copy of the repository holds. */
+  #here = new Set<string>();
+  /** What the last controller's store showed when it died. */
+  #image: ReadonlyMap<string, string> | undefined;
+  #wasDirty = false;
+
+  constructor(world: World, options: SimulatedControllerOptions) {
+    this.#world = world;
+    this.#options = options;
+  }
+
+  /** Starts a controller, unless one runs. It is there after its store was read. */
+  start(): void {
+    if (!this.#life.isOver) return;
+    const world = this.#world;
+    const life: Life = { isOver: false };
+    this.#life = life;
+    this.#lives += 1;
+    world.disturb();
+    world.tell('controller', () => `starts (${this.#lives})`);
+    void this.#open(life).catch((error: unknown) => {
+      if (life.isOver) return;
+      life.isOver = true;
+      world.tell('controller', () => `could not start: ${String(error)}`);
+      if (!world.disk.isFull) world.fail('the controller comes up', String(error));
+      world.scheduler.after(START_AGAIN_MS, null, () => this.start());
+    });
+  }
+
+  /** Kills the controller at once, and starts another after a while. */
+  crash(loses: 'nothing' | 'copy' | 'store', downMs: number): void {
+    if (this.#life.isOver) return;
+    const world = this.#world;
+    world.tell('controller', () => `is killed${loses === 'nothing' ? '' : `; its ${loses} is lost`}`);
+    this.#image = world.rows.image();
+    this.#wasDirty = world.disk.isDirty;
+    this.#life.isOver = true;
+    this.core = undefined;
+    this.agent = undefined;
+    world.disk.cut();
+    for (const site of world.sites) site.abandon();
+    if (loses === 'copy') {
+      this.#here = new Set();
+      this.hasLostCopy = true;
+    }
+    if (loses === 'store') this.#loseStore();
+    world.scheduler.after(downMs, null, () => this.start());
+  }
+
+  /** Asks the controller for a poll, as a webhook does. */
+  hint(): void {
+    this.#hint();
+  }
+
+  /** Ends it with the run. */
+  close(): void {
+    this.#life.isOver = true;
+  }
+
+  async #open(life: Life): Promise<void> {
+    const { scheduler, wall, rows, sites, git, disk, calls } = this.#world;
+    const { seed, execution, meaningOf } = this.#options;
+    for (const site of sites) site.restarted();
+    const clock = clockOf(scheduler, wall, life);
+    const lock = { check: () => undefined, [Symbol.dispose]: () => undefined };
+    const files = disk.files(life);
+    const store = rows.watched(await openStore('/store', lock, { files, compactionBytes: COMPACTION_BYTES }));
+    this.#compareImages();
+    const core = await wireCore({
+      ...{ store, execution, clock, opened: new AsyncDisposableStack(), log: logOf(this.#world) },
+      registry: createProviderRegistry(
+        execution.providers,
+        ({ name }) => this.#world.site(name).provider(life),
+        this.#world.proxies.length > 0 ? execution.proxied : undefined,
+      ),
+      source: git.source(life, this.#here),
+      publisher: git.publisher(life, meaningOf),
+      triggers: [createPollTimer(POLL_MS, clock), this.#hintTrigger()],
+      random: () => drawn(seed, `random ${calls.count}`),
+      writes: 'commit',
+      compareMs: COMPARE_MS,
+      yieldToOthers: quiet,
+    });
+    this.core = core;
+    const { proxyWork: work } = core.reconciler;
+    const registered: Reader['registered'] = (serial) => core.reader.registered(serial);
+    this.agent = work && createAgent({ work, clock, registered });
+    core.follower.start();
+  }
+
+  #hintTrigger(): Trigger {
+    return {
+      start: (poll) => {
+        this.#hint = poll;
+      },
+      stop: async () => undefined,
+    };
+  }
+
+  /** What was shown is durable: after a crash it is there, unless the very commit under way changed it. */
+  #compareImages(): void {
+    const before = this.#image;
+    this.#image = undefined;
+    if (before === undefined || this.#wasDirty) return;
+    const after = this.#world.rows.image();
+    for (const [row, text] of before) {
+      if (after.get(row) !== text)
+        this.#world.fail('nothing acknowledged is lost over a crash', `${row} is not as it was`);
+    }
+  }
+
+  #loseStore(): void {
+    const { disk, followed, calls, orphans, sites } = this.#world;
+    disk.wipe();
+    this.#here = new Set();
+    this.#image = undefined;
+    followed.forget();
+    for (const name of calls.forget()) orphans.add(name);
+    for (const site of sites) for (const { name } of site.servers) orphans.add(name);
+  }
+}
+
+/** Returns a log that fails the run where a controller or a proxy meets what it calls impossible. */
+export function logOf(world: World): Logger {
+  const ignore = (): void => undefined;
+  const listen = (facts: { readonly err?: unknown }): void => {
+    const words = facts.err instanceof Error ? facts.err.message : '';
+    const isOwn =
+      words.startsWith('invariant broken') || facts.err instanceof TypeError || facts.err instanceof RangeError;
+    if (isOwn) world.fail('the controller never meets what it calls impossible', words);
+  };
+  const log = {
+    error: listen,
+    warn: listen,
+    info: ignore,
+    debug: ignore,
+    trace: ignore,
+    fatal: listen,
+    child: () => log,
+    isLevelEnabled: () => false,
+  };
+  return log as unknown as Logger;
+}
