@@ -3,6 +3,7 @@ import { benchCliffs } from './cliffs.ts';
 import { benchExecute } from './execute.ts';
 import { benchHostile } from './hostile.ts';
 import { benchLine } from './line.ts';
+import { benchReads } from './reads.ts';
 import { benchWrites } from './writes.ts';
 
 const EXIT_FAILED = 3;
@@ -13,6 +14,7 @@ const BENCHES: ReadonlyMap<string, (args: readonly string[]) => Promise<boolean>
   ['execute', benchExecute],
   ['hostile', benchHostile],
   ['line', benchLine],
+  ['reads', benchReads],
   ['writes', benchWrites],
 ]);
 

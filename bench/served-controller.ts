@@ -62,6 +62,11 @@ export class ServedController {
     return createHttpsClient({ port: await this.#port('api'), ca }, administrator);
   }
 
+  /** Returns the port of its REST interface, once it listens. */
+  apiPort(): Promise<number> {
+    return this.#port('api');
+  }
+
   /** Returns a function that asks `/livez` and resolves to the status of the answer. */
   livez(): () => Promise<number> {
     return async () => {

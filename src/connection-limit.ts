@@ -5,6 +5,8 @@ import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 
 interface Open {
+  /** The remote address. */
+  readonly name: string;
   /** With TLS, the encrypted socket once its handshake is done. */
   socket: Socket;
   hasAsked: boolean;
@@ -20,6 +22,7 @@ interface Open {
 export function limitConnections(server: HttpServer | HttpsServer, max: number): void {
   /** By remote address, the longest idle first. */
   const connections = new Map<string, Open>();
+  const opened = new WeakMap<Socket, Open>();
 
   function accept(socket: Socket): void {
     const name = nameOf(socket);
@@ -27,20 +30,21 @@ export function limitConnections(server: HttpServer | HttpsServer, max: number):
       socket.destroy();
       return;
     }
-    const open: Open = { socket, hasAsked: false, requests: new Set() };
+    const open: Open = { name, socket, hasAsked: false, requests: new Set() };
     connections.set(name, open);
+    opened.set(socket, open);
     socket.once('close', () => {
       if (connections.get(name) === open) connections.delete(name);
     });
   }
 
   function begin(request: IncomingMessage, response: ServerResponse): void {
-    const name = nameOf(request.socket);
-    const open = connections.get(name);
+    const open = opened.get(request.socket);
     if (open === undefined) return;
+    const { name } = open;
     open.hasAsked = true;
     open.requests.add(request);
-    response.once('close', () => {
+    response.on('close', () => {
       open.requests.delete(request);
       if (open.requests.size > 0 || connections.get(name) !== open) return;
       // Idle from now on: moves to the end of the order.
@@ -51,8 +55,11 @@ export function limitConnections(server: HttpServer | HttpsServer, max: number):
 
   server.on('connection', accept);
   server.on('secureConnection', (socket: Socket) => {
+    // The encrypted and the plain socket are two objects; their addresses are what they have in common.
     const open = connections.get(nameOf(socket));
-    if (open !== undefined) open.socket = socket;
+    if (open === undefined) return;
+    open.socket = socket;
+    opened.set(socket, open);
   });
   server.prependListener('request', begin);
   server.prependListener('checkExpectation', begin);

@@ -11,6 +11,7 @@ import type { Operator } from '../service/operator.ts';
 import type { Writer } from '../service/writer.ts';
 import { type AuthenticateOptions, authenticate } from './authenticate.ts';
 import { checkRequest } from './check-request.ts';
+import { answerRecords } from './direct-records.ts';
 import { answerErrors } from './errors.ts';
 import { waitForMinCommit } from './min-commit.ts';
 import { assignRequestId, weakenPackedTags } from './present.ts';
@@ -73,11 +74,12 @@ export function createApp(options: AppOptions): RequestListener {
     refuseTarget,
     answerErrors(options.log),
   );
+  const isAnswered = answerRecords({ ...options, packedBytesMin: COMPRESSED_BYTES_MIN });
   return (request, response) => {
     const path = originForm(request.url ?? '');
     request.url = path ?? '/';
     if (path === undefined) unreadable(request, response);
-    else routes(request, response);
+    else if (!isAnswered(request, response)) routes(request, response);
   };
 }
 

@@ -11,7 +11,7 @@ import type { Client } from '../model/objects.ts';
 import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Reader } from '../service/reader.ts';
-import { sendError } from './errors.ts';
+import { type Failure, sendError } from './errors.ts';
 
 /** The registry, and the judgement of certificates. */
 export interface AuthenticateOptions {
@@ -44,29 +44,40 @@ const clients = new WeakMap<IncomingMessage, Client>();
 const peers = new WeakMap<Socket, Peer>();
 
 /** Returns a handler that lets requests of registered clients pass; `clientOf` then tells which. */
-export function authenticate({ reader, clock, judge }: AuthenticateOptions): RequestHandler {
+export function authenticate(options: AuthenticateOptions): RequestHandler {
   return (request, response, next) => {
-    const peer = peerOf(request.socket);
-    if (peer.expires <= clock.now()) {
-      const message = `The certificate with serial ${peer.serial} has expired: renew it and connect again`;
+    const client = admit(options, request);
+    if ('code' in client) {
       response.setHeader('Connection', 'close');
-      sendError(response, { code: 'certificate_expired', message });
+      sendError(response, client);
       return;
     }
-    const { listsUntil, ambiguity } = judge(peer.certificate);
-    if (listsUntil <= clock.now()) {
-      const message =
-        'The revocation list of the authority that this certificate comes from has expired, so nobody knows whether it was ' +
-        'revoked: the operator has to renew the list';
-      response.setHeader('Connection', 'close');
-      sendError(response, { code: 'revocation_list_expired', message });
-      return;
-    }
-    const client = reader.registered(peer.serial) ?? refuseUnknown(reader, peer);
-    checkFingerprint(client, peer, ambiguity);
     clients.set(request, client);
     next();
   };
+}
+
+/**
+ * Returns the registered client of a request, or the failure with which its connection ends. Throws ServiceError for one
+ * that is not registered.
+ */
+export function admit({ reader, clock, judge }: AuthenticateOptions, { socket }: IncomingMessage): Client | Failure {
+  const peer = peerOf(socket);
+  const now = clock.now();
+  if (peer.expires <= now) {
+    const message = `The certificate with serial ${peer.serial} has expired: renew it and connect again`;
+    return { code: 'certificate_expired', message };
+  }
+  const { listsUntil, ambiguity } = judge(peer.certificate);
+  if (listsUntil <= now) {
+    const message =
+      'The revocation list of the authority that this certificate comes from has expired, so nobody knows whether it was ' +
+      'revoked: the operator has to renew the list';
+    return { code: 'revocation_list_expired', message };
+  }
+  const client = reader.registered(peer.serial) ?? refuseUnknown(reader, peer);
+  checkFingerprint(client, peer, ambiguity);
+  return client;
 }
 
 /** Returns the client that sent a request which `authenticate` let pass. */
@@ -119,7 +130,7 @@ function checkFingerprint(
         `an administrator has to add it; the SHA-256 fingerprint of this certificate is ${fingerprint}`,
     );
   }
-  if (registered !== '' && canonicalFingerprint(registered) !== fingerprint) {
+  if (registered !== '' && registered !== fingerprint && canonicalFingerprint(registered) !== fingerprint) {
     throw new ServiceError(
       'fingerprint_mismatch',
       `The client ${serial} is registered with another fingerprint; that of this certificate is ${fingerprint} (SHA-256)`,

@@ -6,7 +6,7 @@ const URL_BYTES_MAX = 2 * 1024;
 
 /** Passes a request on, or answers what is wrong with it as HTTP. */
 export function checkRequest(request: IncomingMessage, response: ServerResponse, next: () => void): void {
-  const failure = failureOf(request);
+  const failure = malformation(request);
   if (failure === undefined) {
     next();
     return;
@@ -16,13 +16,14 @@ export function checkRequest(request: IncomingMessage, response: ServerResponse,
   sendError(response, failure);
 }
 
-function failureOf(request: IncomingMessage): Failure | undefined {
-  const { headers, httpVersion, url = '' } = request;
+/** Returns what is wrong with a request as HTTP; undefined if nothing is. */
+export function malformation(request: IncomingMessage): Failure | undefined {
+  const { headers, httpVersion, rawHeaders, url = '' } = request;
   if (headers.host === undefined && httpVersion === '1.1') {
     return { code: 'invalid_input', message: 'An HTTP/1.1 request needs a Host header' };
   }
   // Node keeps the first one, and something in front of it perhaps another. RFC 9112, 3.2.
-  if ((request.headersDistinct.host?.length ?? 0) > 1) {
+  if (hostsIn(rawHeaders) > 1) {
     return { code: 'invalid_input', message: 'A request has one Host header, and this one has several' };
   }
   const encoding = headers['transfer-encoding'];
@@ -45,6 +46,15 @@ function failureOf(request: IncomingMessage): Failure | undefined {
     return { code: 'invalid_input', message };
   }
   return undefined;
+}
+
+function hostsIn(rawHeaders: readonly string[]): number {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts;
 }
 
 function pathOf(url: string): string {

@@ -63,7 +63,7 @@ export function trackConnections(server: Server, mayStay: (socket: Duplex) => bo
         return false;
       }
       answering.add(response);
-      response.once('close', () => {
+      response.on('close', () => {
         answering.delete(response);
         if (isRetired(socket)) socket.destroySoon();
       });

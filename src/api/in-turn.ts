@@ -20,7 +20,7 @@ export function inTurn(handler: RequestListener): RequestListener {
 
   function handOn(line: Line, request: IncomingMessage, response: ServerResponse): void {
     line.answering = response;
-    response.once('close', () => setImmediate(next, line));
+    response.on('close', () => setImmediate(next, line));
     handler(request, response);
   }
 

@@ -47,6 +47,13 @@ export function recordOfNode({ desired, rows }: NodeView, name: string): NodeRec
   return lastRecord == null ? undefined : plainRecord(lastRecord);
 }
 
+/** Returns the immutable objects that a node's record is made of; undefined if there is no such node. */
+export function recordSourcesOf({ desired, rows }: NodeView, name: string): readonly [unknown, unknown] | undefined {
+  const node = nodeOf(desired, name);
+  const row = rows.server(name) ?? rows.read('node', name);
+  return node === undefined && row === undefined ? undefined : [node, row];
+}
+
 /** Returns a node's record with the source of each value, or undefined if there is no such node. */
 export function explainedRecordOfNode({ desired, rows }: NodeView, name: string): ExplainedRecord | undefined {
   const node = nodeOf(desired, name);

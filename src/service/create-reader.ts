@@ -1,6 +1,12 @@
 // Implements reader.ts: it answers the API's reads from the active desired state and the recorded rows.
 import type { DesiredState } from '../desired/desired-state.ts';
-import { explainedRecordOfNode, explainedValueOfNode, recordedNodes, recordOfNode } from '../desired/node-records.ts';
+import {
+  explainedRecordOfNode,
+  explainedValueOfNode,
+  recordedNodes,
+  recordOfNode,
+  recordSourcesOf,
+} from '../desired/node-records.ts';
 import { emptyMap } from '../model/json.ts';
 import { isTypeName, kindOf, type Role, TYPE_NAMES, type TypeName } from '../model/names.ts';
 import type { Client, StackTemplate } from '../model/objects.ts';
@@ -78,6 +84,7 @@ export function createReader(options: ReaderOptions): Reader {
     explainedRecords: () => recordsOf(view(), explainedRecordOfNode),
     record: (node) => recordOfNode(view(), node) ?? unknownNode(view(), node),
     explainedRecord: (node) => explainedRecordOfNode(view(), node) ?? unknownNode(view(), node),
+    recordSources: (node) => recordSourcesOf(view(), node),
     value: (node, key) => explainedValue(node, key).value,
     explainedValue,
     tree() {

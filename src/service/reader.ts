@@ -60,6 +60,8 @@ export interface Reader {
   record(node: string): NodeRecord;
   explainedRecord(node: string): ExplainedRecord;
   value(node: string, key: string): RecordValue;
+  /** Returns the objects that a node's record is made of: as long as they are the same, it is. Undefined: no such node. */
+  recordSources(node: string): readonly [unknown, unknown] | undefined;
   explainedValue(node: string, key: string): ExplainedValue;
 
   tree(): Served<TreeNode>;

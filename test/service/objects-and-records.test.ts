@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { putObjectDraft } from '../../src/service/write/drafts.ts';
+import type { TextChanges } from '../support/text-repository.ts';
 import { open, refusal, SHOP } from './service.ts';
 
 describe('typed objects', () => {
@@ -141,5 +142,39 @@ describe('records', () => {
     const key = 'not_found: The record of "web-1" has no key "prot"; did you mean "port"?';
     expect(refusal(() => reader.value('web-1', 'prot'))).toBe(key);
     expect(refusal(() => reader.explainedValue('web-1', '__proto__'))).toMatch(/^not_found/);
+  });
+});
+
+describe('the sources of a record', () => {
+  it('are the same objects as long as the record is the same', async () => {
+    const service = await open();
+    const sources = service.reader.recordSources('web-1');
+    await service.commit({ 'types/clientcert/printer.yaml': 'paper: a3\n' });
+    expect(service.reader.recordSources('web-1')?.[0]).toBe(sources?.[0]);
+    expect(service.reader.recordSources('web-1')?.[1]).toBe(sources?.[1]);
+  });
+
+  it.each<readonly [string, string, TextChanges]>([
+    ['a layer of a server', 'web-1', { 'types/common/global.yaml': 'log_level: error\n' }],
+    ['its own file', 'web-1', { 'types/clientcert/web-1.yaml': 'log_level: error\n' }],
+    ['the rules of merging', 'web-1', { 'hierarchy.yaml': 'merge: { dns: unique }\n' }],
+    ['the file of a hand-written node', 'printer', { 'types/clientcert/printer.yaml': 'paper: a3\n' }],
+  ])('are others where %s changed', async (_, node, changes) => {
+    const service = await open();
+    const before = service.reader.recordSources(node);
+    await service.commit(changes);
+    expect(service.reader.recordSources(node)?.[0]).not.toBe(before?.[0]);
+  });
+
+  it('are others where its provider reported', async () => {
+    const service = await open();
+    const before = service.reader.recordSources('web-1');
+    await service.made('web-1');
+    expect(service.reader.recordSources('web-1')?.[1]).not.toBe(before?.[1]);
+  });
+
+  it('are none of a node that there is not', async () => {
+    const service = await open();
+    expect(service.reader.recordSources('nobody')).toBeUndefined();
   });
 });

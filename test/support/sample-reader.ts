@@ -86,6 +86,7 @@ export function createSampleReader(): SampleReader {
       if (!reader.ready) throw new ServiceError('not_ready', 'No good commit was read yet');
       return COMMIT;
     },
+    recordSources: (node) => (node === 'shop-web' ? [RECORD, undefined] : undefined),
     recordedCommit: () => reader.commit(),
     registered: (serial) => (reader.ready ? registry.get(serial) : undefined),
     instances: () => reader.list,

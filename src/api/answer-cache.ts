@@ -1,0 +1,63 @@
+// Keeps answers as they are sent, so that an unchanged one costs a look-up. See docs/decisions/0066-answers-that-did-not-change.md.
+
+/** A serialized body and its tag. */
+export interface SerializedAnswer {
+  readonly json: string;
+  /** Bytes of `json` in UTF-8. */
+  readonly bytes: number;
+  readonly etag: string;
+}
+
+/** The objects that an answer was made of, compared by identity. They are immutable. */
+export type AnswerSources = readonly [unknown, unknown];
+
+interface Kept {
+  readonly sources: AnswerSources;
+  readonly answer: SerializedAnswer;
+}
+
+/** What a key, an entry of the map and a tag take besides the text. */
+const ENTRY_BYTES = 300;
+
+/**
+ * Answers by key, at most `bytesMax` of them together; the one that was added first gives way. An answer is valid as long
+ * as its sources are the same objects: no time is involved.
+ */
+export class AnswerCache {
+  readonly #bytesMax: number;
+  readonly #kept = new Map<string, Kept>();
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Returns the answer of a key if it was made of the same objects, else undefined. */
+  get(key: string, [first, second]: AnswerSources): SerializedAnswer | undefined {
+    const kept = this.#kept.get(key);
+    if (kept === undefined || kept.sources[0] !== first || kept.sources[1] !== second) return undefined;
+    return kept.answer;
+  }
+
+  /** Keeps an answer in place of the one before. */
+  set(key: string, sources: AnswerSources, answer: SerializedAnswer): void {
+    this.#remove(key);
+    this.#kept.set(key, { sources, answer });
+    this.#bytes += costOf(key, answer);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#bytes <= this.#bytesMax) return;
+      this.#remove(oldest);
+    }
+  }
+
+  #remove(key: string): void {
+    const kept = this.#kept.get(key);
+    if (kept === undefined) return;
+    this.#kept.delete(key);
+    this.#bytes -= costOf(key, kept.answer);
+  }
+}
+
+function costOf(key: string, { bytes }: SerializedAnswer): number {
+  return key.length + bytes + ENTRY_BYTES;
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { AnswerCache, type SerializedAnswer } from '../../src/api/answer-cache.ts';
+
+const answer = (json: string): SerializedAnswer => ({ json, bytes: json.length, etag: `"${json.length}"` });
+const node = {};
+const row = {};
+
+describe('an answer that is kept', () => {
+  it('is returned as long as both of its sources are the same objects', () => {
+    const cache = new AnswerCache(10_000);
+    const kept = answer('one');
+    cache.set('/hiera/web-1', [node, row], kept);
+    expect(cache.get('/hiera/web-1', [node, row])).toBe(kept);
+    expect(cache.get('/hiera/web-1', [{ ...node }, row])).toBeUndefined();
+    expect(cache.get('/hiera/web-1', [node, { ...row }])).toBeUndefined();
+    expect(cache.get('/hiera/web-1', [node, undefined])).toBeUndefined();
+    expect(cache.get('/hiera/web-2', [node, row])).toBeUndefined();
+  });
+
+  it('gives way to the next one of its key', () => {
+    const cache = new AnswerCache(10_000);
+    const later = answer('two');
+    cache.set('/hiera/web-1', [node, row], answer('one'));
+    cache.set('/hiera/web-1', [node, later], later);
+    expect(cache.get('/hiera/web-1', [node, row])).toBeUndefined();
+    expect(cache.get('/hiera/web-1', [node, later])).toBe(later);
+  });
+
+  it('is removed where the limit is reached, the oldest first', () => {
+    const cache = new AnswerCache(10_000);
+    for (let number = 0; number < 100; number += 1) cache.set(`/hiera/${number}`, [node, row], answer('x'.repeat(700)));
+    const kept = Array.from({ length: 100 }, (_, number) => cache.get(`/hiera/${number}`, [node, row]) !== undefined);
+    expect(kept.lastIndexOf(false)).toBe(90);
+    expect(kept.slice(91)).toEqual(Array(9).fill(true));
+  });
+
+  it('is not kept where it is larger than the limit by itself', () => {
+    const cache = new AnswerCache(1_000);
+    cache.set('/hiera/small', [node, row], answer('x'));
+    cache.set('/hiera/large', [node, row], answer('x'.repeat(2_000)));
+    expect(cache.get('/hiera/large', [node, row])).toBeUndefined();
+    cache.set('/hiera/small', [node, row], answer('x'));
+    expect(cache.get('/hiera/small', [node, row])).toEqual(answer('x'));
+  });
+
+  it('counts one that is replaced once', () => {
+    const cache = new AnswerCache(2_500);
+    cache.set('/hiera/other', [node, row], answer('x'.repeat(500)));
+    for (let time = 0; time < 50; time += 1) cache.set('/hiera/same', [node, { time }], answer('x'.repeat(500)));
+    expect(cache.get('/hiera/other', [node, row])).toBeDefined();
+  });
+});
