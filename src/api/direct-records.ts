@@ -25,12 +25,14 @@ export function answerRecords(options: DirectOptions): (request: IncomingMessage
   function answerOf(path: string): SerializedAnswer | undefined {
     const [, node, key] = RECORD_PATH.exec(path) ?? [];
     // "all" is a route.
-    const sources = node === undefined || node === 'all' ? undefined : reader.recordSources(node);
-    if (node === undefined || sources === undefined) return undefined;
-    const known = cache.get(path, sources);
+    const found = node === undefined || node === 'all' ? undefined : reader.findNode(node);
+    if (found === undefined) return undefined;
+    const known = cache.get(path, found.sources);
     if (known !== undefined) return known;
-    const answer = serialize(key === undefined ? reader.record(node) : reader.value(node, key));
-    cache.set(path, sources, answer);
+    const body = key === undefined ? found.record() : found.value(key)?.value;
+    if (body === undefined) return undefined;
+    const answer = serialize(body);
+    cache.set(path, found.sources, answer);
     return answer;
   }
 

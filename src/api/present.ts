@@ -57,15 +57,30 @@ interface SerializedRead {
   readonly commit: string;
   readonly answer: SerializedAnswer;
   /** Other headers. */
-  readonly more?: Readonly<Record<string, string>>;
+  readonly more?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Answers 200 with a serialized body, or 304 where the client has it already. */
 export function sendSerialized(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { commit, answer, more }: SerializedRead,
+): void {
+  if (!writeReadHead(request, response, { commit, ...answer, more })) response.end();
+  else response.end(answer.json);
+}
+
+interface ReadHead extends Pick<SerializedRead, 'commit' | 'more'> {
+  readonly etag: string;
+  readonly bytes: number;
+}
+
+/** Writes the head of a read; returns false where it is a 304, which has no body. */
+export function writeReadHead(
   { headers }: IncomingMessage,
   response: ServerResponse,
-  { commit, answer: { json, bytes, etag }, more }: SerializedRead,
-): void {
+  { commit, etag, bytes, more }: ReadHead,
+): boolean {
   const known = tagIn(headers['if-none-match'], etag);
   // A 304 has the headers of the 200 that it stands for, whether or not that would be packed.
   const head = {
@@ -75,8 +90,9 @@ export function sendSerialized(
     ETag: known ?? etag,
     ...more,
   };
-  if (known !== undefined) response.writeHead(304, head).end();
-  else response.writeHead(200, { ...head, ...JSON_TYPE, 'Content-Length': bytes }).end(json);
+  if (known !== undefined) response.writeHead(304, head);
+  else response.writeHead(200, { ...head, ...JSON_TYPE, 'Content-Length': bytes });
+  return known === undefined;
 }
 
 /** Answers what a write came to, in the envelope of the interface. */
@@ -96,8 +112,13 @@ function sendText(response: ServerResponse, status: number, json: string): void 
 
 /** `"<blob>.<digest>"`: the first part changes with the file, the second also with what became of it. */
 function etagOf(json: string, oid: string | null): string {
-  const digest = hash('sha256', json, 'base64url').slice(0, DIGEST_LENGTH);
-  return oid === null ? `"${digest}"` : `"${oid}.${digest}"`;
+  const digest = hash('sha256', json, 'base64url');
+  return oid === null ? tagOf(digest) : `"${oid}.${digest.slice(0, DIGEST_LENGTH)}"`;
+}
+
+/** Returns the tag of an answer that no file is behind. `digest`: SHA-256 of its bytes, base64url. */
+export function tagOf(digest: string): string {
+  return `"${digest.slice(0, DIGEST_LENGTH)}"`;
 }
 
 /**

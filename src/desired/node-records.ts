@@ -5,7 +5,7 @@ import { buildRecord, lookup, type NodeFacts, recordOf } from '../hiera/record.t
 import { addressOf } from '../model/address.ts';
 import { fieldOf } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
-import type { ExplainedRecord, ExplainedValue, NodeRecord } from '../model/record.ts';
+import type { ExplainedRecord, NodeAtMoment } from '../model/record.ts';
 import type { NodeRow, ServerRow } from '../model/rows.ts';
 import type { Baseline } from './desired-state.ts';
 
@@ -39,42 +39,38 @@ export function recordedNodes({ desired, rows }: NodeView): string[] {
   return [...new Set([...nodeNames(desired), ...terminating])].sort(compareNames);
 }
 
-/** Returns a node's record, or undefined if there is no such node. */
-export function recordOfNode({ desired, rows }: NodeView, name: string): NodeRecord | undefined {
-  const node = nodeOf(desired, name);
-  if (node !== undefined) return recordOf(buildRecord(node, factsOf(name, rows)));
-  const lastRecord = rows.server(name)?.lastRecord;
-  return lastRecord == null ? undefined : plainRecord(lastRecord);
-}
-
-/** Returns the immutable objects that a node's record is made of; undefined if there is no such node. */
-export function recordSourcesOf({ desired, rows }: NodeView, name: string): readonly [unknown, unknown] | undefined {
-  const node = nodeOf(desired, name);
-  const row = rows.server(name) ?? rows.read('node', name);
-  return node === undefined && row === undefined ? undefined : [node, row];
-}
-
-/** Returns a node's record with the source of each value, or undefined if there is no such node. */
-export function explainedRecordOfNode({ desired, rows }: NodeView, name: string): ExplainedRecord | undefined {
-  const node = nodeOf(desired, name);
-  if (node !== undefined) return explainRecord(buildRecord(node, factsOf(name, rows)));
-  return rows.server(name)?.lastRecord ?? undefined;
-}
-
-/**
- * Returns one value of a node's record with its source, without computing the rest; undefined if it has no such key.
- */
-export function explainedValueOfNode(view: NodeView, name: string, key: string): ExplainedValue | undefined {
-  const node = nodeOf(view.desired, name);
-  if (node !== undefined) {
-    const sourced = lookup(node, factsOf(name, view.rows), key);
-    return sourced === undefined ? undefined : explainValue(sourced);
-  }
-  const lastRecord = view.rows.server(name)?.lastRecord ?? {};
-  return fieldOf(lastRecord, key);
-}
-
-function factsOf(name: string, rows: NodeView['rows']): NodeFacts {
+/** Returns a node, or undefined if there is none of that name, or its record is not known. */
+export function nodeAtMoment({ desired, rows }: NodeView, name: string): NodeAtMoment | undefined {
   const server = rows.server(name);
-  return { outputs: server?.outputs ?? {}, updated: server?.updated ?? rows.read('node', name)?.updated ?? '' };
+  const node = nodeOf(desired, name);
+  if (node !== undefined) return presentNode(node, server ?? rows.read('node', name));
+  return server?.lastRecord == null ? undefined : unwantedNode(name, server, server.lastRecord);
+}
+
+function presentNode(node: HieraNode, row: ServerRow | NodeRow | undefined): NodeAtMoment {
+  const facts = (): NodeFacts => ({
+    outputs: row !== undefined && 'outputs' in row ? row.outputs : {},
+    updated: row?.updated ?? '',
+  });
+  return {
+    name: node.name,
+    sources: [node, row],
+    record: () => recordOf(buildRecord(node, facts())),
+    explained: () => explainRecord(buildRecord(node, facts())),
+    value(key) {
+      const sourced = lookup(node, facts(), key);
+      return sourced === undefined ? undefined : explainValue(sourced);
+    },
+  };
+}
+
+/** A server that no commit wants any more keeps the record that it had. */
+function unwantedNode(name: string, row: ServerRow, lastRecord: ExplainedRecord): NodeAtMoment {
+  return {
+    name,
+    sources: [undefined, row],
+    record: () => plainRecord(lastRecord),
+    explained: () => lastRecord,
+    value: (key) => fieldOf(lastRecord, key),
+  };
 }

@@ -1,5 +1,5 @@
 // Returns the records of servers, for calls to providers.
-import { recordOfNode } from '../desired/node-records.ts';
+import { nodeAtMoment } from '../desired/node-records.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { CurrentState } from './current-state.ts';
@@ -8,8 +8,8 @@ import type { CurrentState } from './current-state.ts';
 export function activeRecords(current: CurrentState, rows: Ledger): (server: string) => NodeRecord {
   return (server) => {
     const desired = current.get();
-    const record = desired && recordOfNode({ desired, rows }, server);
-    if (record === undefined) throw new Error(`no active unit has the server "${server}"`);
-    return record;
+    const node = desired && nodeAtMoment({ desired, rows }, server);
+    if (node === undefined) throw new Error(`no active unit has the server "${server}"`);
+    return node.record();
   };
 }

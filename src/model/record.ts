@@ -25,3 +25,15 @@ export interface ExplainedValue extends ValueSource {
 
 /** A record with the sources of every value. */
 export type ExplainedRecord = Readonly<Record<string, ExplainedValue>>;
+
+/** A node at one moment. Its record is computed when it is asked for. */
+export interface NodeAtMoment {
+  readonly name: string;
+  /** The immutable objects that the record is made of: as long as they are the same, so is the record. */
+  readonly sources: readonly [unknown, unknown];
+  record(): NodeRecord;
+  /** Returns the record with the source of each value. */
+  explained(): ExplainedRecord;
+  /** Returns one value with its source, without computing the rest; undefined if the record has no such key. */
+  value(key: string): ExplainedValue | undefined;
+}

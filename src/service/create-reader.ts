@@ -1,19 +1,9 @@
 // Implements reader.ts: it answers the API's reads from the active desired state and the recorded rows.
 import type { DesiredState } from '../desired/desired-state.ts';
-import {
-  explainedRecordOfNode,
-  explainedValueOfNode,
-  recordedNodes,
-  recordOfNode,
-  recordSourcesOf,
-} from '../desired/node-records.ts';
-import { emptyMap } from '../model/json.ts';
 import { isTypeName, kindOf, type Role, TYPE_NAMES, type TypeName } from '../model/names.ts';
 import type { Client, StackTemplate } from '../model/objects.ts';
-import type { ExplainedRecord, NodeRecord } from '../model/record.ts';
 import { canonicalSerial } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { withSuggestion } from '../model/suggest.ts';
 import {
   instanceNames,
   instanceStatus,
@@ -23,10 +13,12 @@ import {
   unknownInstance,
   viewInstance,
 } from './instance-views.ts';
+import { nodeReads } from './node-reads.ts';
 import { viewObject, viewObjects } from './object-views.ts';
 import type { InstanceView, Reader, Served } from './reader.ts';
 import type { View } from './recorded-rows.ts';
 import { activeView, heldView, type ViewSources } from './recorded-view.ts';
+import { unknown } from './refusals.ts';
 
 interface ReaderOptions extends ViewSources {
   readonly stallsOf: StallsOf;
@@ -55,13 +47,6 @@ export function createReader(options: ReaderOptions): Reader {
     return entry ?? unknown('stack template', name, templatesOf(view()).keys());
   }
 
-  const explainedValue: Reader['explainedValue'] = (node, key) => {
-    const value = explainedValueOfNode(view(), node, key);
-    if (value !== undefined) return value;
-    const record = recordOfNode(view(), node) ?? unknownNode(view(), node);
-    throw notFound(`The record of "${node}" has no key "${key}"`, key, Object.keys(record));
-  };
-
   return {
     commit: () => view().desired.commit,
     recordedCommit: () => (heldView(options) ?? view()).desired.commit,
@@ -80,13 +65,7 @@ export function createReader(options: ReaderOptions): Reader {
       const served = viewObject(view(), typeNamed(type), name);
       return served ?? unknown(kindOf(typeNamed(type)), name, namesOf(viewObjects(view(), typeNamed(type))));
     },
-    records: () => recordsOf(view(), recordOfNode),
-    explainedRecords: () => recordsOf(view(), explainedRecordOfNode),
-    record: (node) => recordOfNode(view(), node) ?? unknownNode(view(), node),
-    explainedRecord: (node) => explainedRecordOfNode(view(), node) ?? unknownNode(view(), node),
-    recordSources: (node) => recordSourcesOf(view(), node),
-    value: (node, key) => explainedValue(node, key).value,
-    explainedValue,
+    ...nodeReads(view),
     tree() {
       const { object, oid } = view().desired.catalog.tree;
       return object === null ? unknown('tree', 'tree.yaml', []) : { body: object, oid };
@@ -128,37 +107,10 @@ function clientsFor({ desired }: View<DesiredState>, by: Client, role: Role | un
     .sort((a, b) => (a.serial < b.serial ? -1 : 1));
 }
 
-function recordsOf<Kind extends NodeRecord | ExplainedRecord>(
-  view: View<DesiredState>,
-  recordOfOne: (view: View<DesiredState>, name: string) => Kind | undefined,
-): Record<string, Kind> {
-  const records = emptyMap<Kind>();
-  for (const name of recordedNodes(view)) {
-    const record = recordOfOne(view, name);
-    if (record !== undefined) records[name] = record;
-  }
-  return records;
-}
-
 function namesOf(objects: readonly { readonly name?: unknown }[]): string[] {
   return objects.map(({ name }) => String(name));
 }
 
 function typeNamed(type: string): TypeName {
   return isTypeName(type) ? type : unknown('type', type, TYPE_NAMES);
-}
-
-/** A record that is not known is not one that is not there: who asks must not go on without it. */
-function unknownNode(view: View<DesiredState>, node: string): never {
-  if (view.rows.server(node) === undefined) unknown('node', node, recordedNodes(view));
-  const message = `The record of "${node}" is not known: the commit that it was merged from is lost; it comes back with the next right version of its instance`;
-  throw new ServiceError('not_ready', message);
-}
-
-function unknown(what: string, name: string, known: Iterable<string>): never {
-  throw notFound(`There is no ${what} "${name}"`, name, known);
-}
-
-function notFound(message: string, name: string, known: Iterable<string>): ServiceError {
-  return new ServiceError('not_found', withSuggestion(message, name, known));
 }

@@ -3,7 +3,7 @@
 import type { JsonMap } from '../model/json.ts';
 import type { Role, TypeName } from '../model/names.ts';
 import type { Client, StackInstance, StackTemplate, TreeNode } from '../model/objects.ts';
-import type { ExplainedRecord, ExplainedValue, NodeRecord, RecordValue } from '../model/record.ts';
+import type { ExplainedRecord, ExplainedValue, NodeAtMoment, NodeRecord, RecordValue } from '../model/record.ts';
 import type { InstanceStatus, State } from '../model/state.ts';
 
 /** Resource key, then server name, then its state. A group without members is an empty map. */
@@ -55,13 +55,13 @@ export interface Reader {
   object(type: string, name: string): Served<JsonMap>;
   types(): readonly TypeName[];
 
-  records(): Readonly<Record<string, NodeRecord>>;
-  explainedRecords(): Readonly<Record<string, ExplainedRecord>>;
+  /** Returns every node with a record, sorted by name, all of one moment. */
+  nodes(): readonly NodeAtMoment[];
+  /** Returns one of them; undefined for an unknown name, and where the record is not known. */
+  findNode(name: string): NodeAtMoment | undefined;
   record(node: string): NodeRecord;
   explainedRecord(node: string): ExplainedRecord;
   value(node: string, key: string): RecordValue;
-  /** Returns the objects that a node's record is made of: as long as they are the same, it is. Undefined: no such node. */
-  recordSources(node: string): readonly [unknown, unknown] | undefined;
   explainedValue(node: string, key: string): ExplainedValue;
 
   tree(): Served<TreeNode>;

@@ -105,9 +105,12 @@ describe('records', () => {
 
   it('are those of every node, plain or explained', async () => {
     const { reader } = await open();
-    expect(Object.keys(reader.records())).toEqual(['printer', 'web-1', 'web-2']);
-    expect(reader.records().printer).toEqual(reader.record('printer'));
-    expect(reader.explainedRecords()['web-2']).toEqual(reader.explainedRecord('web-2'));
+    const nodes = reader.nodes();
+    expect(nodes.map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2']);
+    for (const node of nodes) {
+      expect(node.record()).toEqual(reader.record(node.name));
+      expect(node.explained()).toEqual(reader.explainedRecord(node.name));
+    }
     expect(reader.record('printer')).toMatchObject({
       paper: 'a4',
       stackInstance: [],
@@ -128,7 +131,7 @@ describe('records', () => {
     expect(service.reader.record('web-2')).toMatchObject({ port: 80, name: 'web-2' });
     expect(service.reader.value('web-2', 'port')).toBe(80);
     expect(refusal(() => service.reader.value('web-2', 'constructor'))).toMatch(/^not_found/);
-    expect(Object.keys(service.reader.records())).toEqual(['printer', 'web-1', 'web-2']);
+    expect(service.reader.nodes().map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2']);
     await service.change('web-2', null);
     expect(refusal(() => service.reader.record('web-2'))).toMatch(/^not_found/);
   });
@@ -148,10 +151,10 @@ describe('records', () => {
 describe('the sources of a record', () => {
   it('are the same objects as long as the record is the same', async () => {
     const service = await open();
-    const sources = service.reader.recordSources('web-1');
+    const sources = service.reader.findNode('web-1')?.sources;
     await service.commit({ 'types/clientcert/printer.yaml': 'paper: a3\n' });
-    expect(service.reader.recordSources('web-1')?.[0]).toBe(sources?.[0]);
-    expect(service.reader.recordSources('web-1')?.[1]).toBe(sources?.[1]);
+    expect(service.reader.findNode('web-1')?.sources[0]).toBe(sources?.[0]);
+    expect(service.reader.findNode('web-1')?.sources[1]).toBe(sources?.[1]);
   });
 
   it.each<readonly [string, string, TextChanges]>([
@@ -161,20 +164,20 @@ describe('the sources of a record', () => {
     ['the file of a hand-written node', 'printer', { 'types/clientcert/printer.yaml': 'paper: a3\n' }],
   ])('are others where %s changed', async (_, node, changes) => {
     const service = await open();
-    const before = service.reader.recordSources(node);
+    const before = service.reader.findNode(node)?.sources;
     await service.commit(changes);
-    expect(service.reader.recordSources(node)?.[0]).not.toBe(before?.[0]);
+    expect(service.reader.findNode(node)?.sources[0]).not.toBe(before?.[0]);
   });
 
   it('are others where its provider reported', async () => {
     const service = await open();
-    const before = service.reader.recordSources('web-1');
+    const before = service.reader.findNode('web-1')?.sources;
     await service.made('web-1');
-    expect(service.reader.recordSources('web-1')?.[1]).not.toBe(before?.[1]);
+    expect(service.reader.findNode('web-1')?.sources[1]).not.toBe(before?.[1]);
   });
 
   it('are none of a node that there is not', async () => {
     const service = await open();
-    expect(service.reader.recordSources('nobody')).toBeUndefined();
+    expect(service.reader.findNode('nobody')).toBeUndefined();
   });
 });

@@ -2,7 +2,7 @@
 import type { JsonMap } from '../../src/model/json.ts';
 import { isTypeName, TYPE_NAMES } from '../../src/model/names.ts';
 import type { Client, StackTemplate, TreeNode } from '../../src/model/objects.ts';
-import type { ExplainedRecord, NodeRecord } from '../../src/model/record.ts';
+import type { ExplainedRecord, ExplainedValue, NodeAtMoment, NodeRecord } from '../../src/model/record.ts';
 import { canonicalSerial } from '../../src/model/serial.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { InstanceView, Reader } from '../../src/service/reader.ts';
@@ -86,7 +86,6 @@ export function createSampleReader(): SampleReader {
       if (!reader.ready) throw new ServiceError('not_ready', 'No good commit was read yet');
       return COMMIT;
     },
-    recordSources: (node) => (node === 'shop-web' ? [RECORD, undefined] : undefined),
     recordedCommit: () => reader.commit(),
     registered: (serial) => (reader.ready ? registry.get(serial) : undefined),
     instances: () => reader.list,
@@ -111,8 +110,8 @@ export function createSampleReader(): SampleReader {
       return { body: find(type === 'zone' || type === 'all' ? { z1: ZONE } : {}, name), oid: OID };
     },
     types: () => TYPE_NAMES,
-    records: () => ({ 'shop-web': RECORD }),
-    explainedRecords: () => ({ 'shop-web': EXPLAINED }),
+    nodes: () => [NODE],
+    findNode: (name) => (name === 'shop-web' ? NODE : undefined),
     record: (node) => find({ 'shop-web': RECORD }, node),
     explainedRecord: (node) => find({ 'shop-web': EXPLAINED }, node),
     value: (node, key) => find(find({ 'shop-web': RECORD }, node), key),
@@ -124,6 +123,16 @@ export function createSampleReader(): SampleReader {
   };
   return reader;
 }
+
+/** The one node. */
+const NODE: NodeAtMoment = {
+  name: 'shop-web',
+  sources: [RECORD, undefined],
+  record: () => RECORD,
+  explained: () => EXPLAINED,
+  value: (key) =>
+    Object.hasOwn(RECORD, key) ? ({ ...EXPLAINED.zone, value: RECORD[key] } as ExplainedValue) : undefined,
+};
 
 function find<Value>(values: Readonly<Record<string, Value>>, name: string): Value {
   const value = Object.hasOwn(values, name) ? values[name] : undefined;

@@ -2,6 +2,8 @@
 // and nothing else.
 import { Router } from 'express';
 import type { Reader } from '../../service/reader.ts';
+import { answerAllRecords } from '../all-records.ts';
+import { only } from '../only.ts';
 import { readsOn } from '../present.ts';
 import { queryFlag } from '../query.ts';
 
@@ -9,9 +11,11 @@ import { queryFlag } from '../query.ts';
 export function hieraRoutes(reader: Reader): Router {
   const router = Router({ caseSensitive: true });
   const addRead = readsOn(router, reader);
-  addRead('/hiera/all', (request) => ({
-    body: queryFlag(request, 'info') ? reader.explainedRecords() : reader.records(),
-  }));
+  const all = answerAllRecords(reader);
+  router
+    .route('/hiera/all')
+    .all(only('GET'))
+    .get((request, response) => all(request, response, queryFlag(request, 'info')));
   addRead<{ clientcert: string }>('/hiera/:clientcert', (request) => {
     const { clientcert } = request.params;
     return { body: queryFlag(request, 'info') ? reader.explainedRecord(clientcert) : reader.record(clientcert) };

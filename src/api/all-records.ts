@@ -1,0 +1,156 @@
+// Answers with the records of all nodes. They are computed, hashed and sent in slices, so that other requests have their
+// turn, and only those are computed that changed since the last time. See docs/decisions/0066-answers-that-did-not-change.md.
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
+import type { NodeAtMoment } from '../model/record.ts';
+import type { Reader } from '../service/reader.ts';
+import { tagOf, writeReadHead } from './present.ts';
+
+/** Others have their turn after so long. */
+const SLICE_MS = 5;
+/** The clock is looked at after so many records. */
+const RECORDS_A_LOOK = 20;
+/** Records that are written at once. */
+const RECORDS_A_CHUNK = 200;
+/** A larger answer is not kept for the next time. */
+const KEPT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** The text of one record, and the objects that it was made of. */
+interface RecordText {
+  readonly sources: NodeAtMoment['sources'];
+  /** `"<name>":<record>`. */
+  readonly text: string;
+}
+
+interface AllRecords {
+  /** By name, in the order of the answer. */
+  readonly texts: ReadonlyMap<string, RecordText>;
+  readonly bytes: number;
+  readonly etag: string;
+}
+
+/** All records at one commit. */
+interface Answer {
+  readonly commit: string;
+  readonly all: AllRecords;
+}
+
+/** Returns a handler for GET and HEAD. Throws ServiceError `not_ready` before the first commit. */
+export function answerAllRecords(reader: Pick<Reader, 'nodes' | 'commit'>) {
+  let kept: AllRecords | undefined;
+  // One computation at a time: whoever asks meanwhile finds what did not change.
+  let last: Promise<void> = Promise.resolve();
+
+  async function plainRecords(): Promise<Answer> {
+    const before = last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    last = promise;
+    await before;
+    try {
+      const commit = reader.commit();
+      const all = await joinRecords(reader.nodes(), kept, (node) => node.record());
+      kept = all.bytes > KEPT_BYTES_MAX ? undefined : all;
+      return { commit, all };
+    } finally {
+      resolve();
+    }
+  }
+
+  async function explainedRecords(): Promise<Answer> {
+    const commit = reader.commit();
+    return { commit, all: await joinRecords(reader.nodes(), undefined, (node) => node.explained()) };
+  }
+
+  return async (request: IncomingMessage, response: ServerResponse, isExplained: boolean): Promise<void> => {
+    const { commit, all } = isExplained ? await explainedRecords() : await plainRecords();
+    const hasBody = writeReadHead(request, response, { commit, ...all });
+    if (!hasBody || request.method === 'HEAD') response.end();
+    else await send(all, response);
+  };
+}
+
+/** Returns the texts of all nodes; those whose sources are the same as in `before` are taken from there. */
+async function joinRecords(
+  nodes: readonly NodeAtMoment[],
+  before: AllRecords | undefined,
+  recordOf: (node: NodeAtMoment) => unknown,
+): Promise<AllRecords> {
+  if (before !== undefined && isSame(nodes, before.texts)) return before;
+  const texts = new Map<string, RecordText>();
+  for await (const slice of inSlices(nodes)) {
+    for (const node of slice) {
+      const known = before?.texts.get(node.name);
+      const isKnown = known !== undefined && isSameSources(known.sources, node.sources);
+      texts.set(node.name, isKnown ? known : textOf(node, recordOf(node)));
+    }
+  }
+  return { texts, ...(await digestOf(texts)) };
+}
+
+function textOf({ name, sources }: NodeAtMoment, record: unknown): RecordText {
+  return { sources, text: `${JSON.stringify(name)}:${JSON.stringify(record)}` };
+}
+
+function isSame(nodes: readonly NodeAtMoment[], texts: AllRecords['texts']): boolean {
+  if (nodes.length !== texts.size) return false;
+  return nodes.every(({ name, sources }) => {
+    const known = texts.get(name);
+    return known !== undefined && isSameSources(known.sources, sources);
+  });
+}
+
+function isSameSources([first, second]: NodeAtMoment['sources'], [a, b]: NodeAtMoment['sources']): boolean {
+  return first === a && second === b;
+}
+
+async function digestOf(texts: AllRecords['texts']): Promise<Pick<AllRecords, 'bytes' | 'etag'>> {
+  const digest = createHash('sha256');
+  let bytes = 0;
+  for (const chunk of chunksOf(texts)) {
+    digest.update(chunk);
+    bytes += Buffer.byteLength(chunk);
+    await setImmediate();
+  }
+  return { bytes, etag: tagOf(digest.digest('base64url')) };
+}
+
+/** Yields the answer as texts of moderate length. */
+function* chunksOf(texts: AllRecords['texts']): Generator<string> {
+  let chunk: string[] = [];
+  let isFirst = true;
+  for (const { text } of texts.values()) {
+    chunk.push(text);
+    if (chunk.length < RECORDS_A_CHUNK) continue;
+    yield `${isFirst ? '{' : ','}${chunk.join(',')}`;
+    chunk = [];
+    isFirst = false;
+  }
+  const start = isFirst ? '{' : chunk.length > 0 ? ',' : '';
+  yield `${start}${chunk.join(',')}}`;
+}
+
+/** Yields the nodes a few at a time, and lets others have their turn where a slice took long enough. */
+async function* inSlices(nodes: readonly NodeAtMoment[]): AsyncGenerator<readonly NodeAtMoment[]> {
+  let began = performance.now();
+  for (let start = 0; start < nodes.length; start += RECORDS_A_LOOK) {
+    yield nodes.slice(start, start + RECORDS_A_LOOK);
+    if (performance.now() - began < SLICE_MS) continue;
+    await setImmediate();
+    began = performance.now();
+  }
+}
+
+/** Sends as fast as the client reads. One that goes away in between is no failure. */
+async function send({ texts }: AllRecords, response: ServerResponse): Promise<void> {
+  let goOn = (): void => undefined;
+  for (const event of ['drain', 'close'] as const) response.on(event, () => goOn());
+  for (const chunk of chunksOf(texts)) {
+    if (response.destroyed) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    goOn = resolve;
+    if (!response.write(chunk)) await promise;
+    else await setImmediate();
+  }
+  response.end();
+}
