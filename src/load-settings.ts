@@ -9,6 +9,7 @@ import { problemFrom } from './catalog/fault.ts';
 import { compileSchema } from './catalog/schemas.ts';
 import { parseYaml, type YamlDocument } from './catalog/yaml.ts';
 import { faultsOfProviders, fillInProvider, type WrittenProvider } from './load-providers.ts';
+import { faultsOfStatuses, fillInStatuses, type WrittenStatuses } from './load-statuses.ts';
 import type { LogLevel } from './log.ts';
 import type { RetryPolicy } from './machine/backoff.ts';
 import type { DeleteBudget } from './machine/removals.ts';
@@ -41,6 +42,7 @@ interface WrittenSettings {
   readonly management?: { readonly host?: string; readonly port?: number };
   readonly webhook?: { readonly host?: string; readonly port?: number; readonly secretFile: string };
   readonly repository: WrittenRepository;
+  readonly statuses?: WrittenStatuses;
   readonly store?: { readonly directory?: string };
   readonly execution?: {
     readonly concurrency?: number;
@@ -84,9 +86,13 @@ export async function loadSettings(file: string, environment: Environment = proc
     fillIn: (written, base) => fillIn(written, base, environment),
     faultsOf: async (value, settings) => [
       ...refusalsOf(value, environment),
-      ...(settings === undefined ? [] : await faultsOfProviders(settings.execution.providers)),
+      ...(settings === undefined ? [] : await faultsOfParts(settings)),
     ],
   });
+}
+
+async function faultsOfParts({ execution, statuses }: Settings): Promise<readonly PlacedFault[]> {
+  return [...(await faultsOfProviders(execution.providers)), ...faultsOfStatuses(statuses)];
 }
 
 /** The stages of reading a file of settings. */
@@ -137,12 +143,14 @@ function problemsOf(file: string, document: YamlDocument, faults: readonly Place
 }
 
 async function fillIn(written: WrittenSettings, base: string, environment: Environment): Promise<Settings> {
-  const { id = 'main', api, management, webhook, repository, store, execution, shutdownSeconds = 25, log } = written;
+  const { id = 'main', api, management, webhook, repository, statuses, store, execution } = written;
+  const { shutdownSeconds = 25, log } = written;
   const { tls } = api;
   const directory = resolve(base, store?.directory ?? 'state');
   const retry = { ...RETRY, ...execution?.retry };
   const concurrency = execution?.concurrency ?? 50;
   const inherited = { base, directory, concurrency, retry, searchPath: environment.PATH };
+  const followed = fillInRepository(repository, base, environment);
   return {
     id,
     api: {
@@ -157,7 +165,8 @@ async function fillIn(written: WrittenSettings, base: string, environment: Envir
     },
     management: { host: management?.host ?? '127.0.0.1', port: management?.port ?? 9080 },
     webhook: webhook === undefined ? null : fillInWebhook(webhook, base),
-    repository: fillInRepository(repository, base, environment),
+    repository: followed,
+    statuses: statuses === undefined ? null : fillInStatuses(statuses, { base, repository: followed }),
     store: { kind: 'lowdb', directory },
     execution: {
       concurrency,

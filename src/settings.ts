@@ -25,6 +25,8 @@ export interface Settings {
   /** Null: push hooks are disabled. `secretFile` is a path. */
   readonly webhook: { readonly host: string; readonly port: number; readonly secretFile: string } | null;
   readonly repository: RepositorySettings;
+  /** Null: no commit statuses are sent. */
+  readonly statuses: StatusesSettings | null;
   readonly store: { readonly kind: 'lowdb'; readonly directory: string };
   readonly execution: ExecutionSettings;
   /** How long a stop waits for running actions. */
@@ -43,6 +45,24 @@ export interface RepositorySettings {
   /** The result of a write through the REST interface; `off`: it is refused. */
   readonly writes: 'commit' | 'propose' | 'off';
   readonly access: RepositoryAccess;
+}
+
+/** Commit statuses, and the forge that they are sent to. */
+export interface StatusesSettings {
+  /** The API that the forge speaks; `gitea` also for Forgejo. */
+  readonly kind: 'github' | 'gitlab' | 'gitea';
+  /** The address of the API, without a slash at its end. */
+  readonly apiUrl: string;
+  /** `owner/name`; at GitLab a path of any depth, or a number. */
+  readonly project: string;
+  /** The followed branch. */
+  readonly branch: string;
+  /** A path. The token is read for each request. */
+  readonly tokenFile: string;
+  /** Path of the trusted certificate authorities, PEM; null: those that Node trusts. */
+  readonly caFile: string | null;
+  /** The page that a status links to; null: none. */
+  readonly targetUrl: string | null;
 }
 
 /** Access to a repository at an `http(s)://` URL. It names the places of secrets and holds none. */

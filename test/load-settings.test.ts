@@ -58,6 +58,7 @@ describe('what is left out', () => {
         writes: 'commit',
         access: { username: null, password: null, caFile: null },
       },
+      statuses: null,
       store: { kind: 'lowdb', directory: join(directory, 'state') },
       execution: {
         concurrency: 50,

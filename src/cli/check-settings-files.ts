@@ -32,18 +32,23 @@ export async function checkSettingsFiles(settings: Settings): Promise<readonly P
   return isTlsThere ? [...missing, ...(await checkTlsFiles(settings))] : missing;
 }
 
-function filesIn({ api: { tls }, webhook, repository: { access: login }, execution }: Settings): readonly NamedFile[] {
+function filesIn(settings: Settings): readonly NamedFile[] {
+  const { tls } = settings.api;
+  const { webhook, statuses, execution } = settings;
+  const login = settings.repository.access;
   const secrets = [
     ['/api/tls/key', tls.key],
     ['/webhook/secretFile', webhook?.secretFile],
     ['/repository/usernameFile', login.username?.kind === 'file' ? login.username.path : undefined],
     ['/repository/passwordFile', login.password?.kind === 'file' ? login.password.path : undefined],
+    ['/statuses/tokenFile', statuses?.tokenFile],
   ] as const;
   const others = [
     ['/api/tls/cert', tls.cert],
     ['/api/tls/clientCa', tls.clientCa],
     ['/api/tls/crl', tls.crl],
     ['/repository/caFile', login.caFile],
+    ['/statuses/caFile', statuses?.caFile],
   ] as const;
   const named = [...secrets, ...others].flatMap(([pointer, path], index) =>
     path == null ? [] : [{ pointer, path, isSecret: index < secrets.length && pointer !== '/repository/usernameFile' }],

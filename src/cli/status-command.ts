@@ -89,11 +89,13 @@ async function showOne(instance: string, options: Options): Promise<void> {
   print([...lines, ...formatCommits({ commit, newest, held: own })].join('\n'));
 }
 
+type Commits = Pick<Overview, 'commit' | 'newest' | 'held' | 'statuses'>;
+
 function formatInstance({ name, status, summary }: Overview['instances'][number]): string {
   return status === 'Done' ? `${name}: ${status}` : `${name}: ${status}: ${firstLine(summary)}`;
 }
 
-function formatCommits({ commit, newest, held }: Pick<Overview, 'commit' | 'newest' | 'held'>): readonly string[] {
+function formatCommits({ commit, newest, held, statuses }: Commits): readonly string[] {
   const lines = [`commit ${commit} is followed`];
   if (newest !== null) {
     lines.push(
@@ -101,6 +103,7 @@ function formatCommits({ commit, newest, held }: Pick<Overview, 'commit' | 'newe
       `    do: ${newest.action}`,
     );
   }
+  if (statuses !== undefined) lines.push(`commit statuses are not sent, since ${statuses.since}: ${statuses.reason}`);
   for (const { kind, instance, since } of held) {
     lines.push(`held since ${since}: ${kind}${instance === null ? '' : ` of ${instance}`}; see treeline held`);
   }

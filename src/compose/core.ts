@@ -25,7 +25,7 @@ import { createAgent } from '../service/create-agent.ts';
 import { createOperator } from '../service/create-operator.ts';
 import { createReader } from '../service/create-reader.ts';
 import { createWriter } from '../service/create-writer.ts';
-import type { Operator } from '../service/operator.ts';
+import type { Operator, StatusFailure } from '../service/operator.ts';
 import type { Reader } from '../service/reader.ts';
 import type { BranchView } from '../service/write/branch-view.ts';
 import { createPreview } from '../service/write/preview.ts';
@@ -39,10 +39,12 @@ import { createPollTimer } from '../source/poll-timer.ts';
 import type { Publisher } from '../source/publisher.ts';
 import { parseRepositoryUrl } from '../source/repository-url.ts';
 import type { Source, Trigger } from '../source/source.ts';
+import type { StatusReporter } from '../statuses/status-reporter.ts';
 import type { Files } from '../store/files.ts';
 import { createLowdbStore } from '../store/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
 import { openProviders } from './open-providers.ts';
+import { openStatuses } from './open-statuses.ts';
 
 /** The parts that all others are built with. */
 export interface SharedParts {
@@ -75,6 +77,8 @@ interface OutsideParts extends Omit<SharedParts, 'files'> {
   readonly random: () => number;
   readonly execution: Settings['execution'];
   readonly writes: Settings['repository']['writes'];
+  /** Returns why commit statuses cannot be sent; undefined where they are, and where none are configured. */
+  readonly statusFailure?: () => StatusFailure | undefined;
   /** Interval between comparisons of the clocks; default: one second. */
   readonly compareMs?: number;
   /** Yields to other work between two writes; default: one turn of the event loop. */
@@ -106,7 +110,11 @@ export async function composeCore(
   const { execution } = settings;
   const { writes } = settings.repository;
   const outside = { store, registry, source, publisher, triggers, clock, log, opened, random: Math.random };
-  const core = await wireCore({ ...outside, execution, writes });
+  let reporter: StatusReporter | undefined;
+  const core = await wireCore({ ...outside, execution, writes, statusFailure: () => reporter?.failure });
+  reporter = openStatuses(settings, { ...core, clock, log, random: Math.random });
+  // Last of these, so that it sees how all calls ended.
+  opened.defer(async () => await reporter?.stop());
   opened.adopt(core.reconciler, (it) => it.stop(settings.shutdownSeconds * 1000));
   opened.adopt(core.follower, (it) => it.stop());
   const { proxyWork: work } = core.reconciler;
@@ -164,7 +172,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     waitOf: (server) => toldWait(reconciler.waitsOf(server)),
     holderOf: (server) => reconciler.proxyWork?.holderOf(server),
     ...checkOperations(reconciler),
-    requests,
+    ...{ requests, statusFailure: outside.statusFailure },
     entries: entriesOf(registry),
   });
   const commits = commitWaitOf({ current, follower, source, clock });

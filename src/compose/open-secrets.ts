@@ -47,12 +47,13 @@ async function filesWith(rights: number, files: readonly NamedFile[]): Promise<r
 }
 
 /** Returns the files of the settings that hold a secret. */
-export function filesOfSecrets({ api, webhook, repository, execution }: Settings): readonly NamedFile[] {
+export function filesOfSecrets({ api, webhook, repository, statuses, execution }: Settings): readonly NamedFile[] {
   const { username, password } = repository.access;
   return [
     { setting: 'api.tls.key', path: api.tls.key },
     ...(webhook === null ? [] : [{ setting: 'webhook.secretFile', path: webhook.secretFile }]),
     ...(password?.kind === 'file' ? [{ setting: 'repository.passwordFile', path: password.path }] : []),
+    ...(statuses === null ? [] : [{ setting: 'statuses.tokenFile', path: statuses.tokenFile }]),
     ...execution.providers.flatMap((provider) =>
       provider.implementation === 'http'
         ? [{ setting: `execution.providers: secretFile of ${provider.name}`, path: provider.secretFile }]

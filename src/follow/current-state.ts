@@ -6,10 +6,16 @@ import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 export class CurrentState {
   #desired: DesiredState | undefined;
   #refused: RefusedCommit | undefined;
+  readonly #watchers: (() => void)[] = [];
 
   /** Returns the active desired state, or undefined before the first valid commit. */
   get(): DesiredState | undefined {
     return this.#desired;
+  }
+
+  /** Calls `watcher` after each change of the desired state or of the newest commit. It must not throw. */
+  watch(watcher: () => void): void {
+    this.#watchers.push(watcher);
   }
 
   /** The newest commit, if it is not followed. */
@@ -19,13 +25,16 @@ export class CurrentState {
 
   /** Sets the active desired state. That of the same commit, judged anew, does not make a refused newer commit valid. */
   set(desired: DesiredState): void {
-    if (desired.commit !== this.#desired?.commit) this.catchUp();
+    if (desired.commit !== this.#desired?.commit) this.#refused = undefined;
     this.#desired = desired;
+    this.#tell();
   }
 
   /** Notes that the newest commit is followed. */
   catchUp(): void {
+    if (this.#refused === undefined) return;
     this.#refused = undefined;
+    this.#tell();
   }
 
   /** Returns true if that commit was refused for the same before. */
@@ -38,5 +47,10 @@ export class CurrentState {
     this.#refused = this.isRefusedAlready(refused)
       ? { ...refused, since: this.#refused?.since ?? refused.since }
       : refused;
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const watcher of this.#watchers) watcher();
   }
 }

@@ -94,6 +94,22 @@ export interface RolloutRow {
   readonly updates: number;
 }
 
+/** A commit status as forges show it. `superseded`: newer commits ended it before it was done. */
+export interface CommitStatus {
+  readonly state: 'in progress' | 'success' | 'failure' | 'superseded';
+  /** At most 140 characters. */
+  readonly description: string;
+}
+
+/** The statuses of a commit that the forge accepted last, named after the commit. Kept while one of them may change. */
+export interface CommitStatusRow {
+  /** Null: none was accepted. */
+  readonly validate: CommitStatus | null;
+  readonly apply: CommitStatus | null;
+  /** When the first one was accepted; RFC 3339, with milliseconds. */
+  readonly since: string;
+}
+
 /** A hand-written clientcert: when its content last changed. */
 export interface NodeRow {
   readonly oid: string;
@@ -239,6 +255,7 @@ export interface Rows {
   readonly removal: RemovalRow;
   readonly suspension: SuspensionRow;
   readonly rollout: RolloutRow;
+  readonly commitStatus: CommitStatusRow;
   readonly server: ServerRow;
 }
 /** The kind of a row. */

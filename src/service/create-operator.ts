@@ -23,7 +23,7 @@ import { withSuggestion } from '../model/suggest.ts';
 import { viewEvents } from './event-views.ts';
 import { heldItems } from './held-items.ts';
 import { instanceNames, instanceStatus, unknownInstance } from './instance-views.ts';
-import type { HeldItem, Operator, Order, Target } from './operator.ts';
+import type { HeldItem, Operator, Order, StatusFailure, Target } from './operator.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
 import { recordedIn } from './recorded-servers.ts';
 import { activeView, heldView, type ProgressFacts, type ViewSources } from './recorded-view.ts';
@@ -64,6 +64,8 @@ interface OperatorOptions extends ViewSources {
   /** Has a server checked as soon as there is capacity. Returns false if it is not at rest. */
   readonly requestCheck: (server: string) => boolean;
   readonly requests: RowWriter;
+  /** Returns why commit statuses cannot be sent. Omitted: none are. */
+  readonly statusFailure?: (() => StatusFailure | undefined) | undefined;
   readonly entries: Entries;
 }
 
@@ -87,10 +89,10 @@ export function createOperator(options: OperatorOptions): Operator {
 }
 
 function whyFacts(options: OperatorOptions): WhyFacts {
-  const { statusOf, waitOf, checkFailureOf, holderOf } = options;
+  const { statusOf, waitOf, checkFailureOf, holderOf, statusFailure } = options;
   const refused = options.refused();
   const recorded = heldView(options);
-  const shown = { refused, statusOf, waitOf, checkFailureOf, holderOf };
+  const shown = { refused, statusOf, waitOf, checkFailureOf, holderOf, statusFailure: statusFailure?.() };
   if (recorded === undefined) return { view: activeView(options), isActive: true, ...shown };
   // Nobody looks at a server before something is active, so nothing is known of its waits.
   const status = (instance: string): InstanceStatus => instanceStatus(recorded, instance, () => undefined);

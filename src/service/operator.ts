@@ -62,6 +62,13 @@ export interface UnfollowedCommit {
   readonly action: string;
 }
 
+/** Why commit statuses cannot be sent at the moment. */
+export interface StatusFailure {
+  readonly reason: string;
+  /** RFC 3339, with milliseconds. */
+  readonly since: string;
+}
+
 /** The progress of all instances. */
 export interface Overview {
   /** The followed commit. */
@@ -69,6 +76,8 @@ export interface Overview {
   /** Null where that is the newest one. */
   readonly newest: UnfollowedCommit | null;
   readonly held: readonly HeldItem[];
+  /** Omitted where statuses are sent, where none are configured, and for proxies. */
+  readonly statuses?: StatusFailure;
   readonly counts: StateCounts;
   /** Sorted by name. */
   readonly instances: readonly ({ readonly name: string } & Omit<Why, 'waiting'>)[];

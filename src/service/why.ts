@@ -7,7 +7,7 @@ import { isError, type Problem } from '../model/problem.ts';
 import type { InstanceStatus } from '../model/state.ts';
 import { heldItems } from './held-items.ts';
 import { instanceNames } from './instance-views.ts';
-import type { Overview, StateCounts, UnfollowedCommit, WaitingItem, Why } from './operator.ts';
+import type { Overview, StateCounts, StatusFailure, UnfollowedCommit, WaitingItem, Why } from './operator.ts';
 import type { View } from './recorded-rows.ts';
 import type { ProgressFacts } from './recorded-view.ts';
 import { countStates, serverItems, type WaitFacts } from './server-items.ts';
@@ -21,6 +21,8 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
   readonly statusOf: (instance: string) => InstanceStatus;
   /** Returns the proxy that carries out the action of a server; undefined if none does. */
   readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
+  /** Why commit statuses cannot be sent; undefined where they are. */
+  readonly statusFailure?: StatusFailure | undefined;
 }
 
 /** A proxy that carries out an action. */
@@ -65,6 +67,7 @@ export function overviewOf(by: Client, facts: WhyFacts): Overview {
     commit: desired.commit,
     newest: unfollowed(by, facts.refused),
     held: heldItems(rows, facts.refused),
+    ...(facts.statusFailure === undefined || by.role === 'proxy' ? {} : { statuses: facts.statusFailure }),
     counts: countStates([...rows.list('server').keys()], rows),
     instances,
   };

@@ -38,6 +38,7 @@ export function emptyStoreDocument(): StoreDocument {
       removal: new Map(),
       suspension: new Map(),
       rollout: new Map(),
+      commitStatus: new Map(),
       server: new Map(),
     },
   };

@@ -41,8 +41,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   'settings.ts': ['model', 'machine', 'log.ts'],
   'refuse-settings.ts': ['model', 'catalog', 'source'],
   'load-providers.ts': ['model', 'machine', 'catalog', 'source', 'refuse-settings.ts', 'settings.ts'],
+  'load-statuses.ts': ['model', 'catalog', 'source', 'refuse-settings.ts', 'settings.ts'],
   'load-settings.ts': [
-    ...['model', 'machine', 'catalog', 'schemas', 'refuse-settings.ts', 'load-providers.ts'],
+    ...['model', 'machine', 'catalog', 'schemas', 'refuse-settings.ts', 'load-providers.ts', 'load-statuses.ts'],
     ...SETTINGS,
   ],
   'development-pki.ts': ['model'],
@@ -54,6 +55,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   reconcile: [...PURE, 'execute', ...SETTINGS],
   follow: [...PURE, 'reconcile', ...SETTINGS],
   service: [...PURE, 'clock.ts'],
+  statuses: [...PURE, 'source', 'reconcile/repeated-errors.ts', ...SETTINGS],
   api: ['model', 'service', 'file-watch.ts', 'listen.ts', 'connection-limit.ts', 'log-throttle.ts', ...SETTINGS],
   proxy: [
     ...['model', 'catalog', 'schemas', 'providers', 'service', 'store'],
@@ -74,7 +76,7 @@ const INTERFACES = [
   'src/providers/provider.ts',
   'src/providers/provider-registry.ts',
 ];
-const USES_INTERFACES = ['execute', 'reconcile', 'follow', 'service'];
+const USES_INTERFACES = ['execute', 'reconcile', 'follow', 'service', 'statuses'];
 
 /** One package, one importing file; these two shape what a whole folder looks like. */
 export const PACKAGE_FOLDERS: Readonly<Record<string, readonly string[]>> = {

@@ -85,6 +85,25 @@ describe('treeline settings check', () => {
     );
   });
 
+  it('looks at the files of the forge that gets commit statuses', async () => {
+    const statuses = 'statuses: { kind: gitlab, project: infra/stacks, tokenFile: token, caFile: none.crt }\n';
+    const { code, stdout } = await check(`${RIGHT}${statuses}`, (cwd) => {
+      writeFileSync(join(cwd, 'token'), 'secret\n');
+      chmodSync(join(cwd, 'token'), 0o644);
+    });
+    expect(code).toBe(1);
+    expect(stdout).toBe(
+      [
+        'treeline.yaml:6:61: warning: token is a secret, and every user of this machine may read it [exposed_secret]',
+        '    hint: chmod o-rwx token',
+        'treeline.yaml:6:76: error: none.crt is not there [no_file]',
+        '    hint: make it, or correct the path',
+        '1 error, 1 warning',
+        '',
+      ].join('\n'),
+    );
+  });
+
   it('prints JSON for programs', async () => {
     const cwd = await folderWith('api: {}\n');
     const { code, stdout } = await treeline(['settings', 'check', '--format', 'json', 'treeline.yaml'], { cwd });

@@ -24,6 +24,11 @@ const ROWS: { readonly [Kind in RowKind]: Rows[Kind] } = {
   removal: { time: '2026-11-20T10:13:56.000Z' },
   suspension: { by: null, reason: 'night', since: '2026-11-20T10:13:56.000Z', until: null },
   rollout: { updates: 40 },
+  commitStatus: {
+    validate: { state: 'success', description: 'valid, 2 instances' },
+    apply: null,
+    since: '2026-11-20T10:13:56.000Z',
+  },
   server: serverRow({ outputs: { address: '10.0.0.1', ports: [80, 443], nested: { deep: [null, true, 1.5] } } }),
 };
 

@@ -100,6 +100,7 @@ export class Core {
   readonly operator: Operator;
   readonly requests: RowRequests;
   readonly reader: Reader;
+  readonly current = new CurrentState();
   readonly lines: JsonMap[] = [];
   readonly follower: Follower;
   /** Answers proxies; undefined without `hasProxied`. */
@@ -120,7 +121,7 @@ export class Core {
     this.store = new FailingStore(rows);
     this.ledger = new Ledger(this.store);
     this.provider = new ScriptedProvider(servers);
-    const current = new CurrentState();
+    const { current } = this;
     this.reader = createReader({
       desired: () => current.get(),
       refused: () => current.refused,

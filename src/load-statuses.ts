@@ -1,0 +1,151 @@
+// Reads the setting `statuses`: takes the forge and the project from the repository's URL where they are left out, and
+// tells which addresses cannot be used.
+import { resolve } from 'node:path';
+import type { Fault } from './catalog/fault.ts';
+import { below } from './model/entry.ts';
+import { quote } from './model/quote.ts';
+import type { PlacedFault } from './refuse-settings.ts';
+import type { RepositorySettings, StatusesSettings } from './settings.ts';
+import { isLoopback } from './source/remotes/http-access.ts';
+import { parseRepositoryUrl } from './source/repository-url.ts';
+import { SourceError } from './source/source.ts';
+
+/** The setting as it is written, in the shape that the schema allows. */
+export interface WrittenStatuses {
+  readonly kind: StatusesSettings['kind'];
+  readonly apiUrl?: string;
+  readonly project?: string;
+  readonly tokenFile: string;
+  readonly caFile?: string;
+  readonly targetUrl?: string;
+}
+
+/** Where the forge serves the repository. */
+interface Home {
+  /** Without a slash at its end. */
+  readonly origin: string;
+  readonly hostname: string;
+  /** Without the slash at its begin and without `.git`. */
+  readonly path: string;
+}
+
+const GITHUB = 'github.com';
+/** What follows the origin of a forge in the address of its API. */
+const API_PATHS: Readonly<Record<StatusesSettings['kind'], string>> = {
+  github: '/api/v3',
+  gitlab: '/api/v4',
+  gitea: '/api/v1',
+};
+const SCP_LIKE = /^(?:[^@/]*@)?(?<host>\[[^\]]*\]|[^:/]+):(?<path>.*)$/;
+const SEGMENT = String.raw`(?!\.{1,2}(?:/|$))[^\s/?#%\\]+`;
+const OWNER_AND_NAME = new RegExp(`^${SEGMENT}/${SEGMENT}$`);
+const PATH_OR_NUMBER = new RegExp(`^(?:[0-9]+|${SEGMENT}(?:/${SEGMENT})+)$`);
+
+/** Returns the setting with its defaults and absolute paths. What cannot be taken from the repository's URL is ''. */
+export function fillInStatuses(
+  { kind, apiUrl, project, tokenFile, caFile, targetUrl }: WrittenStatuses,
+  { base, repository }: { readonly base: string; readonly repository: RepositorySettings },
+): StatusesSettings {
+  const home = homeOf(repository.url);
+  return {
+    kind,
+    apiUrl: (apiUrl ?? defaultApi(kind, home)).replace(/\/+$/, ''),
+    project: project ?? home?.path ?? '',
+    branch: repository.branch,
+    tokenFile: resolve(base, tokenFile),
+    caFile: caFile === undefined ? null : resolve(base, caFile),
+    targetUrl: targetUrl ?? null,
+  };
+}
+
+function defaultApi(kind: StatusesSettings['kind'], home: Home | undefined): string {
+  if (home === undefined) return '';
+  if (kind === 'github' && home.hostname === GITHUB) return 'https://api.github.com';
+  return `${home.origin}${API_PATHS[kind]}`;
+}
+
+/** Returns undefined for a local repository, and for a URL that is refused elsewhere. */
+function homeOf(text: string): Home | undefined {
+  try {
+    const { kind, ...place } = parseRepositoryUrl(text);
+    if (kind === 'local' || !('url' in place)) return undefined;
+    return kind === 'http' ? homeOfHttp(new URL(place.url)) : homeOfSsh(place.url);
+  } catch (error) {
+    if (error instanceof SourceError) return undefined;
+    throw error;
+  }
+}
+
+function homeOfHttp({ origin, hostname, pathname }: URL): Home {
+  return { origin, hostname, path: projectIn(pathname) };
+}
+
+/** The port of ssh says nothing about that of the API. */
+function homeOfSsh(text: string): Home | undefined {
+  const url = text.includes('://') ? URL.parse(text) : null;
+  const { host, path } = SCP_LIKE.exec(text)?.groups ?? {};
+  const hostname = url?.hostname ?? host;
+  if (hostname === undefined) return undefined;
+  return { origin: `https://${hostname}`, hostname, path: projectIn(url?.pathname ?? path ?? '') };
+}
+
+function projectIn(path: string): string {
+  return path
+    .replace(/^\/+/, '')
+    .replace(/\/+$/, '')
+    .replace(/\.git$/, '');
+}
+
+/** Returns what keeps statuses from being sent. An address is not repeated where it may hold a password. */
+export function faultsOfStatuses(statuses: StatusesSettings | null): readonly PlacedFault[] {
+  if (statuses === null) return [];
+  const { apiUrl, targetUrl } = statuses;
+  return [
+    ...placed('apiUrl', apiUrl === '' ? missing('apiUrl', 'the address of its API') : apiFault(apiUrl)),
+    ...placed('project', projectFault(statuses)),
+    ...placed('targetUrl', targetUrl === null ? undefined : targetFault(targetUrl)),
+  ];
+}
+
+/** A field that is missing has no place of its own. */
+function placed(key: string, fault: Fault | undefined): PlacedFault[] {
+  if (fault === undefined) return [];
+  return [{ pointer: fault.code === 'missing_field' ? '/statuses' : below('/statuses', key), fault }];
+}
+
+function missing(key: string, words: string): Fault {
+  const message = `"${key}" is missing, and the "url" of the repository does not say it`;
+  return { code: 'missing_field', message, hint: `add "${key}:", ${words}` };
+}
+
+function apiFault(text: string): Fault | undefined {
+  const code = 'wrong_value';
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    return { code, message: 'this is no address of an API', hint: 'write https://HOST/PATH' };
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    const message = 'the address of an API has no user, no password, no "?" and no "#"';
+    return { code, message, hint: 'the token stands in tokenFile' };
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    const message = `the token would go to "${url.host}" unencrypted`;
+    return { code, message, hint: 'write https:// (caFile names the authority of a private certificate)' };
+  }
+  return undefined;
+}
+
+function projectFault({ kind, project }: StatusesSettings): Fault | undefined {
+  if (project === '') return missing('project', 'the path of the repository at the forge');
+  if ((kind === 'gitlab' ? PATH_OR_NUMBER : OWNER_AND_NAME).test(project)) return undefined;
+  const hint = kind === 'gitlab' ? 'write GROUP/PROJECT, or its number in quotes' : 'write OWNER/NAME';
+  return { code: 'wrong_value', message: `${quote(project)} is no path of a repository at "${kind}"`, hint };
+}
+
+function targetFault(text: string): Fault | undefined {
+  const url = URL.parse(text);
+  const isPage = url !== null && ['http:', 'https:'].includes(url.protocol);
+  if (isPage && url.username === '' && url.password === '') return undefined;
+  const message = 'this is no address of a page, or holds a user or a password';
+  return { code: 'wrong_value', message, hint: 'write https://HOST/PATH' };
+}

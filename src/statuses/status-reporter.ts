@@ -1,0 +1,181 @@
+// Sends commit statuses to a forge: compares what should be shown with what the forge accepted last, and sends what
+// differs, one at a time. Nothing waits for it, and nothing that it meets fails anything else. It keeps no queue: what should be
+// shown follows from the desired state and the rows at any time, after a restart too. docs/operations.md, commit statuses.
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import { momentOf } from '../model/moment.ts';
+import { RepeatedErrors } from '../reconcile/repeated-errors.ts';
+import { Pace, retryMs } from './pace.ts';
+import type { Delivery, SendStatus } from './send-status.ts';
+import { SentStatuses } from './sent-statuses.ts';
+import { type FactSources, StatusFactsReader } from './status-facts.ts';
+import { type WantedStatus, wantedStatuses } from './wanted-statuses.ts';
+
+/** The parts that a reporter reads, and the function that sends. */
+export interface StatusReporterOptions extends FactSources {
+  readonly send: SendStatus;
+  /** False: the forge refuses another description of a status that is pending. */
+  readonly takesProgress: boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+/** Why statuses cannot be sent at the moment. */
+interface Failure {
+  readonly reason: string;
+  /** RFC 3339, with milliseconds. */
+  readonly since: string;
+}
+
+/** Changes that come this close to each other make one status. */
+const GATHER_MS = 1_000;
+/** How long a stop waits for the forge. */
+const STOP_MS = 3_000;
+/** How often statuses are reviewed without a change: a former commit is not waited for forever. */
+const REVIEW_MS = 3_600_000;
+/** How soon the store is tried again. */
+const SAVE_AGAIN_MS = 10_000;
+/** After that many requests, other work comes first. */
+const SENDS_MAX = 50;
+
+/** A running reporter. */
+export class StatusReporter {
+  readonly #options: StatusReporterOptions;
+  readonly #facts: StatusFactsReader;
+  readonly #sent: SentStatuses;
+  readonly #pace: Pace;
+  readonly #errors: RepeatedErrors;
+  readonly #abort = new AbortController();
+  #timer: { readonly at: number; readonly cancel: () => void } | undefined;
+  #running: Promise<void> | undefined;
+  /** Something changed while it was running. */
+  #isWoken = false;
+  #isStopping = false;
+  /** By the monotonic clock. */
+  #pausedUntil = 0;
+  /** Number of requests that failed, one after the other. */
+  #failures = 0;
+  #failure: Failure | undefined;
+
+  constructor(options: StatusReporterOptions) {
+    this.#options = options;
+    this.#sent = new SentStatuses(options.ledger);
+    this.#pace = new Pace(options.random);
+    this.#errors = new RepeatedErrors(options.clock);
+    const changed = (): void => this.#wakeAt(options.clock.monotonic() + GATHER_MS);
+    this.#facts = new StatusFactsReader(options, changed);
+    changed();
+  }
+
+  /** Why the last status was not accepted; undefined where it was. */
+  get failure(): Failure | undefined {
+    return this.#failure;
+  }
+
+  /** Sends what is due, within some seconds. The rest is sent after the next start. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#timer?.cancel();
+    const cancel = this.#options.clock.after(STOP_MS, () => this.#abort.abort(new Error('the controller is stopping')));
+    await this.#running;
+    await this.#run();
+    cancel();
+  }
+
+  #wakeAt(at: number): void {
+    if (this.#isStopping || (this.#timer !== undefined && this.#timer.at <= at)) return;
+    this.#timer?.cancel();
+    const { clock } = this.#options;
+    this.#timer = { at, cancel: clock.after(at - clock.monotonic(), () => this.#wake()) };
+  }
+
+  #wake(): void {
+    this.#timer = undefined;
+    this.#isWoken = this.#running !== undefined;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#isWoken) this.#wakeAt(this.#options.clock.monotonic());
+    });
+  }
+
+  /** Never throws. What changes meanwhile is seen before the next request. */
+  async #run(): Promise<void> {
+    for (let count = 0; count < SENDS_MAX && !this.#abort.signal.aborted; count += 1) {
+      const due = this.#dueNow(this.#unsent());
+      if (due === undefined) break;
+      this.#conclude(due, await this.#options.send(due, this.#abort.signal));
+      await this.#save();
+      this.#isWoken = count === SENDS_MAX - 1;
+    }
+    await this.#save();
+    this.#wakeAt(this.#options.clock.monotonic() + REVIEW_MS);
+  }
+
+  /** Returns what the forge has to be told, and forgets what is over. */
+  #unsent(): readonly WantedStatus[] {
+    const facts = this.#facts.read(this.#sent.rows, this.#options.clock.now());
+    if (facts === undefined) return [];
+    const { wanted, over } = wantedStatuses(facts);
+    for (const commit of over) this.#sent.forget(commit);
+    this.#pace.forgetOthers(wanted);
+    return wanted.filter((status) => this.#isNews(status));
+  }
+
+  #isNews(wanted: WantedStatus): boolean {
+    const last = this.#sent.last(wanted);
+    if (last?.state !== wanted.state) return true;
+    if (wanted.state === 'in progress' && !this.#options.takesProgress) return false;
+    return last.description !== wanted.description;
+  }
+
+  /** Returns the first status that is due, or wakes the reporter when one is. */
+  #dueNow(unsent: readonly WantedStatus[]): WantedStatus | undefined {
+    const now = this.#options.clock.monotonic();
+    const dueAt = (status: WantedStatus): number =>
+      Math.max(this.#pausedUntil, this.#pace.dueAt(status, this.#sent.last(status)));
+    const due = unsent.find((status) => dueAt(status) <= now);
+    const next = Math.min(...unsent.map(dueAt));
+    if (due === undefined && Number.isFinite(next)) this.#wakeAt(next);
+    return due;
+  }
+
+  #conclude(status: WantedStatus, delivery: Delivery): void {
+    const { clock, log } = this.#options;
+    const { commit, context, state } = status;
+    const now = clock.monotonic();
+    if (delivery.kind === 'accepted') {
+      this.#pace.accepted(status, this.#sent.last(status), now);
+      this.#sent.note(status, clock.now());
+      this.#failures = 0;
+      this.#failure = undefined;
+      log.info({ commit, context, state }, 'commit status sent');
+      return;
+    }
+    if (this.#abort.signal.aborted) return;
+    const { reason } = delivery;
+    this.#failure = { reason, since: this.#failure?.since ?? momentOf(clock.now()) };
+    if (delivery.kind === 'unreachable') {
+      this.#failures += 1;
+      this.#pausedUntil = now + Math.max(delivery.waitMs ?? 0, retryMs(this.#failures, this.#options.random));
+    } else if (this.#pace.refused(status, now)) {
+      log.error({ commit, context, state, reason }, 'the commit status is given up');
+    }
+    const told = this.#errors.tell(reason);
+    if (told)
+      log.warn({ commit, context, state, reason, ...told }, 'the commit status could not be sent; it is tried again');
+  }
+
+  /** Never throws: what the store does not take is written later. */
+  async #save(): Promise<void> {
+    const { clock, log } = this.#options;
+    try {
+      await this.#sent.save();
+    } catch (error) {
+      const told = this.#errors.tell(error);
+      if (told) log.warn({ err: error, ...told }, 'the sent commit statuses could not be recorded; it is tried again');
+      this.#wakeAt(clock.monotonic() + SAVE_AGAIN_MS);
+    }
+  }
+}

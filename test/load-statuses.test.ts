@@ -1,0 +1,99 @@
+// The setting `statuses`: what is taken from the repository's URL, and what is refused.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadSettings, SettingsError } from '../src/load-settings.ts';
+import type { StatusesSettings } from '../src/settings.ts';
+import { temporaryDirectory } from './support/temporary-directory.ts';
+
+const API = 'api: { tls: { key: server.key, cert: server.crt, clientCa: ca.crt } }\n';
+const HTTPS = 'https://git.example/infra/stacks.git';
+
+async function load(fields: string, url: string): Promise<StatusesSettings | null> {
+  const file = join(temporaryDirectory(), 'treeline.yaml');
+  writeFileSync(file, `${API}repository: { url: "${url}", branch: live }\nstatuses: { ${fields} }\n`);
+  return (await loadSettings(file, {})).statuses;
+}
+
+/** The problems of the setting, as `line:column code message; hint`. */
+async function problemsOf(fields: string, url = HTTPS): Promise<readonly string[]> {
+  const error: unknown = await load(fields, url).then(
+    () => new Error('it was accepted'),
+    (reason) => reason,
+  );
+  if (!(error instanceof SettingsError)) throw error;
+  return error.problems.map(({ line, column, code, message, hint }) => `${line}:${column} ${code} ${message}; ${hint}`);
+}
+
+describe('what is left out', () => {
+  it.each([
+    ['github', 'https://github.com/infra/stacks.git', 'https://api.github.com', 'infra/stacks'],
+    ['github', 'git@github.com:infra/stacks.git', 'https://api.github.com', 'infra/stacks'],
+    ['github', 'https://ghe.example/infra/stacks', 'https://ghe.example/api/v3', 'infra/stacks'],
+    ['gitlab', 'https://git.example:8443/a/b/c.git/', 'https://git.example:8443/api/v4', 'a/b/c'],
+    ['gitlab', 'ssh://git@git.example:2222/a/b.git', 'https://git.example/api/v4', 'a/b'],
+    ['gitea', 'git@git.example:infra/stacks', 'https://git.example/api/v1', 'infra/stacks'],
+    ['gitea', 'http://localhost:3000/infra/stacks.git', 'http://localhost:3000/api/v1', 'infra/stacks'],
+  ])('for %s comes from the URL %s', async (kind, url, apiUrl, project) => {
+    expect(await load(`kind: ${kind}, tokenFile: token`, url)).toEqual({
+      ...{ kind, apiUrl, project, branch: 'live', caFile: null, targetUrl: null },
+      tokenFile: expect.stringMatching(/^\/.*\/token$/),
+    });
+  });
+
+  it('counts as it is written where it is', async () => {
+    const fields = 'kind: gitlab, apiUrl: "https://x.example/git/api/v4/", project: "42", tokenFile: t, caFile: ca.crt';
+    expect(await load(`${fields}, targetUrl: "https://treeline.example/?a=b#c"`, '/srv/stacks.git')).toMatchObject({
+      ...{ apiUrl: 'https://x.example/git/api/v4', project: '42', targetUrl: 'https://treeline.example/?a=b#c' },
+      caFile: expect.stringMatching(/^\/.*\/ca\.crt$/),
+    });
+  });
+
+  it('is asked for where a local repository does not say it', async () => {
+    expect(await problemsOf('kind: github, tokenFile: t', '/srv/stacks.git')).toEqual([
+      '3:11 missing_field "apiUrl" is missing, and the "url" of the repository does not say it; add "apiUrl:", the address of its API',
+      '3:11 missing_field "project" is missing, and the "url" of the repository does not say it; add "project:", the path of the repository at the forge',
+    ]);
+  });
+});
+
+describe('what is refused', () => {
+  it.each([
+    ['kind: bitbucket, tokenFile: t', 'wrong_value'],
+    ['kind: github', 'missing_field'],
+    ['kind: github, tokenFile: t, token: abc', 'unknown_field'],
+    [
+      'kind: github, tokenFile: t, project: stacks',
+      'wrong_value "stacks" is no path of a repository at "github"; write OWNER/NAME',
+    ],
+    ['kind: github, tokenFile: t, project: a/b/c', 'wrong_value "a/b/c" is no path of a repository at "github"'],
+    ['kind: gitea, tokenFile: t, project: ../x', 'wrong_value "../x" is no path of a repository'],
+    ['kind: gitlab, tokenFile: t, project: stacks', 'write GROUP/PROJECT, or its number in quotes'],
+    ['kind: gitlab, tokenFile: t, project: a/./b', 'wrong_value "a/./b" is no path'],
+    [
+      'kind: github, tokenFile: t, apiUrl: "ftp://x"',
+      'wrong_value this is no address of an API; write https://HOST/PATH',
+    ],
+    [
+      'kind: github, tokenFile: t, apiUrl: "http://ghe.example/api/v3"',
+      'the token would go to "ghe.example" unencrypted',
+    ],
+    ['kind: github, tokenFile: t, apiUrl: "https://me:hunter2@x/"', 'the address of an API has no user, no password'],
+    [
+      'kind: github, tokenFile: t, apiUrl: "https://x/?token=hunter2"',
+      'the address of an API has no user, no password',
+    ],
+    ['kind: github, tokenFile: t, targetUrl: "javascript:hunter2"', 'wrong_value this is no address of a page'],
+    ['kind: github, tokenFile: t, targetUrl: "https://me:hunter2@x/"', 'wrong_value this is no address of a page'],
+  ])('%s', async (fields, words) => {
+    const problems = await problemsOf(fields);
+    expect(problems.join('\n')).toContain(words);
+    expect(problems.join('\n')).not.toContain('hunter2');
+  });
+
+  it('stands at the field that is wrong', async () => {
+    expect(await problemsOf('kind: github, tokenFile: t, project: stacks')).toEqual([
+      '3:50 wrong_value "stacks" is no path of a repository at "github"; write OWNER/NAME',
+    ]);
+  });
+});

@@ -1,0 +1,241 @@
+// One status to a forge over real HTTPS: what the request holds, and what becomes of it where the forge misbehaves.
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import type { StatusesSettings } from '../../src/settings.ts';
+import { createSendStatus, type Delivery } from '../../src/statuses/send-status.ts';
+import type { WantedStatus } from '../../src/statuses/wanted-statuses.ts';
+import { type FakeForge, FORGE_TOKEN, startFakeForge } from '../support/fake-forge.ts';
+
+const COMMIT = '0123456789abcdef0123456789abcdef01234567';
+const STATUS: WantedStatus = { commit: COMMIT, context: 'apply', state: 'success', description: '2 servers done' };
+const NOW = Date.parse('2026-11-20T10:00:00Z');
+const CLOCK = { ...systemClock, now: () => NOW };
+
+function send(
+  settings: StatusesSettings,
+  fields: Partial<WantedStatus> = {},
+  signal = new AbortController().signal,
+): Promise<Delivery> {
+  return createSendStatus(settings, { id: 'eu', clock: CLOCK })({ ...STATUS, ...fields }, signal);
+}
+
+/** Answers every request in this way. */
+async function answering(
+  answer: (response: ServerResponse) => unknown,
+  kind: StatusesSettings['kind'] = 'github',
+): Promise<FakeForge> {
+  const forge = await startFakeForge(kind);
+  forge.script = (_request, response) => {
+    answer(response);
+    return true;
+  };
+  return forge;
+}
+
+/** Expects a failure whose words hold these and no token. */
+async function expectUnreachable(settings: StatusesSettings, words: RegExp, waitMs?: number): Promise<void> {
+  const delivery = await send(settings);
+  expect(delivery).toEqual({ kind: 'unreachable', reason: expect.stringMatching(words), waitMs });
+  expect(JSON.stringify(delivery)).not.toContain(FORGE_TOKEN);
+}
+
+describe('the request', () => {
+  it('is what GitHub takes', async () => {
+    const forge = await startFakeForge('github');
+    expect(await send(forge.settings)).toEqual({ kind: 'accepted' });
+    expect(forge.requests).toEqual([
+      {
+        method: 'POST',
+        path: `/repos/infra/stacks/statuses/${COMMIT}`,
+        headers: expect.objectContaining({
+          accept: 'application/vnd.github+json',
+          authorization: `Bearer ${FORGE_TOKEN}`,
+          'content-type': 'application/json',
+          'user-agent': 'treeline',
+          'x-github-api-version': '2022-11-28',
+        }),
+        body: {
+          state: 'success',
+          context: 'treeline/eu/apply',
+          description: '2 servers done',
+          target_url: 'https://treeline.example/ui/',
+        },
+      },
+    ]);
+  });
+
+  it('is what Gitea and Forgejo take', async () => {
+    const forge = await startFakeForge('gitea');
+    expect(await send({ ...forge.settings, targetUrl: null })).toEqual({ kind: 'accepted' });
+    expect(forge.requests).toMatchObject([
+      { path: `/api/v1/repos/infra/stacks/statuses/${COMMIT}`, headers: { authorization: `token ${FORGE_TOKEN}` } },
+    ]);
+    expect(forge.requests[0]?.body).toEqual({
+      ...{ state: 'success', context: 'treeline/eu/apply', description: '2 servers done' },
+    });
+  });
+
+  it('is what GitLab takes, with the path of the project in one segment', async () => {
+    const forge = await startFakeForge('gitlab');
+    expect(await send(forge.settings)).toEqual({ kind: 'accepted' });
+    expect(forge.requests).toMatchObject([
+      {
+        path: `/api/v4/projects/infra%2Fstacks/statuses/${COMMIT}`,
+        headers: { 'private-token': FORGE_TOKEN },
+        body: { state: 'success', name: 'treeline/eu/apply', description: '2 servers done', ref: 'main' },
+      },
+    ]);
+  });
+
+  it.each([
+    ['github', ['pending', 'success', 'failure', 'success']],
+    ['gitea', ['pending', 'success', 'failure', 'success']],
+    ['gitlab', ['running', 'success', 'failed', 'canceled']],
+  ] as const)('has the words of %s for states', async (kind, words) => {
+    const forge = await startFakeForge(kind);
+    for (const state of ['in progress', 'success', 'failure', 'superseded'] as const)
+      await send(forge.settings, { state });
+    expect(forge.statesOf(COMMIT, 'apply')).toEqual(words);
+  });
+
+  it('escapes what stands in the project, and shortens a description', async () => {
+    const forge = await answering((response) => response.writeHead(201).end());
+    await send({ ...forge.settings, project: 'in fra/st?cks' }, { description: 'x'.repeat(200) });
+    expect(forge.requests[0]?.path).toBe(`/repos/in%20fra/st%3Fcks/statuses/${COMMIT}`);
+    expect(forge.requests[0]?.body.description).toBe('x'.repeat(140));
+  });
+
+  it('has the token that is in the file at that moment, without its newline', async () => {
+    const forge = await startFakeForge('github');
+    const sender = createSendStatus(forge.settings, { id: 'eu', clock: CLOCK });
+    const { signal } = new AbortController();
+    forge.token = 'rotated';
+    expect(await sender(STATUS, signal)).toMatchObject({ kind: 'unreachable', reason: /\(401\): see .*tokenFile/ });
+    writeFileSync(forge.settings.tokenFile, 'rotated\r\n');
+    expect(await sender(STATUS, signal)).toEqual({ kind: 'accepted' });
+  });
+});
+
+describe('a forge that refuses', () => {
+  it.each([
+    [400, 'refused'],
+    [404, 'refused'],
+    [409, 'refused'],
+    [422, 'refused'],
+    [401, 'unreachable'],
+    [403, 'unreachable'],
+    [429, 'unreachable'],
+    [500, 'unreachable'],
+    [503, 'unreachable'],
+  ] as const)('with %d makes it %s', async (status, kind) => {
+    const forge = await answering((response) => response.writeHead(status).end(`{"message":"${FORGE_TOKEN}"}`));
+    const delivery = await send(forge.settings);
+    expect(delivery).toMatchObject({ kind, reason: expect.stringContaining(String(status)) });
+    expect(JSON.stringify(delivery)).not.toContain(FORGE_TOKEN);
+  });
+
+  it('for GitLab, where it is in progress already, has it as it should be', async () => {
+    const forge = await startFakeForge('gitlab');
+    expect(await send(forge.settings, { state: 'in progress' })).toEqual({ kind: 'accepted' });
+    expect(await send(forge.settings, { state: 'in progress' })).toEqual({ kind: 'accepted' });
+    expect(forge.statesOf(COMMIT, 'apply')).toEqual(['running']);
+    forge.script = (_request, response) => response.writeHead(400).end() !== undefined;
+    expect(await send(forge.settings, { state: 'failure' })).toMatchObject({ kind: 'refused' });
+  });
+
+  it.each([
+    [{ 'retry-after': '30' }, 30_000],
+    [{ 'retry-after': 'Fri, 20 Nov 2026 10:02:00 GMT' }, 120_000],
+    [{ 'retry-after': '86400' }, 3_600_000],
+    [{ 'retry-after': 'soon' }, undefined],
+    [{ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(NOW / 1000 + 60) }, 60_000],
+    [{ 'x-ratelimit-remaining': '5', 'x-ratelimit-reset': String(NOW / 1000 + 60) }, undefined],
+    [{}, undefined],
+  ])('tells how long to wait: %j', async (headers, waitMs) => {
+    const forge = await answering((response) => response.writeHead(403, headers as Record<string, string>).end());
+    await expectUnreachable(forge.settings, /\(403\)/, waitMs);
+  });
+
+  it('by a redirect is not followed, and its place is not repeated', async () => {
+    const other = await startFakeForge('github');
+    const location = `${other.settings.apiUrl}/repos/infra/stacks/statuses/${COMMIT}`;
+    const forge = await answering((response) => response.writeHead(307, { location }).end());
+    await expectUnreachable(forge.settings, /^the forge redirects \(307\), and redirects are not followed/);
+    expect(other.requests).toEqual([]);
+  });
+});
+
+describe('a forge that misbehaves', () => {
+  it('by saying nothing has some seconds', async () => {
+    const { settings } = await answering(() => undefined);
+    // A hundred times as fast.
+    const clock = { ...CLOCK, after: (ms: number, wake: () => void) => systemClock.after(ms / 100, wake) };
+    const sender = createSendStatus(settings, { id: 'eu', clock });
+    expect(await sender(STATUS, new AbortController().signal)).toEqual({
+      ...{ kind: 'unreachable', reason: 'the forge did not answer within 15 s', waitMs: undefined },
+    });
+  });
+
+  it('by dropping the line is tried again later', async () => {
+    const forge = await answering((response) => response.socket?.destroy());
+    await expectUnreachable(forge.settings, /socket hang up/);
+  });
+
+  it('by speaking no HTTP is tried again later', async () => {
+    const server = net.createServer((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { settings } = await startFakeForge('github');
+    await expectUnreachable(
+      { ...settings, apiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+      /Parse Error/,
+    );
+  });
+
+  it('by a certificate that nobody trusted has signed gets no token', async () => {
+    const forge = await startFakeForge('github');
+    await expectUnreachable({ ...forge.settings, caFile: null }, /certificate/);
+    const { settings } = await startFakeForge('github');
+    await expectUnreachable({ ...forge.settings, caFile: settings.caFile }, /certificate|signature/);
+    expect(forge.requests).toEqual([]);
+  });
+
+  it('by a large answer is read no further than its head', async () => {
+    const forge = await answering((response) => response.writeHead(200).end(Buffer.alloc(8 * 1024 * 1024)));
+    expect(await send(forge.settings)).toEqual({ kind: 'accepted' });
+  });
+
+  it('ends with the signal', async () => {
+    const forge = await answering(() => undefined);
+    const stop = new AbortController();
+    const sent = send(forge.settings, {}, stop.signal);
+    await expect.poll(() => forge.requests.length).toBe(1);
+    stop.abort(new Error('the controller is stopping'));
+    expect(await sent).toMatchObject({ kind: 'unreachable', reason: 'the controller is stopping' });
+  });
+});
+
+describe('the files', () => {
+  it.each([
+    ['', /tokenFile .* holds no token/],
+    ['two words\n', /tokenFile .* holds no token/],
+    ['a\nb\n', /tokenFile .* holds no token/],
+    ['x'.repeat(70_000), /tokenFile cannot be read: it has 70000 bytes/],
+  ])('without a token send nothing: %j', async (text, words) => {
+    const forge = await startFakeForge('github');
+    writeFileSync(forge.settings.tokenFile, text);
+    await expectUnreachable(forge.settings, words);
+    expect(forge.requests).toEqual([]);
+  });
+
+  it('that are missing are told', async () => {
+    const { settings } = await startFakeForge('github');
+    await expectUnreachable({ ...settings, tokenFile: '/gone' }, /^statuses\.tokenFile cannot be read: ENOENT/);
+    await expectUnreachable({ ...settings, caFile: '/gone' }, /^statuses\.caFile cannot be read: ENOENT/);
+  });
+});

@@ -1,0 +1,440 @@
+// Which commit statuses a forge gets, of the real follower and reconciler with a provider that does as it is told.
+import { describe, expect, it } from 'vitest';
+import type { Delivery } from '../../src/statuses/send-status.ts';
+import { answerOf } from '../reconcile/build.ts';
+import { buildByHand, SHOP, shopFiles, TEMPLATE, templateText } from '../reconcile/shop.ts';
+import { ReportingCore } from './told-forge.ts';
+
+const GROUP = `parameters: { count: "1", size: small }
+resources:
+  s:
+    type: Platform::ResourceGroup
+    properties: { count: "<<count>>", max_unavailable: "100%", resource_def: { properties: { size: "<<size>>" } } }
+`;
+
+function groupOf(count: number, size = 'small'): string {
+  return `stackTemplate: t\nparameters: { count: "${count}", size: ${size} }\n`;
+}
+
+function groupFiles(count: number): Readonly<Record<string, string>> {
+  return { ...shopFiles({}), [TEMPLATE]: GROUP, [SHOP]: groupOf(count) };
+}
+
+const UNREACHABLE: Delivery = { kind: 'unreachable', reason: 'connect ECONNREFUSED', waitMs: undefined };
+
+/** Lets each call last until it is let go. */
+function holdingCalls(told: ReportingCore, operation: string): { readonly release: (count?: number) => Promise<void> } {
+  const waiting: (() => void)[] = [];
+  const { provider } = told.core;
+  provider.script = (call) => {
+    if (call.operation !== operation) return undefined;
+    const { promise, resolve } = Promise.withResolvers<ReturnType<typeof answerOf>>();
+    waiting.push(() => resolve(provider.act(call)));
+    return promise;
+  };
+  return {
+    async release(count = waiting.length) {
+      for (const go of waiting.splice(0, count)) go();
+      await told.core.settle();
+    },
+  };
+}
+
+describe('a commit that is followed', () => {
+  it('is valid, and done once its servers are', async () => {
+    const told = new ReportingCore();
+    const calls = holdingCalls(told, 'create');
+    const first = await told.commit(shopFiles({ a: 'size: small', b: 'size: small' }));
+    expect(told.requests).toEqual([
+      { commit: first, context: 'validate', state: 'success', description: 'valid, 2 instances' },
+      { commit: first, context: 'apply', state: 'in progress', description: '2 servers: 0 done' },
+    ]);
+    await calls.release();
+    await told.pass(1_000);
+    expect(told.told(first, 'apply')).toEqual(['in progress: 2 servers: 0 done', 'success: 2 servers done']);
+    await told.pass(7_200_000);
+    expect(told.requests).toHaveLength(3);
+  });
+
+  it('that changes no server is done at once', async () => {
+    const told = new ReportingCore();
+    await told.commit(shopFiles({ a: 'size: small' }));
+    const second = await told.commit({ 'README.md': 'text' });
+    expect(told.told(second, 'validate')).toEqual(['success: valid, 2 instances']);
+    expect(told.told(second, 'apply')).toEqual(['success: no server to change']);
+  });
+
+  it('that deletes is done once the servers are gone', async () => {
+    const told = new ReportingCore();
+    await told.commit(groupFiles(3));
+    const second = await told.commit({ [SHOP]: groupOf(1) });
+    expect(told.told(second, 'apply').at(-1)).toBe('success: 2 servers deleted');
+  });
+
+  it('with mistakes is counted, without a word of what stands in the files', async () => {
+    const told = new ReportingCore();
+    await told.commit(shopFiles({ a: 'size: small' }));
+    const second = await told.commit({
+      [SHOP]: 'stackTemplate: s3cret\n',
+      'stacks/instances/new.yaml': 'nonsense: 1\n',
+    });
+    expect(told.told(second, 'validate')).toEqual([
+      expect.stringMatching(/^failure: \d+ errors in 2 files; 2 of 3 instances invalid$/),
+    ]);
+    expect(JSON.stringify(told.requests)).not.toContain('s3cret');
+  });
+
+  it('and then put right has both', async () => {
+    const told = new ReportingCore();
+    const wrong = await told.commit({ ...shopFiles({ a: 'size: small' }), [SHOP]: 'stackTemplate: none2\n' });
+    const right = await told.commit({ [SHOP]: 'stackTemplate: t\n' });
+    expect(told.told(wrong, 'validate')).toEqual(['failure: 1 error in 1 file; 1 of 2 instances invalid']);
+    expect(told.told(right, 'validate')).toEqual(['success: valid, 2 instances']);
+  });
+});
+
+describe('a commit that is not followed', () => {
+  it('fails, and nothing of it is applied', async () => {
+    const told = new ReportingCore();
+    await told.commit(shopFiles({ a: 'size: small' }));
+    const wrong = await told.commit({ 'tree.yaml': 'nonsense: [\n' });
+    expect(told.told(wrong, 'validate')).toEqual(['failure: not followed: 1 error in 1 file']);
+    expect(told.told(wrong, 'apply')).toEqual([]);
+    await told.commit({ 'tree.yaml': 'name: global\ntype: common\n' });
+    expect(told.told(wrong, 'validate')).toHaveLength(1);
+    await told.pass(1_000);
+    expect([...told.core.ledger.list('commitStatus').keys()]).not.toContain(wrong);
+  });
+
+  it('as the history was rewritten fails, until a person accepts it', async () => {
+    const told = new ReportingCore();
+    const files = shopFiles({ a: 'size: small' });
+    await told.commit(files);
+    const other = await told.commit({ ...files, 'README.md': 'other' }, { parents: [] });
+    expect(told.told(other, 'validate')).toEqual([
+      'failure: not followed: the history was rewritten; a person has to accept it',
+    ]);
+    await told.core.operator.acceptHistory(told.core.order, other);
+    await told.core.settle();
+    await told.pass(10_000);
+    expect(told.told(other, 'validate').at(-1)).toBe('success: valid, 2 instances');
+    expect(told.told(other, 'apply')).toEqual(['success: no server to change']);
+  });
+
+  it('as nothing would be left waits for a person', async () => {
+    const told = new ReportingCore();
+    const files = shopFiles({ a: 'size: small' });
+    await told.commit(files);
+    const gone = await told.commit(Object.fromEntries(Object.keys(files).map((path) => [path, null])));
+    expect(told.told(gone, 'validate')).toEqual([
+      'failure: not followed: nothing would be left; a person has to approve it',
+    ]);
+  });
+});
+
+describe('servers that do not get done', () => {
+  it('by failing fail the commit, which is done when they are', async () => {
+    const told = new ReportingCore({ retry: { attempts: 1, failedSeconds: 60 } });
+    told.core.provider.script = ({ operation, resource }) =>
+      operation === 'create' && resource === 'shop-b'
+        ? Promise.resolve(answerOf('failed', { message: 'password=hunter2' }))
+        : undefined;
+    const first = await told.commit(shopFiles({ a: 'size: small', b: 'size: small' }));
+    expect(told.told(first, 'apply').at(-1)).toBe('failure: 2 servers: 1 failed, 1 done');
+    expect(JSON.stringify(told.requests)).not.toContain('hunter2');
+    told.core.provider.script = () => undefined;
+    await told.pass(120_000);
+    await told.pass(10_000);
+    expect(told.told(first, 'apply').at(-1)).toBe('success: 2 servers done');
+  });
+
+  it('as a stranger has them are blocked', async () => {
+    const told = new ReportingCore();
+    await told.commit(shopFiles({ a: 'size: small' }));
+    buildByHand(told.core, 'shop-b');
+    const second = await told.commit({ [TEMPLATE]: templateText({ a: 'size: small', b: 'size: small' }) });
+    expect(told.told(second, 'apply').at(-1)).toBe('failure: 1 server: 1 blocked, 0 done');
+    await told.core.operator.adopt(told.core.order, { resource: 'shop-b' });
+    await told.core.settle();
+    await told.pass(60_000);
+    expect(told.told(second, 'apply').at(-1)).toBe('success: 1 server done');
+  });
+
+  it('as they wait for one of another commit that failed fail the commit', async () => {
+    const told = new ReportingCore({ retry: { attempts: 1, failedSeconds: 7200 } });
+    told.core.provider.script = ({ operation, resource }) =>
+      operation === 'create' && resource === 'shop-a' ? Promise.resolve(answerOf('failed')) : undefined;
+    await told.commit(shopFiles({ a: 'size: small' }));
+    const second = await told.commit({
+      [TEMPLATE]: templateText({ a: 'size: small', b: 'size: small, depends_on: a' }),
+    });
+    await told.pass(10_000);
+    expect(told.told(second, 'apply').at(-1)).toBe(
+      'failure: 1 server: 0 done, the others wait for servers that failed',
+    );
+  });
+
+  it('as their deletes are held wait for the approval', async () => {
+    const told = new ReportingCore();
+    await told.commit(groupFiles(5));
+    const second = await told.commit({ [SHOP]: groupOf(1) });
+    expect(told.told(second, 'validate')).toEqual(['success: valid, 2 instances']);
+    expect(told.told(second, 'apply')).toEqual([
+      'in progress: held: 4 deletes or replacements of 1 instance wait for approval',
+    ]);
+    await told.core.approve(told.core.held('shop')?.digest ?? '');
+    await told.pass(10_000);
+    expect(told.told(second, 'apply').at(-1)).toBe('success: 4 servers deleted');
+  });
+
+  it('as held deletes are superseded end with the next commit', async () => {
+    const told = new ReportingCore();
+    await told.commit(groupFiles(5));
+    const held = await told.commit({ [SHOP]: groupOf(1) });
+    const back = await told.commit({ [SHOP]: groupOf(5) });
+    expect(told.told(held, 'apply').at(-1)).toBe(`superseded: superseded by ${back}`);
+    expect(told.told(back, 'apply')).toEqual(['success: no server to change']);
+  });
+});
+
+describe('a newer commit', () => {
+  it('ends the status of one whose servers it changes', async () => {
+    const told = new ReportingCore();
+    const calls = holdingCalls(told, 'create');
+    const first = await told.commit(groupFiles(2));
+    const second = await told.commit({ [SHOP]: groupOf(2, 'large') });
+    expect(told.told(first, 'apply')).toEqual([
+      'in progress: 2 servers: 0 done',
+      `superseded: superseded by ${second}`,
+    ]);
+    await calls.release();
+    await told.pass(1_000);
+    await calls.release();
+    await told.pass(1_000);
+    expect(told.told(second, 'apply').at(-1)).toBe('success: 2 servers done');
+    await told.pass(1_000);
+    expect([...told.core.ledger.list('commitStatus').keys()]).toEqual([second]);
+  });
+
+  it('leaves that of one whose servers it does not change to how they end', async () => {
+    const told = new ReportingCore({ retry: { attempts: 1, failedSeconds: 60 } });
+    const calls = holdingCalls(told, 'create');
+    const first = await told.commit(groupFiles(2));
+    const second = await told.commit({ 'README.md': 'text' });
+    expect(told.told(second, 'apply')).toEqual(['success: no server to change']);
+    expect(told.told(first, 'apply')).toEqual(['in progress: 2 servers: 0 done']);
+    await calls.release();
+    await told.pass(1_000);
+    expect(told.told(first, 'apply').at(-1)).toBe('success: 2 servers done');
+    await told.pass(1_000);
+    expect([...told.core.ledger.list('commitStatus').keys()]).toEqual([second]);
+  });
+
+  it('ends that of one that is not done after a day', async () => {
+    const told = new ReportingCore();
+    const first = await told.commit(groupFiles(2));
+    await told.core.operator.suspend(told.core.order, { instance: null, until: null });
+    const held = await told.commit({ [SHOP]: groupOf(3) });
+    await told.commit({ 'README.md': 'text' });
+    expect(told.told(held, 'apply').at(-1)).toBe('in progress: 1 server: 0 done, the others wait for a person');
+    for (let hour = 0; hour < 26; hour += 1) await told.pass(3_600_000);
+    expect(told.told(held, 'apply').at(-1)).toMatch(/^superseded/);
+    expect(told.told(first, 'apply').at(-1)).toBe('success: 2 servers done');
+    await told.core.operator.resume(told.core.order, null);
+    await told.core.settle();
+  });
+
+  it('is the only one of those that came at once', async () => {
+    const told = new ReportingCore();
+    await told.commit(shopFiles({ a: 'size: small' }));
+    const { source } = told.core;
+    const between = Array.from({ length: 50 }, (_, index) => source.commit({ 'README.md': `text ${index}` }));
+    const last = await told.commit({ 'README.md': 'last' });
+    const commits = new Set(told.requests.map(({ commit }) => commit));
+    expect(between.filter((commit) => commits.has(commit))).toEqual([]);
+    expect(told.told(last, 'apply')).toHaveLength(1);
+  });
+});
+
+describe('the number of requests', () => {
+  it('does not grow with the number of servers', async () => {
+    const told = new ReportingCore({ concurrency: 10 });
+    const calls = holdingCalls(told, 'create');
+    const first = await told.commit(groupFiles(300));
+    for (
+      let second = 0;
+      second < 120 && !told.told(first, 'apply').some((line) => line.startsWith('success'));
+      second += 1
+    ) {
+      await calls.release(5);
+      await told.pass(1_000);
+    }
+    const lines = told.told(first, 'apply');
+    expect(lines.at(-1)).toBe('success: 300 servers done');
+    expect(lines.length).toBeLessThan(8);
+    expect(lines.length).toBeGreaterThan(3);
+  });
+
+  it('is bounded for servers that fail and are tried again, for a week', async () => {
+    const told = new ReportingCore({ retry: { attempts: 2, firstSeconds: 30, failedSeconds: 60 } });
+    told.core.provider.script = ({ operation }) =>
+      operation === 'create' ? Promise.resolve(answerOf('retryable')) : undefined;
+    const first = await told.commit(groupFiles(3));
+    for (let minute = 0; minute < 7 * 24 * 6; minute += 1) await told.pass(600_000);
+    expect(told.told(first, 'apply').length).toBeLessThan(250);
+  }, 60_000);
+
+  it('is smaller for a forge that takes no progress', async () => {
+    const told = new ReportingCore();
+    Object.assign(told, { takesProgress: false });
+    await told.restart();
+    const calls = holdingCalls(told, 'create');
+    const first = await told.commit(groupFiles(20));
+    for (let count = 0; count < 20; count += 1) {
+      await calls.release(1);
+      await told.pass(2_000);
+    }
+    expect(told.told(first, 'apply')).toEqual(['in progress: 20 servers: 0 done', 'success: 20 servers done']);
+  });
+});
+
+describe('a forge that cannot be reached', () => {
+  it('is asked at growing distances, and gets what counts by then', async () => {
+    const told = new ReportingCore();
+    told.answer = () => UNREACHABLE;
+    const first = await told.commit(groupFiles(2));
+    expect(told.core.states()).toEqual({ 'shop-s-1': 'done', 'shop-s-2': 'done' });
+    for (let minute = 0; minute < 24 * 60; minute += 1) await told.pass(60_000);
+    expect(told.requests.length).toBeGreaterThan(24 * 6);
+    expect(told.requests.length).toBeLessThan(24 * 15);
+    expect(told.reporter.failure).toEqual({ reason: 'connect ECONNREFUSED', since: expect.any(String) });
+    const warned = told.lines.filter(({ msg }) => String(msg).includes('could not be sent'));
+    expect(warned.length).toBeLessThanOrEqual(told.requests.length);
+    const before = told.requests.length;
+    told.answer = () => ({ kind: 'accepted' });
+    await told.pass(601_000);
+    expect(told.requests.slice(before).map(({ commit, context }) => `${commit} ${context}`)).toEqual([
+      `${first} validate`,
+      `${first} apply`,
+    ]);
+    expect(told.reporter.failure).toBeUndefined();
+  }, 60_000);
+
+  it('is left alone for as long as it asks', async () => {
+    const told = new ReportingCore();
+    told.answer = () => ({ kind: 'unreachable', reason: 'too many (429)', waitMs: 1_800_000 });
+    await told.commit(shopFiles({ a: 'size: small' }));
+    expect(told.requests).toHaveLength(1);
+    await told.pass(1_799_000);
+    expect(told.requests).toHaveLength(1);
+    told.answer = () => ({ kind: 'accepted' });
+    await told.pass(3_000);
+    expect(told.requests).toHaveLength(3);
+  });
+
+  it('while it hangs keeps nothing else', async () => {
+    const told = new ReportingCore();
+    const { promise, resolve } = Promise.withResolvers<Delivery>();
+    told.answer = () => promise;
+    await told.commit(groupFiles(2));
+    const second = await told.commit({ [SHOP]: groupOf(3, 'large') });
+    expect(told.core.states()).toEqual({ 'shop-s-1': 'done', 'shop-s-2': 'done', 'shop-s-3': 'done' });
+    expect(told.requests).toHaveLength(1);
+    resolve({ kind: 'accepted' });
+    told.answer = () => ({ kind: 'accepted' });
+    await told.pass(1_000);
+    expect(told.told(second, 'apply')).toEqual(['success: 3 servers done']);
+  });
+
+  it('and refuses one status gets the others, and that one until it is given up', async () => {
+    const told = new ReportingCore();
+    told.answer = ({ context }) =>
+      context === 'validate' ? { kind: 'refused', reason: 'refused (422)' } : { kind: 'accepted' };
+    const first = await told.commit(shopFiles({ a: 'size: small' }));
+    expect(told.told(first, 'apply')).toEqual(['success: 1 server done']);
+    for (let minute = 0; minute < 25 * 60; minute += 1) await told.pass(60_000);
+    expect(told.lines.filter(({ msg }) => msg === 'the commit status is given up')).toHaveLength(1);
+    const before = told.requests.length;
+    for (let hour = 0; hour < 10; hour += 1) await told.pass(3_600_000);
+    expect(told.requests).toHaveLength(before);
+    told.answer = () => ({ kind: 'accepted' });
+    const second = await told.commit({ 'README.md': 'text' });
+    expect(told.told(second, 'validate')).toHaveLength(1);
+  }, 60_000);
+});
+
+describe('a restart', () => {
+  it('sends nothing twice', async () => {
+    const told = new ReportingCore();
+    await told.commit(groupFiles(2));
+    await told.commit({ 'stacks/instances/new.yaml': 'nonsense: 1\n' });
+    const sent = told.requests.length;
+    await told.restart();
+    await told.restart({ isKilled: true });
+    expect(told.requests).toHaveLength(sent);
+  });
+
+  it('goes on with what was not done', async () => {
+    const told = new ReportingCore();
+    const calls = holdingCalls(told, 'create');
+    const first = await told.commit(groupFiles(2));
+    await told.restart({ isKilled: true });
+    await calls.release();
+    told.core.provider.script = () => undefined;
+    await told.pass(120_000);
+    await told.pass(10_000);
+    expect(told.told(first, 'apply').at(-1)).toBe('success: 2 servers done');
+    expect(told.told(first, 'validate')).toHaveLength(1);
+  });
+
+  it('ends the status of a commit that was superseded meanwhile', async () => {
+    const told = new ReportingCore();
+    holdingCalls(told, 'create');
+    const first = await told.commit(groupFiles(2));
+    told.answer = () => UNREACHABLE;
+    const second = await told.commit({ [SHOP]: groupOf(2, 'large') });
+    told.answer = () => ({ kind: 'accepted' });
+    const before = told.requests.length;
+    await told.restart({ isKilled: true });
+    expect(told.requests.slice(before).map(({ commit, context, state }) => `${commit} ${context} ${state}`)).toContain(
+      `${first} apply superseded`,
+    );
+    expect(told.told(second, 'validate').at(-1)).toBe('success: valid, 2 instances');
+  });
+
+  it('after a stop has little to send: the stop has sent what was due', async () => {
+    const told = new ReportingCore();
+    const first = told.core.source.commit(shopFiles({ a: 'size: small' }));
+    await told.core.poll();
+    expect(told.requests).toEqual([]);
+    await told.reporter.stop();
+    expect(told.told(first, 'apply')).toEqual(['success: 1 server done']);
+  });
+
+  it('does not wait for a forge that hangs', async () => {
+    const told = new ReportingCore();
+    const { promise, resolve } = Promise.withResolvers<Delivery>();
+    told.answer = () => promise;
+    await told.commit(shopFiles({ a: 'size: small' }));
+    const stopped = told.reporter.stop();
+    await told.pass(3_000);
+    // As the real one does when its signal fires.
+    resolve(UNREACHABLE);
+    await stopped;
+    expect(told.requests).toHaveLength(1);
+  });
+
+  it('after the store failed to note what was sent loses nothing else', async () => {
+    const told = new ReportingCore();
+    await told.commit(shopFiles({ a: 'size: small' }));
+    const second = told.core.source.commit({ 'README.md': 'text' });
+    await told.core.poll();
+    told.core.store.failures.push(new Error('disk full'), new Error('disk full'));
+    await told.pass(1_000);
+    expect(told.told(second, 'apply')).toEqual(['success: no server to change']);
+    expect(told.lines.some(({ msg }) => String(msg).includes('could not be recorded'))).toBe(true);
+    await told.pass(10_000);
+    expect(told.core.ledger.read('commitStatus', second)).toMatchObject({ apply: { state: 'success' } });
+    expect(told.requests).toHaveLength(4);
+  });
+});

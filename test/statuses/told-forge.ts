@@ -1,0 +1,65 @@
+// A core whose commit statuses go to a list instead of a forge.
+import { createLog } from '../../src/log.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import { stallsIn } from '../../src/reconcile/stall-graph.ts';
+import type { Delivery } from '../../src/statuses/send-status.ts';
+import { StatusReporter } from '../../src/statuses/status-reporter.ts';
+import type { WantedStatus } from '../../src/statuses/wanted-statuses.ts';
+import { Core, type CoreOptions } from '../reconcile/core.ts';
+
+export class ReportingCore {
+  core: Core;
+  /** Each request, in order. */
+  readonly requests: WantedStatus[] = [];
+  readonly lines: JsonMap[] = [];
+  /** The answer of the forge. */
+  answer: (status: WantedStatus) => Delivery | Promise<Delivery> = () => ({ kind: 'accepted' });
+  takesProgress = true;
+  reporter: StatusReporter;
+
+  constructor(options: CoreOptions = {}) {
+    this.core = new Core(options);
+    this.reporter = this.#report();
+  }
+
+  /** Commits, polls, and lets the changes of a second be gathered. */
+  async commit(...change: Parameters<Core['source']['commit']>): Promise<string> {
+    const commit = this.core.source.commit(...change);
+    await this.core.poll();
+    await this.core.pass(1_000);
+    return commit;
+  }
+
+  pass(ms: number): Promise<void> {
+    return this.core.pass(ms);
+  }
+
+  /** What was sent of a commit, as `state: description`. */
+  told(commit: string, context: 'validate' | 'apply'): readonly string[] {
+    return this.requests
+      .filter((status) => status.commit === commit && status.context === context)
+      .map(({ state, description }) => `${state}: ${description}`);
+  }
+
+  /** Goes on from the same rows after a stop; `isKilled`: what the reporter would do at a stop is left out. */
+  async restart({ isKilled = false } = {}): Promise<void> {
+    if (!isKilled) await this.reporter.stop();
+    this.core = await this.core.restart();
+    this.reporter = this.#report();
+    await this.core.poll();
+    await this.core.pass(1_000);
+  }
+
+  #report(): StatusReporter {
+    const { current, ledger, clock } = this.core;
+    return new StatusReporter({
+      ...{ current, ledger, clock, random: () => 0.5, takesProgress: this.takesProgress },
+      stallsOf: stallsIn(ledger, clock),
+      log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),
+      send: async (status) => {
+        this.requests.push(status);
+        return await this.answer(status);
+      },
+    });
+  }
+}
