@@ -76,10 +76,10 @@ function rolloutStall(server: string, row: ServerRow, { ledger, groupStall }: Ro
 }
 
 /** Returns the stall of a group whose slots are occupied by members that need a person. */
-function slotStall(member: string, row: ServerRow, { server, index }: LedgerReads): Stall | undefined {
-  const away = index.awayOf(groupOf(row));
-  const stalled = [...away].filter((name) => server(name)?.state === 'blocked').length;
-  const { size } = index.groupViewOf(member, row);
+function slotStall(member: string, row: ServerRow, ledger: LedgerReads): Stall | undefined {
+  const away = ledger.index.awayOf(groupOf(row));
+  const stalled = [...away].filter((name) => ledger.server(name)?.state === 'blocked').length;
+  const { size } = ledger.index.groupViewOf(member, row);
   return stalled >= awayMax(row.policy.maxUnavailable, size) ? 'blocked' : undefined;
 }
 

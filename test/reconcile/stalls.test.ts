@@ -145,6 +145,19 @@ describe('a roll-out', () => {
     expect(statuses(core)).toEqual({ g: 'In progress' });
   });
 
+  it('of which the member whose turn it is is blocked is Blocked', async () => {
+    const guarded = (size: string): Files => ({
+      ...group(size),
+      'stacks/instances/g.yaml': 'stackTemplate: g\nprotected: true\n',
+    });
+    const core = await coreOn(guarded('small'));
+    core.provider.script = (call) => (call.operation === 'update' ? Promise.resolve(answerOf('replace')) : undefined);
+    core.source.commit(guarded('large'));
+    await core.poll();
+    expect(Object.values(core.states()).sort()).toEqual(['blocked', 'pending', 'pending', 'pending']);
+    expect(statuses(core)).toEqual({ g: 'Blocked' });
+  });
+
   it('that too many failures of its commit hold is Failed also where none of its own failed', async () => {
     const six = (size: string): Files =>
       Object.assign({}, ...Array.from({ length: 6 }, (_, index) => stack(`s${index}`, { a: `size: ${size}` })));
