@@ -24,8 +24,7 @@ export function headStatus(facts: HeadFacts): CommitStatus {
   const own = ownStatus(facts);
   const { servers, instances } = facts.held;
   if (instances === 0 || own.state === 'failure') return own;
-  const waiting = `held: ${countOf(servers, 'delete')} or replacements of ${countOf(instances, 'instance')}`;
-  const words = `${waiting} wait for approval`;
+  const words = `held until approved: deletes or replacements of ${countOf(servers, 'server')} in ${countOf(instances, 'instance')}`;
   const isDone = own.state === 'success';
   return { state: 'in progress', description: isDone ? words : `${own.description}; ${words}` };
 }

@@ -100,8 +100,19 @@ export class StatusReporter {
     });
   }
 
-  /** Never throws. What changes meanwhile is seen before the next request. */
+  /** Never throws. */
   async #run(): Promise<void> {
+    try {
+      await this.#sendDue();
+    } catch (error) {
+      const told = this.#errors.tell(error);
+      if (told) this.#options.log.error({ err: error, ...told }, 'the commit statuses could not be computed');
+    }
+    this.#wakeAt(this.#options.clock.monotonic() + REVIEW_MS);
+  }
+
+  /** What changes meanwhile is seen before the next request. */
+  async #sendDue(): Promise<void> {
     for (let count = 0; count < SENDS_MAX && !this.#abort.signal.aborted; count += 1) {
       const due = this.#dueNow(this.#unsent());
       if (due === undefined) break;
@@ -110,7 +121,6 @@ export class StatusReporter {
       this.#isWoken = count === SENDS_MAX - 1;
     }
     await this.#save();
-    this.#wakeAt(this.#options.clock.monotonic() + REVIEW_MS);
   }
 
   /** Returns what the forge has to be told, and forgets what is over. */
@@ -126,7 +136,7 @@ export class StatusReporter {
   #isNews(wanted: WantedStatus): boolean {
     const last = this.#sent.last(wanted);
     if (last?.state !== wanted.state) return true;
-    if (wanted.state === 'in progress' && !this.#options.takesProgress) return false;
+    if (wanted.state === 'success' || (wanted.state === 'in progress' && !this.#options.takesProgress)) return false;
     return last.description !== wanted.description;
   }
 
@@ -135,6 +145,8 @@ export class StatusReporter {
     const now = this.#options.clock.monotonic();
     const dueAt = (status: WantedStatus): number =>
       Math.max(this.#pausedUntil, this.#pace.dueAt(status, this.#sent.last(status)));
+    // What the forge did not take may have been superseded.
+    if (unsent.length === 0) this.#failure = undefined;
     const due = unsent.find((status) => dueAt(status) <= now);
     const next = Math.min(...unsent.map(dueAt));
     if (due === undefined && Number.isFinite(next)) this.#wakeAt(next);

@@ -6,9 +6,9 @@ import type { CommitStatus } from '../model/rows.ts';
 import { countOf } from './count-words.ts';
 
 /** Returns the status of the followed commit. */
-export function validateStatus({ problems, units, invalid }: FollowedFacts): CommitStatus {
-  const active = [...units.values()].filter(({ type }) => type === 'stack-instance').map(({ name }) => name);
-  const instances = new Set([...active, ...invalid]).size;
+export function validateStatus({ problems, candidates, invalid }: FollowedFacts): CommitStatus {
+  const written = [...candidates.values()].filter(({ type }) => type === 'stack-instance').map(({ name }) => name);
+  const instances = new Set([...written, ...invalid]).size;
   const errors = problems.filter(isError);
   if (errors.length === 0) {
     const warnings = problems.length === 0 ? '' : `, ${countOf(problems.length, 'warning')}`;
@@ -18,7 +18,7 @@ export function validateStatus({ problems, units, invalid }: FollowedFacts): Com
   return { state: 'failure', description: `${errorsIn(errors)}${pinned}` };
 }
 
-type FollowedFacts = Pick<DesiredState, 'problems' | 'units' | 'invalid'>;
+type FollowedFacts = Pick<DesiredState, 'problems' | 'candidates' | 'invalid'>;
 
 const HOLD_WORDS: Readonly<Record<string, string>> = {
   history: 'the history was rewritten; a person has to accept it',

@@ -18,7 +18,7 @@ export interface WantedStatus extends CommitStatus {
 
 /** The facts that all statuses follow from. */
 export interface StatusFacts {
-  readonly desired: Pick<DesiredState, 'commit' | 'problems' | 'units' | 'invalid'>;
+  readonly desired: Pick<DesiredState, 'commit' | 'problems' | 'candidates' | 'invalid'>;
   readonly refused: Pick<RefusedCommit, 'commit' | 'hold' | 'problems'> | undefined;
   /** The statuses that were accepted last, by commit. */
   readonly sent: ReadonlyMap<string, CommitStatusRow>;

@@ -294,6 +294,11 @@ describe('treeline why', () => {
     const [line, next] = (await run('status', ...options())).split('\n');
     expect(line).toBe('shop: Failed: shop-db is failed: action_failed: no image …');
     expect(next).toBe('servers: 1 failed');
+    const statuses = { reason: 'the forge answered 500', since: '2026-11-20T10:13:56.000Z' };
+    api.operator.status = { ...api.operator.status, statuses };
+    expect(await run('status', ...options())).toContain(
+      '\ncommit statuses are not sent, since 2026-11-20T10:13:56.000Z: the forge answered 500\n',
+    );
   });
 
   it('prints what is waited for, since when, until when, and what to do', async () => {

@@ -30,7 +30,7 @@ import type { Agent } from '../../src/service/agent.ts';
 import { createAgent } from '../../src/service/create-agent.ts';
 import { createOperator } from '../../src/service/create-operator.ts';
 import { createReader } from '../../src/service/create-reader.ts';
-import type { HeldItem, Operator, Order } from '../../src/service/operator.ts';
+import type { HeldItem, Operator, Order, StatusFailure } from '../../src/service/operator.ts';
 import type { Reader } from '../../src/service/reader.ts';
 import type { ProviderSettings } from '../../src/settings.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -101,6 +101,8 @@ export class Core {
   readonly requests: RowRequests;
   readonly reader: Reader;
   readonly current = new CurrentState();
+  /** Why commit statuses cannot be sent. */
+  statusFailure: StatusFailure | undefined;
   readonly lines: JsonMap[] = [];
   readonly follower: Follower;
   /** Answers proxies; undefined without `hasProxied`. */
@@ -154,7 +156,7 @@ export class Core {
       holderOf: (name) => reconciler.proxyWork?.holderOf(name),
       checkFailureOf: (name) => reconciler.checks.schedule.failureOf(name),
       requestCheck: (name) => reconciler.checks.schedule.request(name),
-      requests: this.requests,
+      ...{ requests: this.requests, statusFailure: () => this.statusFailure },
       entries: entriesOf(registry),
       now: () => clock.now(),
     });

@@ -284,6 +284,14 @@ describe('an instance as a whole', () => {
 });
 
 describe('everything', () => {
+  it('is shown with why commit statuses cannot be sent, but for proxies', async () => {
+    const core = await coreOn(stack('shop', { db: '' }));
+    expect(core.operator.overview(core.order.by)).not.toHaveProperty('statuses');
+    core.statusFailure = { reason: 'the forge answered 500', since: '2026-11-20T10:13:56.000Z' };
+    expect(core.operator.overview(core.order.by).statuses).toEqual(core.statusFailure);
+    expect(core.operator.overview({ ...core.order.by, role: 'proxy' })).not.toHaveProperty('statuses');
+  });
+
   it('is shown with the states of each instance and of all', async () => {
     const core = await coreOn(
       { ...stack('data', { db: '' }), ...stack('shop', { web: 'depends_on: data-db' }) },

@@ -114,4 +114,16 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
       },
     ],
   },
+  {
+    id: 'stall-of-slot',
+    title: 'the status of an instance whose rollout waits for a blocked member is answered with an error',
+    metBy: 'test/reconcile/stalls.test.ts: the simulator asks for no status of an instance',
+    edits: [
+      {
+        file: 'src/reconcile/stall-graph.ts',
+        find: "filter((name) => ledger.server(name)?.state === 'blocked')",
+        replace: "filter((name) => (0, ledger.server)(name)?.state === 'blocked')",
+      },
+    ],
+  },
 ];
