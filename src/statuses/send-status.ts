@@ -4,6 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '../clock.ts';
 import { reasonOf } from '../model/quote.ts';
 import type { StatusesSettings } from '../settings.ts';
+import { proxyLogins } from '../source/remotes/http-access.ts';
 import { exchange, type HttpHead } from '../source/remotes/http-exchange.ts';
 import { SentSecrets } from '../source/remotes/sent-secrets.ts';
 import { forgeRequest } from './forge-request.ts';
@@ -53,7 +54,7 @@ export function createSendStatus(
     const cancel = clock.after(CALL_MS, () => late.abort(new Error(words)));
     try {
       const token = await readToken(settings.tokenFile);
-      secrets.add({ username: '', password: token });
+      for (const login of [...proxyLogins(), { username: '', password: token }]) secrets.add(login);
       const head = await post(status, { settings, id, token, signal: AbortSignal.any([signal, late.signal]) });
       return deliveryOf(head, { status, settings, clock });
     } catch (error) {

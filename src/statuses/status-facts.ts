@@ -18,6 +18,9 @@ export interface FactSources {
   readonly stallsOf: (servers: readonly string[]) => readonly Stall[] | undefined;
 }
 
+/** With more servers, it is not looked for why they wait: the answer must be quick. */
+const STALL_SERVERS_MAX = 10_000;
+
 /** Follows the facts. */
 export class StatusFactsReader {
   readonly #sources: FactSources;
@@ -51,8 +54,9 @@ export class StatusFactsReader {
   }
 
   #stallOf({ open }: Progress): Stall | undefined {
+    if (open.size === 0 || open.size > STALL_SERVERS_MAX) return undefined;
     for (const state of open.values()) if (!isWaiting(state)) return undefined;
-    const stalls = open.size === 0 ? undefined : this.#sources.stallsOf([...open.keys()]);
+    const stalls = this.#sources.stallsOf([...open.keys()]);
     return stalls?.includes('failed') ? 'failed' : stalls?.[0];
   }
 }

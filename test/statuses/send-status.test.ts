@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { StatusesSettings } from '../../src/settings.ts';
 import { createSendStatus, type Delivery } from '../../src/statuses/send-status.ts';
 import type { WantedStatus } from '../../src/statuses/wanted-statuses.ts';
 import { type FakeForge, FORGE_TOKEN, startFakeForge } from '../support/fake-forge.ts';
+import { startHttpProxy } from '../support/http-proxy.ts';
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 const STATUS: WantedStatus = { commit: COMMIT, context: 'apply', state: 'success', description: '2 servers done' };
@@ -166,6 +167,25 @@ describe('a forge that refuses', () => {
     const forge = await answering((response) => response.writeHead(307, { location }).end());
     await expectUnreachable(forge.settings, /^the forge redirects \(307\), and redirects are not followed/);
     expect(other.requests).toEqual([]);
+  });
+});
+
+describe('through a proxy that the environment names', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  it('a forge is reached that is not known here, and the password of the proxy is told to nobody', async () => {
+    const { settings, requests } = await startFakeForge('github', 'forge.example');
+    const proxy = await startHttpProxy(Number(new URL(settings.apiUrl).port));
+    vi.stubEnv('HTTPS_PROXY', proxy.url.replace('//', '//user:proxy-secret@'));
+    expect(await send(settings)).toEqual({ kind: 'accepted' });
+    expect(requests).toHaveLength(1);
+    expect(proxy.requests).toEqual([expect.stringMatching(/^CONNECT forge\.example:\d+$/)]);
+    proxy.answer = 407;
+    const refused = await send(settings);
+    expect(refused).toMatchObject({ kind: 'unreachable', reason: expect.stringContaining('407') });
+    expect(JSON.stringify(refused)).not.toContain('proxy-secret');
   });
 });
 

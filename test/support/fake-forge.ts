@@ -56,12 +56,12 @@ const STATES = {
   gitlab: ['pending', 'running', 'success', 'failed', 'canceled', 'skipped'],
 };
 
-/** Starts a forge that does not outlive the running test. */
-export async function startFakeForge(kind: StatusesSettings['kind']): Promise<FakeForge> {
+/** Starts a forge that does not outlive the running test. `host` is the name in its certificate and address. */
+export async function startFakeForge(kind: StatusesSettings['kind'], host = '127.0.0.1'): Promise<FakeForge> {
   const now = Date.now();
   const directory = temporaryDirectory();
   const authority = await createAuthority({ commonName: 'Forge authority', now });
-  const { key, cert } = await issueServerCertificate(authority, { now });
+  const { key, cert } = await issueServerCertificate(authority, { now, hosts: [host] });
   const tokenFile = join(directory, 'token');
   const caFile = join(directory, 'ca.crt');
   writeFileSync(tokenFile, `${FORGE_TOKEN}\n`);
@@ -87,7 +87,7 @@ export async function startFakeForge(kind: StatusesSettings['kind']): Promise<Fa
   const api = APIS[kind];
   const forge: FakeForge = {
     settings: {
-      ...{ kind, apiUrl: `https://127.0.0.1:${port}${api.base}`, project: 'infra/stacks', branch: 'main' },
+      ...{ kind, apiUrl: `https://${host}:${port}${api.base}`, project: 'infra/stacks', branch: 'main' },
       ...{ tokenFile, caFile, targetUrl: 'https://treeline.example/ui/' },
     },
     ...{ requests, statuses, token: FORGE_TOKEN, script: () => false },
