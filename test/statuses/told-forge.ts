@@ -1,4 +1,5 @@
 // A core whose commit statuses go to a list instead of a forge.
+import type { Clock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { stallsIn } from '../../src/reconcile/stall-graph.ts';
@@ -15,6 +16,8 @@ export class ReportingCore {
   /** The answer of the forge. */
   answer: (status: WantedStatus) => Delivery | Promise<Delivery> = () => ({ kind: 'accepted' });
   takesProgress = true;
+  /** Of the reporter that runs; one that was killed does nothing more. */
+  #life = { isOver: false };
   reporter: StatusReporter;
 
   constructor(options: CoreOptions = {}) {
@@ -44,6 +47,7 @@ export class ReportingCore {
   /** Goes on from the same rows after a stop; `isKilled`: what the reporter would do at a stop is left out. */
   async restart({ isKilled = false } = {}): Promise<void> {
     if (!isKilled) await this.reporter.stop();
+    this.#life.isOver = true;
     this.core = await this.core.restart();
     this.reporter = this.#report();
     await this.core.poll();
@@ -51,7 +55,14 @@ export class ReportingCore {
   }
 
   #report(): StatusReporter {
-    const { current, ledger, clock } = this.core;
+    const { current, ledger, clock: real } = this.core;
+    const life = { isOver: false };
+    this.#life = life;
+    const clock: Clock = {
+      now: () => real.now(),
+      monotonic: () => real.monotonic(),
+      after: (ms, wake) => real.after(ms, () => (life.isOver ? undefined : wake())),
+    };
     return new StatusReporter({
       ...{ current, ledger, clock, random: () => 0.5, takesProgress: this.takesProgress },
       stallsOf: stallsIn(ledger, clock),
