@@ -56,6 +56,19 @@ describe('a commit that is followed', () => {
     expect(told.requests).toHaveLength(3);
   });
 
+  it('stays done, whatever happens to its servers later', async () => {
+    const told = new ReportingCore();
+    const first = await told.commit(shopFiles({ a: 'size: small' }));
+    const calls = holdingCalls(told, 'delete');
+    await told.core.operator.replace(told.core.order, 'shop-a');
+    await told.core.settle();
+    await told.pass(20_000);
+    expect(told.core.states()).toEqual({ 'shop-a': 'deleting' });
+    await calls.release();
+    await told.pass(20_000);
+    expect(told.told(first, 'apply')).toEqual(['success: 1 server done']);
+  });
+
   it('that changes no server is done at once', async () => {
     const told = new ReportingCore();
     await told.commit(shopFiles({ a: 'size: small' }));
