@@ -26,6 +26,7 @@ export function openStatuses(
   return new StatusReporter({
     ...{ current, ledger, clock, log, random },
     stallsOf: stallsIn(ledger, clock),
+    sentTo: `${statuses.apiUrl} ${statuses.project} ${id}`,
     send: createSendStatus(statuses, { id, clock }),
     takesProgress: takesProgress(statuses.kind),
   });

@@ -108,6 +108,8 @@ export interface CommitStatusRow {
   readonly apply: CommitStatus | null;
   /** When the first one was accepted; RFC 3339, with milliseconds. */
   readonly since: string;
+  /** The forge, the project and the name of the controller: what was sent elsewhere does not count. */
+  readonly sentTo: string;
 }
 
 /** A hand-written clientcert: when its content last changed. */

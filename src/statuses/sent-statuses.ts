@@ -13,13 +13,19 @@ export interface StatusStore extends Pick<Store, 'read' | 'list'> {
 /** The statuses that were accepted last, by commit. */
 export class SentStatuses {
   readonly #store: StatusStore;
-  readonly #rows: Map<string, CommitStatusRow>;
+  readonly #sentTo: string;
+  readonly #rows = new Map<string, CommitStatusRow>();
   /** Commits whose row in the store is not as it is here. */
   readonly #unsaved = new Set<string>();
 
-  constructor(store: StatusStore) {
+  /** What was sent to another place is forgotten. */
+  constructor(store: StatusStore, sentTo: string) {
     this.#store = store;
-    this.#rows = new Map(store.list('commitStatus'));
+    this.#sentTo = sentTo;
+    for (const [commit, row] of store.list('commitStatus')) {
+      if (row.sentTo === sentTo) this.#rows.set(commit, row);
+      else this.#unsaved.add(commit);
+    }
   }
 
   get rows(): ReadonlyMap<string, CommitStatusRow> {
@@ -33,9 +39,18 @@ export class SentStatuses {
 
   /** Notes an accepted status. `now`: milliseconds since 1970. */
   note({ commit, context, state, description }: WantedStatus, now: number): void {
-    const row = this.#rows.get(commit) ?? { validate: null, apply: null, since: momentOf(now) };
+    const row = this.#rows.get(commit) ?? { validate: null, apply: null, since: momentOf(now), sentTo: this.#sentTo };
     this.#rows.set(commit, { ...row, [context]: { state, description } });
     this.#unsaved.add(commit);
+  }
+
+  /** A time that lies after `now` becomes `now`: the clock was set back. */
+  correct(now: number): void {
+    for (const [commit, row] of this.#rows) {
+      if (Date.parse(row.since) <= now) continue;
+      this.#rows.set(commit, { ...row, since: momentOf(now) });
+      this.#unsaved.add(commit);
+    }
   }
 
   /** Forgets a commit. */

@@ -1,25 +1,18 @@
 // Sends commit statuses to a forge: compares what should be shown with what the forge accepted last, and sends what
 // differs, one at a time. Nothing waits for it, and nothing that it meets fails anything else. It keeps no queue: what should be
 // shown follows from the desired state and the rows at any time, after a restart too. docs/operations.md, commit statuses.
-import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { momentOf } from '../model/moment.ts';
 import { RepeatedErrors } from '../reconcile/repeated-errors.ts';
-import { Pace, retryMs } from './pace.ts';
+import { retryMs } from './pace.ts';
 import type { Delivery, SendStatus } from './send-status.ts';
-import { SentStatuses } from './sent-statuses.ts';
-import { type FactSources, StatusFactsReader } from './status-facts.ts';
-import { type WantedStatus, wantedStatuses } from './wanted-statuses.ts';
+import { type UnsentOptions, UnsentStatuses } from './unsent-statuses.ts';
+import type { WantedStatus } from './wanted-statuses.ts';
 
-/** The parts that a reporter reads, and the function that sends. */
-export interface StatusReporterOptions extends FactSources {
+/** What should be shown, and the function that sends it. */
+export interface StatusReporterOptions extends UnsentOptions {
   readonly send: SendStatus;
-  /** False: the forge refuses another description of a status that is pending. */
-  readonly takesProgress: boolean;
-  readonly clock: Clock;
   readonly log: Logger;
-  /** In [0, 1). */
-  readonly random: () => number;
 }
 
 /** Why statuses cannot be sent at the moment. */
@@ -43,9 +36,7 @@ const SENDS_MAX = 50;
 /** A running reporter. */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
-  readonly #facts: StatusFactsReader;
-  readonly #sent: SentStatuses;
-  readonly #pace: Pace;
+  readonly #unsent: UnsentStatuses;
   readonly #errors: RepeatedErrors;
   readonly #abort = new AbortController();
   #timer: { readonly at: number; readonly cancel: () => void } | undefined;
@@ -61,11 +52,9 @@ export class StatusReporter {
 
   constructor(options: StatusReporterOptions) {
     this.#options = options;
-    this.#sent = new SentStatuses(options.ledger);
-    this.#pace = new Pace(options.random);
     this.#errors = new RepeatedErrors(options.clock);
     const changed = (): void => this.#wakeAt(options.clock.monotonic() + GATHER_MS);
-    this.#facts = new StatusFactsReader(options, changed);
+    this.#unsent = new UnsentStatuses(options, changed);
     changed();
   }
 
@@ -114,7 +103,7 @@ export class StatusReporter {
   /** What changes meanwhile is seen before the next request. */
   async #sendDue(): Promise<void> {
     for (let count = 0; count < SENDS_MAX && !this.#abort.signal.aborted; count += 1) {
-      const due = this.#dueNow(this.#unsent());
+      const due = this.#dueNow(this.#unsent.list());
       if (due === undefined) break;
       this.#conclude(due, await this.#options.send(due, this.#abort.signal));
       await this.#save();
@@ -123,28 +112,10 @@ export class StatusReporter {
     await this.#save();
   }
 
-  /** Returns what the forge has to be told, and forgets what is over. */
-  #unsent(): readonly WantedStatus[] {
-    const facts = this.#facts.read(this.#sent.rows, this.#options.clock.now());
-    if (facts === undefined) return [];
-    const { wanted, over } = wantedStatuses(facts);
-    for (const commit of over) this.#sent.forget(commit);
-    this.#pace.forgetOthers(wanted);
-    return wanted.filter((status) => this.#isNews(status));
-  }
-
-  #isNews(wanted: WantedStatus): boolean {
-    const last = this.#sent.last(wanted);
-    if (last?.state !== wanted.state) return true;
-    if (wanted.state === 'success' || (wanted.state === 'in progress' && !this.#options.takesProgress)) return false;
-    return last.description !== wanted.description;
-  }
-
   /** Returns the first status that is due, or wakes the reporter when one is. */
   #dueNow(unsent: readonly WantedStatus[]): WantedStatus | undefined {
     const now = this.#options.clock.monotonic();
-    const dueAt = (status: WantedStatus): number =>
-      Math.max(this.#pausedUntil, this.#pace.dueAt(status, this.#sent.last(status)));
+    const dueAt = (status: WantedStatus): number => Math.max(this.#pausedUntil, this.#unsent.dueAt(status));
     // What the forge did not take may have been superseded.
     if (unsent.length === 0) this.#failure = undefined;
     const due = unsent.find((status) => dueAt(status) <= now);
@@ -158,8 +129,7 @@ export class StatusReporter {
     const { commit, context, state } = status;
     const now = clock.monotonic();
     if (delivery.kind === 'accepted') {
-      this.#pace.accepted(status, this.#sent.last(status), now);
-      this.#sent.note(status, clock.now());
+      this.#unsent.accepted(status);
       this.#failures = 0;
       this.#failure = undefined;
       log.info({ commit, context, state }, 'commit status sent');
@@ -171,8 +141,9 @@ export class StatusReporter {
     if (delivery.kind === 'unreachable') {
       this.#failures += 1;
       this.#pausedUntil = now + Math.max(delivery.waitMs ?? 0, retryMs(this.#failures, this.#options.random));
-    } else if (this.#pace.refused(status, now)) {
+    } else if (this.#unsent.refused(status)) {
       log.error({ commit, context, state, reason }, 'the commit status is given up');
+      return;
     }
     const told = this.#errors.tell(reason);
     if (told)
@@ -183,7 +154,7 @@ export class StatusReporter {
   async #save(): Promise<void> {
     const { clock, log } = this.#options;
     try {
-      await this.#sent.save();
+      await this.#unsent.save();
     } catch (error) {
       const told = this.#errors.tell(error);
       if (told) log.warn({ err: error, ...told }, 'the sent commit statuses could not be recorded; it is tried again');

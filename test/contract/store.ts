@@ -28,6 +28,7 @@ const ROWS: { readonly [Kind in RowKind]: Rows[Kind] } = {
     validate: { state: 'success', description: 'valid, 2 instances' },
     apply: null,
     since: '2026-11-20T10:13:56.000Z',
+    sentTo: 'https://git.example/api/v4 infra/stacks main',
   },
   server: serverRow({ outputs: { address: '10.0.0.1', ports: [80, 443], nested: { deep: [null, true, 1.5] } } }),
 };

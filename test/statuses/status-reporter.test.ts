@@ -257,6 +257,19 @@ describe('a newer commit', () => {
     await told.core.settle();
   });
 
+  it('ends that of one that is not done after a day, also where the clock was set back', async () => {
+    const told = new ReportingCore();
+    await told.commit(groupFiles(2));
+    await told.core.operator.suspend(told.core.order, { instance: null, until: null });
+    const held = await told.commit({ [SHOP]: groupOf(3) });
+    await told.commit({ 'README.md': 'text' });
+    told.core.clock.setWall(told.core.clock.now() - 365 * 24 * 3_600_000);
+    for (let hour = 0; hour < 27; hour += 1) await told.pass(3_600_000);
+    expect(told.told(held, 'apply').at(-1)).toMatch(/^superseded/);
+    await told.core.operator.resume(told.core.order, null);
+    await told.core.settle();
+  });
+
   it('is the only one of those that came at once', async () => {
     const told = new ReportingCore();
     await told.commit(shopFiles({ a: 'size: small' }));
@@ -385,6 +398,21 @@ describe('a restart', () => {
     await told.restart();
     await told.restart({ isKilled: true });
     expect(told.requests).toHaveLength(sent);
+  });
+
+  it('with another forge, project or name of the controller sends the statuses there', async () => {
+    const told = new ReportingCore();
+    const first = await told.commit(shopFiles({ a: 'size: small' }));
+    const second = await told.commit({ 'README.md': 'text' });
+    const before = told.requests.length;
+    told.sentTo = 'elsewhere';
+    await told.restart();
+    expect(told.requests.slice(before).map(({ commit, context }) => `${commit} ${context}`)).toEqual([
+      `${second} validate`,
+      `${second} apply`,
+    ]);
+    expect(told.core.ledger.read('commitStatus', first)).toBeUndefined();
+    expect(told.core.ledger.read('commitStatus', second)).toMatchObject({ sentTo: 'elsewhere' });
   });
 
   it('goes on with what was not done', async () => {

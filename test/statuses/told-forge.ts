@@ -16,6 +16,7 @@ export class ReportingCore {
   /** The answer of the forge. */
   answer: (status: WantedStatus) => Delivery | Promise<Delivery> = () => ({ kind: 'accepted' });
   takesProgress = true;
+  sentTo = 'here';
   /** Of the reporter that runs; one that was killed does nothing more. */
   #life = { isOver: false };
   reporter: StatusReporter;
@@ -64,7 +65,7 @@ export class ReportingCore {
       after: (ms, wake) => real.after(ms, () => (life.isOver ? undefined : wake())),
     };
     return new StatusReporter({
-      ...{ current, ledger, clock, random: () => 0.5, takesProgress: this.takesProgress },
+      ...{ current, ledger, clock, random: () => 0.5, takesProgress: this.takesProgress, sentTo: this.sentTo },
       stallsOf: stallsIn(ledger, clock),
       log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),
       send: async (status) => {
