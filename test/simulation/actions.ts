@@ -55,6 +55,8 @@ export type Deed =
   | { readonly kind: 'site'; readonly site: string; readonly mood: SiteMood }
   | { readonly kind: 'remote'; readonly mood: RemoteMood }
   | { readonly kind: 'disk'; readonly isFull: boolean }
+  /** For so long every write takes up to a second. */
+  | { readonly kind: 'slow disk'; readonly ms: number }
   | { readonly kind: 'clock'; readonly ms: number };
 
 export type Action = Deed & {

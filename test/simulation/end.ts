@@ -5,6 +5,7 @@ import { isBlockedFor, reasonText } from '../../src/machine/reasons.ts';
 import { isWaiting } from '../../src/machine/stall.ts';
 import { waitReason } from '../../src/machine/wait.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
+import { siteOfRow } from './build-sites.ts';
 import { fileStateOf, validShape } from './edit-files.ts';
 import { act, adopt, approve } from './people.ts';
 import { COMPARE_MS } from './simulated-settings.ts';
@@ -24,6 +25,7 @@ export async function settle(world: World, approves: boolean): Promise<void> {
   }
   world.git.mood = 'well';
   world.disk.isFull = false;
+  world.disk.slowUntil = 0;
   // A step that follows another at once would look like none.
   if (world.wall.setAt > 0) await pass(world, 2 * COMPARE_MS);
   world.wall.mend();
@@ -241,7 +243,8 @@ function judgeWanted(world: World): void {
 /** Whoever is checked and done is as wanted; whoever is healed differs only where healing has stopped. */
 function judgeHealed(world: World, name: string, row: ServerRow): void {
   const policy = world.drift.policyOf(row);
-  const server = row.provider === null ? undefined : world.site(row.provider).find(name);
+  const site = siteOfRow(row);
+  const server = site === null ? undefined : world.site(site).find(name);
   const { state, wanted } = row;
   if (state === 'done' && server === undefined && !(policy === 'off' && world.isVanished(name))) {
     world.fail('every wanted server is there', `${name} is done, and nowhere`);
@@ -262,10 +265,11 @@ function judgeHealed(world: World, name: string, row: ServerRow): void {
 }
 
 /** What was only pretended to be made was never made for another entry: nobody has to decide about it. */
-function judgePretended(world: World, name: string, { provider, isPretended, reason }: ServerRow): void {
-  const isPretending = provider !== null && world.site(provider).options.isPretending === true;
-  if (isPretended === undefined && !isPretending) return;
-  if (reason?.code === 'provider_changed') world.fail('what was only pretended asks nobody', `${name} of ${provider}`);
+function judgePretended(world: World, name: string, row: ServerRow): void {
+  const site = siteOfRow(row);
+  const isPretending = site !== null && world.site(site).options.isPretending === true;
+  if (row.isPretended === undefined && !isPretending) return;
+  if (row.reason?.code === 'provider_changed') world.fail('what was only pretended asks nobody', `${name} of ${site}`);
 }
 
 function isAnyHeld(world: World): boolean {

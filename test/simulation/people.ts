@@ -77,6 +77,10 @@ const DOING: Doing = {
     world.tell('disk', () => (isFull ? 'is full' : 'has room'));
     if (isFull) world.scheduler.after(FULL_MS, null, () => (world.disk.isFull = false));
   },
+  'slow disk': (world, { ms }) => {
+    world.disk.slowUntil = world.scheduler.now + ms;
+    world.tell('disk', () => 'is slow');
+  },
   clock: (world, { ms }) => {
     // Two steps between two comparisons would look like none.
     if (world.scheduler.now - world.wall.setAt < 2 * COMPARE_MS) return;

@@ -16,7 +16,7 @@ export interface Script {
   readonly drift?: { readonly north: DriftPolicy; readonly south: DriftPolicy };
   /** Whether the south site makes no real servers. */
   readonly pretends?: boolean;
-  /** Whether there is a third site, east, that proxies look after. */
+  /** Whether there are two more sites, east and west, that proxies look after. */
   readonly proxies?: boolean;
   /** Whether people approve what is held when everything settles. */
   readonly approvesAtEnd: boolean;

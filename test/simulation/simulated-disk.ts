@@ -3,6 +3,9 @@ import type { AppendFile, Files } from '../../src/store/files.ts';
 import { drawn } from './chance.ts';
 import { type Life, never, type Scheduler } from './scheduler.ts';
 
+/** How long a sync takes on a slow disk, at most. */
+const SLOW_MS = 800;
+
 interface DiskFile {
   bytes: Buffer;
   /** How much of `bytes` is in use. */
@@ -19,6 +22,8 @@ export class SimulatedDisk {
   #syncs = 0;
   /** Nothing more can be written. */
   isFull = false;
+  /** Until then every sync takes long. */
+  slowUntil = 0;
   /** Something was written that is not synced. */
   isDirty = false;
 
@@ -117,7 +122,9 @@ export class SimulatedDisk {
   }
 
   #turn(life: Life): Promise<void> {
-    return this.#scheduler.pause(1 + Math.floor(this.#drawn('turn') ** 4 * 40), life);
+    const luck = this.#drawn('turn');
+    const ms = this.#scheduler.now < this.slowUntil ? luck * SLOW_MS : luck ** 4 * 40;
+    return this.#scheduler.pause(1 + Math.floor(ms), life);
   }
 
   #drawn(key: string): number {

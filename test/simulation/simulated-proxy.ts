@@ -1,7 +1,7 @@
 // A machine at a remote site with a real proxy agent on it. The line to the controller is simulated: slow, cut, with answers
 // that are lost and requests that come twice. The disk of the machine outlives the agent; its programs do not.
-import { createHash } from 'node:crypto';
-import { PROXIED } from '../../src/model/names.ts';
+import type { Answer } from '../../src/model/call-result.ts';
+import type { Client } from '../../src/model/objects.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import type { KeptClaim, KeptClaims } from '../../src/proxy/claimed-work.ts';
@@ -14,6 +14,7 @@ import type { Life } from './scheduler.ts';
 import { clockOf } from './simulated-clock.ts';
 import { logOf } from './simulated-controller.ts';
 import type { SimulatedSite } from './simulated-site.ts';
+import type { Named } from './watch-proxies.ts';
 import type { World } from './world.ts';
 
 type Answered = Awaited<ReturnType<ProxyAgentOptions['client']['send']>>;
@@ -23,15 +24,10 @@ const STATUS: Readonly<Partial<Record<string, number>>> = { conflict: 409, not_f
 const SILENCE_MS = 20_000;
 const NEVER = new AbortController().signal;
 
-/** A claim that a controller has answered. */
-interface Lease {
-  readonly id: string;
-  readonly resource: string;
-  /** The controller that gave it. */
-  readonly core: unknown;
-  /** Its claim is in no row. A check of a lost action has the id of that action. */
-  readonly isCheck: boolean;
-  isReported: boolean;
+/** A request about an action that this proxy holds. */
+interface Told {
+  readonly by: Client;
+  readonly named: Named;
 }
 
 export interface SimulatedProxyOptions {
@@ -46,7 +42,6 @@ export class SimulatedProxy {
   readonly options: SimulatedProxyOptions;
   readonly #world: World;
   readonly #kept = new Map<string, KeptClaim>();
-  readonly #leases = new Map<string, Lease>();
   #life: Life = { isOver: true };
   #isCut = false;
   #count = 0;
@@ -127,21 +122,20 @@ export class SimulatedProxy {
   }
 
   async #serve({ path, body = {}, waitMs = 0 }: SentRequest): Promise<Answered> {
-    const { core, agent } = this.#world.controller;
-    const by = core?.current.get() === undefined ? undefined : core.reader.registered(this.options.serial);
-    if (core === undefined || agent === undefined || by === undefined) throw new ControllerRefusal('not ready', 503);
+    const { agent } = this.#world.controller;
+    const by = this.#registered();
     const [, , id = '', verb = ''] = /^\/agent\/(actions)(?:\/([^/]+)\/(\w+))?/.exec(path) ?? [];
-    const action = decodeURIComponent(id);
+    if (agent === undefined) throw new ControllerRefusal('not ready', 503);
     try {
       if (verb === '') {
         await agent.wait(by, waitMs, NEVER);
-        const actions = agent.actions(by, 2);
-        for (const { resource, record } of actions) this.#watchOffer(resource, record.ProxyTag);
-        return { actions } as unknown as Answered;
+        return this.#offers(agent);
       }
-      if (verb === 'claim') return await this.#claim(agent, action, String(body.request));
-      if (verb === 'report') await this.#report(agent, action, body);
-      else agent.heartbeat(by, action, String(body.lease));
+      const { lease, request, ...answer } = body as { lease: string; request: string };
+      const named = { id: decodeURIComponent(id), lease };
+      if (verb === 'claim') return await this.#claim(agent, { by, id: named.id, request });
+      if (verb === 'report') await this.#report(agent, { by, named, answer: answer as unknown as Answer });
+      else this.#beat(agent, { by, named });
       return {};
     } catch (error) {
       if (error instanceof ServiceError) throw new ControllerRefusal(error.message, STATUS[error.code] ?? 503);
@@ -149,53 +143,54 @@ export class SimulatedProxy {
     }
   }
 
-  async #claim(agent: Agent, id: string, request: string): Promise<Answered> {
+  /** Returns this proxy as the controller has it registered, as at the beginning of every request. */
+  #registered(): Client {
     const { core } = this.#world;
-    const by = core?.reader.registered(this.options.serial);
+    if (core?.current.get() === undefined) throw new ControllerRefusal('not ready', 503);
+    const by = core.reader.registered(this.options.serial);
     if (by === undefined) throw new ControllerRefusal('not registered', 403);
+    return by;
+  }
+
+  /** A commit may have removed the client while it waited. */
+  #offers(agent: Agent): Answered {
+    const actions = agent.actions(this.#registered(), 2);
+    this.#world.claims.served(this.options, 'asks for actions');
+    for (const action of actions) this.#world.claims.offered(this.options, action);
+    return { actions } as unknown as Answered;
+  }
+
+  async #claim(agent: Agent, { by, id, request }: { by: Client; id: string; request: string }): Promise<Answered> {
+    const { claims } = this.#world;
+    claims.served(this.options, `claims ${id}`);
+    const asked = claims.asks(id);
     const claimed = await agent.claim(by, id, request);
-    const { lease, action } = claimed;
-    this.#watchOffer(action.resource, action.record.ProxyTag);
-    if (!this.#leases.has(lease)) this.#tell(`claims ${action.id}`);
-    const given = {
-      id: action.id,
-      resource: action.resource,
-      core,
-      isCheck: action.operation === 'check',
-      isReported: false,
-    };
-    if (!this.#leases.has(lease)) this.#leases.set(lease, given);
+    const isNew = claims.claimed(this.options, asked, claimed);
+    if (isNew) this.#tell(`claims ${claimed.action.id}`);
     return claimed as unknown as Answered;
   }
 
-  /** A report counts until its action is given up, and once. */
-  async #report(agent: Agent, id: string, body: Readonly<Record<string, unknown>>): Promise<void> {
-    const { core } = this.#world;
-    const by = core?.reader.registered(this.options.serial);
-    if (by === undefined) throw new ControllerRefusal('not registered', 403);
-    const { lease, ...answer } = body as { lease: string };
-    const given = this.#leases.get(lease);
-    const isOpen = given !== undefined && this.#isOpen(given, lease);
-    const words = `reports ${id}: ${String((body as { outcome?: unknown }).outcome)}`;
-    await agent.report(by, id, { lease, answer: answer as never });
-    this.#tell(words);
-    if (given === undefined || given.isReported) return;
-    given.isReported = true;
-    if (!isOpen)
-      this.#world.fail('a late report of what was given up changes nothing', `${this.options.serial} ${words}`);
+  async #report(agent: Agent, { by, named, answer }: Told & { readonly answer: Answer }): Promise<void> {
+    const { claims } = this.#world;
+    const { id, lease } = named;
+    claims.served(this.options, `reports ${id}`);
+    const isInTime = claims.comes(named, answer);
+    try {
+      await agent.report(by, id, { lease, answer });
+    } catch (error) {
+      if (error instanceof ServiceError && error.code !== 'not_ready') claims.refused(this.options, named, isInTime);
+      throw error;
+    }
+    this.#tell(`reports ${id}: ${answer.outcome}`);
+    claims.taken(this.options, named, answer);
   }
 
-  #isOpen({ id, resource, core, isCheck }: Lease, lease: string): boolean {
-    if (isCheck) return core === this.#world.core;
-    const row = this.#world.core?.ledger.server(resource);
-    if (row?.action == null || row.state === 'unknown' || `${resource}.${row.action.id}` !== id) return false;
-    return row.action.claim?.lease === createHash('sha256').update(lease).digest('hex');
-  }
-
-  #watchOffer(resource: string, tag: unknown): void {
-    if (this.options.tags.includes(String(tag ?? ''))) return;
-    const words = `${resource} with the tag ${String(tag)} to ${this.options.serial}`;
-    this.#world.fail('no server is offered to a proxy without its tag', words);
+  #beat(agent: Agent, { by, named }: Told): void {
+    const { claims } = this.#world;
+    claims.served(this.options, `is at work on ${named.id}`);
+    const isInTime = claims.comes(named);
+    agent.heartbeat(by, named.id, named.lease);
+    claims.beaten(this.options, named, isInTime);
   }
 
   #disk(): KeptClaims {
@@ -219,9 +214,4 @@ export class SimulatedProxy {
   #tell(words: string): void {
     this.#world.tell(this.options.serial, () => words);
   }
-}
-
-/** Returns the name of the site that a provider entry stands for. */
-export function siteOfEntry(name: string): string {
-  return name === PROXIED ? 'east' : name;
 }

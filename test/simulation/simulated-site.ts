@@ -127,6 +127,11 @@ export class SimulatedSite {
       if (call.life === life) call.end(this.#drawn(`end ${number}`) < 0.5);
   }
 
+  /** A call is ended from outside; it has had its effect or not, as chance has it. */
+  #cut(number: number): void {
+    this.#running.get(number)?.end(this.#drawn(`cut ${number}`) < 0.5);
+  }
+
   /** A controller starts: what ends with its call is ended before the first one, if anything of it still runs. */
   restarted(): void {
     if (this.options.lostActionEnds !== 'with its call' || this.options.isRemote) return;
@@ -169,6 +174,8 @@ export class SimulatedSite {
       else resolve(answer);
     };
     const isEndless = way.ms === Number.POSITIVE_INFINITY;
+    // A proxy ends its programs at their deadline.
+    if (this.options.isRemote) signal.addEventListener('abort', () => this.#cut(number), { once: true });
     this.#running.set(number, {
       isEndless,
       life,

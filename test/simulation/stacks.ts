@@ -127,7 +127,7 @@ export function layerFile(type: string, value: string): ModelFile {
 /** Returns the fields of an instance, as the interface has them. */
 export function fieldsOf(shape: Shape): Record<string, unknown> {
   const { prefix } = shape;
-  const tag = shape.site === 'east' ? { ProxyTag: 'east' } : {};
+  const tag = shape.site === 'east' || shape.site === 'west' ? { ProxyTag: shape.site } : {};
   const common = { size: '<<size>>', grade: '<<grade>>', site: shape.site, ...tag };
   const resources: Record<string, unknown> = {};
   if (shape.db) {

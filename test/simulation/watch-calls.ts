@@ -120,11 +120,16 @@ export class CallWatch implements SiteWatch {
     if (this.#running.get(resource)?.operation === operation) this.#running.delete(resource);
     if (operation === 'check') {
       this.#creates.checked(call, answer);
-      this.#drift.checked(call, answer);
+      // Of a check by a proxy the controller knows what its report says.
+      if (!this.#isRemote(site)) this.#drift.checked(resource, answer);
     }
     if (operation !== 'check') this.#creates.ended(call, answer);
     if (operation !== 'check') this.#noteUnmade(call, answer);
     if (operation === 'update' && answer?.outcome === 'replace') this.#replaceable.add(resource);
+  }
+
+  #isRemote(site: string): boolean {
+    return this.#facts.sites.some(({ options }) => options.name === site && options.isRemote === true);
   }
 
   *#operations(): Generator<readonly [string, string]> {

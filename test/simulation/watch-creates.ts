@@ -139,7 +139,8 @@ export class CreateWatch {
     const isRepeated = this.#creates.get(resource) === action;
     if (!check.isAbsent && !isRepeated && !this.#isRest(site, resource)) return 'was there when it was checked';
     const seconds = Math.round((scheduler.now - check.time) / 1000);
-    const ageMax = CHECK_AGE_MS_MAX + (site === 'east' ? REPORT_MS_MAX : 0);
+    const isRemote = this.#facts.sites.some(({ options }) => options.name === site && options.isRemote === true);
+    const ageMax = CHECK_AGE_MS_MAX + (isRemote ? REPORT_MS_MAX : 0);
     const isOld = scheduler.now - check.time > ageMax && wall.setAt < check.time;
     return isOld ? `was checked ${seconds} s before` : undefined;
   }

@@ -4,6 +4,7 @@ import type { Answer } from '../../src/model/call-result.ts';
 import type { DriftPolicy } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import type { Call } from '../../src/providers/provider.ts';
+import { siteOfRow } from './build-sites.ts';
 import { validShape } from './edit-files.ts';
 import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
@@ -37,7 +38,7 @@ export class DriftWatch {
   readonly #entryPolicy: DriftWatchOptions['entryPolicy'];
   /** Since the last commit or request that lets healing begin anew. */
   readonly #heals = new Map<string, Heal[]>();
-  /** The provider entry of each server that was at rest, and of which no action has begun since. */
+  /** The site of each server that was at rest, and of which no action has begun since. */
   readonly #atRest = new Map<string, string | null>();
   /** How many checks in a row have found such a server gone. */
   readonly #absences = new Map<string, number>();
@@ -61,7 +62,7 @@ export class DriftWatch {
       this.#forget(name);
       return;
     }
-    if (isAtRest(after)) this.#atRest.set(name, after.provider);
+    if (isAtRest(after)) this.#atRest.set(name, siteOfRow(after));
     if (before !== undefined && after.action !== null && before.action?.id !== after.action.id) {
       if (before.dirty) this.#wereDirty.add(name);
       else this.#wereDirty.delete(name);
@@ -99,7 +100,7 @@ export class DriftWatch {
   }
 
   /** Looks at how a check has ended. */
-  checked({ resource }: Call, answer: Answer | undefined): void {
+  checked(resource: string, answer: Answer | undefined): void {
     if (answer?.outcome === 'absent') this.#absences.set(resource, (this.#absences.get(resource) ?? 0) + 1);
     else if (answer?.outcome === 'done') this.#absences.delete(resource);
   }

@@ -1,4 +1,5 @@
 // Watches for servers that wait too long: a server of a site that is well does not wait for one that is dead.
+import { REMOTE_SITES } from './themes/theme.ts';
 import type { World } from './world.ts';
 
 const PATIENCE_MS = 40 * 60_000;
@@ -38,7 +39,7 @@ export class WaitWatch {
     for (const [name, row] of ledger.list('server')) {
       const site = String(row.wanted?.properties.site ?? '');
       // Its proxies may be down, or their line cut.
-      if (site === 'east') continue;
+      if (REMOTE_SITES.some((name) => name === site)) continue;
       const isWaiting = row.state === 'pending' && !row.checked && row.wanted !== null && row.due === null;
       if (!isWaiting || world.disk.isFull || !world.site(site).isWellFor(name)) since.delete(name);
       else if (!since.has(name)) since.set(name, world.scheduler.now);

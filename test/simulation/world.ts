@@ -12,13 +12,14 @@ import { WallTime } from './simulated-clock.ts';
 import { SimulatedController } from './simulated-controller.ts';
 import { SimulatedDisk } from './simulated-disk.ts';
 import { SimulatedGit } from './simulated-git.ts';
-import { SimulatedProxy, siteOfEntry } from './simulated-proxy.ts';
+import { SimulatedProxy } from './simulated-proxy.ts';
 import { executionOf, policyIn } from './simulated-settings.ts';
 import type { SimulatedSite, SiteMood, SiteServer } from './simulated-site.ts';
 import { Story } from './story.ts';
 import { CallWatch } from './watch-calls.ts';
 import { watchClaims } from './watch-claims.ts';
 import { DriftWatch } from './watch-drift.ts';
+import { ProxyWatch } from './watch-proxies.ts';
 import { RowWatch } from './watch-rows.ts';
 import { WaitWatch } from './watch-waits.ts';
 
@@ -38,6 +39,7 @@ export class World implements Facts {
   readonly calls: CallWatch;
   readonly drift: DriftWatch;
   readonly rows: RowWatch;
+  readonly claims = new ProxyWatch(this);
   readonly approved = new Set<string>();
   readonly answeredApprovals = new Map<string, number>();
   readonly adopted = new Set<string>();
@@ -97,10 +99,9 @@ export class World implements Facts {
     this.disturbances.push(this.scheduler.now);
   }
 
-  /** Returns a site by its name, or by the provider entry of its servers. */
+  /** Returns a site by its name. */
   site(name: string): SimulatedSite {
-    const own = siteOfEntry(name);
-    const site = this.sites.find(({ options }) => options.name === own);
+    const site = this.sites.find(({ options }) => options.name === name);
     if (site === undefined) throw new Error(`there is no site ${name}`);
     return site;
   }

@@ -1,5 +1,7 @@
-// Themes about servers that proxies look after: agents that die, lose their line and come back, and a controller that is killed.
+// Themes about servers that proxies look after: agents that die, lose their line, come back or are
+// removed, sites that lose their servers, and servers that move to another site.
 
+import type { Deed } from '../actions.ts';
 import type { Chance } from '../chance.ts';
 import {
   about,
@@ -7,6 +9,7 @@ import {
   anInstance,
   commit,
   plain,
+  REMOTE_SITES,
   removal,
   sceneTheme,
   set,
@@ -15,6 +18,8 @@ import {
 } from './theme.ts';
 
 const MINUTE_MS = 60_000;
+/** The file of the client of a proxy at the east site. The other proxy of that site stays registered. */
+const B1 = 'clients/B1.yaml';
 
 function trouble(chance: Chance): TimedDeed {
   const proxy = chance.pick(['B1', 'B2']);
@@ -37,9 +42,12 @@ const proxies: Theme = {
     [
       3,
       (chance) => [
-        { kind: 'site', site: 'east', mood: chance.pick(['failing', 'throwing', 'sluggish', 'well', 'well']) },
+        { kind: 'site', site: 'east', mood: chance.pick(['failing', 'throwing', 'sluggish', 'dead', 'well', 'well']) },
       ],
     ],
+    [1, (chance) => [commit(set(chance.pick(['a', 'b']), { site: chance.pick(REMOTE_SITES) }))]],
+    [1, (chance) => [commit({ path: B1, is: chance.pick(['removed', 'mended']) })]],
+    [1, () => [{ kind: 'slow disk', ms: 10 * MINUTE_MS }]],
     [1, (chance) => [removal(anInstance(chance))]],
     [1, (chance) => [{ kind: 'replace', name: chance.pick(['a-web-1', 'b-web-1']) }]],
   ]),
@@ -48,17 +56,20 @@ const proxies: Theme = {
 /** An action is claimed, the controller or the agent is killed, and the line is cut for longer than the action takes. */
 const cutOff = sceneTheme(
   'a site is cut off',
-  () => plain(['a', 'b'], { web: 2, site: 'east' }),
+  (chance) => plain(['a', 'b'], { web: chance.pick([1, 2]), site: 'east' }),
   (chance) => [
-    after(MINUTE_MS, { kind: 'site', site: 'east', mood: chance.pick(['sluggish', 'well']) }),
+    after(MINUTE_MS, { kind: 'site', site: 'east', mood: chance.pick(['sluggish', 'well', 'dead']) }),
     after(0, commit(set('a', { size: chance.pick(['2', '3', '4']) }))),
     after(chance.below(12_000), {
       kind: 'proxy',
       proxy: 'B1',
       does: chance.pick(['stop', 'cut']),
-      ms: chance.pick([30_000, 150_000]),
+      ms: chance.pick([30_000, 80_000, 150_000]),
     }),
-    after(0, { kind: 'proxy', proxy: 'B2', does: chance.pick(['stop', 'cut']), ms: chance.pick([1_000, 150_000]) }),
+    after(0, {
+      ...{ kind: 'proxy', proxy: 'B2', does: chance.pick(['stop', 'cut']) },
+      ms: chance.pick([1_000, 150_000, 20 * MINUTE_MS]),
+    }),
     ...(chance.is(0.6)
       ? [after(chance.below(9_000), { kind: 'stop', loses: 'nothing', downMs: chance.pick([0, 100]) } as const)]
       : []),
@@ -67,5 +78,68 @@ const cutOff = sceneTheme(
   { proxies: true },
 );
 
+/** The servers of an instance get another tag while an action runs, and a person decides what becomes of them. */
+const tagged = sceneTheme(
+  'servers get another tag',
+  () => plain(['a', 'b'], { web: 2, site: 'east' }),
+  (chance) => [
+    after(0, { kind: 'slow disk', ms: chance.pick([1_000, 10 * MINUTE_MS]) }),
+    after(MINUTE_MS, { kind: 'site', site: 'east', mood: chance.pick(['sluggish', 'well', 'late', 'dead']) }),
+    after(0, commit(set('a', { size: chance.pick(['2', '3', '4']) }))),
+    after(
+      chance.below(15_000),
+      commit(set('a', { site: 'west', ...(chance.is(0.3) ? { web: chance.below(3) } : {}) })),
+    ),
+    ...(chance.is(0.3) ? [after(chance.below(5_000), { kind: 'stop', loses: 'nothing', downMs: 100 } as const)] : []),
+    after(chance.pick([1_000, 3 * MINUTE_MS]), { kind: 'site', site: 'east', mood: 'well' }),
+    after(
+      chance.pick([1_000, MINUTE_MS]),
+      chance.pick<Deed>([
+        { kind: 'replace', name: 'a-web-1' },
+        { kind: 'adopt', instance: 'a' },
+        removal('a'),
+        commit(set('a', { site: 'east' })),
+      ]),
+    ),
+    after(chance.below(2_000), chance.pick<Deed>([{ kind: 'poll' }, removal('a'), { kind: 'adopt', instance: 'a' }])),
+  ],
+  { proxies: true },
+);
+
+/** A commit removes a client whose proxy is at work, and another one registers it again. */
+const removed = sceneTheme(
+  'a proxy is removed',
+  () => plain(['a', 'b'], { web: 3, unavailable: '3', site: 'east' }),
+  (chance) => [
+    after(MINUTE_MS, { kind: 'site', site: 'east', mood: chance.pick(['sluggish', 'well', 'late']) }),
+    after(0, { kind: 'slow disk', ms: chance.pick([1_000, 10 * MINUTE_MS, 10 * MINUTE_MS]) }),
+    after(0, commit(...['a', 'b'].map((name) => set(name, { size: chance.pick(['2', '3', '4']) })))),
+    after(
+      chance.below(chance.pick([4_000, 4_000, 15_000])),
+      commit({ path: B1, is: 'removed' }, set('b', { size: chance.pick(['2', '3', '4']) })),
+    ),
+    after(chance.pick([0, 20_000, 3 * MINUTE_MS]), commit(set('b', { size: chance.pick(['1', '5']) }))),
+    after(chance.pick([1_000, MINUTE_MS, 10 * MINUTE_MS]), commit({ path: B1, is: 'mended' })),
+  ],
+  { proxies: true },
+);
+
+/** A site that proxies look after loses many servers at once. */
+const emptied = sceneTheme(
+  'a remote site loses its servers',
+  () => plain(['a', 'b'], { web: 3, drift: 'heal', site: 'east' }),
+  (chance) => [
+    ...['a-web-1', 'a-web-2', 'a-web-3', 'b-web-1', 'b-web-2', 'b-web-3'].map((name) =>
+      after(chance.pick([0, 1_000, MINUTE_MS]), { kind: 'vanish', name, site: 'east' } as const),
+    ),
+    after(chance.pick([0, 6 * MINUTE_MS]), {
+      ...{ kind: 'proxy', proxy: 'B1', does: chance.pick(['stop', 'cut']) },
+      ms: chance.pick([1_000, 3 * MINUTE_MS]),
+    }),
+    after(20 * MINUTE_MS, { kind: 'retry', instance: chance.pick(['a', 'b']) }),
+  ],
+  { proxies: true },
+);
+
 /** Returns the themes and scenes. */
-export const PROXY_THEMES: readonly Theme[] = [proxies, cutOff];
+export const PROXY_THEMES: readonly Theme[] = [proxies, cutOff, tagged, removed, emptied];

@@ -20,7 +20,7 @@ export interface Theme {
   readonly outlives?: number;
   /** How likely a provider entry heals drift; 0.25 where it is left out. */
   readonly heals?: number;
-  /** Whether there is a third site, east, that proxies look after. */
+  /** Whether there are two more sites, east and west, that proxies look after. */
   readonly proxies?: boolean;
   /** How likely the south site makes no real servers; never where it is left out. */
   readonly pretends?: number;
@@ -30,6 +30,8 @@ export interface Theme {
 
 export const INSTANCES = ['a', 'b', 'c', 'd'] as const;
 export const SITES = ['north', 'south'] as const;
+/** The sites that proxies look after; the tag of their proxies is their name. */
+export const REMOTE_SITES = ['east', 'west'] as const;
 
 export type Doing = (chance: Chance) => readonly TimedDeed[];
 export type Mix = readonly [readonly [number, Doing], ...(readonly [number, Doing])[]];
