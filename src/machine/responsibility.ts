@@ -7,9 +7,12 @@ export function isHandedOn({ replacing, applied, mayExist, checked }: ServerRow)
   return replacing && applied === null && !mayExist && checked;
 }
 
-/** Returns true if a person asked to adopt the server: the entry that matches now is to look for it. */
-export function isBeingAdopted({ adopting, state }: ServerRow): boolean {
-  return adopting && state !== 'unknown';
+/**
+ * Returns true if a person asked to adopt the server: the entry that matches now is to look for it. An unwanted server is
+ * not adopted any more: the entry that created it deletes it.
+ */
+export function isBeingAdopted({ adopting, state, wanted }: ServerRow): boolean {
+  return adopting && state !== 'unknown' && wanted !== null;
 }
 
 /** Returns true if a person had the server replaced: the entry that created it deletes it, and finds it absent. */

@@ -165,6 +165,17 @@ describe('a server that proxies with another tag would get', () => {
     expect(await sites.work()).toEqual(['edge delete']);
   });
 
+  it('is deleted by those that made it where the commit that removes it comes before the others have looked for it', async () => {
+    const sites = await moved();
+    const { core } = sites;
+    await core.operator.adopt(core.order, { resource: 'web' });
+    await core.settle();
+    await sites.commit(null);
+    expect(await sites.work()).toEqual(['lab delete']);
+    expect(core.states()).toEqual({});
+    expect(sites.servers.lab).toEqual(new Set());
+  });
+
   it('is asked of those that may have made it where the outcome of its create was lost', async () => {
     const sites = new Sites();
     sites.core.source.commit({ ...shopFiles({}), ...CLIENTS });
