@@ -18,4 +18,146 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
       },
     ],
   },
+  {
+    id: 'proxy-late',
+    title: 'a report of an action that was given up is accepted',
+    edits: [
+      {
+        file: 'src/reconcile/proxy-claims.ts',
+        find: "if (row?.action?.claim === undefined || row.state === 'unknown' || `",
+        replace: 'if (row?.action?.claim === undefined || `',
+      },
+      {
+        file: 'src/reconcile/proxy-claims.ts',
+        find: 'return lostActionEnds(server, row.action) > clock.now() ? row.action.claim : undefined;',
+        replace: 'return lostActionEnds(server, row.action) > 0 ? row.action.claim : undefined;',
+      },
+    ],
+  },
+  {
+    id: 'proxy-lease',
+    title: 'a report with the lease of an earlier claim is accepted',
+    edits: [
+      {
+        file: 'src/reconcile/proxy-claims.ts',
+        find: 'claim.client !== client || !isSameDigest(claim.lease, digestOf(lease))) return false;',
+        replace: 'claim.client !== client) return false;',
+      },
+    ],
+  },
+  {
+    id: 'proxy-outdated',
+    title: 'a claim is not compared with the row: whoever asks for an old action gets the present one',
+    edits: [
+      {
+        file: 'src/reconcile/proxy-work.ts',
+        find: 'if (this.#offerOf(server)?.call.action === id) return',
+        replace: 'if (this.#offerOf(server) !== undefined) return',
+      },
+    ],
+  },
+  {
+    id: 'proxy-responsible',
+    title: 'proxies of another tag get the servers that others made',
+    edits: [
+      {
+        file: 'src/machine/proxy-tags.ts',
+        find: 'if (provider !== PROXIED || proxyTags === undefined) return false;',
+        replace: 'if (provider !== PROXIED || proxyTags !== undefined) return false;',
+      },
+    ],
+  },
+  {
+    id: 'proxy-adopting',
+    title: 'a server that was to be adopted is deleted by the proxies that would have adopted it, and not where it is',
+    edits: [
+      {
+        file: 'src/machine/responsibility.ts',
+        find: "return adopting && state !== 'unknown' && wanted !== null;",
+        replace: "return adopting && state !== 'unknown' && wanted !== undefined;",
+      },
+    ],
+  },
+  {
+    id: 'proxy-deadline',
+    title: 'a claim has no deadline',
+    edits: [
+      {
+        file: 'src/execute/executor.ts',
+        find: 'clock.after(leftMs + (entry.provider.isPulled ? graceMs : 0), () =>',
+        replace: 'clock.after(entry.provider.isPulled ? 2 ** 40 : leftMs, () =>',
+      },
+      {
+        file: 'src/execute/executor.ts',
+        find: "if (entry.provider.lostActionEnds !== 'with its call') reject(",
+        replace: "if (entry.provider.lostActionEnds !== 'with its call' && !entry.provider.isPulled) reject(",
+      },
+    ],
+  },
+  {
+    id: 'proxy-twice',
+    title: 'two proxies that claim the same action both get it',
+    edits: [
+      {
+        file: 'src/reconcile/proxy-claims.ts',
+        find: 'const isSame = held?.request === request && held.claim.client === client;',
+        replace: 'const isSame = held !== undefined && client !== undefined;',
+      },
+    ],
+  },
+  {
+    id: 'proxy-removed',
+    title: 'a proxy whose client a commit has removed goes on to claim and report',
+    edits: [
+      {
+        file: 'src/desired/active-clients.ts',
+        find: 'const clients = new Map<string, ActiveVersion<Client>>();',
+        replace: 'const clients = new Map<string, ActiveVersion<Client>>(before);',
+      },
+    ],
+  },
+  {
+    id: 'proxy-removed-claim',
+    title: 'a claim that waits while a commit removes its client is granted',
+    edits: [
+      {
+        file: 'src/service/create-agent.ts',
+        find: "return client?.role === 'proxy' && fitsProxy(tags, tagsOf(client));",
+        replace: 'return client === undefined || fitsProxy(tags, tagsOf(client));',
+      },
+    ],
+  },
+  {
+    id: 'proxy-many-gone',
+    title: 'proxies that answer absent for all servers of their site have all of them made anew',
+    edits: [
+      {
+        file: 'src/machine/drift.ts',
+        find: "return provider === null ? undefined : [provider, ...proxyTags].join('\\n');",
+        replace: 'return provider === null || proxyTags.length > 0 ? undefined : provider;',
+      },
+    ],
+  },
+  {
+    id: 'proxy-unrecorded',
+    title: 'a report is answered before it is recorded',
+    edits: [
+      {
+        file: 'src/reconcile/proxy-work.ts',
+        find: 'await this.#reports.recorded(report);',
+        replace: 'void this.#reports.recorded(report).catch(() => undefined);',
+      },
+    ],
+  },
+  {
+    id: 'proxy-overrun',
+    title: 'a proxy lets its program run beyond the deadline',
+    edits: [
+      {
+        file: 'src/proxy/claimed-run.ts',
+        find: 'clock.after(leftMs, () => deadline.abort(',
+        replace: 'clock.after(leftMs * 3, () => deadline.abort(',
+      },
+    ],
+  },
 ];
