@@ -10,7 +10,8 @@ export interface JsonMap {
 
 /** Returns a map without a prototype, safe for user-chosen keys (`__proto__`, `constructor`). */
 export function emptyMap<Value = Json>(): Record<string, Value> {
-  return Object.create(null);
+  // `Object.create(null)` makes a dictionary, which takes twice as long to fill, list and encode, and more memory.
+  return Object.setPrototypeOf({}, null);
 }
 
 /** Returns true for a map; false for lists and scalars. */
