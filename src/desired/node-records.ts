@@ -55,7 +55,7 @@ function presentNode(node: HieraNode, row: ServerRow | NodeRow | undefined): Nod
   return {
     name: node.name,
     sources: [node, row],
-    record: () => recordOf(buildRecord(node, facts())),
+    record: () => recordOf(node, facts()),
     explained: () => explainRecord(buildRecord(node, facts())),
     value(key) {
       const sourced = lookup(node, facts(), key);

@@ -41,6 +41,19 @@ export function mergeLayers(
   return merged;
 }
 
+/** Returns the values of what {@link mergeLayers} returns, in the same order. */
+export function* mergeValues(
+  layers: readonly Layer[],
+  rules: Readonly<Record<string, MergeRule>>,
+): Generator<readonly [string, RecordValue]> {
+  const last = new Map<string, RecordValue | null | undefined>();
+  for (const { values } of layers) for (const key of Object.keys(values)) last.set(key, values[key]);
+  for (const [key, value] of last) {
+    if (value === undefined || value === null) continue;
+    yield [key, isJoined(key, rules) ? (mergeKey(key, layers, rules)?.value ?? value) : value];
+  }
+}
+
 /** Returns what {@link mergeLayers} has for one key, without merging the others; undefined where it is unset or removed. */
 export function mergeKey(
   key: string,
@@ -59,9 +72,13 @@ function mergeSetters(
   const layer = setters.at(-1);
   const last = layer?.values[key];
   if (layer === undefined || last === undefined || last === null) return undefined;
-  const merge = Object.hasOwn(rules, key) && rules[key] === 'unique' ? 'unique' : 'first';
+  const merge = isJoined(key, rules) ? 'unique' : 'first';
   const value = merge === 'unique' ? joinLists(key, setters) : last;
   return { key, value, merge, layer, others: setters.slice(0, -1) };
+}
+
+function isJoined(key: string, rules: Readonly<Record<string, MergeRule>>): boolean {
+  return Object.hasOwn(rules, key) && rules[key] === 'unique';
 }
 
 /** A value that is no list counts as a list of one: files never get here with one, providers may. */

@@ -4,7 +4,7 @@ import { emptyMap, type JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { NodeRecord, RecordValue } from '../model/record.ts';
 import { outputsLayer } from './layers.ts';
-import { mergeKey, mergeLayers, type Sourced } from './merge.ts';
+import { mergeKey, mergeLayers, mergeValues, type Sourced } from './merge.ts';
 import type { HieraNode, Layer } from './node.ts';
 import { secretsOf } from './secrets.ts';
 
@@ -19,7 +19,7 @@ export interface NodeFacts {
 /** Every key of a record, in the order in which it is shown: the computed keys, then the others by code unit. */
 export type MergedRecord = ReadonlyMap<string, Sourced>;
 
-/** Returns the whole record of a node, sources included. See {@link recordOf} and explain.ts for its two forms. */
+/** Returns the whole record of a node, sources included. See explain.ts for its form with sources, {@link recordOf} for the one without. */
 export function buildRecord(node: HieraNode, facts: NodeFacts): MergedRecord {
   const record = mergeLayers([computedLayer(node, facts)], {});
   const merged = [...mergeLayers(layersOf(node, facts), node.hierarchy.merge).values()];
@@ -34,14 +34,19 @@ export function lookup(node: HieraNode, facts: NodeFacts, key: string): Sourced 
   return mergeKey(key, [computedLayer(node, facts)], {}) ?? mergeKey(key, layersOf(node, facts), node.hierarchy.merge);
 }
 
-/** Returns a record's plain values. */
-export function recordOf(merged: MergedRecord): NodeRecord {
+/** Returns the plain values of what {@link buildRecord} builds. Every call to a provider takes one: no source is noted. */
+export function recordOf(node: HieraNode, facts: NodeFacts): NodeRecord {
   const record = emptyMap<RecordValue>();
-  for (const [key, { value }] of merged) record[key] = value;
+  for (const [key, value] of mergeValues([computedLayer(node, facts)], {})) record[key] = value;
+  const merged = [...mergeValues(layersOf(node, facts), node.hierarchy.merge)];
+  for (const [key, value] of merged.sort(([a], [b]) => compareNames(a, b))) {
+    if (!Object.hasOwn(record, key)) record[key] = value;
+  }
   return record;
 }
 
 function layersOf(node: HieraNode, facts: NodeFacts): Layer[] {
+  if (Object.keys(facts.outputs).length === 0) return [...node.shared, ...node.own];
   return [...node.shared, withoutPlainSecrets(outputsLayer(node.name, facts.outputs), node), ...node.own];
 }
 

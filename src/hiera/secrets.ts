@@ -32,6 +32,9 @@ const STEPS_MAX = 10_000_000;
 /** The number of keys that are remembered: few are different, however many servers there are. */
 const KNOWN_KEYS_MAX = 10_000;
 
+/** The result for every layer where no key is for a secret. */
+const NO_SECRETS: SecretsCheck = { exposed: [], stoppedAt: null };
+
 const compiled = new WeakMap<Hierarchy, Secrets>();
 
 /**
@@ -60,6 +63,7 @@ function compile({ keys, reference }: NonNullable<Hierarchy['secrets']>): Secret
     return found;
   }
   function check(layer: Layer): SecretsCheck {
+    if (keyPatterns.size === 0) return NO_SECRETS;
     const known = checked.get(layer);
     if (known !== undefined) return known;
     const result = checkLayer(layer, { isSecret, keySize: keyPatterns.size, referencePattern });
@@ -80,7 +84,7 @@ interface Matching {
 function checkLayer({ values }: Layer, { isSecret, keySize, referencePattern }: Matching): SecretsCheck {
   const exposed: string[] = [];
   let steps = 0;
-  for (const [key, value] of keySize === 0 ? [] : Object.entries(values)) {
+  for (const [key, value] of Object.entries(values)) {
     steps += key.length * keySize;
     if (steps > STEPS_MAX) return { exposed, stoppedAt: key };
     if (value === null || !isSecret(key)) continue;

@@ -3,7 +3,7 @@
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { isRetaining, type Unit } from '../../desired/unit.ts';
 import type { HieraNode, Layer } from '../../hiera/node.ts';
-import { buildRecord, recordOf } from '../../hiera/record.ts';
+import { recordOf } from '../../hiera/record.ts';
 import { needsNoAction } from '../../machine/difference.ts';
 import { instanceAddress } from '../../model/address.ts';
 import { isSame } from '../../model/json.ts';
@@ -89,7 +89,7 @@ function isSameRecord(a: HieraNode | undefined, b: HieraNode | undefined): boole
   if (a === undefined || b === undefined || a === b) return a === b;
   if (isSameLayers(a, b)) return true;
   const facts = { outputs: {}, updated: '' };
-  return isSame(recordOf(buildRecord(a, facts)), recordOf(buildRecord(b, facts)));
+  return isSame(recordOf(a, facts), recordOf(b, facts));
 }
 
 function isSameLayers(a: HieraNode, b: HieraNode): boolean {
