@@ -24,8 +24,9 @@ export function provisionedPart(spec: Spec, quiet: readonly string[] = spec.conf
 
 /** Returns true if a server with the spec `applied` needs no action to satisfy `wanted`. */
 export function needsNoAction(wanted: Spec, applied: Spec): boolean {
+  if (wanted === applied) return true;
   const quiet = wanted.configurationOnly;
-  return wanted === applied || isSame(provisionedPart(wanted, quiet), provisionedPart(applied, quiet));
+  return isSame(provisionedPart(wanted, quiet), provisionedPart(applied, quiet));
 }
 
 /** Returns true if the two are equal, order of dependencies included. */

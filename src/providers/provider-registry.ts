@@ -44,11 +44,12 @@ export function createProviderRegistry(
   proxied?: ProxiedSettings,
 ): ProviderRegistry {
   const entries = settings.map((entry) => ({ ...entry, provider: make(entry) }));
+  const matches = entries.map((entry) => ({ entry, isMatch: matcherOf(entry.match) }));
   const rest: ProxiedEntry | undefined = proxied && { ...proxied, provider: createProxiedProvider() };
   const all: readonly ProviderEntry[] = rest === undefined ? entries : [...entries, rest];
   const named = new Map(all.map((entry) => [entry.name, entry]));
   return {
-    match: (server) => entries.find((entry) => isMatch(entry.match, server)) ?? rest,
+    match: (server) => matches.find(({ isMatch }) => isMatch(server))?.entry ?? rest,
     byName: (name) => named.get(name),
     proxied: rest,
     close: () => closeAll(all),
@@ -63,11 +64,14 @@ export function entriesOf({ byName, match }: ProviderRegistry) {
   };
 }
 
-function isMatch(match: ProviderSettings['match'], { kind, properties }: MatchedServer): boolean {
-  if (match.kind !== null && match.kind !== kind) return false;
-  return Object.entries(match.properties).every(
-    ([name, value]) => Object.hasOwn(properties, name) && isSame(properties[name], value),
-  );
+function matcherOf({ kind, properties }: ProviderSettings['match']): (server: MatchedServer) => boolean {
+  const values = Object.entries(properties);
+  return (server) => {
+    if (kind !== null && kind !== server.kind) return false;
+    return values.every(
+      ([name, value]) => Object.hasOwn(server.properties, name) && isSame(server.properties[name], value),
+    );
+  };
 }
 
 async function closeAll(entries: readonly ProviderEntry[]): Promise<void> {

@@ -32,7 +32,7 @@ export class NameLine {
 
   /** Returns the name that has waited longest, and keeps it; undefined if the queue is empty. */
   first(): string | undefined {
-    if (this.#first !== undefined) return this.#first;
+    if (this.#first !== undefined || this.#names.size === 0) return this.#first;
     let first = this.#walk.next();
     if (first.done) {
       // An iterator that has ended stays ended, although names were added since.

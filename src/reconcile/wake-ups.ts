@@ -146,8 +146,9 @@ export class WakeUps {
     const after = value ?? undefined;
     this.#wakeAll(this.#waiting.onServer(name, isUp(after)));
     this.#wakeAll(this.#waiting.onAwaited(awaitedSpellings(name, after, this.#options.ledger)));
-    const groups = new Set([before, after].flatMap((row) => (row === undefined ? [] : [groupOf(row)])));
-    for (const group of groups) this.#wakeGroup(group);
+    const [from, to] = [before && groupOf(before), after && groupOf(after)];
+    if (from !== undefined) this.#wakeGroup(from);
+    if (to !== undefined && to !== from) this.#wakeGroup(to);
     if (before?.gaveUp) this.#wakeReleasedCommits();
   }
 

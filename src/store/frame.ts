@@ -16,11 +16,12 @@ export interface Frame {
 
 /** Returns the bytes of a record. `json` holds no line break, as `JSON.stringify` writes it. */
 export function encodeFrame(json: string): Buffer {
-  const payload = `${json}\n`;
-  const length = Buffer.byteLength(payload);
+  const length = Buffer.byteLength(json) + 1;
   const frame = Buffer.allocUnsafe(HEAD_BYTES + length);
-  frame.write(`${hex(length)} ${hex(crc32(payload))} `, 'latin1');
-  frame.write(payload, HEAD_BYTES);
+  frame.write(json, HEAD_BYTES);
+  frame[HEAD_BYTES + length - 1] = NEWLINE;
+  const checksum = crc32(frame.subarray(HEAD_BYTES));
+  frame.write(`${hex(length)} ${hex(checksum)} `, 'latin1');
   return frame;
 }
 
