@@ -28,7 +28,8 @@ export class Pushes {
     world.disturb();
     world.tell('people', () => `commit ${commit}: ${words}`);
     const { files } = world.git.at(commit);
-    for (const path of [GLOBAL, LAB, SMALL]) if (isGone(files, path)) world.rows.goneLayers.add(path);
+    const { goneLayers } = world.rows;
+    for (const path of [GLOBAL, LAB, SMALL]) if (!goneLayers.has(path) && isGone(files, path)) goneLayers.add(path);
     this.#hintSoon();
   }
 

@@ -22,7 +22,6 @@ type Answered = Awaited<ReturnType<ProxyAgentOptions['client']['send']>>;
 const STATUS: Readonly<Partial<Record<string, number>>> = { conflict: 409, not_found: 404, too_many_requests: 429 };
 /** How long a request waits for an answer, beyond what it asks the controller to wait. */
 const SILENCE_MS = 20_000;
-const NEVER = new AbortController().signal;
 
 /** A request about an action that this proxy holds. */
 interface Told {
@@ -42,6 +41,8 @@ export class SimulatedProxy {
   readonly options: SimulatedProxyOptions;
   readonly #world: World;
   readonly #kept = new Map<string, KeptClaim>();
+  /** Of requests that a killed controller leaves unanswered, listeners stay behind: one for all runs would be slow. */
+  readonly #never = new AbortController().signal;
   #life: Life = { isOver: true };
   #isCut = false;
   #count = 0;
@@ -128,7 +129,7 @@ export class SimulatedProxy {
     if (agent === undefined) throw new ControllerRefusal('not ready', 503);
     try {
       if (verb === '') {
-        await agent.wait(by, waitMs, NEVER);
+        await agent.wait(by, waitMs, this.#never);
         return this.#offers(agent);
       }
       const { lease, request, ...answer } = body as { lease: string; request: string };

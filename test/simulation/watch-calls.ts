@@ -128,6 +128,11 @@ export class CallWatch implements SiteWatch {
     if (operation === 'update' && answer?.outcome === 'replace') this.#replaceable.add(resource);
   }
 
+  /** Forgets that the delete of an incarnation began with an approval. */
+  forgetApproval(server: string, incarnation: number): void {
+    if (this.approvedDeletes.size > 0) this.approvedDeletes.delete(`${server}/${incarnation}`);
+  }
+
   #isRemote(site: string): boolean {
     return this.#facts.sites.some(({ options }) => options.name === site && options.isRemote === true);
   }

@@ -69,7 +69,7 @@ export class DriftWatch {
     }
     if (after.wanted === null) this.#facts.asked.uncounted.delete(name);
     if (before === undefined || after.wanted === null) return;
-    const isChanged = JSON.stringify(before.wanted) !== JSON.stringify(after.wanted);
+    const isChanged = before.wanted !== after.wanted && JSON.stringify(before.wanted) !== JSON.stringify(after.wanted);
     if (isChanged) this.#facts.asked.uncounted.delete(name);
     // Of many that are gone, none is made anew by itself: what was to be one round of healing is none.
     if (after.reason?.code === 'many_gone' && before.state === 'pending') this.#heals.get(name)?.pop();

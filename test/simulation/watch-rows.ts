@@ -25,7 +25,7 @@ const LAYERS = [
 export interface RowWatchOptions {
   readonly isMade: (server: string) => boolean;
   readonly isApproved: (incarnation: string) => boolean;
-  readonly forgetApproval: (incarnation: string) => void;
+  readonly forgetApproval: (server: string, incarnation: number) => void;
   readonly drift: DriftWatch;
   /** Called for each server that a person has had forgotten. */
   readonly onRetained: (server: string) => void;
@@ -40,7 +40,7 @@ export class RowWatch {
   /** Whether the delete of an incarnation, `<server>/<incarnation>`, began with an approval. */
   readonly #isApproved: (incarnation: string) => boolean;
   /** A server that is wanted again, and of which no delete runs, needs another approval to go. */
-  readonly #forgetApproval: (row: ServerRow, name: string) => void;
+  readonly #forgetApproval: RowWatchOptions['forgetApproval'];
   /** Layers whose file was gone, for certain, at some commit: their keys may be missing since. */
   readonly goneLayers = new Set<string>();
   readonly #writes = new Map<string, number[]>();
@@ -57,7 +57,7 @@ export class RowWatch {
     this.#isApproved = of.isApproved;
     this.#drift = of.drift;
     this.#onRetained = of.onRetained;
-    this.#forgetApproval = ({ incarnation }, name) => of.forgetApproval(`${name}/${incarnation}`);
+    this.#forgetApproval = of.forgetApproval;
   }
 
   /** Returns the store with every commit watched. */
@@ -120,7 +120,7 @@ export class RowWatch {
       if (change.value === null && change.expected?.policy.deletion === 'retain') this.#onRetained(name);
       if (change.value !== null && change.expected !== undefined) this.#watchWait(name, change.expected, change.value);
       if (change.value?.wanted != null && change.value.action?.operation !== 'delete')
-        this.#forgetApproval(change.value, name);
+        this.#forgetApproval(name, change.value.incarnation);
     }
     if (change.kind === 'approval' && change.value?.what === 'deletes' && expected === undefined) this.#watchYes(name);
     if (change.kind === 'removal' && value !== null && expected === undefined) this.#watchRemoval(name);

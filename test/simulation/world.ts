@@ -64,7 +64,7 @@ export class World implements Facts {
       drift: this.drift,
       onRetained: (server) => this.#noteRetained(server),
       isApproved: (incarnation) => this.calls.approvedDeletes.has(incarnation),
-      forgetApproval: (incarnation) => void this.calls.approvedDeletes.delete(incarnation),
+      forgetApproval: (server, incarnation) => this.calls.forgetApproval(server, incarnation),
     });
     this.git = new SimulatedGit(this.scheduler, this.wall, seed);
     this.disk = new SimulatedDisk(this.scheduler, seed);
