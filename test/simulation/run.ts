@@ -17,6 +17,7 @@ const { values } = parseArgs({
     until: { type: 'string' },
     theme: { type: 'string' },
     quiet: { type: 'boolean', default: false },
+    progress: { type: 'string' },
   },
 });
 
@@ -44,6 +45,7 @@ async function runMany(from: number, count: number): Promise<boolean> {
   const began = performance.now();
   const finds = new Map<string, { seed: number; count: number }>();
   for (let seed = from; seed < from + count; seed += 1) {
+    tellProgress({ done: seed - from, count, from, began });
     const script = scriptOf(seed);
     if (values.theme !== undefined && script.theme !== values.theme) continue;
     const run = await simulate(seed, { script });
@@ -63,6 +65,21 @@ async function runMany(from: number, count: number): Promise<boolean> {
   );
   for (const [promise, { seed, count: times }] of finds) print(`  ${times} times: ${promise} (first: seed ${seed})`);
   return finds.size === 0;
+}
+
+/** Tells on the error stream how far it is, after every `--progress` seeds. */
+function tellProgress({
+  done,
+  count,
+  from,
+  began,
+}: Readonly<Record<'done' | 'count' | 'from' | 'began', number>>): void {
+  if (done === 0 || values.progress === undefined || done % Number(values.progress) !== 0) return;
+  const seconds = (performance.now() - began) / 1000;
+  const left = ((count - done) * seconds) / done / 60;
+  process.stderr.write(
+    `${done} of ${count} seeds from ${from}, ${(done / seconds).toFixed(0)} a second; ${left.toFixed(0)} minutes left\n`,
+  );
 }
 
 async function main(): Promise<boolean> {
