@@ -42,16 +42,18 @@ export function mergeLayers(
 }
 
 /** Returns the values of what {@link mergeLayers} returns, in the same order. */
-export function* mergeValues(
+export function mergeValues(
   layers: readonly Layer[],
   rules: Readonly<Record<string, MergeRule>>,
-): Generator<readonly [string, RecordValue]> {
+): Map<string, RecordValue> {
   const last = new Map<string, RecordValue | null | undefined>();
   for (const { values } of layers) for (const key of Object.keys(values)) last.set(key, values[key]);
+  const merged = new Map<string, RecordValue>();
   for (const [key, value] of last) {
     if (value === undefined || value === null) continue;
-    yield [key, isJoined(key, rules) ? (mergeKey(key, layers, rules)?.value ?? value) : value];
+    merged.set(key, isJoined(key, rules) ? (mergeKey(key, layers, rules)?.value ?? value) : value);
   }
+  return merged;
 }
 
 /** Returns what {@link mergeLayers} has for one key, without merging the others; undefined where it is unset or removed. */

@@ -38,9 +38,10 @@ export function lookup(node: HieraNode, facts: NodeFacts, key: string): Sourced 
 export function recordOf(node: HieraNode, facts: NodeFacts): NodeRecord {
   const record = emptyMap<RecordValue>();
   for (const [key, value] of mergeValues([computedLayer(node, facts)], {})) record[key] = value;
-  const merged = [...mergeValues(layersOf(node, facts), node.hierarchy.merge)];
-  for (const [key, value] of merged.sort(([a], [b]) => compareNames(a, b))) {
-    if (!Object.hasOwn(record, key)) record[key] = value;
+  const merged = mergeValues(layersOf(node, facts), node.hierarchy.merge);
+  for (const key of [...merged.keys()].sort(compareNames)) {
+    const value = merged.get(key);
+    if (value !== undefined && !Object.hasOwn(record, key)) record[key] = value;
   }
   return record;
 }

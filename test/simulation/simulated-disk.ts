@@ -10,9 +10,11 @@ interface DiskFile {
   bytes: Buffer;
   /** How much of `bytes` is in use. */
   length: number;
-  /** What would survive. */
-  durable: Buffer;
+  /** What would survive: the first bytes of a buffer. */
+  durable: { readonly bytes: Buffer; readonly length: number };
 }
+
+const NOTHING: DiskFile['durable'] = { bytes: Buffer.alloc(0), length: 0 };
 
 export class SimulatedDisk {
   readonly #scheduler: Scheduler;
@@ -42,7 +44,7 @@ export class SimulatedDisk {
       create: async (path) => {
         if (life.isOver) return never();
         this.#requireRoom();
-        const file: DiskFile = { bytes: Buffer.alloc(4096), length: 0, durable: Buffer.alloc(0) };
+        const file: DiskFile = { bytes: Buffer.alloc(4096), length: 0, durable: NOTHING };
         this.#names.set(path, file);
         return this.#handleOf(file, life);
       },
@@ -73,10 +75,10 @@ export class SimulatedDisk {
       const isLonger = file.length > file.durable.length;
       const share = isLonger ? this.#drawn(`bytes ${file.length}`) : 0;
       const length = file.durable.length + Math.floor((file.length - file.durable.length) * share);
-      const bytes = isLonger ? file.bytes.subarray(0, length) : file.durable;
-      file.bytes = Buffer.from(bytes);
-      file.length = bytes.length;
-      file.durable = file.bytes;
+      const { bytes } = isLonger ? file : file.durable;
+      file.bytes = Buffer.from(bytes.subarray(0, length));
+      file.length = length;
+      file.durable = { bytes: file.bytes, length };
     }
     this.#names = new Map(names);
     this.#durableNames = new Map(names);
@@ -109,7 +111,7 @@ export class SimulatedDisk {
         const { bytes, length } = file;
         await this.#turn(life);
         // Bytes are only added behind this length before the next truncate, which is followed by a sync of its own.
-        file.durable = bytes.subarray(0, length);
+        file.durable = { bytes, length };
         this.isDirty = false;
       },
       truncate: async (length) => {
