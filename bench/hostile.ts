@@ -73,7 +73,7 @@ function casesOf(args: readonly string[]): readonly HostileCase[] {
 
 async function measure(folder: string, { title, files, history }: HostileCase): Promise<HostileRun> {
   const site = await createSite(folder, { ...repositoryFiles({ instances: INSTANCES, servers: SERVERS_AN_INSTANCE }) });
-  const good = await site.repository.git('rev-parse', 'main');
+  const good = await site.repository.head();
   const controller = new ServedController(site, 'hostile');
   await controller.ready();
   await controller.quiet();

@@ -118,7 +118,7 @@ describe('with a controller', () => {
   it('registers, changes and lists clients, for administrators', async () => {
     const site = await createSite(FILES);
     const controller = await runController(site);
-    const commit = await site.repository.git('rev-parse', 'main');
+    const commit = await site.repository.head();
     await controller.untilDone(commit, 'shop');
     const options = commandLineOptions(site, controller);
     const certificateOf = (who: string): string => join(site.folder, 'pki', `${who}.crt`);

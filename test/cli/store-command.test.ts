@@ -20,7 +20,7 @@ function store(site: Site, ...args: readonly string[]): Promise<ProcessResult> {
 async function serveUntilDone(site: Site): Promise<ServingProcess> {
   const controller = new ServingProcess(site.config);
   const { request } = createHttpsClient({ port: await controller.port(), ca: site.ca }, site.administrator);
-  const commit = await site.repository.git('rev-parse', 'main');
+  const commit = await site.repository.head();
   async function poll(): Promise<unknown> {
     const { headers, body } = await request('/stacks/instances/shop/status');
     return { commit: headers['x-treeline-commit'], status: body };
@@ -52,7 +52,7 @@ describe('backup and restore', () => {
   it('go round, beside a controller that works, and lose nothing and build nothing twice', async () => {
     const site = await createSite(filesOf(WANTED));
     const controller = await serveUntilDone(site);
-    const commit = await site.repository.git('rev-parse', 'main');
+    const commit = await site.repository.head();
 
     const backup = await store(site, 'backup', 'mine');
     expect(backup).toEqual({

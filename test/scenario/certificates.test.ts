@@ -50,7 +50,7 @@ async function readyz({ controller }: RunningController): Promise<number> {
 test('a new server certificate is shown without a restart, and a wrong one never', async () => {
   const site = await createSite(STACKS);
   const running = await runController(site);
-  await running.untilDone(await site.repository.git('rev-parse', 'main'), 'shop');
+  await running.untilDone(await site.repository.head(), 'shop');
   const { port } = running.controller.api;
   const { key, cert, fingerprint } = await issueServerCertificate(authorityOf(site), { now: Date.now() });
   put(site, 'server.crt', cert);

@@ -64,7 +64,7 @@ it('twenty commits in ten seconds end with the last one, and start nothing outda
     provider: 'files',
   });
   const running = await runController(site);
-  const first = await site.repository.git('rev-parse', 'main');
+  const first = await site.repository.head();
   const releases = new Map<unknown, number>([[first, 0]]);
   await running.untilDone(first, 'shop');
 
@@ -72,7 +72,7 @@ it('twenty commits in ten seconds end with the last one, and start nothing outda
     releases.set(await site.repository.commit({ 'stacks/templates/web.yaml': templateOf(release) }), release);
     await sleep(COMMIT_MS);
   }
-  const newest = await site.repository.git('rev-parse', 'main');
+  const newest = await site.repository.head();
   const status = async () => ({
     commit: (await running.get('/stacks/instances')).headers['x-treeline-commit'],
     status: await running.status('shop'),

@@ -18,7 +18,7 @@ async function upAndDone(): Promise<Scene> {
 }
 
 function headOf({ repository }: Site): Promise<string> {
-  return repository.git('rev-parse', 'main');
+  return repository.head();
 }
 
 /** Pushes, and resolves once the commit is followed. */

@@ -16,7 +16,7 @@ describe('an instance whose removal is held', () => {
     await untilServers(scene, ['office-db', 'office-web-1']);
     await untilStatus(scene, 'shop', 'not_found');
     expect(await heldIn(scene)).toEqual([]);
-    expect(await scene.site.repository.git('rev-parse', 'main')).toBe(commit);
+    expect(await scene.site.repository.head()).toBe(commit);
     expect(await scene.running.request('/stacks/instances/shop', { method: 'DELETE' })).toMatchObject({
       status: 404,
       body: { message: 'There is no stack instance "shop"' },

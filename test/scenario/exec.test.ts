@@ -90,7 +90,7 @@ it('servers as files are made, changed and removed by a program', async () => {
   const environment = `, environment: { SERVERS: ${join(servers, 'made')} }`;
   const site = await siteWith([process.execPath, join(PROGRAMS, 'file-servers.js')], environment);
   const running = await runController(site);
-  await running.untilDone(await site.repository.git('rev-parse', 'main'), 'shop', 'office');
+  await running.untilDone(await site.repository.head(), 'shop', 'office');
   expect(readdirSync(join(servers, 'made')).sort()).toEqual(SERVERS.map((name) => `${name}.json`));
   const commit = await site.repository.commit({ 'stacks/instances/office.yaml': null });
   await expect.poll(() => readdirSync(join(servers, 'made')).length, PATIENCE).toBe(3);

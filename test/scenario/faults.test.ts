@@ -9,7 +9,7 @@ import { createSite, type Site } from '../support/site.ts';
 import { instanceText, SERVERS, SHOP, STACKS } from './stacks.ts';
 
 function headOf({ repository }: Site): Promise<string> {
-  return repository.git('rev-parse', 'main');
+  return repository.head();
 }
 
 it('a branch that is deleted and comes again is followed on', async () => {

@@ -91,7 +91,7 @@ it('holds the new history over kills, and begins from what it has recorded once 
       .replace('url: stacks.git', `url: "${server.url}"`)
       .replace('least: 5', 'least: 1'),
   );
-  const followed = await site.repository.git('rev-parse', 'main');
+  const followed = await site.repository.head();
   let life = new Life(site);
   await life.untilFollowed(followed);
   await expect.poll(() => Object.keys(existing(site)), PATIENCE).toEqual(SERVERS);

@@ -41,7 +41,7 @@ async function upAndDone(servers: string): Promise<Scene> {
 }
 
 async function untilDone({ site, running }: Pick<Scene, 'site' | 'running'>): Promise<void> {
-  await running.untilDone(await site.repository.git('rev-parse', 'main'), 'shop', 'office');
+  await running.untilDone(await site.repository.head(), 'shop', 'office');
 }
 
 /** Returns changes that give every file this content; null removes it. */
@@ -80,7 +80,7 @@ const CAUSES: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
   },
   async 'a rewritten history'({ site, running, files }) {
     const { [SHOP]: _shop, ...rest } = files;
-    const before = await site.repository.git('rev-parse', 'main');
+    const before = await site.repository.head();
     await site.repository.commit(below(FOLDER, rest), { branch: 'other', parents: [] });
     await site.repository.git('update-ref', 'refs/heads/main', 'refs/heads/other');
     await refused(running, site);
@@ -90,7 +90,7 @@ const CAUSES: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
 
 /** Resolves once the newest commit was not followed. */
 async function refused(running: RunningController, site: Site): Promise<void> {
-  const commit = await site.repository.git('rev-parse', 'main');
+  const commit = await site.repository.head();
   const isRefused = (): boolean =>
     running.lines.some((line) => line.commit === commit && String(line.msg).startsWith('the commit is not followed'));
   await expect.poll(isRefused, PATIENCE).toBe(true);

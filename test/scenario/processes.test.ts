@@ -39,7 +39,7 @@ describe('treeline serve', () => {
     expect(before, 'all was done before it was asked to stop').toBeLessThan(SERVERS.length);
 
     const running = await runController(site);
-    await running.untilDone(await site.repository.git('rev-parse', 'main'), 'office', 'shop');
+    await running.untilDone(await site.repository.head(), 'office', 'shop');
     expect(
       effectsIn(site)
         .map(({ server, operation }) => `${operation} ${server}`)

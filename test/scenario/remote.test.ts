@@ -23,7 +23,7 @@ async function upAndDone(): Promise<Scene> {
   const site = await createSite(STACKS);
   const server = await startGitHttpServer({ repository: site.repository.path });
   const running = await runController(site, at(server.url));
-  await running.untilDone(await site.repository.git('rev-parse', 'main'), 'office', 'shop');
+  await running.untilDone(await site.repository.head(), 'office', 'shop');
   return { site, server, running };
 }
 
@@ -112,7 +112,7 @@ describe('while the remote fails', () => {
     await server.start();
 
     const deleted = troublesOf(running);
-    const head = await site.repository.git('rev-parse', 'main');
+    const head = await site.repository.head();
     await site.repository.git('update-ref', '-d', 'refs/heads/main');
     await expect.poll(() => deleted().at(-1), PATIENCE).toMatch(/has no commits yet/);
     await site.repository.git('update-ref', 'refs/heads/main', head);
@@ -141,7 +141,7 @@ it('a first start without the remote says why it is not ready, and gets ready wh
   const running = await runController(site, at(server.url));
   await expect.poll(() => running.controller.ready(), PATIENCE).toMatch(/cannot be reached .*: nothing listens there/);
   await server.start();
-  await running.untilDone(await site.repository.git('rev-parse', 'main'), 'office', 'shop');
+  await running.untilDone(await site.repository.head(), 'office', 'shop');
 });
 
 it('a stop does not wait for a remote that is silent, and is no trouble to report', async () => {

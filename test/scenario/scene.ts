@@ -37,7 +37,7 @@ export async function restart(scene: Scene, settings = scene.settings): Promise<
 }
 
 export function headOf({ repository }: Site): Promise<string> {
-  return repository.git('rev-parse', 'main');
+  return repository.head();
 }
 
 /** Pushes a commit, and resolves once it is followed. */

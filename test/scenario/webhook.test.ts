@@ -25,7 +25,7 @@ it('a hook brings the commit, and only one with the secret does', async () => {
   }));
   const { webhook } = controller;
   expect((await logged('listening')).webhook).toEqual(webhook);
-  await untilDone(await site.repository.git('rev-parse', 'main'));
+  await untilDone(await site.repository.head());
 
   const push = async (secret: string): Promise<number> => {
     const signature = createHmac('sha256', secret).update(BODY).digest('hex');

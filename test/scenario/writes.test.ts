@@ -162,7 +162,7 @@ describe('writing through a repository of one’s own', () => {
         return [202, { message, return_code: 202 }];
       }),
     );
-    expect(await site.repository.git('rev-parse', 'main')).toBe(base);
+    expect(await site.repository.head()).toBe(base);
     for (const branch of branches) expect(await logOf(site.repository, `main..${branch}`)).toHaveLength(1);
     expect((await running.get('/types/role/a/')).status).toBe(404);
     await site.repository.git('update-ref', 'refs/heads/main', `refs/heads/${branches[0]}`);
@@ -179,7 +179,7 @@ describe('writing through a repository of one’s own', () => {
         body: { error: 'not_allowed', message: expect.stringMatching(/repository.writes is off.*commit .* with git/) },
       });
     }
-    expect(await site.repository.git('rev-parse', 'main')).toBe(base);
+    expect(await site.repository.head()).toBe(base);
   });
 });
 
@@ -206,7 +206,7 @@ describe('clients', () => {
     const path = `clients/${serial}.yaml`;
     expect((await write(`/clients/${serial}`, { method: 'DELETE' })).status).toBe(409);
     expect((await write('/clients', { body: { serial: String(serial), role: 'proxy' } })).status).toBe(409);
-    expect(await site.repository.git('rev-parse', 'main')).toBe(base);
+    expect(await site.repository.head()).toBe(base);
     for (const text of [`role: proxy\nserial: "${serial}"\n`, 'role: [wrong\n', null]) {
       await running.untilDone(await site.repository.commit({ [path]: text, 'clients/B2.yaml': 'role: proxy\n' }));
       expect((await running.get('/clients?role=administrator')).body).toMatchObject({ result: [{ serial }] });
@@ -262,6 +262,6 @@ it('a stop waits for the write that is on its way, and its answer is true', asyn
   await stopped;
   expect(await subjectsOf(scene, reply)).toEqual(['Set role a']);
   const again = await runController(site);
-  await again.untilDone(await site.repository.git('rev-parse', 'main'));
+  await again.untilDone(await site.repository.head());
   expect((await again.get('/types/role/b/')).status).toBe(404);
 });

@@ -41,7 +41,7 @@ export async function upAndWriting(
     ...settings,
     repository: { ...settings.repository, ...changed },
   }));
-  const base = await site.repository.git('rev-parse', 'main');
+  const base = await site.repository.head();
   await running.untilDone(base);
   return { site, running, base, write: (path, writing) => writeTo({ site, running }, path, writing) };
 }

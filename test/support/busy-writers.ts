@@ -22,7 +22,7 @@ export async function writeBesideOutsider({ writers, writes }: Busy): Promise<vo
   const site = await createSite(FILES);
   const { repository } = site;
   const running = await runController(site);
-  const base = await repository.git('rev-parse', 'main');
+  const base = await repository.head();
   await running.untilDone(base);
   const outsider = await startOutsider(repository.path);
 

@@ -1,7 +1,10 @@
-// A real Git repository for tests: made by the system's git, filled by `git fast-import`, so that bare ones and ones
-// with a work tree are written in the same way. A work tree's files are not touched.
+// A real Git repository for tests, filled by `git fast-import`, so that bare ones and ones with a work tree are written in the
+// same way. A work tree's files are not touched. Tests make thousands of commits, and a process takes longer to start than a
+// reference to read: a commit starts git once.
 import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { FileMode } from '../../src/model/snapshot.ts';
 
 /** A file's content; null removes the file. With mode `160000` the content is the submodule's commit. */
@@ -21,6 +24,8 @@ export interface CommitOptions {
 export interface GitRepository {
   /** What a user would name: the bare repository, or the work tree. */
   readonly path: string;
+  /** Returns the object id of the newest commit of a branch, which is `main` by default. Throws if the branch is not there. */
+  head(branch?: string): Promise<string>;
   /** Adds one commit and returns its object id. */
   commit(changes: FileChanges, options?: CommitOptions): Promise<string>;
   /** Runs git in the repository and returns its trimmed output. Throws with git's own words if it fails. */
@@ -41,19 +46,22 @@ const ENVIRONMENT = {
 
 /** Makes an empty repository at `path` whose first branch is `main`; bare unless told otherwise. */
 export async function createGitRepository(path: string, { bare = true } = {}): Promise<GitRepository> {
-  await runGit(['init', '--quiet', '--initial-branch=main', ...(bare ? ['--bare'] : []), path]);
+  const directory = bare ? path : join(path, '.git');
+  writeEmptyRepository(directory, bare);
   const git = (...args: readonly string[]): Promise<string> => runGit(['-C', path, ...args]);
-  await git('config', 'gc.auto', '0');
   let seconds = 1_800_000_000;
+  const head = async (branch = 'main'): Promise<string> =>
+    looseReference(directory, branch) ?? (await git('rev-parse', `refs/heads/${branch}`));
   return {
     path,
     git,
+    head,
     async commit(changes, options = {}) {
       const branch = options.branch ?? 'main';
-      const parents = options.parents ?? (await headOf(git, branch));
+      const parents = options.parents ?? (await headsOf(git, directory, branch));
       const made = { branch, parents, message: options.message ?? 'change', seconds: options.seconds ?? seconds++ };
       await runGit(['-C', path, 'fast-import', '--quiet', '--force'], importOf(changes, made));
-      return await git('rev-parse', `refs/heads/${branch}`);
+      return await head(branch);
     },
   };
 }
@@ -77,7 +85,27 @@ export function runGit(args: readonly string[], input: Uint8Array = new Uint8Arr
   });
 }
 
-async function headOf(git: GitRepository['git'], branch: string): Promise<readonly string[]> {
+/** Writes what `git init` writes, without the samples of hooks. Git is never to collect garbage while a test runs. */
+function writeEmptyRepository(directory: string, bare: boolean): void {
+  for (const folder of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags', 'hooks', 'info']) {
+    mkdirSync(join(directory, folder), { recursive: true });
+  }
+  writeFileSync(join(directory, 'HEAD'), 'ref: refs/heads/main\n');
+  const core = `[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = ${bare}\n`;
+  writeFileSync(join(directory, 'config'), `${core}${bare ? '' : '\tlogallrefupdates = true\n'}[gc]\n\tauto = 0\n`);
+}
+
+/** Returns the commit of a branch that has a file of its own; undefined if it has none, as a packed one. */
+function looseReference(directory: string, branch: string): string | undefined {
+  const file = join(directory, 'refs/heads', branch);
+  const text = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+  return /^[0-9a-f]{40}$/.test(text) ? text : undefined;
+}
+
+async function headsOf(git: GitRepository['git'], directory: string, branch: string): Promise<readonly string[]> {
+  const loose = looseReference(directory, branch);
+  if (loose !== undefined) return [loose];
+  if (!existsSync(join(directory, 'packed-refs'))) return [];
   const head = await git('for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`);
   return head === '' ? [] : [head];
 }

@@ -65,7 +65,7 @@ class Run {
   async untilDone(): Promise<void> {
     const controller = new ServingProcess(this.#site.config);
     const client = this.#clientOf(await controller.port());
-    const newest = await this.#site.repository.git('rev-parse', 'main');
+    const newest = await this.#site.repository.head();
     const done = Object.keys(this.#wanted.counts).map((name) => `${name}: Done`);
     await expect
       .poll(() => statusesOf(client), { timeout: SETTLE_MS_MAX, interval: 100 })

@@ -182,7 +182,7 @@ class Run {
     const { site } = this.#parts;
     const port = await this.#controller.port();
     const client = createHttpsClient({ port, ca: site.ca }, site.administrator);
-    const newest = await site.repository.git('rev-parse', 'main');
+    const newest = await site.repository.head();
     const done = Object.keys(this.#wanted.counts).map((name) => `${name}: Done`);
     await expect
       .poll(() => statusesOf(client), { timeout: SETTLE_MS_MAX, interval: 500 })
