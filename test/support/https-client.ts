@@ -38,9 +38,30 @@ export interface HttpsClient {
   request(path: string, ask?: Ask): Promise<Reply>;
 }
 
-/** Returns a client that asks as `identity` where a request does not name another. */
-export function createHttpsClient(server: Server, identity: Identity): HttpsClient {
-  return { request: (path, ask = {}) => request(server, path, { identity, ...ask }) };
+/**
+ * Returns a client that asks as `identity` where a request does not name another. Each request has a connection of its own. With
+ * `agent`, reads keep theirs: a test that asks until something has happened would shake hands forty times a second.
+ */
+export function createHttpsClient(server: Server, identity: Identity, agent?: Agent): HttpsClient {
+  return {
+    async request(path, ask = {}) {
+      const alone = { identity, ...ask };
+      const isRead = (ask.method ?? 'GET') === 'GET' && ask.agent === undefined;
+      if (agent === undefined || !isRead) return await request(server, path, alone);
+      try {
+        return await request(server, path, { ...alone, agent });
+      } catch (error) {
+        // The server may end an idle connection at the moment at which it is used.
+        if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+        return await request(server, path, alone);
+      }
+    },
+  };
+}
+
+/** Returns an agent that keeps the connections of a client, as many as it asks at once. Destroy it in the end. */
+export function keepAll(): Agent {
+  return new Agent({ keepAlive: true });
 }
 
 /** Returns an agent with at most one connection, which is kept. Destroy it in the end. */

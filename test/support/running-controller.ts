@@ -7,7 +7,7 @@ import { loadSettings } from '../../src/load-settings.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { ExecutionSettings, ProviderSettings, Settings, SimulatedSettings } from '../../src/settings.ts';
-import { createHttpsClient, type HttpsClient, type Reply } from './https-client.ts';
+import { createHttpsClient, type HttpsClient, keepAll, type Reply } from './https-client.ts';
 import type { Site } from './site.ts';
 
 /** How long an end state is waited for. */
@@ -39,8 +39,12 @@ export async function runController(
   const lines: JsonMap[] = [];
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
   const controller = await startController(change(await loadSettings(site.config)), { log });
-  onTestFinished(() => controller.stop());
-  const { request } = createHttpsClient({ port: controller.api.port, ca: site.ca }, site.administrator);
+  const agent = keepAll();
+  onTestFinished(async () => {
+    agent.destroy();
+    await controller.stop();
+  });
+  const { request } = createHttpsClient({ port: controller.api.port, ca: site.ca }, site.administrator, agent);
   const get = (path: string): Promise<Reply> => request(path);
   const post = (path: string, body: JsonMap): Promise<Reply> =>
     request(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });

@@ -1,9 +1,9 @@
 // Everything on disk that a controller needs: certificates, a stacks repository, treeline.yaml. Nothing in it needs a test
 // to be running, so that benchmarks use it too; site.ts is the one of the tests.
 import { X509Certificate } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureCredentials } from '../../src/cli/demo/credentials.ts';
+import { type DemoCredentials, ensureCredentials } from '../../src/cli/demo/credentials.ts';
 import { createGitRepository, type FileChanges, type GitRepository } from './git-repository.ts';
 import type { Identity } from './https-client.ts';
 
@@ -35,7 +35,7 @@ export interface SiteOptions {
 /** Returns a site in a folder; its repository has one commit: `files`, and the administrator's registration. */
 export async function createSiteIn(folder: string, options: SiteOptions): Promise<Site> {
   mkdirSync(folder, { recursive: true });
-  const { ca, clients } = await ensureCredentials(join(folder, 'pki'), Date.now());
+  const { ca, clients } = await provideCredentials(join(folder, 'pki'));
   const { key, cert } = clients.administrator;
   const administrator = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
   const config = join(folder, 'treeline.yaml');
@@ -48,6 +48,17 @@ export async function createSiteIn(folder: string, options: SiteOptions): Promis
   mkdirSync(state, { mode: 0o700 });
   const servers = join(state, `simulated-${options.provider}.json`);
   return { folder, config, state, servers, repository, ca: readFileSync(ca, 'utf8'), administrator };
+}
+
+/** The files of the credentials that were made first, by name. Each site has copies of them: to make others takes a while. */
+let credentialFiles: readonly (readonly [name: string, content: Buffer])[] = [];
+
+async function provideCredentials(folder: string): Promise<DemoCredentials> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const [name, content] of credentialFiles) writeFileSync(join(folder, name), content, { mode: 0o600 });
+  const credentials = await ensureCredentials(folder, Date.now());
+  credentialFiles = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]);
+  return credentials;
 }
 
 function settingsOf({ repository = '', execution }: SiteOptions): string {

@@ -4,7 +4,7 @@ import { startApi } from '../../src/api/api.ts';
 import type { Listener } from '../../src/api/listener.ts';
 import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
-import type { Credential } from '../../src/development-pki.ts';
+import type { Credential, KeyPair } from '../../src/development-pki.ts';
 import { createAuthority, issueClientCertificate, issueServerCertificate } from '../../src/development-pki.ts';
 import { createLog } from '../../src/log.ts';
 import type { Role } from '../../src/model/names.ts';
@@ -32,8 +32,15 @@ export interface TestApi extends HttpsClient {
   register(credential: Credential, fields?: Partial<Client>): Client;
 }
 
-/** Returns the interface; requests are an administrator's where they do not say otherwise. Close `api` in the end. */
-export async function startTestApi(clock: Clock = systemClock): Promise<TestApi> {
+interface Certificates extends KeyPair {
+  readonly authority: Credential;
+  readonly identities: TestApi['identities'];
+}
+
+/** Made once: every interface has the same authority, and its own registry. */
+let certificates: Promise<Certificates> | undefined;
+
+async function createCertificates(): Promise<Certificates> {
   const now = Date.now();
   const authority = await createAuthority({ commonName: 'Test authority', now });
   const { key, cert } = await issueServerCertificate(authority, { now });
@@ -42,6 +49,13 @@ export async function startTestApi(clock: Clock = systemClock): Promise<TestApi>
     'automation-endpoint': await issueClientCertificate(authority, { commonName: 'automation', now }),
     proxy: await issueClientCertificate(authority, { commonName: 'proxy', now }),
   };
+  return { authority, key, cert, identities };
+}
+
+/** Returns the interface; requests are an administrator's where they do not say otherwise. Close `api` in the end. */
+export async function startTestApi(clock: Clock = systemClock): Promise<TestApi> {
+  certificates ??= createCertificates();
+  const { authority, key, cert, identities } = await certificates;
   const reader = createSampleReader();
   const operator = createSampleOperator();
   const agent = createSampleAgent();
