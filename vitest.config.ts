@@ -1,7 +1,9 @@
-// Configures the tests. With TEST_REPORT set, as .ci/run does, the results are also written to that file as JSON, and the
-// coverage of the pure stages has to be high enough.
+// Configures the tests. With TEST_REPORT set, as .ci/run does, the results are also written to that file as JSON.
+// `npm run coverage` runs the tests of the pure stages again, and measures which branches they reach: measuring all tests would
+// keep every program that they start from using its compiled form.
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 const report = process.env.TEST_REPORT;
 /** Each by itself: one that is tested well must not make up for another. */
@@ -15,38 +17,55 @@ const PURE = [
   'src/derive.ts',
 ];
 
-/** Tests that start no process and keep nothing outside of themselves: they share two workers instead of starting one a file. */
+/** Tests that start no process and keep nothing outside of themselves. They reach all of the pure stages. */
 const STATELESS = [
   'test/catalog/**/*.test.ts',
+  'test/derive*.test.ts',
   'test/desired/**/*.test.ts',
   'test/execute/**/*.test.ts',
   'test/expand/**/*.test.ts',
   'test/follow/**/*.test.ts',
+  'test/golden.test.ts',
   'test/hiera/**/*.test.ts',
   'test/machine/**/*.test.ts',
   'test/model/**/*.test.ts',
   'test/reconcile/**/*.test.ts',
+  'test/sample-repo.test.ts',
   'test/service/**/*.test.ts',
   'test/yaml-edit/**/*.test.ts',
+];
+
+/** Tests that measure memory, count calls or depend on the state of their process: each starts a worker of its own. */
+const ALONE = [
+  'test/scenario/parses-of-a-write.test.ts',
+  'test/counted-work.test.ts',
+  'test/simulation/**/*.test.ts',
+  'test/source/counted-git.test.ts',
+  'test/source/hostile-push.test.ts',
 ];
 
 export default defineConfig({
   test: {
     projects: [
+      { extends: true, test: { name: 'alone', include: ALONE } },
+      // To load the program takes longer than most of these tests: they share workers instead of starting one a file.
+      {
+        extends: true,
+        test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: [...ALONE, ...STATELESS], isolate: false },
+      },
       { extends: true, test: { name: 'stateless', include: STATELESS, isolate: false } },
-      { extends: true, test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: STATELESS } },
     ],
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
-    // By default vitest leaves one core alone, and most of what these tests do is wait for processes and disks.
-    maxWorkers: 2,
+    // One more than the processors: much of what these tests do is wait for processes and disks.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // Tests start the program some hundred times; compiled once, it starts in half the time.
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
     testTimeout: 30_000,
     hookTimeout: 60_000,
     coverage: {
-      enabled: report !== undefined,
       provider: 'v8',
-      include: ['src/**'],
+      include: PURE,
       reporter: ['text', 'json-summary'],
       thresholds: Object.fromEntries(PURE.map((files) => [files, { branches: 95 }])),
     },
