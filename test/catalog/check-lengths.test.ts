@@ -1,6 +1,7 @@
 // The limits of keys and texts, in files of every type.
 import { describe, expect, test } from 'vitest';
 import { parseEntry } from '../../src/catalog/parse-entry.ts';
+import { processorMs } from '../support/processor-time.ts';
 
 const KEY = 'k'.repeat(251);
 const TEXT = 'x'.repeat(64 * 1024 + 1);
@@ -71,8 +72,8 @@ test('items of lists are texts like others', () => {
 });
 
 test('a file that is one long key is refused soon', () => {
-  const before = performance.now();
+  const before = processorMs();
   const { problems } = parseEntry('types/role/web.yaml', 'o', `? "${'k'.repeat(500_000)}"\n: x\n`);
   expect(problems.map(({ code }) => code)).toEqual(['bad_key']);
-  expect(performance.now() - before).toBeLessThan(500);
+  expect(processorMs() - before).toBeLessThan(500);
 });

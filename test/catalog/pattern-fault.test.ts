@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { patternFault, patternFaults } from '../../src/catalog/hierarchy.ts';
+import { processorMs } from '../support/processor-time.ts';
 
 test.each([
   '_password$',
@@ -59,7 +60,7 @@ test('a group with a name is refused: two patterns could have the same', () => {
 });
 
 test('what compiles to too much is refused, and soon', () => {
-  const before = performance.now();
+  const before = processorMs();
   const large = '.{1000}'.repeat(140);
   expect(patternFaults(Array.from({ length: 100 }, () => large))).toEqual([
     [
@@ -71,7 +72,7 @@ test('what compiles to too much is refused, and soon', () => {
       },
     ],
   ]);
-  expect(performance.now() - before).toBeLessThan(1_000);
+  expect(processorMs() - before).toBeLessThan(1_000);
 });
 
 test('all of a list together have the same limit', () => {

@@ -6,6 +6,7 @@ import { judgeDeletions } from '../../src/desired/deletions.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
 import type { Unit } from '../../src/desired/unit.ts';
 import { didYouMean } from '../../src/model/suggest.ts';
+import { processorMs } from '../support/processor-time.ts';
 import { deletionFacts } from './facts.ts';
 import { instanceFile, one, stacksRepository, WRONG } from './stacks.ts';
 
@@ -106,7 +107,7 @@ describe('suggestions', () => {
       'a: 1\n',
     ]);
     const group = `resources: { g: { type: "Platform::ResourceGroup", properties: { count: "2000", resource_def: { properties: { role: "role-${'x'.repeat(100)}-y" } } } } }\n`;
-    const started = performance.now();
+    const started = processorMs();
     const desired = repository.commit({
       ...Object.fromEntries(roles),
       ...{ 'stacks/templates/g.yaml': group, [instanceFile('a')]: 'stackTemplate: g\n' },
@@ -114,7 +115,7 @@ describe('suggestions', () => {
     expect(desired.problems).toHaveLength(1);
     expect(desired.problems[0]?.hint).toMatch(/^did you mean/);
     // 600,000 distances between names of 100 characters took minutes.
-    expect(performance.now() - started).toBeLessThan(20_000);
+    expect(processorMs() - started).toBeLessThan(20_000);
   });
 
   it.each([

@@ -11,6 +11,7 @@ import { snapshotOf } from '../catalog/snapshots.ts';
 import { one, stacksRepository, TEMPLATES, two, WRONG } from '../desired/stacks.ts';
 import { at, LARGE, NOW, rowIn, SMALL, specOf } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
+import { processorMs } from '../support/processor-time.ts';
 
 function commit(message: string, name = 'c'): Commit {
   return { oid: name, time: '2026-11-20T10:00:00Z', message, parents: [] };
@@ -59,13 +60,13 @@ describe('the trailer', () => {
   });
 
   it('is found in a huge message, and looked for in no time', () => {
-    const begun = performance.now();
+    const begun = processorMs();
     const words = 'Treeline-Approve-Deletes: 1 '.repeat(40_000);
     expect(approvedCountOf([commit(`S\n\n${words}\n\nTreeline-Approve-Deletes: 12`)])).toBe(12);
     expect(approvedCountOf([commit(`S\n\n${'\t '.repeat(500_000)}`)])).toBe(0);
     expect(approvedCountOf([commit(`S${'\n\n \t'.repeat(200_000)}x`)])).toBe(0);
     expect(approvedCountOf([commit(`S\n\nTreeline-Approve-Deletes: 1${' '.repeat(500_000)}x`)])).toBe(0);
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(processorMs() - begun).toBeLessThan(2_000);
   });
 });
 
