@@ -13,6 +13,7 @@ const PURE = [
   'src/expand/**',
   'src/hiera/**',
   'src/desired/**',
+  'src/plan/**',
   'src/machine/**',
   'src/derive.ts',
 ];
@@ -29,6 +30,7 @@ const STATELESS = [
   'test/hiera/**/*.test.ts',
   'test/machine/**/*.test.ts',
   'test/model/**/*.test.ts',
+  'test/plan/**/*.test.ts',
   'test/reconcile/**/*.test.ts',
   'test/sample-repo.test.ts',
   'test/service/**/*.test.ts',

@@ -68,7 +68,8 @@ interface WrittenRepository {
 }
 
 const RETRY: RetryPolicy = { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 };
-const DELETE_BUDGET: DeleteBudget = { percent: 10, least: null, most: 20 };
+/** The delete budget where the settings say nothing. */
+export const DELETE_BUDGET: DeleteBudget = { percent: 10, least: null, most: 20 };
 const PROXIED_DEFAULTS = { timeoutSeconds: 900, checkSeconds: 300, drift: 'report' } as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -11,7 +11,7 @@ const SAMPLE = join(ROOT, 'sample-repo');
 
 const COMMANDS = [
   'provider',
-  ...['demo', 'serve', 'validate', 'explain', 'schemas', 'store', 'status', 'held', 'problems'],
+  ...['demo', 'serve', 'validate', 'plan', 'explain', 'schemas', 'store', 'status', 'held', 'problems'],
   ...['approve', 'accept-history', 'suspend', 'resume', 'retry', 'adopt'],
 ];
 
@@ -39,7 +39,8 @@ describe('treeline', () => {
 
   it.each([
     ['no command that it has', ['bogus'], "unknown command 'bogus'"],
-    ['plan', ['plan', 'my-stacks', '--commit', 'x'], 'treeline: plan is not in this version of Treeline: '],
+    ['plan without a base', ['plan'], '--base <revision>'],
+    ['plan of a revision that is none', ['plan', '--base=-x', '--head', 'HEAD'], '"-x" is no revision of git'],
     ['proxy without settings', ['proxy'], 'treeline: say where the settings of the proxy are: --config FILE'],
     ['no option that it has', ['validate', '--bogus'], "unknown option '--bogus'"],
     ['no argument where one is needed', ['explain'], "missing required argument 'node'"],

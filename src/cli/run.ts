@@ -16,6 +16,7 @@ const COMMANDS: readonly { readonly name: string | null; readonly load: () => Pr
   { name: 'demo', load: async () => (await import('./demo-command.ts')).addDemoCommand },
   { name: 'serve', load: async () => (await import('./serve-command.ts')).addServeCommand },
   { name: 'validate', load: async () => (await import('./validate-command.ts')).addValidateCommand },
+  { name: 'plan', load: async () => (await import('./plan-command.ts')).addPlanCommand },
   { name: 'explain', load: async () => (await import('./explain-command.ts')).addExplainCommand },
   { name: 'schemas', load: async () => (await import('./schemas-command.ts')).addSchemasCommand },
   { name: 'status', load: async () => (await import('./status-command.ts')).addStatusCommand },
@@ -28,7 +29,6 @@ const COMMANDS: readonly { readonly name: string | null; readonly load: () => Pr
   { name: null, load: async () => (await import('./operation-commands.ts')).addOperationCommands },
   { name: 'store', load: async () => (await import('./store-command.ts')).addStoreCommand },
   { name: 'proxy', load: async () => (await import('./proxy-command.ts')).addProxyCommand },
-  { name: null, load: async () => (await import('./later-commands.ts')).addLaterCommands },
 ];
 
 /** Returns what adds the command that is called; all commands where it is none of these, as for the help. */

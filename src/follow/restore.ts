@@ -20,7 +20,7 @@ import { entryOfRow, keptObjects, recordedOwners } from './recorded-baseline.ts'
 import { recordedUnit } from './recorded-unit.ts';
 
 /** Reads a commit and derives it, reusing the work of another desired state. It yields to other work while files are parsed. */
-export async function deriveAt(source: Source, commit: string, before: Before): Promise<Derivation> {
+export async function deriveAt(source: Pick<Source, 'snapshot'>, commit: string, before: Before): Promise<Derivation> {
   const previous = before.earlier?.catalog;
   const snapshot = await source.snapshot(commit, wantsBlob(previous, before.parsedFiles));
   const parsed = await parseAhead(snapshot, previous);

@@ -10,11 +10,14 @@ import { deriveAt } from './restore.ts';
 /** How many commits are searched for the last valid version of an instance or object. */
 const COMMITS_MAX = 1_000;
 
+/** Reads commits. */
+type CommitReader = Pick<Source, 'snapshot' | 'describe'>;
+
 /**
  * Returns the desired state of the newest commit that can be followed, as if every commit from an earlier one on had been followed;
  * undefined where none can be followed.
  */
-export async function searchHistory(source: Source, commit: string): Promise<DesiredState | undefined> {
+export async function searchHistory(source: CommitReader, commit: string): Promise<DesiredState | undefined> {
   const { commits, known } = await commitsToFollow(source, commit);
   let desired: DesiredState | undefined;
   for (const next of commits) {
@@ -27,7 +30,7 @@ export async function searchHistory(source: Source, commit: string): Promise<Des
 
 /** Returns the commits from the oldest in which something was found to the newest, along first parents. */
 async function commitsToFollow(
-  source: Source,
+  source: CommitReader,
   commit: string,
 ): Promise<{ commits: readonly string[]; known: Baseline }> {
   const search = new Search(source);
@@ -44,7 +47,7 @@ async function commitsToFollow(
 
 /** Goes back from the newest commit that can be followed, until nothing is missing. */
 class Search {
-  readonly #source: Source;
+  readonly #source: CommitReader;
   #earlier: DesiredState | undefined;
   /** Units and objects that are wrong in all commits so far. */
   #missing: ReadonlySet<string> = new Set();
@@ -53,7 +56,7 @@ class Search {
   #strays: readonly Stray[] = [];
   #known: Baseline = EMPTY_BASELINE;
 
-  constructor(source: Source) {
+  constructor(source: CommitReader) {
     this.#source = source;
   }
 

@@ -4,6 +4,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AnswerReader, type ObjectAnswer } from './cat-file-answers.ts';
+import { OFFLINE_ENVIRONMENT } from './git-environment.ts';
 import { COMPLAINT_BYTES_MAX, GitError, startFailure, startGit } from './git-process.ts';
 import { BOUNDED, BOUNDED_ENVIRONMENT } from './index-pack.ts';
 
@@ -80,7 +81,10 @@ class CatFileProcess {
     const { gitDirectory, mode, bytesMax } = options;
     this.#options = options;
     this.#ended = ended;
-    this.#child = startGit([`--git-dir=${gitDirectory}`, ...BOUNDED, 'cat-file', mode], BOUNDED_ENVIRONMENT);
+    this.#child = startGit([`--git-dir=${gitDirectory}`, ...BOUNDED, 'cat-file', mode], {
+      ...BOUNDED_ENVIRONMENT,
+      ...OFFLINE_ENVIRONMENT,
+    });
     this.#timer = setTimeout(() => this.#checkLiveness(), IDLE_MS);
     const { stdin, stdout, stderr } = this.#child;
     const reader = new AnswerReader({ hasContents: mode === '--batch', bytesMax });

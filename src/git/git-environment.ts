@@ -22,6 +22,12 @@ export function gitEnvironment(): NodeJS.ProcessEnv {
   };
 }
 
+/**
+ * Makes git fail where it would fetch an object that a partial clone lacks: it would run the programs that the
+ * repository's configuration names.
+ */
+export const OFFLINE_ENVIRONMENT: Readonly<Record<string, string>> = { GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: '' };
+
 /** Returns those of the variables that are set in this process. */
 export function inherit(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(

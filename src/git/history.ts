@@ -1,5 +1,6 @@
 // Compares commits by ancestry with git. For near commits, reading them is faster: a process costs some milliseconds.
 
+import { OFFLINE_ENVIRONMENT } from './git-environment.ts';
 import type { ParsedCommit } from './git-object.ts';
 import { GitError, GitFailure, runGit } from './git-process.ts';
 import { BOUNDED_ENVIRONMENT } from './index-pack.ts';
@@ -70,6 +71,31 @@ export async function newCommits(
   }
 }
 
+/** Returns the id of the commit that a revision names; undefined if there is none. The revision begins with no `-`. */
+export async function commitAt(question: HistoryQuestion, revision: string): Promise<string | undefined> {
+  try {
+    const printed = await ask(question, ['rev-parse', '--verify', '--quiet', `${revision}^{commit}`], 1);
+    return printed.trim();
+  } catch (error) {
+    if (error instanceof GitFailure && typeof error.ending === 'number') return undefined;
+    throw error;
+  }
+}
+
+/** How many best common ancestors are read: crossing histories have two or three. */
+const ANCESTORS_MAX = 100;
+
+/** Returns the best common ancestors of two commits; none if they have no history in common. */
+export async function commonAncestors(question: HistoryQuestion, a: string, b: string): Promise<readonly string[]> {
+  try {
+    const printed = await ask(question, ['merge-base', '--all', a, b], ANCESTORS_MAX);
+    return printed.split('\n').filter((line) => line !== '');
+  } catch (error) {
+    if (error instanceof GitFailure && error.ending === 1) return [];
+    throw asDamage(error);
+  }
+}
+
 async function ask(
   { gitDirectory, timeoutMs }: HistoryQuestion,
   command: readonly string[],
@@ -81,7 +107,8 @@ async function ask(
     () => late.abort(new GitError(`git found no answer within ${timeoutMs / 1000} s`)),
     timeoutMs,
   );
-  const order = { args, environment: BOUNDED_ENVIRONMENT, name: gitDirectory, signal: late.signal };
+  const environment = { ...BOUNDED_ENVIRONMENT, ...OFFLINE_ENVIRONMENT };
+  const order = { args, environment, name: gitDirectory, signal: late.signal };
   try {
     return Buffer.concat(await runGit({ ...order, answerBytesMax: linesMax * OID_LINE_BYTES })).toString('latin1');
   } finally {

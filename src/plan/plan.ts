@@ -16,13 +16,18 @@ export interface AccessChange {
   readonly serial: string;
   readonly description: string;
   readonly role: Difference<string>;
+  /** Names of the fields that change, sorted; empty for a client that is added or removed. */
+  readonly fields: readonly string[];
 }
 
 /** A setting that protects servers, or decides for many of them at once, and is changed. */
 export interface SafetyChange {
-  /** `stack-instance/<name>`, `hierarchy` or `tree`. */
+  /** `stack-instance/<name>`, `stack-template/<name>`, `hierarchy` or `tree`. */
   readonly object: string;
-  /** `protected`, `deletion`, `drift`; of the hierarchy and the tree the pointer of the changed part. */
+  /**
+   * `protected`, `deletion`, `drift`, `adopt`; `<group>/max_unavailable` and `<group>/pause_seconds`, of a template where
+   * only that changes them; of the hierarchy the pointer of the changed part, of the tree the path of names.
+   */
   readonly field: string;
   readonly from: Json | null;
   readonly to: Json | null;
@@ -38,12 +43,31 @@ export interface ServerChange {
   readonly group: string;
   /** One sentence: the cause. */
   readonly reason: string;
-  /** The line that causes it; null: no line does, for example where a file is removed. Line from 1. */
+  /**
+   * The file and the line that cause it, from 1. Line null: the file has no such line any more, as where it is removed.
+   * File null: it follows from no file.
+   */
   readonly file: string | null;
   readonly line: number | null;
-  /** Properties of the specification that change, by name; empty for a create and a delete. */
+  /**
+   * Properties of the specification that change, by name; `<type>.<key>` for a key of a provisioning layer. Empty for a
+   * create and a delete. Of a secret key both values are SECRET_VALUE, or null where it is absent.
+   */
   readonly properties: Readonly<Record<string, Difference>>;
 }
+
+/** A server that no version wants any more and that is left as it is, since its instance says `deletion: retain`. */
+export type RetainedServer = Omit<ServerChange, 'action' | 'properties'>;
+
+/** A hand-written clientcert whose record comes or goes. */
+export interface NodeChange {
+  readonly action: 'add' | 'remove';
+  readonly node: string;
+  readonly file: string;
+}
+
+/** Stands for the value of a secret key in every plan. */
+export const SECRET_VALUE = '(secret)';
 
 /** A key of the configuration that changes in the same way on one or more nodes. */
 export interface ConfigurationChange {
@@ -75,14 +99,19 @@ export interface Rename {
   readonly creates: number;
 }
 
-/** The limit that holds the deletes. */
+/** The deletes that wait for an approval. The changes of their instances are listed as they are once approved. */
 export interface PlannedHold {
-  readonly kind: 'budget' | 'nothing left';
+  /** `hand over`: the servers may be meant for an instance that is wrong. `nothing left`: the whole commit waits. */
+  readonly kind: 'budget' | 'hand over' | 'nothing left';
   /** Deletes in an hour without an approval; null for a hold of another kind. */
   readonly limit: number | null;
   readonly deletes: number;
   /** Instances that are held whole, sorted. */
   readonly instances: readonly string[];
+  /** Instances that stay as they are until these are approved, sorted. */
+  readonly waiting: readonly string[];
+  /** One sentence. */
+  readonly reason: string;
 }
 
 /** The effect of merging head into base. Every list is sorted. */
@@ -95,10 +124,15 @@ export interface Plan {
   readonly access: readonly AccessChange[];
   readonly safety: readonly SafetyChange[];
   readonly changes: readonly ServerChange[];
+  readonly retained: readonly RetainedServer[];
+  readonly nodes: readonly NodeChange[];
   readonly configuration: readonly ConfigurationChange[];
   readonly renames: readonly Rename[];
   /** Instances that become invalid and stay at their older version, or have none. Sorted. */
   readonly invalid: readonly string[];
+  /** Those that base does not have. */
   readonly problems: readonly Problem[];
+  /** How many others there are, which base has too. */
+  readonly knownProblems: number;
   readonly held: PlannedHold | null;
 }

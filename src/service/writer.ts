@@ -1,7 +1,7 @@
 // Defines the writes of the API. Every write becomes a commit; see docs/rest.md, writes.
 import type { Json, JsonMap } from '../model/json.ts';
 import type { Client } from '../model/objects.ts';
-import type { ServerChange } from './write/server-changes.ts';
+import type { ServerEffect } from './write/server-changes.ts';
 
 /** The client and the conditions of a write. */
 export interface WriteOrder {
@@ -21,7 +21,7 @@ export interface Preview {
   /** Of all files that it changes, as git prints it; empty where nothing would change. Paths begin where the layout does. */
   readonly diff: string;
   /** The servers that it concerns, sorted by name. */
-  readonly servers: readonly ServerChange[];
+  readonly servers: readonly ServerEffect[];
 }
 
 /** The result of a write. */

@@ -44,7 +44,8 @@ export interface SourceLimits {
   readonly historyMs: number;
 }
 
-const SOURCE_LIMITS: SourceLimits = {
+/** The default limits. */
+export const SOURCE_LIMITS: SourceLimits = {
   answerBytesMax: 1024 * 1024 * 1024,
   objectsMax: 1_000_000,
   fetchMs: 10 * 60 * 1000,

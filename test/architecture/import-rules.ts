@@ -12,6 +12,7 @@ export const PURE: readonly string[] = [
   'hiera',
   'desired',
   'derive.ts',
+  'plan',
   'machine',
   'pattern.ts',
 ];
@@ -32,6 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   desired: ['model', 'catalog', 'expand', 'hiera', 'machine'],
   'pattern.ts': [],
   'derive.ts': ['model', 'catalog', 'expand', 'hiera', 'machine', 'desired'],
+  plan: ['model', 'catalog', 'expand', 'hiera', 'machine', 'desired', 'derive.ts'],
   'clock.ts': [],
   'log.ts': [],
   'file-watch.ts': [],

@@ -27,6 +27,7 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
 /** Codes whose examples are told in words, and where the code is tested. */
 const TOLD: Readonly<Record<string, string>> = {
   internal_error: 'test/desired/admit.test.ts',
+  needs_rebase: 'test/cli/plan/read-merge.test.ts',
   no_room: 'test/desired/store-capacity.test.ts',
   not_utf8: 'test/catalog/yaml.test.ts',
   too_many_files: 'test/catalog/load-catalog.test.ts',

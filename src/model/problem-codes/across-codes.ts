@@ -56,6 +56,16 @@ const CODES = {
       right: { 'clients/A1.yaml': 'role: proxy\n', 'clients/B2.yaml': 'role: administrator\n' },
     },
   },
+  needs_rebase: {
+    severity: 'error',
+    meaning:
+      '[`treeline plan`](pull-requests.md) found a file that both branches have changed, differently, since they parted; the plan leaves it as it is in base',
+    remedy: 'merge the base branch into the branch, or rebase it, and plan again',
+    example: {
+      wrong: 'a branch changes `types/role/web.yaml`, and meanwhile another change of this file was merged',
+      right: 'the same branch, after `git rebase` onto the base branch',
+    },
+  },
   no_administrator: {
     severity: 'warning',
     meaning: 'no client, or none that is an administrator, is registered',

@@ -14,7 +14,7 @@ import type { WantedServer } from '../../model/spec.ts';
 type Effect = 'created' | 'updated' | 'deleted' | 'retained' | 'record';
 
 /** The effect of a write on one server, as a dry run answers it. */
-export interface ServerChange {
+export interface ServerEffect {
   readonly server: string;
   readonly instance: string;
   /** `held`: it waits for an approval, with everything else of its instance. */
@@ -32,8 +32,8 @@ interface ComparedStates {
 }
 
 /** Returns the servers that are concerned, sorted by name. */
-export function serverChanges({ before, after, held }: ComparedStates): readonly ServerChange[] {
-  const changes: ServerChange[] = [];
+export function serverChanges({ before, after, held }: ComparedStates): readonly ServerEffect[] {
+  const changes: ServerEffect[] = [];
   for (const server of changedServers(before, after)) {
     const old = unitOf(before, server);
     const now = unitOf(after, server);

@@ -1,0 +1,91 @@
+// Reads what a plan of a merge needs from a repository: the state in force at base, and the files after the merge.
+import { wantsBlob } from '../../catalog/load-catalog.ts';
+import { straysIn } from '../../catalog/strays.ts';
+import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
+import { problemsAndRemarks } from '../../desired/remarks.ts';
+import { deriveAt } from '../../follow/restore.ts';
+import { approvedCountOf, COMMITS_MAX } from '../../follow/safety.ts';
+import { searchHistory } from '../../follow/search-history.ts';
+import type { DeleteBudget } from '../../machine/removals.ts';
+import { isError, type Problem } from '../../model/problem.ts';
+import type { Snapshot } from '../../model/snapshot.ts';
+import { mergeFiles } from '../../plan/merge-files.ts';
+import type { Merge } from '../../plan/plan-merge.ts';
+import { safetyOfServers } from '../../plan/safety-of-servers.ts';
+import type { LocalRepository } from '../../source/local-repository.ts';
+
+/** The revisions to plan, and the limit of deletes. */
+export interface MergeOrder {
+  readonly base: string;
+  readonly head: string;
+  readonly budget: DeleteBudget | number;
+}
+
+const NO_BLOBS = (): boolean => false;
+
+/** Returns the merge of head into base. Throws SourceError with advice where a commit is not there. */
+export async function readMerge(repository: LocalRepository, { base, head, budget }: MergeOrder): Promise<Merge> {
+  const [from, to] = [await repository.resolve(base), await repository.resolve(head)];
+  const ancestors = await repository.ancestorsOf(from, to);
+  const { before, problemsBefore } = await stateAt(repository, from);
+  const { snapshot, conflicts } = await mergedSnapshot(repository, { base: from, head: to, ancestors, before });
+  const approvedCount = approvedCountOf(await repository.commitsBetween(from, to, COMMITS_MAX));
+  return {
+    ...{ base: from, head: to, before, problemsBefore, snapshot },
+    safety: before === undefined ? undefined : safetyOfServers(before, { budget, approvedCount }),
+    conflicts: conflicts.map((path) => needsRebase(path, base)),
+  };
+}
+
+interface StateInForce {
+  readonly before: DesiredState | undefined;
+  readonly problemsBefore: readonly Problem[];
+}
+
+/** Where something in the commit is wrong, an older version of it is in force: the history is followed for that. */
+async function stateAt(repository: LocalRepository, commit: string): Promise<StateInForce> {
+  const derivation = await deriveAt(repository, commit, { baseline: EMPTY_BASELINE });
+  const problemsBefore = derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems;
+  if (derivation.isFollowed) {
+    const isWhole = !problemsBefore.some(isError) && !straysIn(derivation.desired.catalog).some(hasAddress);
+    if (isWhole) return { before: derivation.desired, problemsBefore };
+  }
+  return { before: await searchHistory(repository, commit), problemsBefore };
+}
+
+function hasAddress({ address }: ReturnType<typeof straysIn>[number]): boolean {
+  return address !== null;
+}
+
+interface Commits {
+  readonly base: string;
+  readonly head: string;
+  readonly ancestors: readonly string[];
+  readonly before: DesiredState | undefined;
+}
+
+/** Reads only the files that the state in force does not have. */
+async function mergedSnapshot(
+  repository: LocalRepository,
+  { base, head, ancestors, before }: Commits,
+): Promise<{ readonly snapshot: Snapshot; readonly conflicts: readonly string[] }> {
+  const filesAt = async (commit: string): Promise<Snapshot['files']> =>
+    (await repository.snapshot(commit, NO_BLOBS)).files;
+  const lists: Snapshot['files'][] = [];
+  for (const commit of ancestors) lists.push(await filesAt(commit));
+  const { files, conflicts } = mergeFiles({ ancestors: lists, base: await filesAt(base), head: await filesAt(head) });
+  const isNew = wantsBlob(before?.catalog);
+  const wants = (path: string, oid: string): boolean => files.get(path)?.oid === oid && isNew(path, oid);
+  const ofBase = await repository.snapshot(base, wants);
+  const ofHead = await repository.snapshot(head, (path, oid) => !ofBase.blobs.has(oid) && wants(path, oid));
+  const blobs = new Map([...ofBase.blobs, ...ofHead.blobs]);
+  return { snapshot: { commit: head, time: ofHead.time, files, blobs }, conflicts };
+}
+
+function needsRebase(file: string, base: string): Problem {
+  return {
+    ...{ code: 'needs_rebase', severity: 'error', file, line: 1, column: 1, pointer: '' },
+    message: `the file was changed differently here and in ${base} since both parted`,
+    hint: `merge ${base} into the branch, or rebase it`,
+  };
+}

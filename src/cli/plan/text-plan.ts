@@ -1,0 +1,173 @@
+// Formats a plan for people: access, safety and deletes first. Equal changes are one entry, however many servers they
+// concern.
+import type { Json } from '../../model/json.ts';
+import { quote } from '../../model/quote.ts';
+import {
+  type AccessChange,
+  type ConfigurationChange,
+  type Difference,
+  type NodeChange,
+  type Plan,
+  type Rename,
+  type RetainedServer,
+  type SafetyChange,
+  SECRET_VALUE,
+  type ServerChange,
+} from '../../plan/plan.ts';
+import { hasNoEffect } from '../../plan/plan-digest.ts';
+import { formatProblem } from '../format-problem.ts';
+import { counted, visibleLine } from '../output.ts';
+
+/** How many names an entry lists. */
+const NAMES_MAX = 5;
+const OID_LENGTH = 12;
+const SIGNS = { create: '+', add: '+', update: '~', change: '~', replace: '!', delete: '-', remove: '-' } as const;
+const DONE = { delete: 'deleted', replace: 'replaced', create: 'created', update: 'updated' } as const;
+
+/** Returns the plan as text. */
+export function textPlan(plan: Plan): string {
+  const { base, head, access, safety, changes, retained, nodes, configuration, renames, invalid, problems } = plan;
+  const sections = [
+    section('Access', access.map(accessLine)),
+    section('Safety', safety.map(safetyLine)),
+    section('Held', heldLines(plan)),
+    section(`Servers: ${totalsOf(changes)}`, changeLines(changes)),
+    section('Renames', renames.map(renameLine)),
+    section('Left as they are, since the instance says deletion: retain', retainedLines(retained)),
+    section('Configuration', configuration.flatMap(configurationLines)),
+    section('Records without a server', nodes.map(nodeLine)),
+    section('Instances that become invalid, and stay as they were', invalid),
+  ].filter((lines) => lines !== '');
+  return [
+    `merging ${head.slice(0, OID_LENGTH)} into ${base.slice(0, OID_LENGTH)}`,
+    ...(hasNoEffect(plan) ? ['No effect'] : []),
+    ...sections,
+    ...problems.map((problem) => formatProblem(problem)),
+    ...knownLine(plan),
+  ].join('\n\n');
+}
+
+function section(title: string, lines: readonly string[]): string {
+  return lines.length === 0 ? '' : [title, ...lines.map((line) => `  ${line}`)].join('\n');
+}
+
+function accessLine({ action, serial, description, role, fields }: AccessChange): string {
+  const roles = action === 'change' && role.from !== role.to ? `${role.from} -> ${role.to}` : (role.to ?? role.from);
+  const others = fields.filter((field) => field !== 'role');
+  const changed = others.length === 0 ? '' : `; changed: ${others.join(', ')}`;
+  return `${SIGNS[action]} client ${serial}: ${roles}${description === '' ? '' : `, ${quote(description)}`}${changed}`;
+}
+
+function safetyLine({ object, field, from, to }: SafetyChange): string {
+  return `~ ${object} ${field}: ${arrow({ from, to })}`;
+}
+
+function heldLines({ held }: Plan): readonly string[] {
+  if (held === null) return [];
+  const { deletes, instances, waiting, reason } = held;
+  return [
+    `${counted(deletes, 'delete')} of ${namesText(instances)}, with every other change of ${instances.length === 1 ? 'it' : 'them'}, until approved`,
+    `because ${reason}`,
+    ...(waiting.length === 0 ? [] : [`${namesText(waiting)} stays as it is until then`]),
+  ];
+}
+
+/** Returns the number of servers of each action, deletes first. */
+function totalsOf(changes: readonly ServerChange[]): string {
+  const counts = Object.entries(DONE).map(([action, done]) => {
+    return [changes.filter((change) => change.action === action).length, done] as const;
+  });
+  return counts.flatMap(([count, done]) => (count === 0 ? [] : [`${count} ${done}`])).join(', ');
+}
+
+function changeLines(changes: readonly ServerChange[]): readonly string[] {
+  const actions = Object.keys(DONE);
+  const groups = Map.groupBy(changes, ({ resource: _, ...rest }) => JSON.stringify(rest));
+  const sorted = [...groups.values()].sort((a, b) => rankOf(a) - rankOf(b));
+  return sorted.flatMap((equal) => {
+    const [first] = equal;
+    if (first === undefined) return [];
+    const { action, reason, properties } = first;
+    return [
+      `${SIGNS[action]} ${namesText(equal.map(({ resource }) => resource))}: ${reason}`,
+      ...Object.entries(properties).map(([name, difference]) => `    ${name}: ${arrow(difference)}`),
+      ...placeLine(first),
+    ];
+  });
+
+  function rankOf([change]: readonly ServerChange[]): number {
+    return actions.indexOf(change?.action ?? '');
+  }
+}
+
+function retainedLines(retained: readonly RetainedServer[]): readonly string[] {
+  const groups = Map.groupBy(retained, ({ resource: _, ...rest }) => JSON.stringify(rest));
+  return [...groups.values()].flatMap((equal) => [
+    `${namesText(equal.map(({ resource }) => resource))}: ${equal[0]?.reason}`,
+    ...(equal[0] === undefined ? [] : placeLine(equal[0])),
+  ]);
+}
+
+function renameLine({ instance, into, deletes, creates }: Rename): string {
+  const what = instance === into ? `servers of ${instance}` : `${instance} becomes ${into}`;
+  return `${what}: ${counted(deletes, 'delete')}, ${counted(creates, 'create')}; give "name" to keep them`;
+}
+
+function configurationLines({ key, from, to, nodes, examples, source }: ConfigurationChange): readonly string[] {
+  const names = `${examples.join(', ')}${nodes > examples.length ? ', …' : ''}`;
+  const { type, name } = source;
+  const object = source.file === null ? [] : [`    ${type} ${name}, ${placeText(source)}`];
+  return [`~ ${key}: ${arrow({ from, to })}`, `    on ${counted(nodes, 'node')}: ${names}`, ...object];
+}
+
+function secretText({ from, to }: Difference): string {
+  if (from === null) return 'added (secret)';
+  return to === null ? 'removed (secret)' : 'changed (secret)';
+}
+
+function nodeLine({ action, node, file }: NodeChange): string {
+  return `${SIGNS[action]} ${node} (${visibleLine(file)})`;
+}
+
+function knownLine({ knownProblems }: Plan): readonly string[] {
+  if (knownProblems === 0) return [];
+  return [
+    `${counted(knownProblems, 'problem')} of base ${knownProblems === 1 ? 'stays' : 'stay'}; see treeline validate`,
+  ];
+}
+
+function placeLine(place: { readonly file: string | null; readonly line: number | null }): readonly string[] {
+  return place.file === null ? [] : [`    ${placeText(place)}`];
+}
+
+function placeText({ file, line }: { readonly file: string | null; readonly line: number | null }): string {
+  const path = visibleLine(file ?? '');
+  return line === null ? path : `${path}:${line}`;
+}
+
+function namesText(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_MAX).join(', ');
+  return names.length <= NAMES_MAX ? shown : `${shown} and ${names.length - NAMES_MAX} more`;
+}
+
+/** Of two lists, what is added and removed; where only their order differs, both. */
+function arrow({ from, to }: Difference): string {
+  if (from === SECRET_VALUE || to === SECRET_VALUE) return secretText({ from, to });
+  if (Array.isArray(from) && Array.isArray(to)) {
+    const [old, now] = [from, to] as readonly (readonly Json[])[];
+    const parts = [
+      ...itemsText('adds', now?.filter((item) => !old?.includes(item)) ?? []),
+      ...itemsText('removes', old?.filter((item) => !now?.includes(item)) ?? []),
+    ];
+    if (parts.length > 0) return parts.join(', ');
+  }
+  return `${valueText(from)} -> ${valueText(to)}`;
+}
+
+function itemsText(verb: string, items: readonly Json[]): readonly string[] {
+  return items.length === 0 ? [] : [`${verb} ${namesText(items.map(quote))}`];
+}
+
+function valueText(value: Json | null): string {
+  return value === null ? '(none)' : quote(value);
+}

@@ -1,0 +1,62 @@
+// Compares two specs, and lists the properties that an action would apply to the server.
+import { isDescriptive } from '../machine/difference.ts';
+import { fieldOf, isSame, type Json } from '../model/json.ts';
+import { compareNames } from '../model/names.ts';
+import type { Spec } from '../model/spec.ts';
+import { type Difference, SECRET_VALUE } from './plan.ts';
+
+/** Returns true for a key whose value is never shown. */
+export type IsSecret = (key: string) => boolean;
+
+/** A property or a key of a provisioning layer. */
+export interface ChangedProperty extends Difference {
+  /** The property, or `<type>.<key>`. */
+  readonly name: string;
+  /** The type of the layer; null: a property of the server. */
+  readonly layer: string | null;
+  readonly key: string;
+}
+
+/** Returns the differences of two specs that make an action, sorted by name; properties come before layers. */
+export function changedProperties(before: Spec, after: Spec): readonly ChangedProperty[] {
+  const quiet = new Set(after.configurationOnly);
+  const own = differences(before.properties, after.properties)
+    .filter(({ key }) => !quiet.has(key) && !isDescriptive(key))
+    .map((found) => ({ ...found, name: found.key, layer: null }));
+  const types = [...new Set([...Object.keys(before.layers), ...Object.keys(after.layers)])].sort(compareNames);
+  const layers = types.flatMap((type) =>
+    differences(fieldOf(before.layers, type) ?? {}, fieldOf(after.layers, type) ?? {}).map((found) => {
+      return { ...found, name: `${type}.${found.key}`, layer: type };
+    }),
+  );
+  return [...own, ...layers];
+}
+
+/** Returns the differences by name, without values of secret keys. */
+export function shownProperties(
+  changed: readonly ChangedProperty[],
+  isSecret: IsSecret,
+): Readonly<Record<string, Difference>> {
+  return Object.fromEntries(
+    changed.map(({ name, key, from, to }) => [
+      name,
+      isSecret(key) ? { from: hidden(from), to: hidden(to) } : { from, to },
+    ]),
+  );
+}
+
+/** Returns the text that stands for a secret value; null where there is none. */
+export function hidden(value: Json | null): string | null {
+  return value === null ? null : SECRET_VALUE;
+}
+
+type Values = Readonly<Record<string, Json>>;
+
+function differences(before: Values, after: Values): (Difference & { readonly key: string })[] {
+  if (before === after) return [];
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort(compareNames);
+  return keys.flatMap((key) => {
+    const [from, to] = [fieldOf(before, key), fieldOf(after, key)];
+    return isSame(from, to) ? [] : [{ key, from: from ?? null, to: to ?? null }];
+  });
+}

@@ -1,0 +1,112 @@
+// Plans a merge: derives the merged files upon the state that is in force at base, as the controller follows a commit,
+// and compares both. Pure: the caller reads the commits. docs/decisions/0061.
+
+import { type Before, type Derivation, derive } from '../derive.ts';
+import type { Safety } from '../desired/admit.ts';
+import { type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
+import { problemsAndRemarks } from '../desired/remarks.ts';
+import { secretsOf } from '../hiera/secrets.ts';
+import type { Entry } from '../model/entry.ts';
+import { isValidEntry } from '../model/entry.ts';
+import { compareNames } from '../model/names.ts';
+import type { Hierarchy } from '../model/objects.ts';
+import { type Problem, sortProblems } from '../model/problem.ts';
+import type { Snapshot } from '../model/snapshot.ts';
+import { accessChanges } from './access-changes.ts';
+import type { IsSecret } from './changed-properties.ts';
+import { changedNodes, changedServers, changedUnits } from './changed-servers.ts';
+import { recordChanges } from './configuration-changes.ts';
+import { findRenames } from './find-renames.ts';
+import { holdOfCommit, type MergeOutcome, outcomeOf } from './merge-outcome.ts';
+import { newProblems } from './new-problems.ts';
+import type { Plan } from './plan.ts';
+import { planDigest } from './plan-digest.ts';
+import { safetyChanges } from './safety-changes.ts';
+import { serverChangesOf } from './server-changes.ts';
+
+/** The merge to plan. */
+export interface Merge {
+  /** Full commit ids. */
+  readonly base: string;
+  readonly head: string;
+  /** What is in force at base; undefined: nothing, as no commit of it can be followed. */
+  readonly before: DesiredState | undefined;
+  /** The files after the merge, with the content of all that `before` does not have. */
+  readonly snapshot: Snapshot;
+  /** The facts that limit deletes; see safety-of-servers.ts. Left out where nothing is in force: nothing is judged. */
+  readonly safety?: Safety | undefined;
+  /** The problems of base's newest files; left out: those of `before`. */
+  readonly problemsBefore?: readonly Problem[];
+  /** Files that both sides changed, as problems. */
+  readonly conflicts?: readonly Problem[];
+  readonly parsedFiles?: Before['parsedFiles'];
+}
+
+/** Returns the effect of a merge commit on the branch of base. */
+export function planMerge(merge: Merge): Plan {
+  const { base, head, before, snapshot, safety, parsedFiles, conflicts = [] } = merge;
+  const from = { baseline: before ?? EMPTY_BASELINE, earlier: before, parsedFiles, safety };
+  const merged = derive(snapshot, from);
+  // A commit that leaves nothing is held: the plan shows what it does once a person accepts it.
+  const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;
+  const outcome = accepted.isFollowed ? outcomeOf(accepted, safety) : undefined;
+  const effects = outcome === undefined ? NO_EFFECTS : effectsOf(before, outcome);
+  const known = merge.problemsBefore ?? (before === undefined ? [] : problemsAndRemarks(before));
+  const { added, known: knownProblems } = newProblems(known, sortProblems([...conflicts, ...problemsOf(merged)]));
+  return {
+    ...{ base, head, digest: planDigest(effects), ...effects },
+    invalid: outcome === undefined ? [] : newlyInvalid(before, outcome),
+    ...{ problems: added, knownProblems },
+    held: merged.isFollowed ? (outcome?.held ?? null) : holdOfCommit(merged, effects.changes),
+  };
+}
+
+function isHeld(derivation: Derivation): boolean {
+  return !derivation.isFollowed && derivation.nothingLeft !== undefined;
+}
+
+function problemsOf(derivation: Derivation): readonly Problem[] {
+  return derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems;
+}
+
+type Effects = Pick<Plan, 'access' | 'safety' | 'changes' | 'retained' | 'nodes' | 'configuration' | 'renames'>;
+
+const NO_EFFECTS: Effects = {
+  access: [],
+  safety: [],
+  changes: [],
+  retained: [],
+  nodes: [],
+  configuration: [],
+  renames: [],
+};
+
+function effectsOf(before: DesiredState | undefined, { desired, units }: MergeOutcome): Effects {
+  const base = before ?? EMPTY_BASELINE;
+  const changed = changedUnits(base.units, units);
+  const isSecret = secretKeys(before?.catalog.hierarchy, desired.catalog.hierarchy);
+  const writtenBefore = before?.candidates ?? new Map();
+  const compared = { before: base.units, after: units, writtenBefore, isSecret };
+  const { changes, retained } = serverChangesOf(changedServers(changed), compared);
+  return {
+    access: accessChanges(base.clients, desired.clients),
+    safety: safetyChanges(changed, before?.catalog, desired.catalog),
+    ...{ changes, retained },
+    ...recordChanges(changedNodes(changed), isSecret),
+    renames: findRenames(changes, changed),
+  };
+}
+
+/** A key that is secret on either side is: a merge may be about to take the rule away. */
+function secretKeys(...hierarchies: readonly (Entry<Hierarchy> | undefined)[]): IsSecret {
+  const rules = hierarchies.flatMap((hierarchy) =>
+    hierarchy !== undefined && isValidEntry(hierarchy) ? [secretsOf(hierarchy.object)] : [],
+  );
+  return (key) => rules.some(({ isSecret }) => isSecret(key));
+}
+
+/** Held instances wait for a person, and those that wait for them are as right as they were. */
+function newlyInvalid(before: DesiredState | undefined, { desired, waiting }: MergeOutcome): readonly string[] {
+  const known = new Set([...(before?.invalid ?? []), ...waiting]);
+  return [...desired.invalid].filter((name) => !known.has(name)).sort(compareNames);
+}

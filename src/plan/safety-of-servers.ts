@@ -1,0 +1,32 @@
+// Builds the facts by which the deletes of a planned merge are judged, as if every server of base were made, none were
+// on its way out, and nobody had approved anything.
+import type { Safety } from '../desired/admit.ts';
+import type { Baseline } from '../desired/desired-state.ts';
+import { type DeleteBudget, removalsMax } from '../machine/removals.ts';
+
+/** Limits the deletes of a plan. */
+export interface PlannedLimits {
+  /** The budget of the settings, or the number of deletes that need no approval. */
+  readonly budget: DeleteBudget | number;
+  /** The largest number in a `Treeline-Approve-Deletes` trailer of the commits that the merge brings; 0 without one. */
+  readonly approvedCount?: number;
+}
+
+/** Returns the facts. A merge lifts no protection: only a commit of the branch itself does, see docs/decisions/0029. */
+export function safetyOfServers({ owners }: Pick<Baseline, 'owners'>, limits: PlannedLimits): Safety {
+  const { budget, approvedCount = 0 } = limits;
+  return {
+    unprotected: new Set(),
+    deletions: {
+      limit: typeof budget === 'number' ? budget : removalsMax(budget, owners.size),
+      recent: 0,
+      isRecent: () => false,
+      underWay: new Map(),
+      goesOn: () => false,
+      incarnationOf: (server) => (owners.has(server) ? 1 : undefined),
+      isApproved: () => false,
+      heldBefore: new Map(),
+      approvedCount,
+    },
+  };
+}

@@ -1,0 +1,128 @@
+// Compares the servers of two desired states as reconciling compares them: what is created, updated, deleted or left.
+import { isRetaining, type Unit } from '../desired/unit.ts';
+import { needsNoAction } from '../machine/difference.ts';
+import { compareNames } from '../model/names.ts';
+import { quote, quoteSome } from '../model/quote.ts';
+import type { WantedServer } from '../model/spec.ts';
+import { type CauseLine, causeInUnit, causeOfMembers, causeOfProperties, lineAt, NO_LINE } from './causes.ts';
+import { changedProperties, type IsSecret, shownProperties } from './changed-properties.ts';
+import type { ChangedServer } from './changed-servers.ts';
+import type { RetainedServer, ServerChange } from './plan.ts';
+
+type Units = ReadonlyMap<string, Unit>;
+
+interface ComparedUnits {
+  /** Active units by address. */
+  readonly before: Units;
+  readonly after: Units;
+  /** Instances as base's own files define them, valid or not: by address. */
+  readonly writtenBefore: Units;
+  readonly isSecret: IsSecret;
+}
+
+/** The effects of a merge on servers. Both sorted by name. */
+export interface ServerChanges {
+  readonly changes: readonly ServerChange[];
+  readonly retained: readonly RetainedServer[];
+}
+
+/** Returns the changes of servers. One that moves to another place of a stack, and stays as it is, is none. */
+export function serverChangesOf(servers: readonly ChangedServer[], units: ComparedUnits): ServerChanges {
+  const changes: ServerChange[] = [];
+  const retained: RetainedServer[] = [];
+  for (const server of servers) {
+    const { before, after } = server;
+    if (after === undefined && before !== undefined) {
+      const gone = goneServer(before.part, before.unit, units);
+      if (isRetained(before.part, units)) retained.push(gone);
+      else changes.push({ action: 'delete', ...gone, properties: {} });
+    } else if (after !== undefined) {
+      const change = before === undefined ? created(after.part, after.unit, units) : updated(server, units);
+      if (change !== undefined) changes.push(change);
+    }
+  }
+  return { changes: changes.sort(byServer), retained: retained.sort(byServer) };
+}
+
+function byServer(a: Pick<ServerChange, 'resource'>, b: Pick<ServerChange, 'resource'>): number {
+  return compareNames(a.resource, b.resource);
+}
+
+/** By the version that is active, and by the one that replaces it. */
+function isRetained({ policy, instance }: WantedServer, { after }: ComparedUnits): boolean {
+  return policy.deletion === 'retain' || isRetaining(after.get(`stack-instance/${instance}`));
+}
+
+function placeOf({ name, instance, key }: WantedServer): Pick<ServerChange, 'resource' | 'instance' | 'group'> {
+  return { resource: name, instance, group: key };
+}
+
+function created(server: WantedServer, after: Unit, units: ComparedUnits): ServerChange {
+  const place = placeOf(server);
+  const before = units.before.get(`stack-instance/${server.instance}`);
+  const told = before === undefined ? newInstance(after, units) : membersText({ before, after }, server, 'new');
+  return { action: 'create', ...place, ...told, properties: {} };
+}
+
+function newInstance(after: Unit, { writtenBefore }: ComparedUnits): Told {
+  const written = writtenBefore.get(`stack-instance/${after.name}`);
+  if (written === undefined)
+    return { reason: `the stack instance ${quote(after.name)} is new`, ...lineAt(after.entry, '') };
+  const reason = `the stack instance ${quote(after.name)} becomes active for the first time`;
+  return { reason, ...causeInUnit({ before: written, after }) };
+}
+
+function goneServer(server: WantedServer, before: Unit, { after: units }: ComparedUnits): RetainedServer {
+  const after = units.get(`stack-instance/${server.instance}`);
+  const place = placeOf(server);
+  if (after !== undefined) return { ...place, ...membersText({ before, after }, server, 'gone') };
+  const reason = `the stack instance ${quote(server.instance)} is removed`;
+  return { ...place, reason, file: before.entry.path, line: null };
+}
+
+type Told = CauseLine & Pick<ServerChange, 'reason'>;
+
+interface Versions {
+  readonly before: Unit;
+  readonly after: Unit;
+}
+
+/** Explains that a resource has other servers than before. */
+function membersText(versions: Versions, { key }: WantedServer, how: 'new' | 'gone'): Told {
+  const cause = causeOfMembers(versions, key);
+  const [old, now] = [membersIn(versions.before, key), membersIn(versions.after, key)];
+  const instance = `the stack instance ${quote(versions.after.name)}`;
+  if (how === 'new' && !versions.before.keys.includes(key))
+    return { reason: `the resource ${quote(key)} is new in ${instance}`, ...cause };
+  if (how === 'gone' && !versions.after.keys.includes(key))
+    return { reason: `${instance} has no resource ${quote(key)} any more`, ...cause };
+  if (old === now) return { reason: `${quote(key)} of ${instance} has servers of other names`, ...cause };
+  const counts = `${now} ${now === 1 ? 'server' : 'servers'}, and had ${old}`;
+  return { reason: `${quote(key)} of ${instance} has ${counts}`, ...cause };
+}
+
+const counts = new WeakMap<Unit, ReadonlyMap<string, number>>();
+
+function membersIn(unit: Unit, key: string): number {
+  const known = counts.get(unit) ?? countMembers(unit);
+  counts.set(unit, known);
+  return known.get(key) ?? 0;
+}
+
+function countMembers({ servers }: Unit): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const { key } of servers.values()) found.set(key, (found.get(key) ?? 0) + 1);
+  return found;
+}
+
+function updated({ name, before, after }: ChangedServer, { isSecret }: ComparedUnits): ServerChange | undefined {
+  if (before === undefined || after === undefined) return undefined;
+  const [was, is] = [before.part, after.part];
+  if (needsNoAction(is.spec, was.spec)) return undefined;
+  const changed = changedProperties(was.spec, is.spec);
+  const names = changed.map((property) => property.name);
+  const versions = { before: before.unit, after: after.unit };
+  const cause = changed.length === 0 ? NO_LINE : causeOfProperties(versions, { name, key: is.key, changed });
+  const reason = `${names.length === 1 ? 'the property' : 'the properties'} ${quoteSome(names)} ${names.length === 1 ? 'changes' : 'change'}`;
+  return { action: 'update', ...placeOf(is), reason, ...cause, properties: shownProperties(changed, isSecret) };
+}

@@ -1,0 +1,173 @@
+// Reads commits of a repository on this machine: bare, a work tree or a linked one, with packs and alternates. It fetches
+// nothing, writes nothing, and runs no program that the repository's configuration names.
+import { existsSync } from 'node:fs';
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, relative, sep } from 'node:path';
+import { isOid, type ParsedCommit } from '../git/git-object.ts';
+import { GitFailure } from '../git/git-process.ts';
+import { commitAt, commonAncestors, newCommits } from '../git/history.ts';
+import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
+import { quote } from '../model/quote.ts';
+import type { Snapshot } from '../model/snapshot.ts';
+import { SOURCE_LIMITS } from './git-source.ts';
+import { findGitDirectory } from './remotes/git-directory.ts';
+import { SnapshotReader } from './snapshot-reader.ts';
+import { type BlobFilter, type Commit, type Source, SourceError } from './source.ts';
+
+/** A repository that is only read. All methods throw SourceError with advice. */
+export interface LocalRepository extends Pick<Source, 'snapshot' | 'describe' | 'commitsBetween'> {
+  /** Returns the id of the commit that a revision names, as git reads it: a branch, a tag, an id, `HEAD~1`. */
+  resolve(revision: string): Promise<string>;
+  /** Returns the best common ancestors of two commits: one, or several where the histories cross. Throws where there is none. */
+  ancestorsOf(base: string, head: string): Promise<readonly string[]>;
+  close(): void;
+}
+
+/** Returns the repository around a path, which is where the layout begins, also where no commit is checked out there. */
+export async function openLocalRepository(path: string): Promise<LocalRepository> {
+  const { root, directory } = await findRepository(path);
+  const { gitDirectory, commonDirectory } = await findGitDirectory(root);
+  return new Repository({ root, gitDirectory, directory, shallow: await shallowCommits(commonDirectory) });
+}
+
+interface FoundRepository {
+  /** The bare repository, or the work tree. */
+  readonly root: string;
+  /** From the root to the layout. */
+  readonly directory: readonly string[];
+}
+
+async function findRepository(path: string): Promise<FoundRepository> {
+  const start = await realPath(path);
+  for (let folder = start; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, '.git')) || isBare(folder)) {
+      return {
+        root: folder,
+        directory: relative(folder, start)
+          .split(sep)
+          .filter((step) => step !== ''),
+      };
+    }
+    if (dirname(folder) === folder) throw new SourceError(`there is no Git repository at or above ${path}`);
+  }
+}
+
+/** The layout may stand in other commits than the one that is checked out: only the part that exists is resolved. */
+async function realPath(path: string): Promise<string> {
+  if (existsSync(path) || dirname(path) === path) return await realpath(path);
+  return join(await realPath(dirname(path)), basename(path));
+}
+
+function isBare(folder: string): boolean {
+  return ['HEAD', 'objects', 'refs'].every((name) => existsSync(join(folder, name)));
+}
+
+/** Returns the commits whose parents a shallow clone does not have. */
+async function shallowCommits(commonDirectory: string): Promise<ReadonlySet<string>> {
+  const file = join(commonDirectory, 'shallow');
+  const isThere = await stat(file).then(
+    () => true,
+    () => false,
+  );
+  return new Set(isThere ? (await readFile(file, 'utf8')).split('\n').filter(isOid) : []);
+}
+
+interface RepositoryOptions extends FoundRepository {
+  readonly gitDirectory: string;
+  readonly shallow: ReadonlySet<string>;
+}
+
+/** No range between two branches has more commits that matter. */
+const COMMITS_MAX = 10_000;
+
+class Repository implements LocalRepository {
+  readonly #root: string;
+  readonly #shallow: ReadonlySet<string>;
+  readonly #objects: ObjectReader;
+  readonly #reader: SnapshotReader;
+
+  constructor({ root, gitDirectory, directory, shallow }: RepositoryOptions) {
+    this.#root = root;
+    this.#shallow = shallow;
+    this.#objects = new ObjectReader(gitDirectory);
+    this.#reader = new SnapshotReader({ ...SOURCE_LIMITS, directory });
+  }
+
+  async resolve(revision: string): Promise<string> {
+    if (!/^[^-\p{Cc}][^\p{Cc}]*$/u.test(revision)) throw new SourceError(`${quote(revision)} is no revision of git`);
+    const oid = await this.#ask(() => commitAt(this.#question(), revision));
+    if (oid === undefined) throw new SourceError(this.#unknownText(revision));
+    return oid;
+  }
+
+  async ancestorsOf(base: string, head: string): Promise<readonly string[]> {
+    const question = this.#question();
+    const found = await this.#ask(() => commonAncestors(question, base, head));
+    const sides = found.map((from) => [base, head].map((to) => ({ from, to, countMax: COMMITS_MAX })));
+    // A line that is cut between may hide a nearer ancestor.
+    for (const range of this.#shallow.size === 0 ? [] : sides.flat()) {
+      const commits = await this.#ask(() => newCommits(question, range));
+      if (commits.some((commit) => this.#shallow.has(commit))) throw new SourceError(this.#shallowText());
+    }
+    if (found.length > 0) return found;
+    if (this.#shallow.size > 0) throw new SourceError(this.#shallowText());
+    throw new SourceError(`${base} and ${head} have no commit in common: their histories are unrelated`);
+  }
+
+  snapshot(commit: string, wants: BlobFilter): Promise<Snapshot> {
+    return this.#ask(async () => this.#reader.read(this.#objects, await this.#commit(commit), wants));
+  }
+
+  describe(commit: string): Promise<Commit> {
+    return this.#ask(() => this.#commit(commit));
+  }
+
+  commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {
+    return this.#ask(async () => {
+      const commits: Commit[] = [];
+      for (const oid of await newCommits(this.#question(), { from, to, countMax }))
+        commits.push(await this.#commit(oid));
+      return commits;
+    });
+  }
+
+  close(): void {
+    this.#objects.close();
+  }
+
+  #question(): { readonly gitDirectory: string; readonly timeoutMs: number } {
+    return { gitDirectory: this.#objects.gitDirectory, timeoutMs: SOURCE_LIMITS.historyMs };
+  }
+
+  async #commit(oid: string): Promise<ParsedCommit> {
+    const found = await this.#objects.findCommit(oid);
+    if (found === undefined) throw new SourceError(this.#unknownText(oid));
+    return found;
+  }
+
+  /** An object of the user's own repository is missing for another reason than one of Treeline's copy. */
+  async #ask<Value>(work: () => Promise<Value>): Promise<Value> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof DamagedCopyError) && !(error instanceof GitFailure)) throw error;
+      const advice = 'a clone with --filter lacks files, so clone without it; "git fsck" finds damage';
+      throw new SourceError(`${this.#root} cannot be read: an object is missing or damaged; ${advice}`, {
+        cause: error,
+      });
+    }
+  }
+
+  #unknownText(revision: string): string {
+    const text = `there is no commit ${quote(revision)} in ${this.#root}`;
+    if (this.#shallow.size > 0) return `${text}; ${SHALLOW_ADVICE}`;
+    return `${text}: "git fetch" brings the newest commits, such as those of origin/main`;
+  }
+
+  #shallowText(): string {
+    return `the clone in ${this.#root} is shallow and lacks the commits in which both branches parted; ${SHALLOW_ADVICE}`;
+  }
+}
+
+const SHALLOW_ADVICE =
+  'fetch the whole history: "git fetch --unshallow", or "fetch-depth: 0" (GitHub), "GIT_DEPTH: 0" (GitLab) in a pipeline';

@@ -1,0 +1,266 @@
+// Plans of real commits: what is read, what belongs to the branch, and what is said where a commit is not there.
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { actionsIn, keysIn, SHOP } from '../../plan/planned.ts';
+import { runGit } from '../../support/git-repository.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { emptyRepository, planAt } from './merges.ts';
+
+const SHOP_FILE = 'stacks/instances/shop.yaml';
+const BLOG_FILE = 'stacks/instances/blog.yaml';
+const GROWN = { [SHOP_FILE]: `${SHOP[SHOP_FILE]}  count: "4"\n` };
+const GROWTH = ['update shop-db', 'create shop-web-4'];
+const DEBUG = { 'types/common/global.yaml': SHOP['types/common/global.yaml'].replace('info', 'debug') };
+
+async function branched(options: { readonly bare?: boolean } = {}) {
+  const repository = await emptyRepository(options);
+  const first = await repository.commit(SHOP);
+  return { repository, first };
+}
+
+describe('a branch behind main', () => {
+  it('has nothing of what others merged in its plan', async () => {
+    const { repository, first } = await branched();
+    await repository.commit(GROWN, { branch: 'branch', parents: [first] });
+    const alone = await planAt(repository.path, { base: first });
+    await repository.commit({ ...DEBUG, [BLOG_FILE]: null, 'clients/B2.yaml': 'role: proxy\n' });
+
+    const plan = await planAt(repository.path);
+
+    expect(actionsIn(plan)).toEqual(GROWTH);
+    expect(keysIn(plan)).toEqual(['peers on 1']);
+    expect(plan.access).toEqual([]);
+    expect(plan.digest).toBe(alone.digest);
+  });
+
+  it('has no effect where the same was merged already', async () => {
+    const { repository, first } = await branched();
+    await repository.commit(GROWN, { branch: 'branch', parents: [first] });
+    await repository.commit(GROWN);
+    expect(await planAt(repository.path)).toMatchObject({ changes: [], configuration: [], problems: [] });
+  });
+
+  it('needs a rebase where both changed a file; the rest is planned', async () => {
+    const { repository, first } = await branched();
+    await repository.commit({ ...GROWN, ...DEBUG }, { branch: 'branch', parents: [first] });
+    await repository.commit({ 'types/common/global.yaml': '{}\n' });
+
+    const plan = await planAt(repository.path);
+
+    expect(plan.problems).toMatchObject([
+      { code: 'needs_rebase', severity: 'error', file: 'types/common/global.yaml' },
+    ]);
+    expect(actionsIn(plan)).toEqual(GROWTH);
+    expect(keysIn(plan)).toEqual(['peers on 1']);
+  });
+
+  it('that has merged main since counts from there', async () => {
+    const { repository, first } = await branched();
+    const grown = await repository.commit(GROWN, { branch: 'branch', parents: [first] });
+    const debug = await repository.commit(DEBUG);
+    await repository.commit({ ...DEBUG }, { branch: 'branch', parents: [grown, debug] });
+    await repository.commit({ [BLOG_FILE]: null });
+    const plan = await planAt(repository.path);
+    expect(actionsIn(plan)).toEqual(GROWTH);
+    expect(keysIn(plan)).toEqual(['peers on 1']);
+  });
+
+  it('whose history crosses that of main takes all merge bases', async () => {
+    const { repository, first } = await branched();
+    const onMain = await repository.commit(DEBUG);
+    const onBranch = await repository.commit(GROWN, { branch: 'branch', parents: [first] });
+    await repository.commit(GROWN, { parents: [onMain, onBranch] });
+    const merged = await repository.commit(DEBUG, { branch: 'branch', parents: [onBranch, onMain] });
+    await repository.commit({ [BLOG_FILE]: null }, { branch: 'branch', parents: [merged] });
+    expect(actionsIn(await planAt(repository.path))).toEqual(['delete blog-db', 'delete blog-web-1']);
+  });
+});
+
+describe('base', () => {
+  it('with a wrong instance is taken with its last valid version', async () => {
+    const repository = await emptyRepository();
+    await repository.commit(SHOP);
+    const wrong = await repository.commit({ [SHOP_FILE]: 'stackTemplate: wbe\n' });
+    await repository.commit(
+      { [SHOP_FILE]: SHOP[SHOP_FILE].replace('8080', '8081') },
+      { branch: 'branch', parents: [wrong] },
+    );
+
+    const plan = await planAt(repository.path);
+
+    expect(actionsIn(plan)).toEqual(['update shop-web-1', 'update shop-web-2', 'update shop-web-3']);
+    expect(plan).toMatchObject({ problems: [], knownProblems: 0, invalid: [] });
+  });
+
+  it('with a wrong instance that the branch leaves alone keeps it as it is', async () => {
+    const repository = await emptyRepository();
+    await repository.commit(SHOP);
+    const wrong = await repository.commit({ [SHOP_FILE]: 'stackTemplate: wbe\n' });
+    await repository.commit({ [BLOG_FILE]: null }, { branch: 'branch', parents: [wrong] });
+    const plan = await planAt(repository.path);
+    expect(actionsIn(plan)).toEqual(['delete blog-db', 'delete blog-web-1']);
+    expect(plan).toMatchObject({ problems: [], knownProblems: 1, invalid: [] });
+  });
+
+  it('with a wrong tree counts as the commit before it', async () => {
+    const repository = await emptyRepository();
+    await repository.commit(SHOP);
+    const wrong = await repository.commit({ 'tree.yaml': 'name: [' });
+    await repository.commit({ 'tree.yaml': SHOP['tree.yaml'], ...GROWN }, { branch: 'branch', parents: [wrong] });
+    expect(actionsIn(await planAt(repository.path))).toEqual(GROWTH);
+  });
+
+  it('without a layout makes everything new', async () => {
+    const repository = await emptyRepository();
+    const first = await repository.commit({ README: 'nothing yet' });
+    await repository.commit(SHOP, { branch: 'branch', parents: [first] });
+    const plan = await planAt(repository.path);
+    expect(plan.changes).toHaveLength(6);
+    expect(plan).toMatchObject({ problems: [], held: null });
+  });
+});
+
+describe('deletes', () => {
+  it('that a trailer of the branch allows are not held', async () => {
+    const { repository, first } = await branched();
+    const removed = { branch: 'branch', parents: [first] };
+    await repository.commit({ [BLOG_FILE]: null }, { ...removed, message: 'Remove\n\nTreeline-Approve-Deletes: 2\n' });
+    expect((await planAt(repository.path, { budget: 1 })).held).toBeNull();
+  });
+});
+
+describe('a repository', () => {
+  it('may hold the layout below its root, in a commit that is not checked out', async () => {
+    const repository = await emptyRepository({ bare: false });
+    const below = (files: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+      Object.fromEntries(Object.entries(files).map(([path, text]) => [`infra/stacks/${path}`, text]));
+    const first = await repository.commit({ ...below(SHOP), 'main.c': '1' });
+    await repository.commit({ ...below(GROWN), 'main.c': '2' }, { branch: 'branch', parents: [first] });
+    await repository.commit({ 'main.c': '3' });
+
+    const plan = await planAt(join(repository.path, 'infra/stacks'));
+
+    expect(existsSync(join(repository.path, 'infra'))).toBe(false);
+    expect(actionsIn(plan)).toEqual(GROWTH);
+    expect(plan.changes[1]?.file).toBe(SHOP_FILE);
+    expect(plan.problems).toEqual([]);
+  });
+
+  it.each([
+    ['be bare', { bare: true }],
+    ['have a work tree', { bare: false }],
+  ])('may %s', async (_, options) => {
+    const { repository, first } = await branched(options);
+    await repository.commit(GROWN, { branch: 'branch', parents: [first] });
+    expect(actionsIn(await planAt(repository.path))).toEqual(GROWTH);
+  });
+
+  it('may be a linked work tree, with packs and objects of another repository', async () => {
+    const { repository, first } = await branched();
+    await repository.commit(GROWN, { branch: 'branch', parents: [first] });
+    await repository.git('repack', '-adq');
+    await repository.git('pack-refs', '--all');
+    const folder = temporaryDirectory();
+    await runGit(['clone', '--quiet', '--shared', '--branch', 'main', repository.path, join(folder, 'clone')]);
+    await runGit([
+      '-C',
+      join(folder, 'clone'),
+      'worktree',
+      'add',
+      '--quiet',
+      '-b',
+      'branch',
+      '../linked',
+      'origin/branch',
+    ]);
+    expect(actionsIn(await planAt(join(folder, 'linked'), { head: 'HEAD' }))).toEqual(GROWTH);
+  });
+
+  it('is found through a symbolic link', async () => {
+    const { repository, first } = await branched({ bare: false });
+    await repository.commit(GROWN, { branch: 'branch', parents: [first] });
+    const link = join(temporaryDirectory(), 'link');
+    symlinkSync(repository.path, link);
+    expect(actionsIn(await planAt(link))).toEqual(GROWTH);
+  });
+
+  it('runs no program that its configuration names', async () => {
+    const { repository, first } = await branched({ bare: false });
+    await repository.commit(GROWN, { branch: 'branch', parents: [first] });
+    const clone = join(temporaryDirectory(), 'partial');
+    await repository.git('config', 'uploadpack.allowFilter', 'true');
+    await runGit(['clone', '--quiet', '--no-checkout', '--filter=blob:none', `file://${repository.path}`, clone]);
+    const program = join(temporaryDirectory(), 'program.sh');
+    const ran = `${program}.ran`;
+    writeFileSync(program, `#!/bin/sh\ntouch ${ran}\nexit 1\n`);
+    chmodSync(program, 0o755);
+    for (const [key, value] of [
+      ['remote.origin.uploadpack', program],
+      ['remote.origin.url', `ssh://127.0.0.1${repository.path}`],
+      ...['core.sshCommand', 'core.fsmonitor', 'core.pager', 'core.editor', 'core.alternateRefsCommand'].map((name) => [
+        name,
+        program,
+      ]),
+      ['core.hooksPath', join(program, '..')],
+    ] as const) {
+      execFileSync('git', ['-C', clone, 'config', key ?? '', value ?? '']);
+    }
+    await expect(planAt(clone, { base: 'origin/main', head: 'origin/branch' })).rejects.toThrow(
+      /a clone with --filter lacks files/,
+    );
+    expect(existsSync(ran)).toBe(false);
+  });
+});
+
+describe('a plan that cannot be made', () => {
+  it.each([
+    ['nowhere', /there is no commit "nowhere" in .*: "git fetch" brings/],
+    ['-x', /"-x" is no revision of git/],
+    ['--all', /"--all" is no revision of git/],
+    ['main\n', /is no revision of git/],
+    ['', /"" is no revision of git/],
+    ['main^{tree}', /there is no commit/],
+    ['main..branch', /there is no commit/],
+    ['0'.repeat(40), /there is no commit/],
+  ])('says so of the revision %j', async (head, words) => {
+    const { repository } = await branched();
+    await expect(planAt(repository.path, { head })).rejects.toThrow(words);
+  });
+
+  it('says so where two histories are unrelated', async () => {
+    const { repository } = await branched();
+    await repository.commit(GROWN, { branch: 'branch', parents: [] });
+    await expect(planAt(repository.path)).rejects.toThrow(/have no commit in common: their histories are unrelated/);
+  });
+
+  it.each([1, 2])('says so of a shallow clone of depth %i', async (depth) => {
+    const { repository, first } = await branched();
+    let last = first;
+    for (const count of [5, 6, 7]) {
+      last = await repository.commit(
+        { [SHOP_FILE]: `${SHOP[SHOP_FILE]}  count: "${count}"\n` },
+        { branch: 'branch', parents: [last] },
+      );
+    }
+    for (const log of ['a', 'b', 'c']) await repository.commit({ 'types/zone/x.yaml': `log: ${log}\n` });
+    const clone = join(temporaryDirectory(), 'clone');
+    await runGit(['clone', '--quiet', `--depth=${depth}`, '--no-single-branch', `file://${repository.path}`, clone]);
+    await expect(planAt(clone, { base: 'origin/main', head: 'origin/branch' })).rejects.toThrow(/"fetch-depth: 0"/);
+  });
+
+  it('is made in a shallow clone that has enough', async () => {
+    const { repository, first } = await branched();
+    await repository.commit(GROWN, { branch: 'branch', parents: [first] });
+    const older = await repository.git('rev-parse', 'main');
+    expect(older).toBe(first);
+    const clone = join(temporaryDirectory(), 'clone');
+    await runGit(['clone', '--quiet', '--depth=2', '--no-single-branch', `file://${repository.path}`, clone]);
+    expect(actionsIn(await planAt(clone, { base: 'origin/main', head: 'origin/branch' }))).toEqual(GROWTH);
+  });
+
+  it('says so outside of a repository', async () => {
+    await expect(planAt('/')).rejects.toThrow(/there is no Git repository at or above/);
+  });
+});

@@ -1,0 +1,60 @@
+// Compares the text and the JSON of plans with text-plans.txt and plan.json.
+// `UPDATE_GOLDEN=1 npx vitest run test/cli/plan/texts.test.ts` writes them anew.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { jsonPlan } from '../../../src/cli/plan/json-plan.ts';
+import { textPlan } from '../../../src/cli/plan/text-plan.ts';
+import type { Plan } from '../../../src/plan/plan.ts';
+import { planned, SHOP } from '../../plan/planned.ts';
+
+const SHOP_FILE = 'stacks/instances/shop.yaml';
+const BLOG_FILE = 'stacks/instances/blog.yaml';
+const WIKI_FILE = 'stacks/instances/wiki.yaml';
+
+const FILES = {
+  ...SHOP,
+  'clients/B2.yaml': 'role: proxy\ndescription: Lab\ntags: [lab]\n',
+  'clients/C3.yaml': 'role: proxy\n',
+  [WIKI_FILE]: 'stackTemplate: web\ndeletion: retain\nparameters: { count: "12" }\n',
+  'types/clientcert/printer.yaml': 'ip: 192.0.2.7\n',
+};
+
+/** One of each kind of effect. */
+const EVERYTHING = {
+  'clients/B2.yaml': 'role: automation-endpoint\ndescription: Lab\ntags: [home]\n',
+  'clients/C3.yaml': null,
+  'clients/D4.yaml': 'role: administrator\ndescription: "Ops \\u001b[31m"\n',
+  'types/common/global.yaml': 'ntp: [a, b]\nadmin_password: secret/other\n',
+  'types/clientcert/printer.yaml': null,
+  'types/clientcert/scanner.yaml': 'ip: 192.0.2.8\n',
+  'types/shape/small.yaml': 'cpus: 4\n',
+  [SHOP_FILE]: `${SHOP[SHOP_FILE]}  count: "5"\n  token: secret/mine\ndrift: heal\n`,
+  [BLOG_FILE]: null,
+  'stacks/instances/news.yaml': SHOP[BLOG_FILE],
+  [WIKI_FILE]: 'stackTemplate: web\ndeletion: retain\nparameters: { count: "2" }\n',
+};
+
+const PLANS: Readonly<Record<string, () => Plan>> = {
+  'no effect': () => planned({ [SHOP_FILE]: `# a comment\n${SHOP[SHOP_FILE]}` }),
+  'one line of common': () =>
+    planned({ 'types/common/global.yaml': SHOP['types/common/global.yaml'].replace('info', 'debug') }),
+  everything: () => planned(EVERYTHING, { files: FILES, budget: 1 }),
+  'a wrong instance, and a wrong one of before': () =>
+    planned({ [BLOG_FILE]: 'stackTemplate: wbe\n' }, { files: { ...SHOP, [WIKI_FILE]: 'stackTemplate: wbe\n' } }),
+  'nothing left': () => planned({ [SHOP_FILE]: null, [BLOG_FILE]: null }),
+};
+
+function matches(name: string, text: string): void {
+  const golden = new URL(name, import.meta.url);
+  if (process.env.UPDATE_GOLDEN === '1') writeFileSync(golden, text);
+  expect(text).toBe(readFileSync(golden, 'utf8'));
+}
+
+it('the texts are those of text-plans.txt', () => {
+  const texts = Object.entries(PLANS).map(([name, plan]) => `## ${name}\n\n${textPlan(plan())}\n`);
+  matches('text-plans.txt', texts.join('\n'));
+});
+
+it('the JSON is that of plan.json', () => {
+  matches('plan.json', `${jsonPlan(planned(EVERYTHING, { files: FILES, budget: 1 }))}\n`);
+});
