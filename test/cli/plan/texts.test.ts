@@ -55,6 +55,6 @@ it('the texts are those of text-plans.txt', () => {
   matches('text-plans.txt', texts.join('\n'));
 });
 
-it('the JSON is that of plan.json', () => {
-  matches('plan.json', `${jsonPlan(planned(EVERYTHING, { files: FILES, budget: 1 }))}\n`);
+it('the JSON is that of plan.json.txt', () => {
+  matches('plan.json.txt', `${jsonPlan(planned(EVERYTHING, { files: FILES, budget: 1 }))}\n`);
 });
