@@ -1,66 +1,107 @@
 // `treeline plan`: prints what merging one commit into another does to servers, configuration, access and safety. Reads
-// the commits from a local repository, and nothing else.
+// the commits from a local repository, and what is recorded from a running controller where one is named.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DELETE_BUDGET } from '../load-settings.ts';
 import { isError } from '../model/problem.ts';
 import type { Plan } from '../plan/plan.ts';
 import { hasNoEffect } from '../plan/plan-digest.ts';
 import { planMerge } from '../plan/plan-merge.ts';
-import { openLocalRepository } from '../source/local-repository.ts';
+import type { RecordedState } from '../service/operator.ts';
+import { type LocalRepository, openLocalRepository } from '../source/local-repository.ts';
 import { SourceError } from '../source/source.ts';
-import { expecting } from './command-failure.ts';
+import { CommandFailure, expecting } from './command-failure.ts';
 import { print } from './output.ts';
-import { PLAN_REPORTS } from './plan/plan-report.ts';
+import { PLAN_REPORTS, type PlanReport } from './plan/plan-report.ts';
 import { readMerge } from './plan/read-merge.ts';
+import { planOfApproval, planOnRecorded } from './plan/read-recorded.ts';
+import { addOptionalServerOptions, getFrom, type ServerOptions, serverIn } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 const EXIT_PROBLEMS = 1;
 const EXIT_CHANGES = 2;
 
-interface PlanOptions {
-  readonly base: string;
+interface PlanOptions extends Partial<ServerOptions> {
+  readonly base?: string;
   readonly head: string;
+  readonly approval?: string;
   readonly format: keyof typeof PLAN_REPORTS;
   readonly deleteBudget?: number;
 }
 
 const HELP = `
 The files of the merge are those of base, with every file that head has changed since both parted.
+With --server, base is the commit that the controller follows, and servers are compared with what is
+recorded of them; --base leaves the controller out, also where the environment names one.
 
 Exit code 0: no effect, 1: new errors, 2: changes, 3: could not run.
 
-Example: treeline plan --base origin/main --head HEAD`;
+Examples:
+  treeline plan --base origin/main
+  treeline plan --base origin/main --head feature stacks --format json
+  treeline plan --server https://treeline.example:8443 --cert me.crt --key me.key --ca ca.crt`;
 
 /** Adds the command. */
 export function addPlanCommand(program: Command): void {
-  program
+  const command = program
     .command('plan')
     .description('show what a merge does to servers, configuration, access and safety, before it is merged')
     .argument('[directory]', 'where the layout begins', '.')
-    .requiredOption('--base <revision>', 'the commit to merge into, such as origin/main')
+    .option('--base <revision>', 'the commit to merge into, such as origin/main')
     .option('--head <revision>', 'the commit to merge', 'HEAD')
+    .option('--approval <digest>', 'show what this approval would do; see treeline held')
     .addOption(new Option('--format <format>', 'how to print').choices(Object.keys(PLAN_REPORTS)).default('text'))
     .addOption(
       new Option(
         '--delete-budget <number>',
-        'how many deletes need no approval; default: as without settings',
+        'how many deletes need no approval (default: as without settings)',
       ).argParser(countOf),
-    )
+    );
+  addOptionalServerOptions(command)
     .addHelpText('after', HELP)
     .action(async (directory: string, options: PlanOptions) => {
-      const plan = await expecting([SourceError], () => planOf(fromUserDirectory(directory), options));
-      print(PLAN_REPORTS[options.format](plan));
-      process.exitCode = exitCodeOf(plan);
+      const isAsked = command.getOptionValueSource('server') === 'cli';
+      await expecting([SourceError], async () => {
+        const repository = await openLocalRepository(fromUserDirectory(directory));
+        try {
+          const plan = await planOf(repository, options, isAsked);
+          const report: PlanReport = PLAN_REPORTS[options.format];
+          print(report(plan, repository));
+          process.exitCode = exitCodeOf(plan);
+        } finally {
+          repository.close();
+        }
+      });
     });
 }
 
-async function planOf(directory: string, { base, head, deleteBudget }: PlanOptions): Promise<Plan> {
-  const repository = await openLocalRepository(directory);
-  try {
-    return planMerge(await readMerge(repository, { base, head, budget: deleteBudget ?? DELETE_BUDGET }));
-  } finally {
-    repository.close();
+/** `isAsked`: the command line names the controller, not only the environment. */
+async function planOf(repository: LocalRepository, options: PlanOptions, isAsked: boolean): Promise<Plan> {
+  const { base, head, approval, deleteBudget: budget = DELETE_BUDGET } = options;
+  const server = base === undefined || isAsked ? serverIn(options) : undefined;
+  if (server === undefined && approval !== undefined) throw new CommandFailure('--approval needs --server');
+  if (server === undefined && base === undefined) throw new CommandFailure('say what to merge into: --base <revision>');
+  if (server === undefined) return planMerge(await readMerge(repository, { base: base ?? '', head, budget }));
+  const recorded = await recordedState(server, { repository, base });
+  if (approval !== undefined) return await planOfApproval(repository, { recorded, budget, digest: approval });
+  return await planOnRecorded(repository, { recorded, budget, head });
+}
+
+interface KnownCommits {
+  readonly repository: LocalRepository;
+  readonly base: string | undefined;
+}
+
+/** Returns what the controller has recorded. Throws CommandFailure where its commit is not here, or is not base. */
+async function recordedState(server: ServerOptions, { repository, base }: KnownCommits): Promise<RecordedState> {
+  const recorded = (await getFrom(server, '/operations/recorded')) as RecordedState;
+  const followed = `the controller follows ${recorded.commit}`;
+  if (base !== undefined && (await repository.resolve(base)) !== recorded.commit) {
+    throw new CommandFailure(`${followed}, which is not ${base}: leave --base out to compare with the controller`);
   }
+  if (!(await repository.has(recorded.commit))) {
+    throw new CommandFailure(`${followed}, which this repository does not have: "git fetch" brings it`);
+  }
+  return recorded;
 }
 
 function exitCodeOf(plan: Plan): number {

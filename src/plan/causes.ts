@@ -32,6 +32,7 @@ export function lineAt(entry: Entry<unknown>, pointer: string): CauseLine {
 
 /** Returns the line that gives a resource other members or names. */
 export function causeOfMembers(versions: UnitVersions, key: string): CauseLine {
+  if (isUnread(versions.before)) return NO_LINE;
   return causeInResource(versions, key, 'members') ?? causeInResource(versions, key, 'any') ?? causeInUnit(versions);
 }
 
@@ -40,6 +41,7 @@ export function causeOfProperties(
   versions: UnitVersions,
   { name, key, changed }: { readonly name: string; readonly key: string; readonly changed: readonly ChangedProperty[] },
 ): CauseLine {
+  if (isUnread(versions.before)) return NO_LINE;
   const nodes = { before: versions.before.nodes.get(name), after: versions.after.nodes.get(name) };
   for (const property of changed) {
     const origins = originsOf(nodes.after, property);
@@ -47,6 +49,11 @@ export function causeOfProperties(
     if (found !== undefined) return lineOf(found, versions);
   }
   return causeInResource(versions, key, 'any') ?? causeInUnit(versions, nodes.after);
+}
+
+/** A version that was built from rows: its files are not known. */
+function isUnread({ inputs }: Unit): boolean {
+  return inputs.size === 0;
 }
 
 /** Returns the first changed place of everything that a unit reads. */

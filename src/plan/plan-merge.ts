@@ -21,6 +21,8 @@ import { holdOfCommit, type MergeOutcome, outcomeOf } from './merge-outcome.ts';
 import { newProblems } from './new-problems.ts';
 import type { Plan } from './plan.ts';
 import { planDigest } from './plan-digest.ts';
+import { recordedChanges } from './recorded-changes.ts';
+import type { RecordedFacts } from './recorded-facts.ts';
 import { safetyChanges } from './safety-changes.ts';
 import { serverChangesOf } from './server-changes.ts';
 
@@ -40,17 +42,21 @@ export interface Merge {
   /** Files that both sides changed, as problems. */
   readonly conflicts?: readonly Problem[];
   readonly parsedFiles?: Before['parsedFiles'];
+  /** The recorded servers of a running controller, to be compared with in place of `before`, which is built from them. */
+  readonly recorded?: readonly RecordedFacts[] | undefined;
+  /** A person accepted that the commit leaves nothing. */
+  readonly isAccepted?: boolean;
 }
 
 /** Returns the effect of a merge commit on the branch of base. */
 export function planMerge(merge: Merge): Plan {
-  const { base, head, before, snapshot, safety, parsedFiles, conflicts = [] } = merge;
-  const from = { baseline: before ?? EMPTY_BASELINE, earlier: before, parsedFiles, safety };
+  const { base, head, before, snapshot, safety, parsedFiles, isAccepted = false, conflicts = [] } = merge;
+  const from = { baseline: before ?? EMPTY_BASELINE, earlier: before, parsedFiles, safety, isAccepted };
   const merged = derive(snapshot, from);
   // A commit that leaves nothing is held: the plan shows what it does once a person accepts it.
   const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;
   const outcome = accepted.isFollowed ? outcomeOf(accepted, safety) : undefined;
-  const effects = outcome === undefined ? NO_EFFECTS : effectsOf(before, outcome);
+  const effects = outcome === undefined ? NO_EFFECTS : effectsOf(merge, outcome);
   const known = merge.problemsBefore ?? (before === undefined ? [] : problemsAndRemarks(before));
   const { added, known: knownProblems } = newProblems(known, sortProblems([...conflicts, ...problemsOf(merged)]));
   return {
@@ -81,13 +87,15 @@ const NO_EFFECTS: Effects = {
   renames: [],
 };
 
-function effectsOf(before: DesiredState | undefined, { desired, units }: MergeOutcome): Effects {
+function effectsOf({ before, recorded }: Merge, { desired, units }: MergeOutcome): Effects {
   const base = before ?? EMPTY_BASELINE;
   const changed = changedUnits(base.units, units);
   const isSecret = secretKeys(before?.catalog.hierarchy, desired.catalog.hierarchy);
   const writtenBefore = before?.candidates ?? new Map();
   const compared = { before: base.units, after: units, writtenBefore, isSecret };
-  const { changes, retained } = serverChangesOf(changedServers(changed), compared);
+  const ofMerge = serverChangesOf(changedServers(changed), compared);
+  const { changes, retained } =
+    recorded === undefined ? ofMerge : recordedChanges({ recorded, after: units, merge: ofMerge, isSecret });
   return {
     access: accessChanges(base.clients, desired.clients),
     safety: safetyChanges(changed, before?.catalog, desired.catalog),

@@ -15,7 +15,10 @@ import { SnapshotReader } from './snapshot-reader.ts';
 import { type BlobFilter, type Commit, type Source, SourceError } from './source.ts';
 
 /** A repository that is only read. All methods throw SourceError with advice. */
-export interface LocalRepository extends Pick<Source, 'snapshot' | 'describe' | 'commitsBetween'> {
+export interface LocalRepository extends Pick<Source, 'has' | 'snapshot' | 'describe' | 'commitsBetween'> {
+  /** The path from the root of the repository to the layout: '' or one that ends in `/`. */
+  readonly prefix: string;
+
   /** Returns the id of the commit that a revision names, as git reads it: a branch, a tag, an id, `HEAD~1`. */
   resolve(revision: string): Promise<string>;
   /** Returns the best common ancestors of two commits: one, or several where the histories cross. Throws where there is none. */
@@ -81,12 +84,14 @@ interface RepositoryOptions extends FoundRepository {
 const COMMITS_MAX = 10_000;
 
 class Repository implements LocalRepository {
+  readonly prefix: string;
   readonly #root: string;
   readonly #shallow: ReadonlySet<string>;
   readonly #objects: ObjectReader;
   readonly #reader: SnapshotReader;
 
   constructor({ root, gitDirectory, directory, shallow }: RepositoryOptions) {
+    this.prefix = directory.map((step) => `${step}/`).join('');
     this.#root = root;
     this.#shallow = shallow;
     this.#objects = new ObjectReader(gitDirectory);
@@ -112,6 +117,10 @@ class Repository implements LocalRepository {
     if (found.length > 0) return found;
     if (this.#shallow.size > 0) throw new SourceError(this.#shallowText());
     throw new SourceError(`${base} and ${head} have no commit in common: their histories are unrelated`);
+  }
+
+  has(commit: string): Promise<boolean> {
+    return this.#ask(() => this.#objects.hasCommit(commit));
   }
 
   snapshot(commit: string, wants: BlobFilter): Promise<Snapshot> {

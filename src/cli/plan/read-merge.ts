@@ -21,20 +21,34 @@ export interface MergeOrder {
   readonly budget: DeleteBudget | number;
 }
 
+/** A merge, and the number of deletes that trailers of its commits approve. */
+export type ReadMerge = Merge & { readonly approvedCount: number };
+
 const NO_BLOBS = (): boolean => false;
 
 /** Returns the merge of head into base. Throws SourceError with advice where a commit is not there. */
-export async function readMerge(repository: LocalRepository, { base, head, budget }: MergeOrder): Promise<Merge> {
+export async function readMerge(repository: LocalRepository, { base, head, budget }: MergeOrder): Promise<ReadMerge> {
   const [from, to] = [await repository.resolve(base), await repository.resolve(head)];
   const ancestors = await repository.ancestorsOf(from, to);
   const { before, problemsBefore } = await stateAt(repository, from);
-  const { snapshot, conflicts } = await mergedSnapshot(repository, { base: from, head: to, ancestors, before });
+  const { files, conflicts } = await mergedFiles(repository, { base: from, head: to, ancestors });
+  const snapshot = await readSnapshot(repository, { base: from, head: to, files, before });
   const approvedCount = approvedCountOf(await repository.commitsBetween(from, to, COMMITS_MAX));
   return {
-    ...{ base: from, head: to, before, problemsBefore, snapshot },
+    ...{ base: from, head: to, before, problemsBefore, snapshot, approvedCount },
     safety: before === undefined ? undefined : safetyOfServers(before, { budget, approvedCount }),
     conflicts: conflicts.map((path) => needsRebase(path, base)),
   };
+}
+
+/** Returns the step from base to head as it is, without merging: what accepting a rewritten history does. */
+export async function readStep(repository: LocalRepository, { base, head, budget }: MergeOrder): Promise<ReadMerge> {
+  const [from, to] = [await repository.resolve(base), await repository.resolve(head)];
+  const { before, problemsBefore } = await stateAt(repository, from);
+  const { files } = await repository.snapshot(to, NO_BLOBS);
+  const snapshot = await readSnapshot(repository, { base: to, head: to, files, before });
+  const safety = before === undefined ? undefined : safetyOfServers(before, { budget });
+  return { base: from, head: to, before, problemsBefore, snapshot, safety, approvedCount: 0 };
 }
 
 interface StateInForce {
@@ -60,26 +74,34 @@ function hasAddress({ address }: ReturnType<typeof straysIn>[number]): boolean {
 interface Commits {
   readonly base: string;
   readonly head: string;
-  readonly ancestors: readonly string[];
-  readonly before: DesiredState | undefined;
 }
 
-/** Reads only the files that the state in force does not have. */
-async function mergedSnapshot(
+async function mergedFiles(
   repository: LocalRepository,
-  { base, head, ancestors, before }: Commits,
-): Promise<{ readonly snapshot: Snapshot; readonly conflicts: readonly string[] }> {
+  { base, head, ancestors }: Commits & { readonly ancestors: readonly string[] },
+): Promise<ReturnType<typeof mergeFiles>> {
   const filesAt = async (commit: string): Promise<Snapshot['files']> =>
     (await repository.snapshot(commit, NO_BLOBS)).files;
   const lists: Snapshot['files'][] = [];
   for (const commit of ancestors) lists.push(await filesAt(commit));
-  const { files, conflicts } = mergeFiles({ ancestors: lists, base: await filesAt(base), head: await filesAt(head) });
+  return mergeFiles({ ancestors: lists, base: await filesAt(base), head: await filesAt(head) });
+}
+
+/** Reads only the files that the state in force does not have. */
+async function readSnapshot(
+  repository: LocalRepository,
+  {
+    base,
+    head,
+    files,
+    before,
+  }: Commits & { readonly files: Snapshot['files']; readonly before: DesiredState | undefined },
+): Promise<Snapshot> {
   const isNew = wantsBlob(before?.catalog);
   const wants = (path: string, oid: string): boolean => files.get(path)?.oid === oid && isNew(path, oid);
   const ofBase = await repository.snapshot(base, wants);
   const ofHead = await repository.snapshot(head, (path, oid) => !ofBase.blobs.has(oid) && wants(path, oid));
-  const blobs = new Map([...ofBase.blobs, ...ofHead.blobs]);
-  return { snapshot: { commit: head, time: ofHead.time, files, blobs }, conflicts };
+  return { commit: head, time: ofHead.time, files, blobs: new Map([...ofBase.blobs, ...ofHead.blobs]) };
 }
 
 function needsRebase(file: string, base: string): Problem {

@@ -1,0 +1,84 @@
+// Compares a desired state with the recorded servers of a running controller: what is left to do on each of them, also
+// from earlier commits.
+import { isRetaining, type Unit } from '../desired/unit.ts';
+import { needsNoAction } from '../machine/difference.ts';
+import { instanceAddress } from '../model/address.ts';
+import { compareNames } from '../model/names.ts';
+import type { Spec, WantedServer } from '../model/spec.ts';
+import { changedProperties, type IsSecret, shownProperties } from './changed-properties.ts';
+import type { RetainedServer, ServerChange } from './plan.ts';
+import type { RecordedFacts } from './recorded-facts.ts';
+import { isMadeServer } from './safety-of-recorded.ts';
+import type { ServerChanges } from './server-changes.ts';
+
+interface ComparedServers {
+  readonly recorded: readonly RecordedFacts[];
+  /** Active units by address. */
+  readonly after: ReadonlyMap<string, Unit>;
+  /** The changes from what is wanted now: they have the reason and the line. */
+  readonly merge: ServerChanges;
+  readonly isSecret: IsSecret;
+}
+
+/** Returns what is left to do on servers once the desired state is active. */
+export function recordedChanges({ recorded, after, merge, isSecret }: ComparedServers): ServerChanges {
+  const wanted = new Map<string, WantedServer>();
+  for (const { servers } of after.values()) for (const [name, server] of servers) wanted.set(name, server);
+  const rows = new Map(recorded.map((server) => [server.name, server]));
+  const told = new Map([...merge.changes, ...merge.retained].map((change) => [change.resource, change]));
+  const changes: ServerChange[] = [];
+  const retained: RetainedServer[] = [];
+  for (const name of [...new Set([...wanted.keys(), ...rows.keys()])].sort(compareNames)) {
+    const [server, row] = [wanted.get(name), rows.get(name)];
+    const left = row === undefined || !isMadeServer(row) ? leftToMake(server, row) : leftToChange(server, row);
+    if (left === undefined) continue;
+    const { instance, key: group } = server ?? row ?? { instance: '', key: '' };
+    const { reason, file, line } = told.get(name) ?? { reason: left.reason, file: null, line: null };
+    const change = { resource: name, instance, group, reason, file, line };
+    if (left.action === 'delete' && row !== undefined && isLeft(row, after)) retained.push(change);
+    else changes.push({ action: left.action, ...change, properties: propertiesOf(left, { server, row, isSecret }) });
+  }
+  return { changes, retained };
+}
+
+interface LeftToDo {
+  readonly action: ServerChange['action'];
+  /** Where the merge itself changes nothing about the server. */
+  readonly reason: string;
+}
+
+/** Nothing is there, as far as is known: a server that nobody wants is forgotten. */
+function leftToMake(server: WantedServer | undefined, row: RecordedFacts | undefined): LeftToDo | undefined {
+  if (server === undefined) return undefined;
+  return {
+    action: 'create',
+    reason: row === undefined ? 'the server is not recorded yet' : 'the server is not made yet',
+  };
+}
+
+function leftToChange(
+  server: WantedServer | undefined,
+  { applied, dirty, replacing }: RecordedFacts,
+): LeftToDo | undefined {
+  if (server === undefined) return { action: 'delete', reason: 'no commit wants the server any more' };
+  const isSame = applied !== null && needsNoAction(server.spec, applied);
+  if (replacing) return { action: 'replace', reason: 'the server is being replaced' };
+  if (dirty) return { action: 'update', reason: 'the last action on the server has not succeeded' };
+  return isSame ? undefined : { action: 'update', reason: 'the server does not have what is wanted yet' };
+}
+
+function isLeft({ instance, deletion }: RecordedFacts, after: ComparedServers['after']): boolean {
+  return deletion === 'retain' || isRetaining(after.get(instanceAddress(instance)));
+}
+
+interface Compared {
+  readonly server: WantedServer | undefined;
+  readonly row: RecordedFacts | undefined;
+  readonly isSecret: IsSecret;
+}
+
+function propertiesOf({ action }: LeftToDo, { server, row, isSecret }: Compared): ServerChange['properties'] {
+  const applied: Spec | null | undefined = row?.applied;
+  if (action === 'create' || action === 'delete' || server === undefined || applied == null) return {};
+  return shownProperties(changedProperties(applied, server.spec), isSecret);
+}

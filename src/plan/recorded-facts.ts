@@ -1,0 +1,107 @@
+// Defines what a plan reads of the recorded servers of a running controller, and replaces the instances of a desired
+// state by what the controller wants of them: one that is held there, or stays behind, wants other servers than its file.
+import type { DesiredState } from '../desired/desired-state.ts';
+import type { Unit } from '../desired/unit.ts';
+import { isSameSpec } from '../machine/difference.ts';
+import { instanceAddress } from '../model/address.ts';
+import { compareNames } from '../model/names.ts';
+import type { Spec, WantedServer } from '../model/spec.ts';
+
+/** One recorded server, as `GET /operations/recorded` answers it. */
+export interface RecordedFacts {
+  readonly name: string;
+  readonly instance: string;
+  readonly key: string;
+  readonly index: string | null;
+  /** The followed commit that last changed its wanted spec. */
+  readonly commit: string;
+  readonly incarnation: number;
+  readonly provider: string | null;
+  /** Null: no commit wants it any more. */
+  readonly wanted: Spec | null;
+  /** Null: nothing that Treeline made is there. */
+  readonly applied: Spec | null;
+  readonly dirty: boolean;
+  readonly replacing: boolean;
+  readonly approved: boolean;
+  readonly protected: boolean;
+  readonly deletion: 'delete' | 'retain';
+}
+
+/** Returns the desired state with every instance whose recorded servers differ built from these. */
+export function withRecorded(desired: DesiredState, recorded: readonly RecordedFacts[]): DesiredState {
+  const wanted = Map.groupBy(
+    recorded.filter((server) => server.wanted !== null),
+    ({ instance }) => instance,
+  );
+  const units = new Map(desired.units);
+  for (const [key, unit] of desired.units) {
+    if (unit.type === 'stack-instance' && unit.servers.size > 0 && !wanted.has(unit.name)) units.delete(key);
+  }
+  for (const [instance, servers] of wanted) {
+    const key = instanceAddress(instance);
+    const unit = desired.units.get(key);
+    if (unit === undefined || !isAsRecorded(unit, servers))
+      units.set(key, unitOf(instance, servers, { desired, unit }));
+  }
+  const owners = new Map<string, string>();
+  for (const { name, instance, wanted: spec } of recorded)
+    if (spec !== null) owners.set(name, instanceAddress(instance));
+  return { ...desired, units, owners };
+}
+
+function isAsRecorded({ servers }: Unit, recorded: readonly RecordedFacts[]): boolean {
+  if (servers.size !== recorded.length) return false;
+  return recorded.every(({ name, wanted, deletion, protected: isProtected }) => {
+    const server = servers.get(name);
+    if (server === undefined || wanted === null) return false;
+    const { policy } = server;
+    return isSameSpec(server.spec, wanted) && policy.deletion === deletion && policy.protected === isProtected;
+  });
+}
+
+interface KnownVersions {
+  readonly desired: DesiredState;
+  /** The version of another commit. */
+  readonly unit: Unit | undefined;
+}
+
+/** Returns the instance as it is wanted, without nodes: its records are not known. */
+function unitOf(name: string, recorded: readonly RecordedFacts[], { desired, unit }: KnownVersions): Unit {
+  const servers = new Map(recorded.flatMap((server) => wantedServer(server, unit)));
+  const { commit, time } = desired;
+  const entry = entryOf(name, recorded);
+  const outside = [...servers.values()].flatMap(({ name: of, spec }) =>
+    spec.dependsOn
+      .filter((server) => !servers.has(server))
+      .map((server) => ({ server, of, origin: { entry, pointer: '' } })),
+  );
+  const keys = [...new Set([...servers.values()].map(({ key }) => key))].sort(compareNames);
+  const nothing = { nodes: new Map(), problems: [], inputs: new Map(), namesSeen: new Map() };
+  return { type: 'stack-instance', name, entry, commit, time, keys, servers, outside, ...nothing };
+}
+
+/** The pace and the drift policy are not recorded where a plan reads them: those of the known version stand for them. */
+function wantedServer(server: RecordedFacts, unit: Unit | undefined): readonly [string, WantedServer][] {
+  const { name, instance, key, index, wanted: spec, deletion, protected: isProtected } = server;
+  if (spec === null) return [];
+  const known = unit?.servers.get(name)?.policy ?? { maxUnavailable: '1', pauseSeconds: 0, drift: null, adopt: false };
+  const policy = { ...known, deletion, protected: isProtected };
+  return [[name, { name, instance, key, index, spec, policy }]];
+}
+
+/** Protection and retention are in the rows of the servers. */
+function entryOf(name: string, recorded: readonly RecordedFacts[]): Unit['entry'] {
+  const isProtected = recorded.some((server) => server.protected);
+  const deletion = recorded.some((server) => server.deletion === 'retain') ? 'retain' : 'delete';
+  const texts = { name, description: '', stackTemplate: '' };
+  const maps = { stackTemplateAdditions: {}, stackTemplateSubstractions: {}, parameters: {} };
+  const object = { type: 'stack-instance', ...texts, ...maps, protected: isProtected, deletion } as const;
+  return {
+    path: `stacks/instances/${name}.yaml`,
+    oid: '',
+    object,
+    problems: [],
+    locate: () => ({ line: 1, column: 1 }),
+  };
+}

@@ -1,0 +1,58 @@
+// Builds the facts by which the deletes of a plan are judged from the recorded servers of a running controller. Deletes
+// that are over are not among them, although they count for an hour.
+import type { Safety } from '../desired/admit.ts';
+import type { HeldBefore } from '../desired/deletions.ts';
+import { needsNoAction } from '../machine/difference.ts';
+import { type Removal, removalsMax } from '../machine/removals.ts';
+import type { RecordedFacts } from './recorded-facts.ts';
+import type { PlannedLimits } from './safety-of-servers.ts';
+
+/** What is recorded, and what a person approves. */
+interface RecordedLimits extends PlannedLimits {
+  readonly servers: readonly RecordedFacts[];
+  /** The held deletes, by instance. */
+  readonly heldBefore: ReadonlyMap<string, HeldBefore>;
+  /** The digest of deletes that count as approved. */
+  readonly approval?: string | undefined;
+}
+
+/** Returns the facts. Protection that was lifted by an earlier commit is not recorded where a plan reads it. */
+export function safetyOfRecorded({ servers, heldBefore, approval, budget, approvedCount = 0 }: RecordedLimits): Safety {
+  const byName = new Map(servers.map((server) => [server.name, server]));
+  return {
+    unprotected: new Set(),
+    deletions: {
+      limit: typeof budget === 'number' ? budget : removalsMax(budget, servers.length),
+      recent: 0,
+      isRecent: () => false,
+      underWay: removalsUnderWay(servers),
+      goesOn(name, spec) {
+        const wanted = byName.get(name)?.wanted ?? undefined;
+        return wanted === undefined || spec === undefined ? wanted === spec : needsNoAction(spec, wanted);
+      },
+      incarnationOf(name) {
+        const server = byName.get(name);
+        return server !== undefined && isMadeServer(server) ? server.incarnation : undefined;
+      },
+      isApproved: (digest) => digest === approval,
+      heldBefore,
+      approvedCount,
+    },
+  };
+}
+
+/** Returns true if Treeline made or adopted the server. */
+export function isMadeServer({ provider, applied }: RecordedFacts): boolean {
+  return provider !== null && applied !== null;
+}
+
+function removalsUnderWay(servers: readonly RecordedFacts[]): ReadonlyMap<string, readonly Removal[]> {
+  const found = new Map<string, Removal[]>();
+  for (const server of servers) {
+    const { name, instance, wanted, replacing, approved, deletion, incarnation } = server;
+    const isGoing = wanted === null ? deletion === 'delete' : replacing && !server.protected;
+    if (!isGoing || approved || !isMadeServer(server)) continue;
+    found.set(instance, [...(found.get(instance) ?? []), { server: name, incarnation }]);
+  }
+  return found;
+}

@@ -1,0 +1,186 @@
+// Plans against recorded servers, each case by itself.
+import { describe, expect, it } from 'vitest';
+import { wantsBlob } from '../../src/catalog/load-catalog.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
+import type { Plan } from '../../src/plan/plan.ts';
+import { planApproval, planFailures } from '../../src/plan/plan-approval.ts';
+import { type Merge, planMerge } from '../../src/plan/plan-merge.ts';
+import { type RecordedFacts, withRecorded } from '../../src/plan/recorded-facts.ts';
+import { safetyOfRecorded } from '../../src/plan/safety-of-recorded.ts';
+import { snapshotOf } from '../catalog/snapshots.ts';
+import { type TextChanges, TextRepository } from '../support/text-repository.ts';
+import { SHOP } from './planned.ts';
+
+const COMMIT = '1'.repeat(40);
+const SHOP_FILE = 'stacks/instances/shop.yaml';
+const BLOG_FILE = 'stacks/instances/blog.yaml';
+
+/** Every server as it is once the desired state is done. */
+function doneIn({ units }: DesiredState): readonly RecordedFacts[] {
+  return [...units.values()].flatMap(({ servers }) =>
+    [...servers.values()].map(({ name, instance, key, index, spec, policy }) => ({
+      ...{ name, instance, key, index, commit: COMMIT, incarnation: 1, provider: 'lab', wanted: spec, applied: spec },
+      ...{ dirty: false, replacing: false, approved: false, protected: policy.protected, deletion: policy.deletion },
+    })),
+  );
+}
+
+type Changed = Readonly<Record<string, Partial<RecordedFacts> | null>>;
+
+/** Null: the server is not recorded. */
+function changed(recorded: readonly RecordedFacts[], changes: Changed): readonly RecordedFacts[] {
+  return recorded.flatMap((server) => {
+    const change = changes[server.name];
+    return change === null ? [] : [{ ...server, ...change }];
+  });
+}
+
+interface Case {
+  readonly rows?: Changed;
+  readonly texts?: TextChanges;
+  readonly files?: TextChanges;
+  readonly approval?: string;
+  readonly budget?: number;
+}
+
+function mergeOf({ rows = {}, texts = {}, files = SHOP, approval, budget = 100 }: Case): Merge {
+  const desired = new TextRepository().commit(files);
+  const servers = changed(doneIn(desired), rows);
+  const before = withRecorded(desired, servers);
+  const after = Object.entries({ ...files, ...texts }).filter((entry): entry is [string, string] => entry[1] !== null);
+  return {
+    ...{ base: COMMIT, head: '2'.repeat(40), before, recorded: servers },
+    snapshot: snapshotOf(Object.fromEntries(after), { wants: wantsBlob(desired.catalog) }),
+    safety: safetyOfRecorded({ servers, heldBefore: new Map(), approval, budget }),
+  };
+}
+
+function reasonsIn({ changes }: Pick<Plan, 'changes'>): readonly string[] {
+  return changes.map(
+    ({ action, resource, reason, line }) => `${action} ${resource}: ${reason}${line === null ? '' : ` (${line})`}`,
+  );
+}
+
+describe('compared with recorded servers', () => {
+  const done = doneIn(new TextRepository().commit(SHOP)).find(({ name }) => name === 'shop-web-1');
+  const old = done?.applied && { ...done.applied, properties: { ...done.applied.properties, port: '70' } };
+
+  it.each<[string, Case, readonly string[]]>([
+    ['all is done', {}, []],
+    [
+      'one is not recorded',
+      { rows: { 'shop-web-1': null } },
+      ['create shop-web-1: "web" of the stack instance "shop" has 3 servers, and had 2'],
+    ],
+    [
+      'one is not made',
+      { rows: { 'shop-web-1': { applied: null } } },
+      ['create shop-web-1: the server is not made yet'],
+    ],
+    [
+      'one is not up to date',
+      { rows: { 'shop-web-1': { applied: old ?? null } } },
+      ['update shop-web-1: the server does not have what is wanted yet'],
+    ],
+    [
+      'the action of one failed',
+      { rows: { 'shop-web-1': { dirty: true } } },
+      ['update shop-web-1: the last action on the server has not succeeded'],
+    ],
+    [
+      'one is being replaced',
+      { rows: { 'shop-web-1': { replacing: true } } },
+      ['replace shop-web-1: the server is being replaced'],
+    ],
+    [
+      'one is on its way out',
+      {
+        rows: { 'blog-web-1': { wanted: null } },
+        texts: { [BLOG_FILE]: 'stackTemplate: web\nparameters: { count: "0" }\n' },
+        files: { ...SHOP },
+      },
+      ['update blog-db: the property "peers" changes', 'delete blog-web-1: no commit wants the server any more'],
+    ],
+    [
+      'the merge changes one that is not up to date',
+      {
+        rows: { 'shop-web-1': { applied: old ?? null } },
+        texts: { [SHOP_FILE]: SHOP[SHOP_FILE].replace('8080', '8081') },
+      },
+      [1, 2, 3].map((index) => `update shop-web-${index}: the property "port" changes (3)`),
+    ],
+    [
+      'the merge brings back what is applied',
+      {
+        rows: { 'shop-web-1': { applied: old ?? null } },
+        texts: { [SHOP_FILE]: SHOP[SHOP_FILE].replace('8080', '70') },
+      },
+      [2, 3].map((index) => `update shop-web-${index}: the property "port" changes (3)`),
+    ],
+  ])('%s', (_, given, reasons) => {
+    expect(reasonsIn(planMerge(mergeOf(given)))).toEqual(reasons);
+  });
+
+  it('what was never made and is not wanted is forgotten', () => {
+    const given = {
+      rows: { 'blog-db': { applied: null }, 'blog-web-1': { applied: null, provider: null } },
+      texts: { [BLOG_FILE]: null },
+    };
+    expect(planMerge(mergeOf(given))).toMatchObject({ changes: [], held: null });
+  });
+
+  it('what the row says is retained stays', () => {
+    const files = { ...SHOP, [BLOG_FILE]: `${SHOP[BLOG_FILE]}deletion: retain\n` };
+    const plan = planMerge(mergeOf({ files, texts: { [BLOG_FILE]: null } }));
+    expect(plan.changes).toEqual([]);
+    expect(plan.retained.map(({ resource }) => resource)).toEqual(['blog-db', 'blog-web-1']);
+  });
+
+  it('deletes that wait count against the budget, and approved ones do not', () => {
+    const texts = {
+      [BLOG_FILE]: 'stackTemplate: web\nparameters: { count: "0" }\n',
+      [SHOP_FILE]: `${SHOP[SHOP_FILE]}  count: "2"\n`,
+    };
+    const rows = { 'blog-web-1': { wanted: null } };
+    expect(planMerge(mergeOf({ rows, texts, budget: 1 })).held).toMatchObject({
+      deletes: 2,
+      instances: ['blog', 'shop'],
+    });
+    const approved = { 'blog-web-1': { wanted: null, approved: true } };
+    expect(planMerge(mergeOf({ rows: approved, texts, budget: 1 })).held).toBeNull();
+  });
+
+  it('a protected instance that is only recorded stays', () => {
+    const rows = Object.fromEntries(
+      ['shop-db', 'shop-web-1', 'shop-web-2', 'shop-web-3'].map((name) => [name, { protected: true }]),
+    );
+    expect(planMerge(mergeOf({ rows, texts: { [SHOP_FILE]: null } }))).toMatchObject({
+      changes: [],
+      problems: [{ code: 'protected_instance' }],
+    });
+  });
+});
+
+describe('an approval', () => {
+  it('of updates is those of the commit that have not failed', () => {
+    const applied = { applied: null, provider: 'lab' } as const;
+    const outdated = doneIn(new TextRepository().commit(SHOP)).map(({ name, applied: spec }) => {
+      return [name, { applied: spec && { ...spec, properties: { ...spec.properties, port: '1' } } }] as const;
+    });
+    const rows = {
+      ...Object.fromEntries(outdated),
+      'blog-web-1': applied,
+      'shop-web-3': { commit: '9'.repeat(40), dirty: true },
+    };
+    const plan = planFailures(mergeOf({ rows }), { commit: COMMIT, failed: ['shop-web-1'] });
+    expect(plan.changes.map(({ action, resource }) => `${action} ${resource}`)).toEqual([
+      ...['update blog-db', 'update shop-db', 'update shop-web-2'],
+    ]);
+  });
+
+  it('that does not let the instance go on is none', () => {
+    const merge = mergeOf({ texts: { [BLOG_FILE]: null }, budget: 0 });
+    expect(planApproval(merge, { instance: 'blog' })).toBeUndefined();
+    expect(planApproval(merge, { instance: 'shop' })?.held).toBeNull();
+  });
+});
