@@ -13,7 +13,7 @@ import { CommandFailure, expecting } from './command-failure.ts';
 import { print } from './output.ts';
 import { PLAN_REPORTS, type PlanReport } from './plan/plan-report.ts';
 import { readMerge } from './plan/read-merge.ts';
-import { planOfApproval, planOnRecorded } from './plan/read-recorded.ts';
+import { planOfApproval, planOnRecorded, type RecordedOrder } from './plan/read-recorded.ts';
 import { addOptionalServerOptions, getFrom, type ServerOptions, serverIn } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
@@ -82,8 +82,9 @@ async function planOf(repository: LocalRepository, options: PlanOptions, isAsked
   if (server === undefined && base === undefined) throw new CommandFailure('say what to merge into: --base <revision>');
   if (server === undefined) return planMerge(await readMerge(repository, { base: base ?? '', head, budget }));
   const recorded = await recordedState(server, { repository, base });
-  if (approval !== undefined) return await planOfApproval(repository, { recorded, budget, digest: approval });
-  return await planOnRecorded(repository, { recorded, budget, head });
+  const problems = (await getFrom(server, '/operations/problems')) as RecordedOrder['problems'];
+  if (approval !== undefined) return await planOfApproval(repository, { recorded, problems, budget, digest: approval });
+  return await planOnRecorded(repository, { recorded, problems, budget, head });
 }
 
 interface KnownCommits {

@@ -5,6 +5,7 @@ import type { Unit } from '../desired/unit.ts';
 import { isSameSpec } from '../machine/difference.ts';
 import { instanceAddress } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
+import { isError, type Problem } from '../model/problem.ts';
 import type { Spec, WantedServer } from '../model/spec.ts';
 
 /** One recorded server, as `GET /operations/recorded` answers it. */
@@ -28,8 +29,15 @@ export interface RecordedFacts {
   readonly deletion: 'delete' | 'retain';
 }
 
-/** Returns the desired state with every instance whose recorded servers differ built from these. */
-export function withRecorded(desired: DesiredState, recorded: readonly RecordedFacts[]): DesiredState {
+/**
+ * Returns the desired state with every instance whose recorded servers differ built from these. `problems`: those that
+ * the controller has of the commit; what they stop is invalid there already.
+ */
+export function withRecorded(
+  desired: DesiredState,
+  recorded: readonly RecordedFacts[],
+  problems: readonly Problem[] = [],
+): DesiredState {
   const wanted = Map.groupBy(
     recorded.filter((server) => server.wanted !== null),
     ({ instance }) => instance,
@@ -47,7 +55,8 @@ export function withRecorded(desired: DesiredState, recorded: readonly RecordedF
   const owners = new Map<string, string>();
   for (const { name, instance, wanted: spec } of recorded)
     if (spec !== null) owners.set(name, instanceAddress(instance));
-  return { ...desired, units, owners };
+  const stopped = problems.filter(isError).flatMap(({ instances = [] }) => instances);
+  return { ...desired, units, owners, invalid: new Set([...desired.invalid, ...stopped]) };
 }
 
 function isAsRecorded({ servers }: Unit, recorded: readonly RecordedFacts[]): boolean {

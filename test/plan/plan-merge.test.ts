@@ -417,15 +417,28 @@ describe('deletes', () => {
   });
 });
 
-describe('instances that wait for a held one', () => {
-  it('are told, with what they do once it is approved', () => {
-    const files = { ...SHOP, 'stacks/instances/a.yaml': 'stackTemplate: one\n', 'stacks/templates/one.yaml': ONE };
-    const plan = planned(
-      { 'stacks/instances/a.yaml': null, 'stacks/instances/b.yaml': 'stackTemplate: one\n', [BLOG_FILE]: null },
-      { files, budget: 1 },
-    );
-    expect(plan.held).toMatchObject({ kind: 'budget', deletes: 2, instances: ['blog'] });
-    expect(plan.configuration.map(({ key }) => key)).toEqual(['description', 'stackInstance']);
+describe('an instance that waits for a held one', () => {
+  const named = (first: string, second: string): string =>
+    `stackTemplate: two\nparameters: { first: ${first}, second: ${second} }\n`;
+  const files = {
+    ...SHOP,
+    'stacks/templates/two.yaml':
+      'parameters: { first: "", second: "" }\nresources:\n  a: { type: Platform::Server, properties: { name: "<<first>>" } }\n  b: { type: Platform::Server, properties: { name: "<<second>>" } }\n',
+    'stacks/instances/giver.yaml': named('x', 'y'),
+  };
+
+  it('is told, with what it does once that is approved', () => {
+    const changes = { 'stacks/instances/giver.yaml': null, 'stacks/instances/taker.yaml': named('y', 'z') };
+    const plan = planned(changes, { files, budget: 0 });
+    expect(plan.held).toMatchObject({ kind: 'budget', limit: 0, deletes: 1, instances: ['giver'], waiting: ['taker'] });
+    expect(actionsIn(plan)).toEqual(['delete x', 'create z']);
+    expect(plan.configuration.map(({ key, to }) => [key, to])).toEqual([
+      ['description', 'a of taker'],
+      ['stackInstance', ['taker']],
+    ]);
+    expect(plan.invalid).toEqual([]);
+    const allowed = planned(changes, { files, budget: 1 });
+    expect(allowed).toMatchObject({ held: null, changes: plan.changes, digest: plan.digest });
   });
 });
 

@@ -1,5 +1,6 @@
 // Reads what a plan of a merge needs from a repository: the state in force at base, and the files after the merge.
 import { wantsBlob } from '../../catalog/load-catalog.ts';
+import { TREE_FILE } from '../../catalog/paths.ts';
 import { straysIn } from '../../catalog/strays.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
 import { problemsAndRemarks } from '../../desired/remarks.ts';
@@ -13,6 +14,7 @@ import { mergeFiles } from '../../plan/merge-files.ts';
 import type { Merge } from '../../plan/plan-merge.ts';
 import { safetyOfServers } from '../../plan/safety-of-servers.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
+import { SourceError } from '../../source/source.ts';
 
 /** The revisions to plan, and the limit of deletes. */
 export interface MergeOrder {
@@ -30,8 +32,8 @@ const NO_BLOBS = (): boolean => false;
 export async function readMerge(repository: LocalRepository, { base, head, budget }: MergeOrder): Promise<ReadMerge> {
   const [from, to] = [await repository.resolve(base), await repository.resolve(head)];
   const ancestors = await repository.ancestorsOf(from, to);
-  const { before, problemsBefore } = await stateAt(repository, from);
   const { files, conflicts } = await mergedFiles(repository, { base: from, head: to, ancestors });
+  const { before, problemsBefore } = await stateAt(repository, from);
   const snapshot = await readSnapshot(repository, { base: from, head: to, files, before });
   const approvedCount = approvedCountOf(await repository.commitsBetween(from, to, COMMITS_MAX));
   return {
@@ -84,7 +86,9 @@ async function mergedFiles(
     (await repository.snapshot(commit, NO_BLOBS)).files;
   const lists: Snapshot['files'][] = [];
   for (const commit of ancestors) lists.push(await filesAt(commit));
-  return mergeFiles({ ancestors: lists, base: await filesAt(base), head: await filesAt(head) });
+  const files = { base: await filesAt(base), head: await filesAt(head) };
+  if (!files.base.has(TREE_FILE) && !files.head.has(TREE_FILE)) throw new SourceError(noLayoutText(repository));
+  return mergeFiles({ ancestors: lists, ...files });
 }
 
 /** Reads only the files that the state in force does not have. */
@@ -102,6 +106,12 @@ async function readSnapshot(
   const ofBase = await repository.snapshot(base, wants);
   const ofHead = await repository.snapshot(head, (path, oid) => !ofBase.blobs.has(oid) && wants(path, oid));
   return { commit: head, time: ofHead.time, files, blobs: new Map([...ofBase.blobs, ...ofHead.blobs]) };
+}
+
+/** Without this, a plan of the wrong directory would show no effect. */
+function noLayoutText({ prefix }: LocalRepository): string {
+  const where = prefix === '' ? 'the root of the repository' : `"${prefix}"`;
+  return `neither commit has ${TREE_FILE} in ${where}: name the directory where the layout begins`;
 }
 
 function needsRebase(file: string, base: string): Problem {

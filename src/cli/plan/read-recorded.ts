@@ -1,6 +1,7 @@
 // Reads a plan that is compared with the recorded servers of a running controller.
 import type { HeldBefore } from '../../desired/deletions.ts';
 import type { DeleteBudget } from '../../machine/removals.ts';
+import type { Problem } from '../../model/problem.ts';
 import { quote } from '../../model/quote.ts';
 import type { Plan } from '../../plan/plan.ts';
 import { planApproval, planFailures } from '../../plan/plan-approval.ts';
@@ -15,6 +16,8 @@ import { type ReadMerge, readMerge, readStep } from './read-merge.ts';
 /** What is recorded, and the limit of deletes. */
 export interface RecordedOrder {
   readonly recorded: RecordedState;
+  /** The problems of the newest commit, as the controller tells them. */
+  readonly problems: { readonly commit: string; readonly problems: readonly Problem[] };
   readonly budget: DeleteBudget | number;
 }
 
@@ -50,14 +53,21 @@ export async function planOfApproval(
 
 function onRecorded(
   { approvedCount, ...merge }: ReadMerge,
-  { recorded, budget }: RecordedOrder,
+  { recorded, problems: newest, budget }: RecordedOrder,
   approval?: string,
 ): Merge {
-  const { servers, held } = recorded;
+  const { servers, held, commit } = recorded;
   if (merge.before === undefined) return merge;
+  const problemsBefore = newest.commit === commit ? newest.problems : merge.problemsBefore;
   const limits = { servers, heldBefore: heldDeletes(held), approval, budget, approvedCount };
-  const before = withRecorded(merge.before, servers);
-  return { ...merge, before, recorded: servers, safety: safetyOfRecorded(limits) };
+  const before = withRecorded(merge.before, servers, problemsBefore);
+  return {
+    ...merge,
+    before,
+    ...(problemsBefore === undefined ? {} : { problemsBefore }),
+    recorded: servers,
+    safety: safetyOfRecorded(limits),
+  };
 }
 
 function heldDeletes(held: readonly HeldItem[]): ReadonlyMap<string, HeldBefore> {

@@ -260,6 +260,14 @@ describe('a plan that cannot be made', () => {
     expect(actionsIn(await planAt(clone, { base: 'origin/main', head: 'origin/branch' }))).toEqual(GROWTH);
   });
 
+  it('says so where no commit has a layout in the directory', async () => {
+    const { repository, first } = await branched({ bare: false });
+    await repository.commit(GROWN, { branch: 'branch', parents: [first] });
+    await expect(planAt(join(repository.path, 'stacks'))).rejects.toThrow(
+      'neither commit has tree.yaml in "stacks/": name the directory where the layout begins',
+    );
+  });
+
   it('says so outside of a repository', async () => {
     await expect(planAt('/')).rejects.toThrow(/there is no Git repository at or above/);
   });

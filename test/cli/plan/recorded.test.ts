@@ -1,6 +1,6 @@
 // Plans against a running controller: servers are compared with what is recorded of them.
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { planOfApproval, planOnRecorded } from '../../../src/cli/plan/read-recorded.ts';
+import { planOfApproval, planOnRecorded, type RecordedOrder } from '../../../src/cli/plan/read-recorded.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
 import type { RecordedState } from '../../../src/service/operator.ts';
 import { openLocalRepository } from '../../../src/source/local-repository.ts';
@@ -18,7 +18,8 @@ async function opened({ site, running }: Scene) {
   const repository = await openLocalRepository(site.repository.path);
   onTestFinished(() => repository.close());
   const { body } = await running.get('/operations/recorded');
-  return { repository, recorded: body as unknown as RecordedState, budget: BUDGET };
+  const problems = (await running.get('/operations/problems')).body as unknown as RecordedOrder['problems'];
+  return { repository, recorded: body as unknown as RecordedState, problems, budget: BUDGET };
 }
 
 async function planned(scene: Scene, head: string): Promise<Plan> {
