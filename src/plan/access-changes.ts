@@ -1,6 +1,6 @@
 // Compares the registered clients of two desired states.
 import type { DesiredState } from '../desired/desired-state.ts';
-import { isSame, type Json, type JsonMap } from '../model/json.ts';
+import { isSame, type Json } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
 import type { AccessChange } from './plan.ts';
@@ -27,11 +27,7 @@ function changeOf(serial: string, old: Client | undefined, now: Client | undefin
 }
 
 function changedFields(old: Client, now: Client): readonly string[] {
-  const [before, after]: readonly JsonMap[] = [asJson(old), asJson(now)];
-  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])].sort();
-  return names.filter((name) => !isSame(before?.[name] as Json, after?.[name] as Json));
-}
-
-function asJson(client: Client): JsonMap {
-  return { ...client } as unknown as JsonMap;
+  const [before, after] = [new Map(Object.entries(old)), new Map(Object.entries(now))] as Map<string, Json>[];
+  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].sort();
+  return names.filter((name) => !isSame(before?.get(name), after?.get(name)));
 }

@@ -7,6 +7,7 @@ import { addressOf, instanceAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import { isMap, isSame, type Json } from '../model/json.ts';
+import { isError } from '../model/problem.ts';
 import { changedPointers, isSameContent, valueAt } from './changed-pointers.ts';
 import type { ChangedProperty } from './changed-properties.ts';
 
@@ -16,8 +17,8 @@ export interface CauseLine {
   readonly line: number | null;
 }
 
-/** Stands for a change that follows from no file of the units, such as a version that was held before. */
-export const NO_LINE: CauseLine = { file: null, line: null };
+/** The cause of a change that follows from none of the files, such as a version that was held before. */
+const NO_LINE: CauseLine = { file: null, line: null };
 
 /** The versions of a unit. */
 export interface UnitVersions {
@@ -32,8 +33,17 @@ export function lineAt(entry: Entry<unknown>, pointer: string): CauseLine {
 
 /** Returns the line that gives a resource other members or names. */
 export function causeOfMembers(versions: UnitVersions, key: string): CauseLine {
-  if (isUnread(versions.before)) return NO_LINE;
-  return causeInResource(versions, key, 'members') ?? causeInResource(versions, key, 'any') ?? causeInUnit(versions);
+  const found = causeInResource(versions, key, 'members') ?? causeInResource(versions, key, 'any');
+  return found === undefined ? causeAt(versions, stackFiles(versions.after)) : lineAt(found.entry, found.pointer);
+}
+
+/** Returns the line that adds a resource to an instance, or takes it out. */
+export function causeOfResource(versions: UnitVersions, key: string): CauseLine {
+  const found = causeInResource(versions, key, 'any');
+  if (found === undefined) return causeAt(versions, stackFiles(versions.after));
+  const steps = found.pointer.split('/');
+  const at = steps.indexOf('resources');
+  return lineAt(found.entry, at < 0 ? found.pointer : steps.slice(0, at + 2).join('/'));
 }
 
 /** Returns the line that changes properties of a server. */
@@ -42,13 +52,26 @@ export function causeOfProperties(
   { name, key, changed }: { readonly name: string; readonly key: string; readonly changed: readonly ChangedProperty[] },
 ): CauseLine {
   if (isUnread(versions.before)) return NO_LINE;
-  const nodes = { before: versions.before.nodes.get(name), after: versions.after.nodes.get(name) };
-  for (const property of changed) {
-    const origins = originsOf(nodes.after, property);
-    const found = [...origins, ...originsOf(nodes.before, property)].find((origin) => isChanged(origin, versions));
-    if (found !== undefined) return lineOf(found, versions);
+  const nodes = [versions.after, versions.before].map((unit) => unit.nodes.get(name));
+  const origins = changed.flatMap((property) => nodes.flatMap((node) => originsOf(node, property)));
+  const origin = origins.find((one) => isChanged(one, versions));
+  if (origin !== undefined) return lineOf(origin, versions);
+  const found = causeInResource(versions, key, 'any');
+  if (found !== undefined) return lineAt(found.entry, found.pointer);
+  const types = new Set(changed.map(({ layer }) => layer));
+  const layers = nodes.flatMap((node) => node?.shared ?? []).filter(({ type }) => types.has(type));
+  const order = types.size === 1 && types.has(null) ? [] : ['hierarchy', 'tree'];
+  const objects = layers.map(({ type, name: object }) => addressOf(type, object));
+  return causeAt(versions, [...stackFiles(versions.after), ...objects, ...order]);
+}
+
+/** Returns the line that mends an instance: that of the first mistake whose file has changed. */
+export function causeOfValidity({ before, after }: UnitVersions): CauseLine {
+  for (const { file, pointer } of before.problems.filter(isError)) {
+    const [old, now] = [before, after].map((unit) => entryAt(unit, file));
+    if (now !== undefined && !isSameContent(old, now)) return lineAt(now, pointer);
   }
-  return causeInResource(versions, key, 'any') ?? causeInUnit(versions, nodes.after);
+  return causeAt({ before, after }, stackFiles(after));
 }
 
 /** A version that was built from rows: its files are not known. */
@@ -56,18 +79,18 @@ function isUnread({ inputs }: Unit): boolean {
   return inputs.size === 0;
 }
 
-/** Returns the first changed place of everything that a unit reads. */
-export function causeInUnit({ before, after }: UnitVersions, node?: HieraNode): CauseLine {
-  const layers = [...(node?.own ?? []), ...(node?.shared ?? []).toReversed()].map(({ type, name }) =>
-    addressOf(type, name),
-  );
-  const first = [instanceAddress(after.name), ...templatesOf(after), ...layers];
-  const last = ['hierarchy', 'tree'];
-  const others = [...after.inputs.keys()].filter((address) => !first.includes(address) && !last.includes(address));
-  for (const address of [...first, ...others, ...last]) {
+/** The addresses of the files that make the servers of an instance. */
+function stackFiles({ name, entry: { object } }: Unit): readonly string[] {
+  const template =
+    object !== null && 'stackTemplate' in object ? [`stack-template/${String(object.stackTemplate)}`] : [];
+  return [instanceAddress(name), ...template];
+}
+
+/** Returns the first changed place of the first of these objects that has changed. */
+function causeAt({ before, after }: UnitVersions, addresses: readonly string[]): CauseLine {
+  for (const address of isUnread(before) ? [] : addresses) {
     const [old, now] = [before.inputs.get(address), after.inputs.get(address)];
     if (now !== undefined && !isSameContent(old, now)) return lineAt(now, changedPointers(old, now)[0] ?? '');
-    if (now === undefined && old !== undefined && after.inputs.has(address)) return { file: old.path, line: null };
   }
   return NO_LINE;
 }
@@ -83,35 +106,30 @@ function placesOf(layer: Layer, key: string): readonly Origin[] {
   return [layer.blame?.(key), layer.origin(key)].filter((origin) => origin !== undefined && origin !== null);
 }
 
-/** Returns true where the text at a place is not the same in both versions. */
-function isChanged({ entry, pointer }: Origin, versions: UnitVersions): boolean {
-  const [old, now] = [versions.before, versions.after].map((unit) => entryAt(unit, entry.path));
-  if (isSameContent(old, now)) return false;
-  return !isSame(valueAt(old?.object as Json | undefined, pointer), valueAt(now?.object as Json | undefined, pointer));
+/** Returns true where the text at a place is not the same in both versions, and both were read. */
+function isChanged({ entry, pointer }: Origin, { before, after }: UnitVersions): boolean {
+  const [old, now] = [before, after].map((unit) => entryAt(unit, entry.path));
+  if (old === undefined || now === undefined || isSameContent(old, now)) return false;
+  return !isSame(valueAt(old.object as Json, pointer), valueAt(now.object as Json, pointer));
 }
 
 function lineOf({ entry, pointer }: Origin, { after }: UnitVersions): CauseLine {
-  const now = entryAt(after, entry.path);
-  return now === undefined ? { file: entry.path, line: null } : lineAt(now, pointer);
+  return lineAt(entryAt(after, entry.path) ?? entry, pointer);
 }
 
 function entryAt({ inputs }: Unit, path: string): Entry<unknown> | undefined {
   return [...inputs.values()].find((entry) => entry?.path === path);
 }
 
-/** The template of an instance, as an address. */
-function templatesOf({ entry: { object } }: Unit): readonly string[] {
-  return object !== null && 'stackTemplate' in object ? [`stack-template/${String(object.stackTemplate)}`] : [];
-}
-
 /** Returns the first changed place that concerns one resource, in the instance and then in its template. */
-function causeInResource({ before, after }: UnitVersions, key: string, what: 'members' | 'any'): CauseLine | undefined {
-  for (const address of [instanceAddress(after.name), ...templatesOf(after)]) {
+function causeInResource({ before, after }: UnitVersions, key: string, what: 'members' | 'any'): Origin | undefined {
+  if (isUnread(before)) return undefined;
+  const texts = textsOf(after, key);
+  for (const address of stackFiles(after)) {
     const [old, now] = [before.inputs.get(address), after.inputs.get(address)];
     if (now === undefined || isSameContent(old, now)) continue;
-    const texts = textsOf(after, key);
     const pointer = changedPointers(old, now).find((changed) => concerns(changed, { key, texts, what }));
-    if (pointer !== undefined) return lineAt(now, pointer);
+    if (pointer !== undefined) return { entry: now, pointer };
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 // Compares two versions of a file's object, and tells where they differ. Each pair of versions is compared once, however
 // many servers depend on it.
 import { below, type Entry } from '../model/entry.ts';
-import { isMap, isSame, type Json } from '../model/json.ts';
+import { fieldOf, isMap, isSame, type Json } from '../model/json.ts';
 
 /** More places than these are not listed: one is enough to tell a cause. */
 const POINTERS_MAX = 1_000;
@@ -12,7 +12,7 @@ const known = new WeakMap<Entry<unknown>, { readonly before: Entry<unknown> | un
 export function changedPointers(before: Entry<unknown> | undefined, after: Entry<unknown>): readonly string[] {
   const last = known.get(after);
   if (last !== undefined && last.before === before) return last.found;
-  const found = isSameContent(before, after) ? [] : differencesOf(before, after);
+  const found = differencesOf(before, after);
   known.set(after, { before, found });
   return found;
 }
@@ -28,8 +28,7 @@ export function valueAt(value: Json | undefined, pointer: string): Json | undefi
   for (const step of pointer.split('/').slice(1)) {
     const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
     if (Array.isArray(found)) found = (found as readonly Json[])[Number(key)];
-    else found = isMap(found) && Object.hasOwn(found, key) ? found[key] : undefined;
-    if (found === undefined) return undefined;
+    else found = isMap(found) ? fieldOf(found, key) : undefined;
   }
   return found;
 }
@@ -38,9 +37,11 @@ function differencesOf(before: Entry<unknown> | undefined, after: Entry<unknown>
   if (before === undefined || before.object === null || after.object === null) return [''];
   const found: string[] = [];
   compare(before.object as Json, after.object as Json, { pointer: '', found });
-  const places = new Map(found.map((pointer) => [pointer, after.locate(pointer)]));
-  const lineOf = (pointer: string): number => places.get(pointer)?.line ?? 0;
-  return found.sort((a, b) => lineOf(a) - lineOf(b));
+  // What is not in the file, such as a default, would be told at its first line.
+  const first = after.locate('').line;
+  const places = found.map((pointer) => ({ pointer, line: after.locate(pointer).line }));
+  const rankOf = ({ line }: { readonly line: number }): number => (line === first ? Number.MAX_SAFE_INTEGER : line);
+  return places.sort((a, b) => rankOf(a) - rankOf(b)).map(({ pointer }) => pointer);
 }
 
 interface Walk {
@@ -48,16 +49,23 @@ interface Walk {
   readonly found: string[];
 }
 
+/** What is there on one side only is told by its innermost parts. */
 function compare(before: Json | undefined, after: Json | undefined, { pointer, found }: Walk): void {
   if (found.length >= POINTERS_MAX || isSame(before, after)) return;
-  if (isMap(before) && isMap(after)) {
-    for (const key of new Set([...Object.keys(after), ...Object.keys(before)])) {
-      const [old, now] = [before, after].map((map) => (Object.hasOwn(map, key) ? map[key] : undefined));
-      compare(old, now, { pointer: below(pointer, key), found });
+  const [old, now] = [before, after].map((value) => value ?? (isFilled(before ?? after) ? {} : undefined));
+  if (isMap(old) && isMap(now)) {
+    for (const key of new Set([...Object.keys(now), ...Object.keys(old)])) {
+      compare(fieldOf(old, key), fieldOf(now, key), { pointer: below(pointer, key), found });
     }
-  } else if (Array.isArray(before) && Array.isArray(after)) {
-    const [old, now] = [before as readonly Json[], after as readonly Json[]];
-    const at = now.findIndex((item, index) => !isSame(item, old[index]));
-    found.push(below(pointer, at < 0 ? Math.max(0, now.length - 1) : at));
-  } else found.push(pointer);
+  } else found.push(Array.isArray(old) && Array.isArray(now) ? below(pointer, firstDifference(old, now)) : pointer);
+}
+
+function isFilled(value: Json | undefined): boolean {
+  return isMap(value) && Object.keys(value).length > 0;
+}
+
+/** Returns the index of the first item of `now` that differs; where items at the end are gone, that of the last one. */
+function firstDifference(old: readonly Json[], now: readonly Json[]): number {
+  const at = now.findIndex((item, index) => !isSame(item, old[index]));
+  return at < 0 ? Math.max(0, now.length - 1) : at;
 }

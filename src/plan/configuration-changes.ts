@@ -3,7 +3,7 @@
 import type { Layer } from '../hiera/node.ts';
 import type { Entry } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
-import { isMap, type Json } from '../model/json.ts';
+import type { Json } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { RecordValue } from '../model/record.ts';
 import { hidden, type IsSecret } from './changed-properties.ts';
@@ -83,7 +83,7 @@ class ChangeGroups {
     const origin = layer === null ? side?.origin : placeIn(layer, key);
     if (origin === undefined || origin === null) return { type: 'clientcert', name: '', file: null, line: null };
     const { path } = origin.entry;
-    return { ...objectOf(layer, origin.entry), file: path, line: isHere ? this.#lineOf(origin) : null };
+    return { ...objectOf(origin.entry), file: path, line: isHere ? this.#lineOf(origin) : null };
   }
 
   #lineOf({ entry, pointer }: Origin): number {
@@ -99,12 +99,10 @@ function placeIn(layer: Layer, key: string): Origin | null {
   return layer.blame?.(key) ?? layer.origin(key);
 }
 
-/** Returns the type and name of the object in whose file a value is written. */
-function objectOf(layer: Layer | null, { object }: Entry<unknown>): { readonly type: string; readonly name: string } {
-  if (isMap(object) && typeof object.type === 'string' && typeof object.name === 'string') {
-    return { type: object.type, name: object.name };
-  }
-  return { type: layer?.type ?? 'clientcert', name: layer?.name ?? '' };
+/** Returns the type and name of the object in whose file a value is written: every object of the layout has both. */
+function objectOf({ object }: Entry<unknown>): { readonly type: string; readonly name: string } {
+  const { type, name } = object as { readonly type: string; readonly name: string };
+  return { type, name };
 }
 
 function compareChanges(a: ConfigurationChange, b: ConfigurationChange): number {

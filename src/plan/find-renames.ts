@@ -14,7 +14,7 @@ export function findRenames(changes: readonly ServerChange[], units: readonly Ch
   }
   if (names.delete.size === 0 || names.create.size === 0) return [];
   const found = [...renamesWithin(units, names), ...renamedInstances(units, names)];
-  return found.sort((a, b) => compareNames(a.instance, b.instance) || compareNames(a.into, b.into));
+  return found.sort((a, b) => compareNames(a.instance, b.instance));
 }
 
 interface ChangedNames {
@@ -87,7 +87,7 @@ function isInstance(unit: Unit | undefined): unit is Unit {
 
 /** Returns what an instance asks for, as a text. */
 function contentOf({ entry: { object } }: Unit): string {
-  const { name: _, description: __, ...rest } = { ...(object ?? {}) } as Readonly<Record<string, Json>>;
+  const { name: _, description: __, ...rest } = { ...object } as Readonly<Record<string, Json>>;
   return JSON.stringify(rest, (_key, value) => sorted(value as Json));
 }
 

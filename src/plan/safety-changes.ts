@@ -46,7 +46,7 @@ function changesOfInstance({ before, after }: ChangedUnit): readonly SafetyChang
 /** Undefined: there is no such version. */
 function settingOf(unit: Unit | undefined, field: string): Json | undefined {
   if (unit === undefined) return undefined;
-  return fieldOf((unit.entry.object ?? {}) as JsonMap, field) ?? DEFAULTS[field];
+  return fieldOf({ ...unit.entry.object } as JsonMap, field) ?? DEFAULTS[field];
 }
 
 /** Where only the template changes the pace of its groups, that is told once for all instances. */

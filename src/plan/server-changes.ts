@@ -4,7 +4,14 @@ import { needsNoAction } from '../machine/difference.ts';
 import { compareNames } from '../model/names.ts';
 import { quote, quoteSome } from '../model/quote.ts';
 import type { WantedServer } from '../model/spec.ts';
-import { type CauseLine, causeInUnit, causeOfMembers, causeOfProperties, lineAt, NO_LINE } from './causes.ts';
+import {
+  type CauseLine,
+  causeOfMembers,
+  causeOfProperties,
+  causeOfResource,
+  causeOfValidity,
+  lineAt,
+} from './causes.ts';
 import { changedProperties, type IsSecret, shownProperties } from './changed-properties.ts';
 import type { ChangedServer } from './changed-servers.ts';
 import type { RetainedServer, ServerChange } from './plan.ts';
@@ -69,7 +76,7 @@ function newInstance(after: Unit, { writtenBefore }: ComparedUnits): Told {
   if (written === undefined)
     return { reason: `the stack instance ${quote(after.name)} is new`, ...lineAt(after.entry, '') };
   const reason = `the stack instance ${quote(after.name)} becomes active for the first time`;
-  return { reason, ...causeInUnit({ before: written, after }) };
+  return { reason, ...causeOfValidity({ before: written, after }) };
 }
 
 function goneServer(server: WantedServer, before: Unit, { after: units }: ComparedUnits): RetainedServer {
@@ -89,16 +96,16 @@ interface Versions {
 
 /** Explains that a resource has other servers than before. */
 function membersText(versions: Versions, { key }: WantedServer, how: 'new' | 'gone'): Told {
-  const cause = causeOfMembers(versions, key);
-  const [old, now] = [membersIn(versions.before, key), membersIn(versions.after, key)];
   const instance = `the stack instance ${quote(versions.after.name)}`;
   if (how === 'new' && !versions.before.keys.includes(key))
-    return { reason: `the resource ${quote(key)} is new in ${instance}`, ...cause };
+    return { reason: `the resource ${quote(key)} is new in ${instance}`, ...causeOfResource(versions, key) };
   if (how === 'gone' && !versions.after.keys.includes(key))
-    return { reason: `${instance} has no resource ${quote(key)} any more`, ...cause };
+    return { reason: `${instance} has no resource ${quote(key)} any more`, ...causeOfResource(versions, key) };
+  const cause = causeOfMembers(versions, key);
+  const [old, now] = [membersIn(versions.before, key), membersIn(versions.after, key)];
   if (old === now) return { reason: `${quote(key)} of ${instance} has servers of other names`, ...cause };
-  const counts = `${now} ${now === 1 ? 'server' : 'servers'}, and had ${old}`;
-  return { reason: `${quote(key)} of ${instance} has ${counts}`, ...cause };
+  const servers = `${now} ${now === 1 ? 'server' : 'servers'}, and had ${old}`;
+  return { reason: `${quote(key)} of ${instance} has ${servers}`, ...cause };
 }
 
 const counts = new WeakMap<Unit, ReadonlyMap<string, number>>();
@@ -122,7 +129,7 @@ function updated({ name, before, after }: ChangedServer, { isSecret }: ComparedU
   const changed = changedProperties(was.spec, is.spec);
   const names = changed.map((property) => property.name);
   const versions = { before: before.unit, after: after.unit };
-  const cause = changed.length === 0 ? NO_LINE : causeOfProperties(versions, { name, key: is.key, changed });
+  const cause = causeOfProperties(versions, { name, key: is.key, changed });
   const reason = `${names.length === 1 ? 'the property' : 'the properties'} ${quoteSome(names)} ${names.length === 1 ? 'changes' : 'change'}`;
   return { action: 'update', ...placeOf(is), reason, ...cause, properties: shownProperties(changed, isSecret) };
 }

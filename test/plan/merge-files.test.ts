@@ -56,6 +56,10 @@ describe('a file', () => {
     expect(merged([{}], base, head)).toEqual({ files: base, conflicts: Object.keys(head) });
   });
 
+  it('beside the layout that stands where a folder does is left out', () => {
+    expect(merged([{}], { 'docs/a.txt': '1' }, { docs: '1' })).toEqual({ files: { 'docs/a.txt': '1' }, conflicts: [] });
+  });
+
   it('takes the place of a folder that it replaces', () => {
     const before = { 'types/role/web.yaml/notes.txt': '1' };
     expect(merged([before], before, { [WEB]: '1' })).toEqual({ files: { [WEB]: '1' }, conflicts: [] });

@@ -37,6 +37,12 @@ describe('servers', () => {
     });
   });
 
+  it('are deleted where a group becomes empty', () => {
+    expect(planned(replaced(BLOG_FILE, '"1"', '"0"')).changes[1]?.reason).toBe(
+      '"web" of the stack instance "blog" has 0 servers, and had 1',
+    );
+  });
+
   it('are deleted where the default of a parameter says fewer, for that line', () => {
     const plan = planned(replaced(TEMPLATE, 'count: "3"', 'count: "2"'));
     expect(actionsIn(plan)).toEqual(['update shop-db', 'delete shop-web-3']);
@@ -118,6 +124,38 @@ describe('servers', () => {
     expect(plan.invalid).toEqual([]);
   });
 
+  it('of an instance whose template is mended name the line that mends it', () => {
+    const bad = 'resources:\n  a:\n    type: Platform::Server\n    properties: { port: "<<x>>" }\n';
+    const files = { ...SHOP, 'stacks/templates/t.yaml': bad, 'stacks/instances/wiki.yaml': 'stackTemplate: t\n' };
+    const plan = planned(
+      {
+        'stacks/templates/t.yaml': bad.replace('<<x>>', '80'),
+        'stacks/instances/wiki.yaml': '# wiki\nstackTemplate: t\n',
+      },
+      { files },
+    );
+    expect(plan.changes).toMatchObject([
+      { action: 'create', resource: 'wiki-a', file: 'stacks/templates/t.yaml', line: 4 },
+    ]);
+  });
+
+  it('of an instance that something else mends name no line', () => {
+    const files = {
+      ...SHOP,
+      'stacks/instances/wiki.yaml': 'stackTemplate: t\n',
+      'stacks/templates/t.yaml': 'resources: { a: { type: Platform::Server, properties: { depends_on: far } } }\n',
+    };
+    const far = {
+      'stacks/instances/far.yaml': 'stackTemplate: far\n',
+      'stacks/templates/far.yaml': ONE.replace('solo', 'far'),
+    };
+    const plan = planned(far, { files });
+    expect(plan.changes.map(({ resource, file }) => [resource, file])).toEqual([
+      ['far', 'stacks/instances/far.yaml'],
+      ['wiki-a', null],
+    ]);
+  });
+
   it('are all new where nothing is in force', () => {
     const plan = plannedOn(undefined, SHOP);
     expect(plan.changes.map(({ action }) => action)).toEqual(Array.from({ length: 6 }, () => 'create'));
@@ -159,6 +197,32 @@ describe('configuration', () => {
       file: 'types/common/global.yaml',
       line: null,
     });
+  });
+
+  it('follows a changed order of layers', () => {
+    const files = {
+      ...SHOP,
+      'types/environment/production.yaml': 'log: warn\n',
+      'types/shape/small.yaml': 'log: error\n',
+      'hierarchy.yaml': `${SHOP['hierarchy.yaml']}order: [common, environment, shape]\n`,
+    };
+    const order = `${SHOP['hierarchy.yaml']}order: [common, shape, environment]\n`;
+    const plan = planned({ 'hierarchy.yaml': order }, { files });
+    expect(plan.configuration.map(({ key, from, to, nodes }) => [key, from, to, nodes])).toEqual([
+      ['log', 'error', 'warn', 4],
+    ]);
+  });
+
+  it('has the description that somebody writes, and null for one that is removed', () => {
+    const files = { ...SHOP, 'types/clientcert/printer.yaml': 'description: Old\n' };
+    const plan = planned(
+      { 'types/clientcert/printer.yaml': '{}\n', 'types/clientcert/shop-db.yaml': 'description: The orders\n' },
+      { files },
+    );
+    expect(plan.configuration.map(({ key, from, to, source }) => [key, from, to, source.file, source.line])).toEqual([
+      ['description', 'Old', '', null, null],
+      ['description', 'db of shop', 'The orders', 'types/clientcert/shop-db.yaml', 1],
+    ]);
   });
 
   it('leaves out what a more specific layer hides', () => {
@@ -317,6 +381,26 @@ describe('safety', () => {
   });
 });
 
+describe('more of safety', () => {
+  it('has the pace of one instance that changes it', () => {
+    const additions = 'stackTemplateAdditions: { resources: { web: { properties: { pause_seconds: "5" } } } }\n';
+    const plan = planned({ [SHOP_FILE]: `${SHOP[SHOP_FILE]}${additions}` });
+    expect(plan.safety).toEqual([{ object: 'stack-instance/shop', field: 'web/pause_seconds', from: '0', to: '5' }]);
+  });
+
+  it('has the settings of instances that come and go, where they are not the default', () => {
+    const files = { ...SHOP, [BLOG_FILE]: `${SHOP[BLOG_FILE]}deletion: retain\n` };
+    const plan = planned(
+      { [BLOG_FILE]: null, 'stacks/instances/wiki.yaml': 'stackTemplate: web\nadopt: true\n' },
+      { files },
+    );
+    expect(plan.safety).toEqual([
+      { object: 'stack-instance/blog', field: 'deletion', from: 'retain', to: null },
+      { object: 'stack-instance/wiki', field: 'adopt', from: null, to: true },
+    ]);
+  });
+});
+
 describe('renames', () => {
   it('are found where the names of servers change', () => {
     const plan = planned(
@@ -347,6 +431,23 @@ describe('renames', () => {
   it('are found where the file of an instance has another name', () => {
     const plan = planned({ [SHOP_FILE]: null, 'stacks/instances/store.yaml': SHOP[SHOP_FILE] });
     expect(plan.renames).toEqual([{ instance: 'shop', into: 'store', deletes: 4, creates: 4 }]);
+  });
+
+  it('are none where the former servers are left as they are', () => {
+    const files = { ...SHOP, [BLOG_FILE]: `${SHOP[BLOG_FILE]}deletion: retain\n` };
+    const plan = planned({ [BLOG_FILE]: null, 'stacks/instances/news.yaml': files[BLOG_FILE] }, { files });
+    expect(actionsIn(plan)).toEqual(['create news-db', 'create news-web-1']);
+    expect(plan.renames).toEqual([]);
+  });
+
+  it('are none where a resource goes and another one with more servers comes', () => {
+    const one = 'resources:\n  one: { type: Platform::Server, properties: {} }\n';
+    const more =
+      'resources:\n  more: { type: Platform::ResourceGroup, properties: { count: "2", resource_def: { properties: {} } } }\n';
+    const files = { ...SHOP, 'stacks/templates/t.yaml': one, 'stacks/instances/t.yaml': 'stackTemplate: t\n' };
+    const plan = planned({ 'stacks/templates/t.yaml': more }, { files });
+    expect(actionsIn(plan)).toEqual(['create t-more-1', 'create t-more-2', 'delete t-one']);
+    expect(plan.renames).toEqual([]);
   });
 
   it('are none where a member is retired and another one comes', () => {
@@ -397,6 +498,12 @@ describe('deletes', () => {
       reason: expect.stringContaining('the limit is 1'),
     });
     expect(plan.invalid).toEqual([]);
+  });
+
+  it('have the budget of the settings', () => {
+    const budget = { percent: 10, least: null, most: 20 };
+    expect(planned({ [BLOG_FILE]: null }, { budget }).held).toBeNull();
+    expect(planned({ [SHOP_FILE]: null }, { budget }).held).toMatchObject({ limit: 2, deletes: 4 });
   });
 
   it('that a trailer allows are not held', () => {

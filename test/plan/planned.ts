@@ -1,6 +1,7 @@
 // Plans a change of texts, as a merge of it.
 import { wantsBlob } from '../../src/catalog/load-catalog.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
+import type { DeleteBudget } from '../../src/machine/removals.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import { planMerge } from '../../src/plan/plan-merge.ts';
 import { safetyOfServers } from '../../src/plan/safety-of-servers.ts';
@@ -43,7 +44,7 @@ export interface PlanOptions {
   /** The files of base; default: the shop. */
   readonly files?: TextChanges;
   /** How many deletes need no approval; default: many. */
-  readonly budget?: number;
+  readonly budget?: number | DeleteBudget;
   readonly approvedCount?: number;
 }
 

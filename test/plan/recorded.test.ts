@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { wantsBlob } from '../../src/catalog/load-catalog.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
+import type { DeleteBudget } from '../../src/machine/removals.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import { planApproval, planFailures } from '../../src/plan/plan-approval.ts';
 import { type Merge, planMerge } from '../../src/plan/plan-merge.ts';
@@ -40,7 +41,7 @@ interface Case {
   readonly texts?: TextChanges;
   readonly files?: TextChanges;
   readonly approval?: string;
-  readonly budget?: number;
+  readonly budget?: number | DeleteBudget;
 }
 
 function mergeOf({ rows = {}, texts = {}, files = SHOP, approval, budget = 100 }: Case): Merge {
@@ -146,8 +147,29 @@ describe('compared with recorded servers', () => {
       deletes: 2,
       instances: ['blog', 'shop'],
     });
+    const settings = { percent: 0, least: 1, most: 1 };
+    expect(planMerge(mergeOf({ rows, texts, budget: settings })).held).toMatchObject({ limit: 1 });
     const approved = { 'blog-web-1': { wanted: null, approved: true } };
     expect(planMerge(mergeOf({ rows: approved, texts, budget: 1 })).held).toBeNull();
+  });
+
+  it('an instance of which nothing is recorded is as good as new', () => {
+    const rows = { 'blog-db': null, 'blog-web-1': null };
+    expect(reasonsIn(planMerge(mergeOf({ rows })))).toEqual([
+      'create blog-db: the stack instance "blog" becomes active for the first time',
+      'create blog-web-1: the stack instance "blog" becomes active for the first time',
+    ]);
+  });
+
+  it('an instance that no file has any more waits, and retains what the rows say', () => {
+    const rows = Object.fromEntries(
+      ['blog-db', 'blog-web-1'].map((name) => [name, { instance: 'old', deletion: 'retain' as const }]),
+    );
+    const plan = planMerge(mergeOf({ rows, texts: { [BLOG_FILE]: null } }));
+    expect(plan.retained.map(({ resource, instance }) => `${resource} of ${instance}`)).toEqual([
+      'blog-db of old',
+      'blog-web-1 of old',
+    ]);
   });
 
   it('a protected instance that is only recorded stays', () => {

@@ -82,7 +82,9 @@ function totalsOf(changes: readonly ServerChange[]): string {
 
 function changeLines(changes: readonly ServerChange[]): readonly string[] {
   const actions = Object.keys(DONE);
-  const groups = Map.groupBy(changes, ({ resource: _, ...rest }) => JSON.stringify(rest));
+  const groups = Map.groupBy(changes, ({ action, reason, file, line, properties }) =>
+    JSON.stringify([action, reason, file, line, properties]),
+  );
   const sorted = [...groups.values()].sort((a, b) => rankOf(a) - rankOf(b));
   return sorted.flatMap((equal) => {
     const [first] = equal;
@@ -101,7 +103,7 @@ function changeLines(changes: readonly ServerChange[]): readonly string[] {
 }
 
 function retainedLines(retained: readonly RetainedServer[]): readonly string[] {
-  const groups = Map.groupBy(retained, ({ resource: _, ...rest }) => JSON.stringify(rest));
+  const groups = Map.groupBy(retained, ({ reason, file, line }) => JSON.stringify([reason, file, line]));
   return [...groups.values()].flatMap((equal) => [
     `${namesText(equal.map(({ resource }) => resource))}: ${equal[0]?.reason}`,
     ...(equal[0] === undefined ? [] : placeLine(equal[0])),
