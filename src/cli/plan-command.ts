@@ -74,8 +74,22 @@ export function addPlanCommand(program: Command): void {
     });
 }
 
+const SLOW_MS = 2_000;
+
+/** Tells on a terminal that the command is at work, where it takes longer than a moment. */
+async function planOf(...order: Parameters<typeof readPlan>): Promise<Plan> {
+  const timer = setTimeout(() => {
+    if (process.stderr.isTTY) process.stderr.write('treeline: reading the commits …\n');
+  }, SLOW_MS);
+  try {
+    return await readPlan(...order);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** `isAsked`: the command line names the controller, not only the environment. */
-async function planOf(repository: LocalRepository, options: PlanOptions, isAsked: boolean): Promise<Plan> {
+async function readPlan(repository: LocalRepository, options: PlanOptions, isAsked: boolean): Promise<Plan> {
   const { base, head, approval, deleteBudget: budget = DELETE_BUDGET } = options;
   const server = base === undefined || isAsked ? serverIn(options) : undefined;
   if (server === undefined && approval !== undefined) throw new CommandFailure('--approval needs --server');
