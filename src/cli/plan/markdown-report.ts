@@ -1,0 +1,97 @@
+// Writes a plan as Markdown for the comment of a pull request. What may do harm stands first; what is long is folded;
+// the whole stays below the limit of a comment. Holds no times, so that an equal plan gives an equal text.
+import type { Plan } from '../../plan/plan.ts';
+import {
+  accessSection,
+  configurationSection,
+  heldSection,
+  invalidSection,
+  problemCounts,
+  problemsSection,
+  renameSection,
+  safetySection,
+} from './markdown-lists.ts';
+import { type Section, writeSections } from './markdown-section.ts';
+import { serverCounts, serverSections } from './markdown-servers.ts';
+import { code, countOf, grouped } from './markdown-text.ts';
+
+/** The length of a report. A comment of GitHub holds 65,536 characters. */
+export const MARKDOWN_LENGTH_MAX = 60_000;
+
+const SHORT_COMMIT_LENGTH = 12;
+const ID_LENGTH_MAX = 200;
+/** The length of a path in the command of the last line, beyond which it is cut. */
+const PATH_LENGTH_MAX = 250;
+
+/** What the report tells beside the plan. */
+export interface MarkdownOptions {
+  /** Tells the comment from those of other plans for the same pull request, such as of another directory or stage; '' for the only one. */
+  readonly id?: string;
+  /** The path from the root of the Git repository to the layout: '' or one that ends in `/`. */
+  readonly prefix?: string;
+}
+
+/** Returns a plan as Markdown of at most {@link MARKDOWN_LENGTH_MAX} characters. By its first line the comment is found again. */
+export function markdownReport(plan: Plan, { id = '', prefix = '' }: MarkdownOptions = {}): string {
+  const head = `${markerOf(id)}\n\n### Treeline plan: ${headlineOf(plan)}`;
+  const sections = sectionsOf(plan, prefix);
+  // Of the last line in its longest form, and the empty lines around sections.
+  const itemCount = sections.reduce((sum, { items }) => sum + items.length, 0);
+  const reserved = head.length + lastLine(plan, prefix, itemCount + 1).length + 2 * (sections.length + 1) + 1;
+  const written = writeSections(sections, MARKDOWN_LENGTH_MAX - reserved);
+  const omitted = written.reduce((sum, section) => sum + section.omitted, 0);
+  return `${[head, ...written.map(({ text }) => text), lastLine(plan, prefix, omitted)].join('\n\n')}\n`;
+}
+
+/** What may stand in a comment of HTML without ending it. */
+const OUTSIDE_ID = /[^A-Za-z0-9._/-]/gu;
+
+/** Returns the line that no reader sees, and that is another one for each id. */
+function markerOf(id: string): string {
+  if (id === '') return '<!-- treeline-plan -->';
+  const written = id.slice(0, ID_LENGTH_MAX).replace(OUTSIDE_ID, (character) => `%${character.codePointAt(0)}.`);
+  return `<!-- treeline-plan ${written} -->`;
+}
+
+/** Returns the counts of all that happens, in the order of the sections. */
+function headlineOf({ access, safety, changes, configuration, problems, invalid, held }: Plan): string {
+  const effects = [
+    ...counted(access.length, 'access change'),
+    ...counted(safety.length, 'safety change'),
+    ...serverCounts(changes),
+    ...counted(configuration.length, 'configuration change'),
+    ...counted(invalid.length, 'invalid instance'),
+    ...(held === null
+      ? []
+      : [held.instances.length === 0 ? 'held' : `${countOf(held.instances.length, 'instance')} held`]),
+  ];
+  return [...(effects.length === 0 ? ['No effect'] : effects), ...problemCounts(problems)].join(', ');
+}
+
+function counted(count: number, noun: string): readonly string[] {
+  return count === 0 ? [] : [countOf(count, noun)];
+}
+
+function sectionsOf(plan: Plan, prefix: string): readonly Section[] {
+  const servers = serverSections(plan.changes, prefix);
+  const deletes = servers.filter(({ noun }) => noun === 'delete');
+  return [
+    ...accessSection(plan.access),
+    ...safetySection(plan.safety),
+    ...renameSection(plan.renames),
+    ...deletes,
+    ...servers.filter((section) => !deletes.includes(section)),
+    ...configurationSection(plan.configuration, prefix),
+    ...problemsSection(plan.problems, prefix),
+    ...invalidSection(plan.invalid),
+    ...heldSection(plan.held),
+  ];
+}
+
+function lastLine({ base, head }: Plan, prefix: string, omitted: number): string {
+  const [from, to] = [base, head].map((commit) => commit.slice(0, SHORT_COMMIT_LENGTH));
+  const directory = prefix === '' ? '' : ` ${prefix.replace(/\/$/, '')}`;
+  const command = code(`treeline plan --base ${from} --head ${to}${directory}`, PATH_LENGTH_MAX);
+  if (omitted === 0) return `All names and values: ${command}`;
+  return `${grouped(omitted)} items are not shown, since a comment has a limit. ${command} shows all.`;
+}

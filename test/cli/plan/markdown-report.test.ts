@@ -1,0 +1,198 @@
+// Reads the report as GitHub does, with a parser of Markdown: what files say is text, and the rest is as it should be.
+// `UPDATE_GOLDEN=1 npx vitest run test/cli/plan/markdown-report.test.ts` writes markdown-report.md anew.
+import { readFileSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { micromark } from 'micromark';
+import { gfm, gfmHtml } from 'micromark-extension-gfm';
+import { describe, expect, it, test } from 'vitest';
+import { MARKDOWN_LENGTH_MAX, markdownReport } from '../../../src/cli/plan/markdown-report.ts';
+import { code, prose } from '../../../src/cli/plan/markdown-text.ts';
+import { differenceText } from '../../../src/cli/plan/markdown-value.ts';
+import { ANY_PLAN, EVERYTHING, HOSTILE, NO_EFFECT, serverChange } from './plans.ts';
+
+const GOLDEN = new URL('markdown-report.md', import.meta.url);
+const MARKER = '<!-- treeline-plan -->';
+/** What the report is made of. None has an attribute. */
+const INTENDED = /^<\/?(?:h3|h4|p|ul|li|code|details|summary)>$/;
+/** Outside code there is nothing that GitHub or GitLab would make a link, a mention or a reference of. */
+const PLAIN = /^(?:[A-Za-z0-9 \n,.:;?()→…'-]|&quot;)*$/;
+const REFERENCE = /www\.|https?:|[A-Za-z]-\d|\.[a-z]{2}|\b[0-9a-f]{7,}\b/;
+
+function htmlOf(markdown: string): string {
+  return micromark(markdown, { allowDangerousHtml: true, extensions: [gfm()], htmlExtensions: [gfmHtml()] });
+}
+
+/** The tags and comments of a text, in their order. */
+function tagsOf(html: string): readonly string[] {
+  return html.match(/<!--.*?-->|<[^>]*>/gs) ?? [];
+}
+
+/** The tags that are closed where another one is the innermost, and those that are left open. */
+function unbalanced(tags: readonly string[]): readonly string[] {
+  const open: string[] = [];
+  const wrong = tags.filter((tag) => {
+    if (tag.startsWith('</')) return open.pop() !== tag.replace('/', '');
+    open.push(tag);
+    return false;
+  });
+  return [...wrong, ...open];
+}
+
+function expectOnlyIntended(markdown: string): void {
+  const html = htmlOf(markdown);
+  const [marker, ...tags] = tagsOf(html);
+  expect(marker).toBe(markdown.split('\n')[0]);
+  expect(tags.filter((tag) => !INTENDED.test(tag))).toEqual([]);
+  expect(unbalanced(tags)).toEqual([]);
+  const outside = html.split(/<code>[^<]*<\/code>|<!--.*?-->|<[^>]*>/s);
+  expect(outside.filter((text) => !PLAIN.test(text) || REFERENCE.test(text))).toEqual([]);
+}
+
+/** The texts in code, as a reader sees them. */
+function codesIn(markdown: string): readonly string[] {
+  return [...htmlOf(markdown).matchAll(/<code>([^<]*)<\/code>/g)].map(([, text = '']) =>
+    text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&'),
+  );
+}
+
+describe('code', () => {
+  test.each(HOSTILE.filter((text) => /^[^\p{C}\u2028]+$/u.test(text)))('shows %j as it is', (text) => {
+    const markdown = `- text ${code(text)} text\n- text ${code(`${text} ${text}`)}`;
+    expect(codesIn(markdown)).toEqual([text, `${text} ${text}`]);
+  });
+
+  it.each([
+    ['a\nb', '`a\\u000ab`'],
+    ['a\u202eb', '`a\\u202eb`'],
+    ['\u{e0041}', '`\\u{e0041}`'],
+    ['\ud83d', '`\\ud83d`'],
+    ['', '(empty)'],
+    ['a'.repeat(200), `\`${'a'.repeat(120)}…\``],
+    ['\u0000'.repeat(200), `\`${'\\u0000'.repeat(20)}…\``],
+    [`${'a'.repeat(119)}😀😀`, `\`${'a'.repeat(119)}…\``],
+  ])('of %j is %j', (text, expected) => {
+    expect(code(text)).toBe(expected);
+  });
+});
+
+it.each([
+  ['there is no stack template "shpo"', 'there is no stack template `"shpo"`'],
+  ['the count of "web", now 2, was 4.', 'the count of `"web"`, now 2, was 4.'],
+  ['did you mean "a b"? see #12 and @you', 'did you mean `"a b"`? see `#12` and `@you`'],
+  ['fixes octo/cat#1 https://evil.example now', 'fixes `octo/cat#1 https://evil.example` now'],
+  ["the file's first-parent line", "the file's first-parent line"],
+  ['in deadbeef: 1234567', 'in `deadbeef`: `1234567`'],
+])('the sentence %j is %j', (sentence, expected) => {
+  expect(prose(sentence)).toBe(expected);
+});
+
+describe('a difference', () => {
+  const names = Array.from({ length: 30 }, (_, index) => `shop-web-${index}`);
+
+  it.each([
+    ['of short values shows both', 'small', 'large', '`"small"` → `"large"`'],
+    ['of a new value says so', null, 2, 'none → `2`'],
+    [
+      'of long lists shows the items',
+      names,
+      [...names.slice(1), 'new'],
+      'removes `"shop-web-0"`, adds `"new"`, 30 items → 30',
+    ],
+    ['of long lists in another order says so', names, names.toReversed(), 'another order of 30 items'],
+    [
+      'of long texts shows where they differ',
+      `${'a'.repeat(150)}b`,
+      `${'a'.repeat(150)}c`,
+      '`…aaaaaaaaaaaab"` → `…aaaaaaaaaaaac"`',
+    ],
+  ])('%s', (_, from, to, expected) => {
+    expect(differenceText({ from, to })).toBe(expected);
+  });
+});
+
+describe('the report', () => {
+  it('has everything that a plan may say, what may do harm first', () => {
+    const report = markdownReport(EVERYTHING, { prefix: 'infra/' });
+    if (process.env.UPDATE_GOLDEN !== undefined) writeFileSync(GOLDEN, report);
+    expect(report).toBe(readFileSync(GOLDEN, 'utf8'));
+    expectOnlyIntended(report);
+  });
+
+  it('says that there is no effect', () => {
+    const report = markdownReport(NO_EFFECT);
+    expect(report).toContain('### Treeline plan: No effect\n');
+    expect(report).not.toContain('####');
+  });
+
+  it('shows no value of a secret', () => {
+    expect(markdownReport(EVERYTHING)).not.toContain('hunter');
+  });
+
+  it('shows twelve lines of a section, and folds the rest', () => {
+    const report = (length: number): string =>
+      markdownReport({
+        ...NO_EFFECT,
+        changes: Array.from({ length }, (_, index) => serverChange({ action: 'delete', resource: `web-${index}` })),
+      });
+    expect(report(12)).not.toContain('<details>');
+    const [unfolded = '', folded = ''] = report(20).split('<details>');
+    expect(unfolded.match(/^- /gm)).toHaveLength(12);
+    expect(folded).toContain('<summary>8 more deletes</summary>');
+    expect(folded.match(/^- /gm)).toHaveLength(8);
+  });
+
+  it('shows servers that change alike in one item', () => {
+    const changes = Array.from({ length: 5_000 }, (_, index) =>
+      serverChange({
+        action: 'update',
+        resource: `web-${index}`,
+        properties: { shape: { from: 'small', to: 'large' } },
+      }),
+    );
+    const report = markdownReport({ ...NO_EFFECT, changes });
+    expect(report).toContain('#### Updates 5,000 servers');
+    expect(report).toContain('and 4,992 more of `shop`');
+    expect(report.length).toBeLessThan(1_000);
+  });
+
+  it('counts what does not fit, says how to see it, and leaves no section out', () => {
+    const deletes = Array.from({ length: 5_000 }, (_, index) =>
+      serverChange({ action: 'delete', resource: `web-${index}` }),
+    );
+    const report = markdownReport({ ...EVERYTHING, changes: [...EVERYTHING.changes, ...deletes] });
+    expect(report.length).toBeLessThanOrEqual(MARKDOWN_LENGTH_MAX);
+    expect(report.length).toBeGreaterThan(MARKDOWN_LENGTH_MAX * 0.95);
+    const section = report.split('#### ').find((part) => part.startsWith('Deletes 5,002 servers')) ?? '';
+    const omitted = Number(/^([\d,]+) more deletes not shown\.$/m.exec(section)?.[1]?.replace(',', ''));
+    expect(omitted + (section.match(/^- /gm)?.length ?? 0)).toBe(5_002);
+    expect(report.split('\n').at(-2)).toBe(
+      `${/([\d,]+) more deletes not/.exec(report)?.[1]} items are not shown, since a comment has a limit. \`treeline plan --base 111111111111 --head 222222222222\` shows all.`,
+    );
+    expect(report.match(/^#### /gm)).toHaveLength(11);
+    expectOnlyIntended(report);
+  });
+
+  it.each([
+    ['', MARKER],
+    ['infra', '<!-- treeline-plan infra -->'],
+    ['a/b-c_d.e', '<!-- treeline-plan a/b-c_d.e -->'],
+    ['--><b>', '<!-- treeline-plan --%62.%60.b%62. -->'],
+    ['x\ny', '<!-- treeline-plan x%10.y -->'],
+  ])('of the id %j begins with %s', (id, marker) => {
+    const report = markdownReport(NO_EFFECT, { id });
+    expect(report.split('\n')[0]).toBe(marker);
+    expectOnlyIntended(report);
+  });
+
+  test('whatever files say, it has no other element, closes each, and keeps its limit', () => {
+    fc.assert(
+      fc.property(ANY_PLAN, fc.constantFrom(...HOSTILE), (plan, hostile) => {
+        const report = markdownReport(plan, { id: hostile, prefix: `${hostile}/` });
+        expect(report.length).toBeLessThanOrEqual(MARKDOWN_LENGTH_MAX);
+        expectOnlyIntended(report);
+        expect(markdownReport(structuredClone(plan), { id: hostile, prefix: `${hostile}/` })).toBe(report);
+      }),
+      { numRuns: 60 },
+    );
+  }, 120_000);
+});

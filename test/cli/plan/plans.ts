@@ -1,0 +1,261 @@
+// Plans for the tests of reports: one with everything that a plan may say, and random ones with hostile texts.
+import fc from 'fast-check';
+import type { Json } from '../../../src/model/json.ts';
+import type { ProblemCode } from '../../../src/model/problem-codes.ts';
+import type { Plan, ServerChange } from '../../../src/plan/plan.ts';
+
+/** A plan without any effect. */
+export const NO_EFFECT: Plan = {
+  base: '1'.repeat(40),
+  head: '2'.repeat(40),
+  digest: '3'.repeat(64),
+  access: [],
+  safety: [],
+  changes: [],
+  configuration: [],
+  renames: [],
+  invalid: [],
+  problems: [],
+  held: null,
+};
+
+/** Returns a change of a server of the instance `shop`. */
+export function serverChange(change: Partial<ServerChange> & Pick<ServerChange, 'action' | 'resource'>): ServerChange {
+  return {
+    instance: 'shop',
+    group: 'web',
+    reason: 'the count of "web" is 2, it was 4',
+    file: 'stacks/instances/shop.yaml',
+    line: 7,
+    properties: {},
+    ...change,
+  };
+}
+
+const SHAPE = { shape: { from: 'small', to: 'large' } };
+
+/** A plan with everything that a plan may say. */
+export const EVERYTHING: Plan = {
+  ...NO_EFFECT,
+  access: [
+    { action: 'remove', serial: 'A1', description: 'deploy pipeline', role: { from: 'automation-endpoint', to: null } },
+    { action: 'change', serial: 'B2', description: 'Ada', role: { from: 'proxy', to: 'administrator' } },
+    { action: 'add', serial: 'C3', description: '', role: { from: null, to: 'proxy' } },
+  ],
+  safety: [
+    { object: 'stack-instance/shop', field: 'protected', from: true, to: null },
+    { object: 'hierarchy', field: '/merge/ntp_servers', from: 'first', to: 'unique' },
+  ],
+  changes: [
+    serverChange({ action: 'delete', resource: 'shop-web-3' }),
+    serverChange({ action: 'delete', resource: 'shop-web-4' }),
+    serverChange({ action: 'replace', resource: 'orders-db', group: 'database', reason: 'made by another provider' }),
+    ...['shop-web-1', 'shop-web-2'].map((resource) =>
+      serverChange({ action: 'update', resource, reason: 'its shape changes', properties: SHAPE }),
+    ),
+    serverChange({ action: 'create', resource: 'shop-cache', group: 'cache', reason: 'new in the template "shop"' }),
+  ],
+  configuration: [
+    {
+      key: 'ntp_servers',
+      from: ['a.example'],
+      to: ['b.example'],
+      isSecret: false,
+      nodes: 5_000,
+      examples: ['node-1', 'node-2', 'node-3'],
+      source: { type: 'common', name: 'global', file: 'types/common/global.yaml', line: 4 },
+    },
+    {
+      key: 'db_password',
+      from: 'hunter2',
+      to: 'hunter3',
+      isSecret: true,
+      nodes: 1,
+      examples: ['orders-db'],
+      source: { type: 'role', name: 'database', file: null, line: null },
+    },
+  ],
+  renames: [{ instance: 'shop', into: 'store', deletes: 2, creates: 1 }],
+  invalid: ['lab'],
+  problems: [
+    {
+      code: 'unknown_template',
+      severity: 'error',
+      file: 'stacks/instances/lab.yaml',
+      line: 2,
+      column: 16,
+      pointer: '/stackTemplate',
+      message: 'there is no stack template "labb"',
+      hint: 'did you mean "lab"?',
+      instances: ['lab'],
+    },
+  ],
+  held: { kind: 'budget', limit: 1, deletes: 3, instances: ['shop'] },
+};
+
+/** Texts that would be something else than text in Markdown, HTML, or a comment of GitHub or GitLab. */
+export const HOSTILE: readonly string[] = [
+  '`',
+  '``',
+  '` `',
+  '```sh',
+  '~~~',
+  '|',
+  '\\',
+  '\\`',
+  '*b*',
+  '_i_',
+  '~~s~~',
+  '# h',
+  '> q',
+  '1. l',
+  '- l',
+  '---',
+  '===',
+  '<b>',
+  '</details>',
+  '<!--',
+  '-->',
+  '<script>alert(1)</script>',
+  '<img src=x onerror=alert(1)>',
+  '&lt;b&gt;',
+  '&#64;',
+  '[a](https://evil.example)',
+  '![a](https://evil.example/a.png)',
+  '[a]: https://evil.example',
+  '[^1]',
+  '<https://evil.example>',
+  'https://evil.example',
+  'www.evil.example',
+  'evil@evil.example',
+  '@octocat',
+  '@org/team',
+  '#123',
+  'octo/cat#1',
+  'GH-123',
+  '!12',
+  '$12',
+  '~label',
+  '&3',
+  '%4',
+  'ABC-12',
+  'deadbeef',
+  'deadbeefdeadbeefdeadbeefdeadbeefdeadbeef',
+  ':smile:',
+  '$x$',
+  '- [ ] task',
+  '\n',
+  '\r\n',
+  '\n\n# h\n',
+  '\n/close\n',
+  '\n```\n',
+  '\t',
+  '\u0000',
+  '\u001b[31m',
+  '\u202e',
+  '\u2066',
+  '\u200b',
+  '\u2028',
+  '\ufeff',
+  '\u{e0041}',
+  '\ud83d',
+  '',
+  ' ',
+  '   ',
+  '"',
+  '"a b"',
+  '|---|',
+  'a\n|-|\n',
+  'word',
+  'a b c',
+];
+
+const text = fc.oneof(
+  { weight: 3, arbitrary: fc.array(fc.constantFrom(...HOSTILE), { maxLength: 4 }).map((parts) => parts.join('')) },
+  { weight: 1, arbitrary: fc.array(fc.constantFrom(...HOSTILE), { maxLength: 4 }).map((parts) => parts.join(' ')) },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
+  { weight: 1, arbitrary: fc.constantFrom(...HOSTILE).map((part) => part.repeat(400)) },
+);
+const json: fc.Arbitrary<Json> = fc.oneof(
+  { weight: 4, arbitrary: text },
+  fc.boolean(),
+  fc.integer(),
+  fc.array(text, { maxLength: 3 }),
+  fc.array(text, { minLength: 20, maxLength: 40 }),
+  text.map((value) => ({ [value]: value })),
+);
+const orNull = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | null> => fc.option(value, { freq: 3 });
+const count = fc.nat(10_000);
+const line = fc.integer({ min: 1, max: 9_999 });
+
+/** A list that is now and then long: its items repeat. */
+function many<Value>(item: fc.Arbitrary<Value>): fc.Arbitrary<readonly Value[]> {
+  return fc
+    .tuple(
+      fc.array(item, { maxLength: 4 }),
+      fc.oneof({ weight: 30, arbitrary: fc.constant(1) }, fc.constantFrom(8, 900)),
+    )
+    .map(([items, times]) => Array.from({ length: times }, () => items).flat());
+}
+
+const change: fc.Arbitrary<ServerChange> = fc.record({
+  action: fc.constantFrom('create', 'update', 'replace', 'delete'),
+  resource: text,
+  instance: text,
+  group: text,
+  reason: text,
+  file: orNull(text),
+  line: orNull(line),
+  properties: fc.dictionary(text, fc.record({ from: orNull(json), to: orNull(json) }), { maxKeys: 14 }),
+});
+
+/** Any plan, with hostile texts, and now and then too long for a comment. */
+export const ANY_PLAN: fc.Arbitrary<Plan> = fc.record({
+  base: fc.constant('1'.repeat(40)),
+  head: fc.constant('2'.repeat(40)),
+  digest: fc.constant('3'.repeat(64)),
+  access: many(
+    fc.record({
+      action: fc.constantFrom('add', 'remove', 'change'),
+      serial: text,
+      description: text,
+      role: fc.record({ from: orNull(text), to: orNull(text) }),
+    }),
+  ),
+  safety: many(fc.record({ object: text, field: text, from: orNull(json), to: orNull(json) })),
+  changes: many(change),
+  configuration: many(
+    fc.record({
+      key: text,
+      from: orNull(json),
+      to: orNull(json),
+      isSecret: fc.boolean(),
+      nodes: count,
+      examples: fc.array(text, { maxLength: 6 }),
+      source: fc.record({ type: text, name: text, file: orNull(text), line: orNull(line) }),
+    }),
+  ),
+  renames: many(fc.record({ instance: text, into: text, deletes: count, creates: count })),
+  invalid: many(text),
+  problems: many(
+    fc.record({
+      code: text as fc.Arbitrary<ProblemCode>,
+      severity: fc.constantFrom('error', 'warning'),
+      file: text,
+      line,
+      column: line,
+      pointer: text,
+      message: text,
+      hint: orNull(text),
+      instances: fc.array(text, { maxLength: 8 }),
+    }),
+  ),
+  held: orNull(
+    fc.record({
+      kind: fc.constantFrom('budget', 'nothing left'),
+      limit: orNull(count),
+      deletes: count,
+      instances: many(text),
+    }),
+  ),
+});
