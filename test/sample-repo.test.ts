@@ -3,6 +3,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, matchesGlob, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Ajv } from 'ajv';
+import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { isPlainTypeName, TYPE_NAMES } from '../src/model/names.ts';
 import { canonicalFingerprint, canonicalSerial } from '../src/model/serial.ts';
@@ -179,19 +181,30 @@ describe('.vscode', () => {
     return JSON.parse(textOf(`.vscode/${file}`).replaceAll(/^\s*\/\/.*$/gm, ''));
   }
 
+  const { 'yaml.schemas': schemas } = settingsIn('settings.json') as {
+    readonly 'yaml.schemas': Readonly<Record<string, readonly string[]>>;
+  };
+
+  /** The schemas that the editor has for a file. Their paths begin at the folder that it opens: the root of the clone. */
+  function schemasFor(path: string): readonly string[] {
+    return Object.keys(schemas).filter((schema) => schemas[schema]?.some((glob) => matchesGlob(`/${path}`, glob)));
+  }
+
+  const layoutFiles = yamlFiles.filter((file) => !file.startsWith('.'));
+
   test('has the schema of every file, by its place', () => {
-    const { 'yaml.schemas': schemas } = settingsIn('settings.json') as {
-      readonly 'yaml.schemas': Readonly<Record<string, readonly string[]>>;
-    };
-    for (const path of yamlFiles.filter((file) => !file.startsWith('.'))) {
-      const found = Object.entries(schemas).filter(([, globs]) => globs.some((glob) => matchesGlob(`/${path}`, glob)));
-      expect(
-        found.map(([schema]) => schema),
-        path,
-      ).toEqual([`./schemas/${schemaOf(path)}.schema.json`]);
-    }
+    for (const path of layoutFiles) expect(schemasFor(path), path).toEqual([`./schemas/${schemaOf(path)}.schema.json`]);
     for (const schema of Object.keys(schemas)) expect(existsSync(join(SAMPLE, schema)), schema).toBe(true);
     expect(Object.keys(schemas)).toHaveLength(readdirSync(join(SAMPLE, 'schemas')).length);
+  });
+
+  test.each(layoutFiles)('has a schema that accepts %s and finds a mistake in it', (path) => {
+    const [schema = ''] = schemasFor(path);
+    // As an editor reads it: words that draft-07 does not have are ignored.
+    const accepts = new Ajv({ strict: false }).compile(JSON.parse(textOf(schema)));
+    const object = load(textOf(path)) as Readonly<Record<string, unknown>>;
+    expect(accepts(object), JSON.stringify(accepts.errors)).toBe(true);
+    expect(accepts({ ...object, type: 5, order: 5 })).toBe(false);
   });
 
   test('finds the place of every problem that treeline validate prints', () => {

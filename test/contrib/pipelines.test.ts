@@ -3,54 +3,13 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
-import { type ProcessResult, ROOT, run } from '../support/command-line.ts';
+import { run } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { CONTRIB, edit, pipeline, repository, STAGING, shell } from './pipeline-run.ts';
 
-const CONTRIB = join(ROOT, 'contrib');
-const STAGING = 'stacks/instances/shop/shop-staging.yaml';
-
-/** A folder for the path with a `treeline`, and a `docker` that runs it on the folder that is mounted at /stacks. */
-function programs(): string {
-  const folder = temporaryDirectory();
-  const treeline = `exec "${process.execPath}" "${ROOT}/src/cli.ts"`;
-  // The mount is the only argument that ends so.
-  const docker = `for part; do case $part in *:/stacks:ro) stacks=\${part%:/stacks:ro} ;; esac; done
-while [ "$1" != validate ]; do shift; done
-cd "$stacks" && [ "$2" = /stacks ] && shift 2 && ${treeline} validate . "$@"`;
-  const scripts = { treeline: `${treeline} "$@"`, docker };
-  for (const [name, script] of Object.entries(scripts)) {
-    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  }
-  return folder;
-}
-
-const GIT = {
-  GIT_CONFIG_GLOBAL: '/dev/null',
-  GIT_CONFIG_SYSTEM: '/dev/null',
-  GIT_AUTHOR_NAME: 'a',
-  GIT_AUTHOR_EMAIL: 'a@example.org',
-  GIT_COMMITTER_NAME: 'a',
-  GIT_COMMITTER_EMAIL: 'a@example.org',
-};
-
-function shell(script: string, cwd: string): Promise<ProcessResult> {
-  return run('sh', ['-e', '-c', script], {
-    cwd,
-    env: { PATH: `${programs()}:${process.env.PATH}`, ...GIT, TREELINE_IMAGE: 'treeline:0.1.0' },
-  });
-}
-
-/** A Git repository with the sample, staged. */
-async function repository(): Promise<string> {
-  const directory = temporaryDirectory();
-  cpSync(join(ROOT, 'sample-repo'), directory, { recursive: true });
-  expect(await shell('git init --quiet && git add --all', directory)).toMatchObject({ code: 0 });
-  return directory;
-}
-
+/** Makes the mistake that all of them find. */
 function mistake(directory: string): void {
-  const path = join(directory, STAGING);
-  writeFileSync(path, readFileSync(path, 'utf8').replace('stackTemplate: shop', 'stackTemplate: shpo'));
+  edit(directory, STAGING, ['stackTemplate: shop', 'stackTemplate: shpo']);
 }
 
 interface Pipelines {
@@ -61,12 +20,8 @@ interface Pipelines {
   };
 }
 
-function pipeline(path: string): Pipelines {
-  return load(readFileSync(join(CONTRIB, path), 'utf8')) as Pipelines;
-}
-
 describe('contrib/github-actions', () => {
-  const scripts = pipeline('github-actions/treeline.yaml').jobs.validate.steps.flatMap(
+  const scripts = pipeline<Pipelines>('github-actions/treeline.yaml').jobs.validate.steps.flatMap(
     ({ run: script }) => script ?? [],
   );
 
@@ -84,7 +39,7 @@ describe('contrib/github-actions', () => {
 });
 
 describe('contrib/gitlab-ci', () => {
-  const { script, artifacts } = pipeline('gitlab-ci/treeline.gitlab-ci.yml')['treeline-validate'];
+  const { script, artifacts } = pipeline<Pipelines>('gitlab-ci/treeline.gitlab-ci.yml')['treeline-validate'];
 
   it.each([
     ['ends well without a mistake', false],
