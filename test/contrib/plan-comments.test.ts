@@ -115,12 +115,12 @@ describe.each([GITHUB, GITLAB])('the plan job on $name', ({ name, author, runJob
     expect(api.comments).toHaveLength(1);
     const first = api.comments[0]?.body ?? '';
     expect(first.split('\n')[0]).toBe(MARKER);
-    expect(first).toMatch(/^### Treeline plan: 1 create/m);
+    expect(first).toMatch(/^### Treeline plan: 1 update, 1 create,/m);
 
     await change(stacks.directory, ['web_count: "3"', 'web_count: "4"']);
     expect(await runJob(stacks, api, WRITE_TOKEN)).toMatchObject({ code: 0 });
     expect(api.comments).toHaveLength(1);
-    expect(api.comments[0]?.body).toMatch(/^### Treeline plan: 2 creates/m);
+    expect(api.comments[0]?.body).toMatch(/^### Treeline plan: 1 update, 2 creates,/m);
 
     const writes = (): number => api.requests.filter((request) => !request.startsWith('GET ')).length;
     expect(writes()).toBe(2);
@@ -145,7 +145,7 @@ describe.each([GITHUB, GITLAB])('the plan job on $name', ({ name, author, runJob
     expect(output).toMatch(/POST of the comment: 403\. The plan stands in the /);
     expect(api.comments).toEqual([]);
     const kept = name === 'github' ? join(stacks.temporary, SUMMARY) : join(stacks.directory, 'treeline-plan.md');
-    expect(readFileSync(kept, 'utf8')).toContain('### Treeline plan: 1 create');
+    expect(readFileSync(kept, 'utf8')).toContain('### Treeline plan: 1 update, 1 create,');
   });
 
   it('finds its comment behind many others, and takes no comment of a stranger for it', async () => {

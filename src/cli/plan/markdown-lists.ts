@@ -1,7 +1,15 @@
 // Writes what a plan says beside servers as sections of Markdown: access, safety, renames, configuration, problems,
 // invalid instances, and what would be held.
 import { isError, type Problem, placeOf } from '../../model/problem.ts';
-import type { AccessChange, ConfigurationChange, Plan, PlannedHold, Rename, SafetyChange } from '../../plan/plan.ts';
+import type {
+  AccessChange,
+  ConfigurationChange,
+  NodeChange,
+  Plan,
+  PlannedHold,
+  Rename,
+  SafetyChange,
+} from '../../plan/plan.ts';
 import type { Item, Section } from './markdown-section.ts';
 import { placeText } from './markdown-servers.ts';
 import { code, countOf, grouped, prose } from './markdown-text.ts';
@@ -12,10 +20,15 @@ const ACCESS_VERBS = { add: 'adds', remove: 'removes', change: 'changes' } as co
 
 /** Returns the section of the clients; none where they stay as they are. */
 export function accessSection(access: readonly AccessChange[]): readonly Section[] {
-  const items = access.map(({ action, serial, description, role: { from, to } }) => {
-    const role = action === 'change' ? `role ${differenceText({ from, to })}` : `role ${valueText(to ?? from)}`;
+  const items = access.map(({ action, serial, description, role, fields }) => {
     const called = description === '' ? '' : ` ${code(description)}`;
-    return itemOf(`${ACCESS_VERBS[action]} client ${code(serial)}${called}: ${role}`);
+    const roles =
+      role.from === null || role.to === null || role.from === role.to
+        ? valueText(role.to ?? role.from)
+        : differenceText(role);
+    const others = fields.filter((field) => field !== 'role').map((field) => code(field));
+    const changed = others.length === 0 ? '' : `; changes ${others.join(', ')}`;
+    return itemOf(`${ACCESS_VERBS[action]} client ${code(serial)}${called}: role ${roles}${changed}`);
   });
   return sectionOf({
     noun: 'access change',
@@ -72,7 +85,16 @@ export function configurationSection(
   return sectionOf({ noun: 'configuration change', heading, note: null, items });
 }
 
-/** Returns the section of the problems, errors first. */
+/** Returns the section of hand-written clientcerts, whose records come and go without a server. */
+export function nodesSection(nodes: readonly NodeChange[], prefix: string): readonly Section[] {
+  const items = nodes.map(({ action, node, file }) =>
+    itemOf(`${ACCESS_VERBS[action]} ${code(node)}${placeText({ file, line: null }, prefix)}`),
+  );
+  const heading = `Records without a server: ${countOf(nodes.length, 'change')}`;
+  return sectionOf({ noun: 'record', heading, note: null, items });
+}
+
+/** Returns the section of the problems that head brings, errors first. */
 export function problemsSection(problems: readonly Problem[], prefix: string): readonly Section[] {
   const errors = problems.filter(isError);
   const warnings = problems.filter((problem) => !isError(problem));
@@ -103,6 +125,7 @@ function problemItem(problem: Problem, prefix: string): Item {
       ...(hint === null ? [] : [`hint: ${prose(hint)}`]),
       ...(stopped.length === 0 ? [] : [`stops ${stopped.join(', ')}${more}`]),
     ],
+    count: 1,
   };
 }
 
@@ -119,24 +142,27 @@ export function invalidSection(invalid: readonly string[]): readonly Section[] {
 /** Returns the section of the instances that would be held, and what lets them go on. */
 export function heldSection(held: Plan['held']): readonly Section[] {
   if (held === null) return [];
-  const { instances, kind } = held;
-  const advice =
-    'If it is meant, an administrator reads the digest with `treeline held` after the merge and says `treeline approve DIGEST`';
-  const section = {
-    noun: 'held instance',
-    heading: kind === 'nothing left' ? 'Held: the whole commit' : `Held: ${countOf(instances.length, 'instance')}`,
-    note: `${holdReason(held)} ${advice}${trailerAdvice(held)}.`,
-    items: instances.map((instance) => itemOf(code(instance))),
-  };
-  return [section];
+  const { kind, instances, waiting } = held;
+  return [
+    {
+      noun: 'held instance',
+      heading: kind === 'nothing left' ? 'Held: the whole commit' : `Held: ${countOf(instances.length, 'instance')}`,
+      note: `${holdText(held)} ${ADVICE}${trailerAdvice(held)}.`,
+      items: [
+        ...instances.map((instance) => itemOf(code(instance))),
+        ...waiting.map((instance) => itemOf(`${code(instance)} waits for them`)),
+      ],
+    },
+  ];
 }
 
-function holdReason({ kind, limit, deletes }: PlannedHold): string {
-  if (kind === 'nothing left') {
-    return 'After the merge no instance, no client or no file of the layout would be left: nothing of it is followed.';
-  }
-  const allowed = limit === null ? 'than the budget allows' : `than the ${grouped(limit)} that an hour allows`;
-  return `${countOf(deletes, 'server')} would be deleted or replaced, more ${allowed}: no action of these instances starts.`;
+const ADVICE =
+  'If it is meant, an administrator reads the digest with `treeline held` after the merge and says `treeline approve DIGEST`';
+
+function holdText({ kind, deletes, reason }: PlannedHold): string {
+  const stays = kind === 'nothing left' ? 'Nothing of the merge happens' : 'No change of these instances happens';
+  const count = deletes === 0 ? '' : ` with ${countOf(deletes, 'delete or replacement', 'deletes and replacements')}`;
+  return `${stays}${count} until it is approved: ${prose(reason)}.`;
 }
 
 function trailerAdvice({ kind, deletes }: PlannedHold): string {
@@ -146,7 +172,7 @@ function trailerAdvice({ kind, deletes }: PlannedHold): string {
 }
 
 function itemOf(line: string): Item {
-  return { line, below: [] };
+  return { line, below: [], count: 1 };
 }
 
 /** Returns the section; none where it has no items. */

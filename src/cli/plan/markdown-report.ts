@@ -6,13 +6,14 @@ import {
   configurationSection,
   heldSection,
   invalidSection,
+  nodesSection,
   problemCounts,
   problemsSection,
   renameSection,
   safetySection,
 } from './markdown-lists.ts';
 import { type Section, writeSections } from './markdown-section.ts';
-import { serverCounts, serverSections } from './markdown-servers.ts';
+import { retainedSection, serverCounts, serverSections } from './markdown-servers.ts';
 import { code, countOf, grouped } from './markdown-text.ts';
 
 /** The length of a report. A comment of GitHub holds 65,536 characters. */
@@ -37,10 +38,12 @@ export function markdownReport(plan: Plan, { id = '', prefix = '' }: MarkdownOpt
   const sections = sectionsOf(plan, prefix);
   // Of the last line in its longest form, and the empty lines around sections.
   const itemCount = sections.reduce((sum, { items }) => sum + items.length, 0);
-  const reserved = head.length + lastLine(plan, prefix, itemCount + 1).length + 2 * (sections.length + 1) + 1;
+  const known = knownLines(plan);
+  const reserved =
+    head.length + known.join('').length + lastLine(plan, prefix, itemCount + 1).length + 2 * (sections.length + 2) + 1;
   const written = writeSections(sections, MARKDOWN_LENGTH_MAX - reserved);
   const omitted = written.reduce((sum, section) => sum + section.omitted, 0);
-  return `${[head, ...written.map(({ text }) => text), lastLine(plan, prefix, omitted)].join('\n\n')}\n`;
+  return [head, ...written.map(({ text }) => text), ...known, lastLine(plan, prefix, omitted)].join('\n\n');
 }
 
 /** What may stand in a comment of HTML without ending it. */
@@ -54,12 +57,24 @@ function markerOf(id: string): string {
 }
 
 /** Returns the counts of all that happens, in the order of the sections. */
-function headlineOf({ access, safety, changes, configuration, problems, invalid, held }: Plan): string {
+function headlineOf({
+  access,
+  safety,
+  changes,
+  retained,
+  nodes,
+  configuration,
+  problems,
+  invalid,
+  held,
+}: Plan): string {
   const effects = [
     ...counted(access.length, 'access change'),
     ...counted(safety.length, 'safety change'),
     ...serverCounts(changes),
+    ...counted(retained.length, 'server left', 'servers left'),
     ...counted(configuration.length, 'configuration change'),
+    ...counted(nodes.length, 'record change'),
     ...counted(invalid.length, 'invalid instance'),
     ...(held === null
       ? []
@@ -68,8 +83,8 @@ function headlineOf({ access, safety, changes, configuration, problems, invalid,
   return [...(effects.length === 0 ? ['No effect'] : effects), ...problemCounts(problems)].join(', ');
 }
 
-function counted(count: number, noun: string): readonly string[] {
-  return count === 0 ? [] : [countOf(count, noun)];
+function counted(count: number, noun: string, plural?: string): readonly string[] {
+  return count === 0 ? [] : [countOf(count, noun, plural)];
 }
 
 function sectionsOf(plan: Plan, prefix: string): readonly Section[] {
@@ -81,10 +96,20 @@ function sectionsOf(plan: Plan, prefix: string): readonly Section[] {
     ...renameSection(plan.renames),
     ...deletes,
     ...servers.filter((section) => !deletes.includes(section)),
+    ...retainedSection(plan.retained, prefix),
     ...configurationSection(plan.configuration, prefix),
+    ...nodesSection(plan.nodes, prefix),
     ...problemsSection(plan.problems, prefix),
     ...invalidSection(plan.invalid),
     ...heldSection(plan.held),
+  ];
+}
+
+/** Problems that base has too are for another pull request. */
+function knownLines({ knownProblems }: Plan): readonly string[] {
+  if (knownProblems === 0) return [];
+  return [
+    `${countOf(knownProblems, 'problem')} of base ${knownProblems === 1 ? 'stays' : 'stay'}: \`treeline validate\` shows them.`,
   ];
 }
 

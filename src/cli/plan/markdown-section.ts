@@ -9,11 +9,13 @@ const LINES_MAX = 12;
 export interface Item {
   readonly line: string;
   readonly below: readonly string[];
+  /** How many changes it stands for. */
+  readonly count: number;
 }
 
 /** A heading and a list. */
 export interface Section {
-  /** What an item is, for `5 more deletes`. */
+  /** One of the changes that items stand for, for `5 more deletes`. */
   readonly noun: string;
   readonly heading: string;
   /** A paragraph above the list; null: none. */
@@ -24,7 +26,7 @@ export interface Section {
 /** A section as Markdown. */
 export interface WrittenSection {
   readonly text: string;
-  /** How many items are left out. */
+  /** How many changes are left out. */
   readonly omitted: number;
 }
 
@@ -63,14 +65,14 @@ function writeSection(section: Section, lengthMax: number): WrittenSection {
   const shown = itemsWithin(section, lengthMax);
   const unfolded = itemsUnfolded(shown);
   const folded = shown.slice(unfolded.length);
-  const omitted = section.items.length - shown.length;
+  const omitted = countIn(section.items.slice(shown.length));
   const blocks = [
     `#### ${section.heading}`,
     ...(section.note === null ? [] : [section.note]),
     ...listOf(unfolded),
     ...(folded.length === 0
       ? []
-      : [`<details><summary>${nounOf(section, folded.length)}</summary>`, ...listOf(folded), '</details>']),
+      : [`<details><summary>${nounOf(section, countIn(folded))}</summary>`, ...listOf(folded), '</details>']),
     ...(omitted === 0 ? [] : [`${nounOf(section, omitted)} not shown.`]),
   ];
   return { text: blocks.join('\n\n'), omitted };
@@ -94,6 +96,10 @@ function itemsUnfolded(items: readonly Item[]): readonly Item[] {
     return lines > LINES_MAX;
   });
   return end === -1 ? items : items.slice(0, end);
+}
+
+function countIn(items: readonly Item[]): number {
+  return items.reduce((sum, { count }) => sum + count, 0);
 }
 
 function nounOf({ noun }: Section, count: number): string {

@@ -1,11 +1,13 @@
-// Writes what happens to servers as sections of Markdown. Servers that change alike share an item; each delete has its own.
-import type { ServerChange } from '../../plan/plan.ts';
+// Writes what happens to servers as sections of Markdown. Servers for which the same happens share an item.
+import type { RetainedServer, ServerChange } from '../../plan/plan.ts';
 import type { Item, Section } from './markdown-section.ts';
-import { code, countOf, prose } from './markdown-text.ts';
+import { code, countOf, grouped, prose } from './markdown-text.ts';
 import { propertyText } from './markdown-value.ts';
 
-/** Servers of one item that are named. */
+/** Servers of one large item that are named. */
 const NAMES_MAX = 8;
+/** Servers of one item that are all named. Where they are deleted or left, each has to be seen: no item has more. */
+const DELETED_NAMES_MAX = 20;
 /** Properties of one item that are shown. Together with its first line and the last one no more than an unfolded list has. */
 const PROPERTIES_MAX = 10;
 
@@ -33,25 +35,51 @@ export function serverSections(changes: readonly ServerChange[], prefix: string)
   return HEADINGS.flatMap(({ action, noun, verb }) => {
     const some = changes.filter((change) => change.action === action);
     if (some.length === 0) return [];
-    const groups = action === 'delete' ? some.map((one) => [one]) : [...Map.groupBy(some, sameness).values()];
-    const items = groups.flatMap(([first, ...others]) => (first === undefined ? [] : [itemOf(first, others, prefix)]));
+    const groups = action === 'delete' ? alikeOf(some, DELETED_NAMES_MAX) : alikeOf(some);
+    const items = groups.map((alike) => ({ ...itemOf(alike, prefix), below: propertiesText(alike[0]) }));
     return [{ noun, heading: `${verb} ${countOf(some.length, 'server')}`, note: null, items }];
   });
 }
 
-function sameness({ instance, group, reason, file, line, properties }: ServerChange): string {
-  return JSON.stringify([instance, group, reason, file, line, properties]);
+/** Returns the section of servers that no version wants any more and that stay. */
+export function retainedSection(retained: readonly RetainedServer[], prefix: string): readonly Section[] {
+  if (retained.length === 0) return [];
+  const items = alikeOf(retained, DELETED_NAMES_MAX).map((alike) => itemOf(alike, prefix));
+  const heading = `Leaves ${countOf(retained.length, 'server')} as ${retained.length === 1 ? 'it is' : 'they are'}`;
+  const note =
+    'No version wants them any more. Their instance says `deletion: retain`: Treeline forgets them, and nothing deletes them.';
+  return [{ noun: 'server', heading, note, items }];
 }
 
-function itemOf(first: ServerChange, others: readonly ServerChange[], prefix: string): Item {
-  const { instance, group, reason } = first;
-  const servers = [first, ...others];
-  const names = servers.slice(0, NAMES_MAX).map(({ resource }) => code(resource));
-  const more = servers.length > NAMES_MAX ? ` and ${countOf(servers.length - NAMES_MAX, 'more', 'more')}` : '';
-  const of = `of ${code(instance)}, group ${code(group)}`;
+/** Servers for which the same happens, in their order: one or more. */
+type Alike<Server> = readonly [first: Server, ...others: readonly Server[]];
+
+/** Groups servers, also of several instances. No group has more than `sizeMax` of them. */
+function alikeOf<Server extends RetainedServer>(
+  servers: readonly Server[],
+  sizeMax = servers.length,
+): readonly Alike<Server>[] {
+  const groups = Map.groupBy(servers, ({ resource: _resource, instance: _instance, ...rest }) => JSON.stringify(rest));
+  return [...groups.values()].flatMap((group) => {
+    const parts = Array.from({ length: Math.ceil(group.length / sizeMax) }, (_, index) =>
+      group.slice(index * sizeMax, (index + 1) * sizeMax),
+    );
+    return parts.flatMap(([first, ...others]) => (first === undefined ? [] : [[first, ...others] as const]));
+  });
+}
+
+/** Names all servers of a group of at most {@link DELETED_NAMES_MAX}, and the first of a larger one. */
+function itemOf(alike: Alike<RetainedServer>, prefix: string): Item {
+  const [first] = alike;
+  const namesMax = alike.length > DELETED_NAMES_MAX ? NAMES_MAX : DELETED_NAMES_MAX;
+  const names = alike.slice(0, namesMax).map(({ resource }) => code(resource));
+  const more = alike.length > namesMax ? ` and ${grouped(alike.length - namesMax)} more` : '';
+  const instances = new Set(alike.map(({ instance }) => instance)).size;
+  const of = instances === 1 ? code(first.instance) : countOf(instances, 'instance');
   return {
-    line: `${names.join(', ')}${more} ${of}: ${prose(reason)}${placeText(first, prefix)}`,
-    below: propertiesText(first),
+    line: `${names.join(', ')}${more} of ${of}, group ${code(first.group)}: ${prose(first.reason)}${placeText(first, prefix)}`,
+    below: [],
+    count: alike.length,
   };
 }
 

@@ -1,6 +1,6 @@
 // Writes the values of a plan as Markdown: as JSON in code spans, cut, and of two long ones only what differs.
 import type { Json } from '../../model/json.ts';
-import type { Difference } from '../../plan/plan.ts';
+import { type Difference, SECRET_VALUE } from '../../plan/plan.ts';
 import { code, countOf } from './markdown-text.ts';
 
 /** The length of a value in characters, beyond which it is cut. */
@@ -15,8 +15,9 @@ export function valueText(value: Json | null): string {
   return value === null ? 'none' : code(JSON.stringify(value), VALUE_LENGTH_MAX);
 }
 
-/** Returns both values with an arrow between; of long lists the items, and of long texts the part, that differ. */
+/** Returns both values with an arrow between; of long lists the items, and of long texts the part, that differ; of secrets no value. */
 export function differenceText({ from, to }: Difference): string {
+  if (from === SECRET_VALUE || to === SECRET_VALUE) return secretText({ from, to });
   if (isLong(from) && isLong(to)) {
     if (Array.isArray(from) && Array.isArray(to)) return listDifference(from, to);
     return longDifference(JSON.stringify(from), JSON.stringify(to));

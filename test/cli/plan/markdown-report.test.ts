@@ -8,6 +8,7 @@ import { describe, expect, it, test } from 'vitest';
 import { MARKDOWN_LENGTH_MAX, markdownReport } from '../../../src/cli/plan/markdown-report.ts';
 import { code, prose } from '../../../src/cli/plan/markdown-text.ts';
 import { differenceText } from '../../../src/cli/plan/markdown-value.ts';
+import { SECRET_VALUE } from '../../../src/plan/plan.ts';
 import { ANY_PLAN, EVERYTHING, HOSTILE, NO_EFFECT, serverChange } from './plans.ts';
 
 const GOLDEN = new URL('markdown-report.md', import.meta.url);
@@ -92,6 +93,9 @@ describe('a difference', () => {
   it.each([
     ['of short values shows both', 'small', 'large', '`"small"` → `"large"`'],
     ['of a new value says so', null, 2, 'none → `2`'],
+    ['of secrets has no value', SECRET_VALUE, SECRET_VALUE, 'changed (secret)'],
+    ['of a new secret has no value', null, SECRET_VALUE, 'set (secret)'],
+    ['of a removed secret has no value', SECRET_VALUE, null, 'removed (secret)'],
     [
       'of long lists shows the items',
       names,
@@ -113,8 +117,8 @@ describe('a difference', () => {
 describe('the report', () => {
   it('has everything that a plan may say, what may do harm first', () => {
     const report = markdownReport(EVERYTHING, { prefix: 'infra/' });
-    if (process.env.UPDATE_GOLDEN !== undefined) writeFileSync(GOLDEN, report);
-    expect(report).toBe(readFileSync(GOLDEN, 'utf8'));
+    if (process.env.UPDATE_GOLDEN !== undefined) writeFileSync(GOLDEN, `${report}\n`);
+    expect(`${report}\n`).toBe(readFileSync(GOLDEN, 'utf8'));
     expectOnlyIntended(report);
   });
 
@@ -132,7 +136,9 @@ describe('the report', () => {
     const report = (length: number): string =>
       markdownReport({
         ...NO_EFFECT,
-        changes: Array.from({ length }, (_, index) => serverChange({ action: 'delete', resource: `web-${index}` })),
+        changes: Array.from({ length }, (_, index) =>
+          serverChange({ action: 'delete', resource: `web-${index}`, reason: `reason ${index}` }),
+        ),
       });
     expect(report(12)).not.toContain('<details>');
     const [unfolded = '', folded = ''] = report(20).split('<details>');
@@ -164,11 +170,11 @@ describe('the report', () => {
     expect(report.length).toBeGreaterThan(MARKDOWN_LENGTH_MAX * 0.95);
     const section = report.split('#### ').find((part) => part.startsWith('Deletes 5,002 servers')) ?? '';
     const omitted = Number(/^([\d,]+) more deletes not shown\.$/m.exec(section)?.[1]?.replace(',', ''));
-    expect(omitted + (section.match(/^- /gm)?.length ?? 0)).toBe(5_002);
-    expect(report.split('\n').at(-2)).toBe(
+    expect(omitted + (section.match(/`(?:shop-)?web-\d+`/g)?.length ?? 0)).toBe(5_002);
+    expect(report.split('\n').at(-1)).toBe(
       `${/([\d,]+) more deletes not/.exec(report)?.[1]} items are not shown, since a comment has a limit. \`treeline plan --base 111111111111 --head 222222222222\` shows all.`,
     );
-    expect(report.match(/^#### /gm)).toHaveLength(11);
+    expect(report.match(/^#### /gm)).toHaveLength(13);
     expectOnlyIntended(report);
   });
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { Json } from '../../../src/model/json.ts';
 import type { ProblemCode } from '../../../src/model/problem-codes.ts';
-import type { Plan, ServerChange } from '../../../src/plan/plan.ts';
+import type { Plan, RetainedServer, ServerChange } from '../../../src/plan/plan.ts';
 
 /** A plan without any effect. */
 export const NO_EFFECT: Plan = {
@@ -12,10 +12,13 @@ export const NO_EFFECT: Plan = {
   access: [],
   safety: [],
   changes: [],
+  retained: [],
+  nodes: [],
   configuration: [],
   renames: [],
   invalid: [],
   problems: [],
+  knownProblems: 0,
   held: null,
 };
 
@@ -32,15 +35,34 @@ export function serverChange(change: Partial<ServerChange> & Pick<ServerChange, 
   };
 }
 
+const RETAINED: Omit<RetainedServer, 'resource'> = {
+  instance: 'old',
+  group: 'database',
+  reason: 'the stack instance "old" is removed',
+  file: 'stacks/instances/old.yaml',
+  line: null,
+};
 const SHAPE = { shape: { from: 'small', to: 'large' } };
 
 /** A plan with everything that a plan may say. */
 export const EVERYTHING: Plan = {
   ...NO_EFFECT,
   access: [
-    { action: 'remove', serial: 'A1', description: 'deploy pipeline', role: { from: 'automation-endpoint', to: null } },
-    { action: 'change', serial: 'B2', description: 'Ada', role: { from: 'proxy', to: 'administrator' } },
-    { action: 'add', serial: 'C3', description: '', role: { from: null, to: 'proxy' } },
+    {
+      action: 'remove',
+      serial: 'A1',
+      description: 'deploy pipeline',
+      role: { from: 'automation-endpoint', to: null },
+      fields: [],
+    },
+    {
+      action: 'change',
+      serial: 'B2',
+      description: 'Ada',
+      role: { from: 'proxy', to: 'administrator' },
+      fields: ['fingerprint', 'role'],
+    },
+    { action: 'add', serial: 'C3', description: '', role: { from: null, to: 'proxy' }, fields: [] },
   ],
   safety: [
     { object: 'stack-instance/shop', field: 'protected', from: true, to: null },
@@ -55,6 +77,8 @@ export const EVERYTHING: Plan = {
     ),
     serverChange({ action: 'create', resource: 'shop-cache', group: 'cache', reason: 'new in the template "shop"' }),
   ],
+  retained: [{ ...RETAINED, resource: 'old-db' }],
+  nodes: [{ action: 'remove', node: 'lab-db', file: 'types/clientcert/lab-db.yaml' }],
   configuration: [
     {
       key: 'ntp_servers',
@@ -90,7 +114,15 @@ export const EVERYTHING: Plan = {
       instances: ['lab'],
     },
   ],
-  held: { kind: 'budget', limit: 1, deletes: 3, instances: ['shop'] },
+  held: {
+    kind: 'budget',
+    limit: 1,
+    deletes: 3,
+    instances: ['shop'],
+    waiting: ['lab'],
+    reason: 'the budget of 1 delete an hour is used up',
+  },
+  knownProblems: 2,
 };
 
 /** Texts that would be something else than text in Markdown, HTML, or a comment of GitHub or GitLab. */
@@ -220,10 +252,13 @@ export const ANY_PLAN: fc.Arbitrary<Plan> = fc.record({
       serial: text,
       description: text,
       role: fc.record({ from: orNull(text), to: orNull(text) }),
+      fields: fc.array(text, { maxLength: 3 }),
     }),
   ),
   safety: many(fc.record({ object: text, field: text, from: orNull(json), to: orNull(json) })),
   changes: many(change),
+  retained: many(change),
+  nodes: many(fc.record({ action: fc.constantFrom('add', 'remove'), node: text, file: text })),
   configuration: many(
     fc.record({
       key: text,
@@ -250,12 +285,15 @@ export const ANY_PLAN: fc.Arbitrary<Plan> = fc.record({
       instances: fc.array(text, { maxLength: 8 }),
     }),
   ),
+  knownProblems: count,
   held: orNull(
     fc.record({
-      kind: fc.constantFrom('budget', 'nothing left'),
+      kind: fc.constantFrom('budget', 'hand over', 'nothing left'),
       limit: orNull(count),
       deletes: count,
       instances: many(text),
+      waiting: many(text),
+      reason: text,
     }),
   ),
 });
