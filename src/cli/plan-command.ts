@@ -26,6 +26,7 @@ interface PlanOptions extends Partial<ServerOptions> {
   readonly approval?: string;
   readonly format: keyof typeof PLAN_REPORTS;
   readonly deleteBudget?: number;
+  readonly commentId?: string;
 }
 
 const HELP = `
@@ -55,7 +56,8 @@ export function addPlanCommand(program: Command): void {
         '--delete-budget <number>',
         'how many deletes need no approval (default: as without settings)',
       ).argParser(countOf),
-    );
+    )
+    .option('--comment-id <id>', 'tells a comment in Markdown from others (default: the folder of the layout)');
   addOptionalServerOptions(command)
     .addHelpText('after', HELP)
     .action(async (directory: string, options: PlanOptions) => {
@@ -65,7 +67,8 @@ export function addPlanCommand(program: Command): void {
         try {
           const plan = await planOf(repository, options, isAsked);
           const report: PlanReport = PLAN_REPORTS[options.format];
-          print(report(plan, repository));
+          const { prefix } = repository;
+          print(report(plan, { prefix, id: options.commentId ?? prefix.replace(/\/$/, '') }));
           process.exitCode = exitCodeOf(plan);
         } finally {
           repository.close();
