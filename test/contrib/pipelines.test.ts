@@ -91,6 +91,18 @@ describe('contrib/pre-commit', () => {
     expect((await shell('ls -A', temporary)).stdout).toBe('');
   });
 
+  it('shows what the commit does where that is asked for, and takes no notice of it', async () => {
+    const directory = await hooked();
+    edit(directory, STAGING, ['web_count: "2"', 'web_count: "3"']);
+    const commit = 'git -c treeline.plan=true commit --quiet --all --message second';
+    const { code, stdout, stderr } = await shell(commit, directory);
+    expect({ code, printed: stdout + stderr }).toEqual({
+      code: 0,
+      printed: expect.stringContaining('+ stage-web-3: '),
+    });
+    expect((await shell('git log --format=%s', directory)).stdout).toBe('second\nfirst\n');
+  });
+
   it('has the same for pre-commit', () => {
     const { repos } = load(readFileSync(join(CONTRIB, 'pre-commit/pre-commit-config.yaml'), 'utf8')) as {
       readonly repos: readonly { readonly hooks: readonly { readonly entry: string }[] }[];

@@ -1,0 +1,45 @@
+// Reports of plans that are made from files, as a pull request would have them.
+import { describe, expect, it } from 'vitest';
+import { markdownReport } from '../../../src/cli/plan/markdown-report.ts';
+import { planned, SHOP } from '../../plan/planned.ts';
+
+describe('the report of a plan', () => {
+  it('of one line in common says in a few lines how many of 5,000 nodes change, and which key', () => {
+    const instance = 'stackTemplate: web\nparameters:\n  count: "99"\n';
+    const instances = Array.from({ length: 50 }, (_, index) => [`stacks/instances/s${index}.yaml`, instance] as const);
+    const { 'stacks/instances/shop.yaml': _shop, 'stacks/instances/blog.yaml': _blog, ...rest } = SHOP;
+    const files = { ...rest, ...Object.fromEntries(instances) };
+    const common = 'types/common/global.yaml';
+    const report = markdownReport(planned({ [common]: SHOP[common].replace('info', 'debug') }, { files }));
+    expect(report).toContain('### Treeline plan: 1 configuration change\n');
+    expect(report).toContain('- `log`: `"info"` → `"debug"` on 5,000 nodes (`s0-db`, ');
+    expect(report.length).toBeLessThan(1_000);
+  });
+
+  it('points a rename out, before the deletes', () => {
+    const instance = SHOP['stacks/instances/shop.yaml'];
+    const plan = planned({ 'stacks/instances/shop.yaml': null, 'stacks/instances/store.yaml': instance });
+    const report = markdownReport(plan);
+    expect(report).toContain('- rename of `shop` into `store`: 4 deletes, 4 creates; give `name` to keep them');
+    expect(report.indexOf('#### Renames')).toBeLessThan(report.indexOf('#### Deletes'));
+  });
+
+  it('has no value of a secret, in properties and in configuration', () => {
+    const instance = 'stackTemplate: web\nparameters:\n  port: "8080"\n  token: secret/other\n';
+    const common = 'ntp: [a]\nlog: info\nadmin_password: secret/new\n';
+    const report = markdownReport(
+      planned({ 'stacks/instances/shop.yaml': instance, 'types/common/global.yaml': common }),
+    );
+    expect(report).toContain('  - `api_password`: changed (secret)');
+    expect(report).toMatch(/^- `admin_password`: changed \(secret\) on \d+ nodes/m);
+    expect(report).not.toContain('secret/');
+  });
+
+  it('says what is held, and what lets it go on', () => {
+    const report = markdownReport(planned({ 'stacks/instances/shop.yaml': null }, { budget: 1 }));
+    expect(report).toContain('4 deletes, 1 instance held');
+    expect(report).toMatch(
+      /#### Held: 1 instance\n\n.*`treeline approve DIGEST`.*`Treeline-Approve-Deletes: 4`\.\n\n- `shop`/,
+    );
+  });
+});
