@@ -2,6 +2,7 @@
 import { wantsBlob } from '../../catalog/load-catalog.ts';
 import { TREE_FILE } from '../../catalog/paths.ts';
 import { straysIn } from '../../catalog/strays.ts';
+import type { Derivation } from '../../derive.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
 import { problemsAndRemarks } from '../../desired/remarks.ts';
 import { deriveAt } from '../../follow/restore.ts';
@@ -60,13 +61,23 @@ interface StateInForce {
 
 /** Where something in the commit is wrong, an older version of it is in force: the history is followed for that. */
 async function stateAt(repository: LocalRepository, commit: string): Promise<StateInForce> {
-  const derivation = await deriveAt(repository, commit, { baseline: EMPTY_BASELINE });
-  const problemsBefore = derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems;
-  if (derivation.isFollowed) {
-    const isWhole = !problemsBefore.some(isError) && !straysIn(derivation.desired.catalog).some(hasAddress);
-    if (isWhole) return { before: derivation.desired, problemsBefore };
+  const alone = await deriveAt(repository, commit, { baseline: EMPTY_BASELINE });
+  const problems = problemsIn(alone);
+  if (alone.isFollowed) {
+    const isWhole = !problems.some(isError) && !straysIn(alone.desired.catalog).some(hasAddress);
+    if (isWhole) return { before: alone.desired, problemsBefore: problems };
   }
-  return { before: await searchHistory(repository, commit), problemsBefore };
+  const before = await searchHistory(repository, commit);
+  if (before === undefined) return { before, problemsBefore: problems };
+  // What stands in place of an object is a mistake only beside the version that is in force.
+  return {
+    before,
+    problemsBefore: problemsIn(await deriveAt(repository, commit, { baseline: before, earlier: before })),
+  };
+}
+
+function problemsIn(derivation: Derivation): readonly Problem[] {
+  return derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems;
 }
 
 function hasAddress({ address }: ReturnType<typeof straysIn>[number]): boolean {

@@ -104,6 +104,21 @@ describe('base', () => {
     expect(plan).toMatchObject({ problems: [], knownProblems: 1, invalid: [] });
   });
 
+  it.each<[what: string, changes: Readonly<Record<string, string | null>>]>([
+    ['something unreadable in place of an instance', { [SHOP_FILE]: null, 'stacks/instances/shop.yml': 'x: 1\n' }],
+    ['a folder in place of an instance', { [SHOP_FILE]: null, [`${SHOP_FILE}/x`]: '1' }],
+    ['nothing left', { [SHOP_FILE]: null, [BLOG_FILE]: null }],
+  ])('with %s has that mistake already', async (_, changes) => {
+    const repository = await emptyRepository();
+    await repository.commit(SHOP);
+    const wrong = await repository.commit(changes);
+    await repository.commit(DEBUG, { branch: 'branch', parents: [wrong] });
+    const plan = await planAt(repository.path);
+    expect(plan.problems).toEqual([]);
+    expect(plan.knownProblems).toBeGreaterThan(0);
+    expect(plan.invalid).toEqual([]);
+  });
+
   it('with a wrong tree counts as the commit before it', async () => {
     const repository = await emptyRepository();
     await repository.commit(SHOP);
