@@ -60,19 +60,27 @@ export function prose(sentence: string): string {
     if (doubtful.length > 0) parts.push(`${spanOf(doubtful.join(' '))}${after}`);
     doubtful = [];
   };
-  for (const token of shown(sentence, SENTENCE_LENGTH_MAX).match(/"[^"]*"[.,;:?]?|\S+/g) ?? []) {
-    const [, word = '', after = ''] = /^(.*?)([.,;:?]?)$/.exec(token) ?? [];
+  for (const token of shown(sentence, SENTENCE_LENGTH_MAX).match(/"[^"]*"\)?[.,;:?]?|\S+/g) ?? []) {
+    const { before, word, after } = wordIn(token);
     if (PLAIN.test(word)) {
       flush('');
       parts.push(token);
-    } else if (after === '') doubtful.push(token);
-    else {
+    } else if (before !== '') {
+      flush('');
+      parts.push(`${before}${spanOf(word)}${after}`);
+    } else {
       doubtful.push(word);
-      flush(after);
+      if (after !== '') flush(after);
     }
   }
   flush('');
   return parts.join(' ');
+}
+
+/** A token without the parentheses and the punctuation around it, which may stay outside code. */
+function wordIn(token: string): { readonly before: string; readonly word: string; readonly after: string } {
+  const [, before = '', word = '', after = ''] = /^(\(?)([^()]+?)(\)?[.,;:?]?)$/.exec(token) ?? [];
+  return word === '' ? { before: '', word: token, after: '' } : { before, word, after };
 }
 
 /** Returns `1 server`, `5,000 servers`; of another noun than one with an `s`, its plural is given. */

@@ -81,6 +81,9 @@ it.each([
   ['the count of "web", now 2, was 4.', 'the count of `"web"`, now 2, was 4.'],
   ['did you mean "a b"? see #12 and @you', 'did you mean `"a b"`? see `#12` and `@you`'],
   ['fixes octo/cat#1 https://evil.example now', 'fixes `octo/cat#1 https://evil.example` now'],
+  ['name it (treeline validate DIR, repository.directory)', 'name it (treeline validate DIR, `repository.directory`)'],
+  ['of it (a.b) and f(x), "c d").', 'of it (`a.b`) and `f(x), "c d"`).'],
+  ['](https://evil.example) (@you', '`](https://evil.example)` (`@you`'],
   ["the file's first-parent line", "the file's first-parent line"],
   ['in deadbeef: 1234567', 'in `deadbeef`: `1234567`'],
 ])('the sentence %j is %j', (sentence, expected) => {
