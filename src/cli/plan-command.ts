@@ -61,14 +61,17 @@ export function addPlanCommand(program: Command): void {
   addOptionalServerOptions(command)
     .addHelpText('after', HELP)
     .action(async (directory: string, options: PlanOptions) => {
+      // The command line names the controller, not only the environment.
       const isAsked = command.getOptionValueSource('server') === 'cli';
       await expecting([SourceError], async () => {
         const repository = await openLocalRepository(fromUserDirectory(directory));
         try {
-          const plan = await planOf(repository, options, isAsked);
+          const server = options.base === undefined || isAsked ? serverIn(options) : undefined;
+          const plan = await planOf(repository, options, server);
           const report: PlanReport = PLAN_REPORTS[options.format];
           const { prefix } = repository;
-          print(report(plan, { prefix, id: options.commentId ?? prefix.replace(/\/$/, '') }));
+          const id = options.commentId ?? prefix.replace(/\/$/, '');
+          print(report(plan, { prefix, id, isRecorded: server !== undefined }));
           process.exitCode = exitCodeOf(plan);
         } finally {
           repository.close();
@@ -91,10 +94,12 @@ async function planOf(...order: Parameters<typeof readPlan>): Promise<Plan> {
   }
 }
 
-/** `isAsked`: the command line names the controller, not only the environment. */
-async function readPlan(repository: LocalRepository, options: PlanOptions, isAsked: boolean): Promise<Plan> {
+async function readPlan(
+  repository: LocalRepository,
+  options: PlanOptions,
+  server: ServerOptions | undefined,
+): Promise<Plan> {
   const { base, head, approval, deleteBudget: budget = DELETE_BUDGET } = options;
-  const server = base === undefined || isAsked ? serverIn(options) : undefined;
   if (server === undefined && approval !== undefined) throw new CommandFailure('--approval needs --server');
   if (server === undefined && base === undefined) throw new CommandFailure('say what to merge into: --base <revision>');
   if (server === undefined) return planMerge(await readMerge(repository, { base: base ?? '', head, budget }));

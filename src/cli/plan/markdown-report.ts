@@ -30,20 +30,27 @@ export interface MarkdownOptions {
   readonly id?: string;
   /** The path from the root of the Git repository to the layout: '' or one that ends in `/`. */
   readonly prefix?: string;
+  /** True if the plan compares with what a controller has recorded, which commits alone do not tell. */
+  readonly isRecorded?: boolean;
 }
 
 /** Returns a plan as Markdown of at most {@link MARKDOWN_LENGTH_MAX} characters. By its first line the comment is found again. */
-export function markdownReport(plan: Plan, { id = '', prefix = '' }: MarkdownOptions = {}): string {
+export function markdownReport(plan: Plan, options: MarkdownOptions = {}): string {
+  const { id = '', prefix = '' } = options;
   const head = `${markerOf(id)}\n\n### Treeline plan: ${headlineOf(plan)}`;
-  const sections = sectionsOf(plan, prefix);
-  // Of the last line in its longest form, and the empty lines around sections.
-  const itemCount = sections.reduce((sum, { items }) => sum + items.length, 0);
   const known = knownLines(plan);
-  const reserved =
-    head.length + known.join('').length + lastLine(plan, prefix, itemCount + 1).length + 2 * (sections.length + 2) + 1;
+  const sections = sectionsOf(plan, prefix);
+  const counts = sections.flatMap(({ items }) => items.map(({ count }) => count));
+  // Of the last line in its longest form, and the empty lines around sections.
+  const longest = lastLine(
+    plan,
+    options,
+    counts.reduce((sum, count) => sum + count, 1),
+  );
+  const reserved = head.length + known.join('').length + longest.length + 2 * (sections.length + 2);
   const written = writeSections(sections, MARKDOWN_LENGTH_MAX - reserved);
   const omitted = written.reduce((sum, section) => sum + section.omitted, 0);
-  return [head, ...written.map(({ text }) => text), ...known, lastLine(plan, prefix, omitted)].join('\n\n');
+  return [head, ...written.map(({ text }) => text), ...known, lastLine(plan, options, omitted)].join('\n\n');
 }
 
 /** What may stand in a comment of HTML without ending it. */
@@ -113,10 +120,12 @@ function knownLines({ knownProblems }: Plan): readonly string[] {
   ];
 }
 
-function lastLine({ base, head }: Plan, prefix: string, omitted: number): string {
+function lastLine({ base, head }: Plan, { prefix = '', isRecorded = false }: MarkdownOptions, omitted: number): string {
   const [from, to] = [base, head].map((commit) => commit.slice(0, SHORT_COMMIT_LENGTH));
   const directory = prefix === '' ? '' : ` ${prefix.replace(/\/$/, '')}`;
-  const command = code(`treeline plan --base ${from} --head ${to}${directory}`, PATH_LENGTH_MAX);
-  if (omitted === 0) return `All names and values: ${command}`;
-  return `${grouped(omitted)} items are not shown, since a comment has a limit. ${command} shows all.`;
+  const command = isRecorded
+    ? 'the same command with `--format json`'
+    : code(`treeline plan --base ${from} --head ${to} --format json${directory}`, PATH_LENGTH_MAX);
+  const cut = omitted === 0 ? '' : `${grouped(omitted)} items are not shown, since a comment has a limit. `;
+  return `${cut}All servers and values: ${command}`;
 }

@@ -10,6 +10,8 @@ export interface PlanPlace {
   readonly prefix: string;
   /** Tells a comment from those of other plans for the same pull request. */
   readonly id: string;
+  /** True if the plan compares with what a controller has recorded. */
+  readonly isRecorded: boolean;
 }
 
 /** Prints a plan in one format. */

@@ -131,6 +131,12 @@ describe('the report', () => {
     expect(report).not.toContain('####');
   });
 
+  it('names no commits to compare where the plan is of what a controller has recorded', () => {
+    const report = markdownReport(NO_EFFECT, { isRecorded: true });
+    expect(report.split('\n').at(-1)).toBe('All servers and values: the same command with `--format json`');
+    expectOnlyIntended(report);
+  });
+
   it('shows no value of a secret', () => {
     expect(markdownReport(EVERYTHING)).not.toContain('hunter');
   });
@@ -175,7 +181,7 @@ describe('the report', () => {
     const omitted = Number(/^([\d,]+) more deletes not shown\.$/m.exec(section)?.[1]?.replace(',', ''));
     expect(omitted + (section.match(/`(?:shop-)?web-\d+`/g)?.length ?? 0)).toBe(5_002);
     expect(report.split('\n').at(-1)).toBe(
-      `${/([\d,]+) more deletes not/.exec(report)?.[1]} items are not shown, since a comment has a limit. \`treeline plan --base 111111111111 --head 222222222222\` shows all.`,
+      `${/([\d,]+) more deletes not/.exec(report)?.[1]} items are not shown, since a comment has a limit. All servers and values: \`treeline plan --base 111111111111 --head 222222222222 --format json\``,
     );
     expect(report.match(/^#### /gm)).toHaveLength(13);
     expectOnlyIntended(report);
