@@ -3,7 +3,6 @@ import type { Derivation } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { HeldDeletes } from '../desired/deletions.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
-import { splitAddress } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
 import type { PlannedHold, ServerChange } from './plan.ts';
 
@@ -14,43 +13,33 @@ type NotFollowed = Extract<Derivation, { isFollowed: false }>;
 export interface MergeOutcome {
   /** The state that becomes active at once. */
   readonly desired: DesiredState;
-  /** Active units, with held instances and those that wait for them as they are once approved. */
+  /** The units that are active once everything is approved. */
   readonly units: DesiredState['units'];
+  /** Names of the invalid instances, now and then, without those that only wait. */
+  readonly invalid: ReadonlySet<string>;
   /** Names of instances that wait for held ones, sorted. */
   readonly waiting: readonly string[];
   /** Null where nothing waits. */
   readonly held: PlannedHold | null;
 }
 
+/** Derives the merged files again, upon the state that they made active, by other facts. */
+type DeriveAgain = (desired: DesiredState, safety: Safety) => Derivation;
+
 /** Returns the outcome of a commit that is followed. */
-export function outcomeOf({ desired, judge }: Followed, safety: Safety | undefined): MergeOutcome {
+export function outcomeOf({ desired }: Followed, safety: Safety | undefined, deriveAgain: DeriveAgain): MergeOutcome {
+  const { units } = desired;
   if (desired.held.size === 0 || safety === undefined) {
-    return { desired, units: desired.units, waiting: [], held: null };
+    return { desired, units, invalid: desired.invalid, waiting: [], held: null };
   }
-  const approved = judge({ ...safety, deletions: { ...safety.deletions, isApproved: () => true } });
-  const waiting = [...desired.invalid].filter((name) => !desired.held.has(name) && !approved.invalid.has(name));
-  const units = unitsOnceApproved({ desired, approved, waits: new Set([...desired.held.keys(), ...waiting]) });
-  const held = { ...holdOf(desired.held, safety), waiting: waiting.sort(compareNames) };
-  return { desired, units, waiting: held.waiting, held };
-}
-
-interface Approved {
-  readonly desired: DesiredState;
-  readonly approved: DesiredState;
-  /** Names of the instances that change only then. */
-  readonly waits: ReadonlySet<string>;
-}
-
-function unitsOnceApproved({ desired, approved, waits }: Approved): DesiredState['units'] {
-  const units = new Map(desired.units);
-  for (const key of new Set([...desired.units.keys(), ...approved.units.keys()])) {
-    const [type, name] = splitAddress(key);
-    if (type !== 'stack-instance' || !waits.has(name)) continue;
-    const unit = approved.units.get(key);
-    if (unit === undefined) units.delete(key);
-    else units.set(key, unit);
-  }
-  return units;
+  // What a person approves happens upon what was active by then, as the controller judges the commit anew.
+  const again = deriveAgain(desired, { ...safety, deletions: { ...safety.deletions, isApproved: () => true } });
+  const approved = again.isFollowed ? again.desired : desired;
+  const waits = (name: string): boolean => !desired.held.has(name) && !approved.invalid.has(name);
+  const waiting = [...desired.invalid].filter(waits).sort(compareNames);
+  const held = { ...holdOf(desired.held, safety), waiting };
+  const invalid = desired.invalid.difference(new Set(waiting)).union(approved.invalid);
+  return { desired, units: approved.units, invalid, waiting, held };
 }
 
 function holdOf(held: DesiredState['held'], { deletions }: Safety): Omit<PlannedHold, 'waiting'> {

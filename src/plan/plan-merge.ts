@@ -55,7 +55,9 @@ export function planMerge(merge: Merge): Plan {
   const merged = derive(snapshot, from);
   // A commit that leaves nothing is held: the plan shows what it does once a person accepts it.
   const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;
-  const outcome = accepted.isFollowed ? outcomeOf(accepted, safety) : undefined;
+  const deriveAgain = (desired: DesiredState, judging: Safety): Derivation =>
+    derive(snapshot, { baseline: desired, earlier: desired, safety: judging, isAccepted: true });
+  const outcome = accepted.isFollowed ? outcomeOf(accepted, safety, deriveAgain) : undefined;
   const effects = outcome === undefined ? NO_EFFECTS : effectsOf(merge, outcome);
   const known = merge.problemsBefore ?? (before === undefined ? [] : problemsAndRemarks(before));
   const { added, known: knownProblems } = newProblems(known, sortProblems([...conflicts, ...problemsOf(merged)]));
@@ -114,7 +116,8 @@ function secretKeys(...hierarchies: readonly (Entry<Hierarchy> | undefined)[]): 
 }
 
 /** Held instances wait for a person, and those that wait for them are as right as they were. */
-function newlyInvalid(before: DesiredState | undefined, { desired, waiting }: MergeOutcome): readonly string[] {
-  const known = new Set([...(before?.invalid ?? []), ...waiting]);
-  return [...desired.invalid].filter((name) => !known.has(name)).sort(compareNames);
+function newlyInvalid(before: DesiredState | undefined, { invalid }: MergeOutcome): readonly string[] {
+  return [...invalid.difference(before?.invalid ?? NOBODY)].sort(compareNames);
 }
+
+const NOBODY: ReadonlySet<string> = new Set();

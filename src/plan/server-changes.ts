@@ -42,7 +42,7 @@ export function serverChangesOf(servers: readonly ChangedServer[], units: Compar
     if (after === undefined && before !== undefined) {
       const gone = goneServer(before.part, before.unit, units);
       if (isRetained(before.part, units)) retained.push(gone);
-      else changes.push({ action: 'delete', ...gone, properties: {} });
+      else changes.push({ action: 'delete', ...withDependent(gone, units), properties: {} });
     } else if (after !== undefined) {
       const change = before === undefined ? created(after.part, after.unit, units) : updated(server, units);
       if (change !== undefined) changes.push(change);
@@ -58,6 +58,26 @@ function byServer(a: Pick<ServerChange, 'resource'>, b: Pick<ServerChange, 'reso
 /** By the version that is active, and by the one that replaces it. */
 function isRetained({ policy, instance }: WantedServer, { after }: ComparedUnits): boolean {
   return policy.deletion === 'retain' || isRetaining(after.get(`stack-instance/${instance}`));
+}
+
+/** A delete waits as long as an active version of another instance depends on the server. */
+function withDependent(gone: RetainedServer, { after }: ComparedUnits): RetainedServer {
+  const dependent = dependentsIn(after).get(gone.resource);
+  if (dependent === undefined) return gone;
+  return { ...gone, reason: `${gone.reason}; it waits while ${quote(dependent)} depends on it` };
+}
+
+const dependents = new WeakMap<Units, ReadonlyMap<string, string>>();
+
+/** Returns a server of another instance that depends on each server, by its name. */
+function dependentsIn(units: Units): ReadonlyMap<string, string> {
+  const known = dependents.get(units);
+  if (known !== undefined) return known;
+  const found = new Map(
+    [...units.values()].flatMap(({ outside }) => outside.map(({ server, of }) => [server, of] as const)),
+  );
+  dependents.set(units, found);
+  return found;
 }
 
 function placeOf({ name, instance, key }: WantedServer): Pick<ServerChange, 'resource' | 'instance' | 'group'> {

@@ -18,6 +18,7 @@ const { values } = parseArgs({
     theme: { type: 'string' },
     quiet: { type: 'boolean', default: false },
     progress: { type: 'string' },
+    plans: { type: 'boolean', default: false },
   },
 });
 
@@ -83,6 +84,7 @@ function tellProgress({
 }
 
 async function main(): Promise<boolean> {
+  if (values.plans) return (await import('./run-plans.ts')).runPlans(values);
   if (values.planted) return (await import('./plant.ts')).plantAll(Number(values.seeds), values.only);
   if (values.seed !== undefined) return tell(Number(values.seed));
   return runMany(Number(values.from), Number(values.seeds));

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { missingAndSurplus } from './effects.ts';
+import { type PlanRun, planAndApply } from './plan-run.ts';
+
+/** A few seconds' worth. `npm run test:long` runs thousands. */
+const SEEDS = 40;
+
+describe('a merge does what its plan says', () => {
+  it('over some pairs of estates', async () => {
+    const runs: PlanRun[] = [];
+    for (let seed = 1; seed <= SEEDS; seed += 1) {
+      const run = await planAndApply(seed);
+      expect(run.differences, `npm run simulate -- --plans --seed ${seed}`).toEqual([]);
+      runs.push(run);
+    }
+    const compared = runs.filter(({ kind }) => kind === 'compared');
+    expect(compared.length).toBeGreaterThan(SEEDS * 0.7);
+    expect(compared.reduce((sum, { actions }) => sum + actions, 0)).toBeGreaterThan(SEEDS);
+    expect(compared.filter(({ plan }) => plan?.held != null).length).toBeGreaterThan(0);
+  }, 60_000);
+
+  it('in the same way for the same seed', async () => {
+    expect(await planAndApply(3)).toEqual(await planAndApply(3));
+  });
+});
+
+describe('what is not as planned', () => {
+  const planned = { actions: ['create a', 'update b'], configuration: [], nodes: [], held: ['x'], invalid: [] };
+
+  it('is found, whether it is missing or surplus', () => {
+    const done = { ...planned, actions: ['create a', 'delete c'], held: [] };
+    expect(missingAndSurplus('at once', planned, done)).toEqual([
+      'planned at once, not done: actions: update b',
+      'done at once, not planned: actions: delete c',
+      'planned at once, not done: held: x',
+    ]);
+  });
+
+  it('is found where the same happens once more', () => {
+    const done = { ...planned, actions: ['create a', 'update b', 'update b'] };
+    expect(missingAndSurplus('at once', planned, done)).toEqual(['done at once, not planned: actions: update b']);
+  });
+});
