@@ -67,7 +67,9 @@ function recordAt(node: NodeAtMoment): [string, NodeRecord] {
 }
 
 /** A delete and a create of one server are its replacement. */
-function actionsOf(calls: readonly { readonly operation: string; readonly resource: string }[]): readonly string[] {
+export function actionsOf(
+  calls: readonly { readonly operation: string; readonly resource: string }[],
+): readonly string[] {
   const byServer = Map.groupBy(calls, ({ resource }) => resource);
   const actions = [...byServer].map(([server, all]) => {
     const operations = all.map(({ operation }) => operation).join(' ');
@@ -76,7 +78,7 @@ function actionsOf(calls: readonly { readonly operation: string; readonly resour
   return actions.sort();
 }
 
-function configurationOf(
+export function configurationOf(
   before: ReadonlyMap<string, NodeRecord>,
   after: ReadonlyMap<string, NodeRecord>,
 ): readonly string[] {
@@ -95,7 +97,10 @@ function configurationOf(
 }
 
 /** Hand-written nodes that come or go, as `<action> <node>`. */
-function nodesOf(before: ReadonlyMap<string, NodeRecord>, after: ReadonlyMap<string, NodeRecord>): readonly string[] {
+export function nodesOf(
+  before: ReadonlyMap<string, NodeRecord>,
+  after: ReadonlyMap<string, NodeRecord>,
+): readonly string[] {
   const added = [...after].filter(([name, record]) => !isServer(record) && !before.has(name));
   const removed = [...before].filter(([name, record]) => !isServer(record) && !after.has(name));
   return [...added.map(([name]) => `add ${name}`), ...removed.map(([name]) => `remove ${name}`)].sort();

@@ -101,7 +101,7 @@ function branchOff(world: World, chance: Chance): { readonly base: () => string;
 }
 
 /** What a pull request may do to the files: mostly what makes sense, and some mistakes. */
-function editOf(chance: Chance): Edit {
+export function editOf(chance: Chance): Edit {
   const layers = [GLOBAL, LAB, SMALL, TEMPLATE] as const;
   return chance.weighted<() => Edit>([
     [10, () => set(anInstance(chance), changed(chance))],
