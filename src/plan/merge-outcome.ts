@@ -3,7 +3,9 @@ import type { Derivation } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { HeldDeletes } from '../desired/deletions.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
+import { problemsAndRemarks } from '../desired/remarks.ts';
 import { compareNames } from '../model/names.ts';
+import type { Problem } from '../model/problem.ts';
 import type { PlannedHold, ServerChange } from './plan.ts';
 
 type Followed = Extract<Derivation, { isFollowed: true }>;
@@ -17,6 +19,8 @@ export interface MergeOutcome {
   readonly units: DesiredState['units'];
   /** Names of the invalid instances, now and then, without those that only wait. */
   readonly invalid: ReadonlySet<string>;
+  /** Problems and remarks, as they are once everything is approved: that one waits is no mistake. */
+  readonly problems: readonly Problem[];
   /** Names of instances that wait for held ones, sorted. */
   readonly waiting: readonly string[];
   /** Null where nothing waits. */
@@ -30,7 +34,7 @@ type DeriveAgain = (desired: DesiredState, safety: Safety) => Derivation;
 export function outcomeOf({ desired }: Followed, safety: Safety | undefined, deriveAgain: DeriveAgain): MergeOutcome {
   const { units } = desired;
   if (desired.held.size === 0 || safety === undefined) {
-    return { desired, units, invalid: desired.invalid, waiting: [], held: null };
+    return { desired, units, invalid: desired.invalid, problems: problemsAndRemarks(desired), waiting: [], held: null };
   }
   // What a person approves happens upon what was active by then, as the controller judges the commit anew.
   const again = deriveAgain(desired, { ...safety, deletions: { ...safety.deletions, isApproved: () => true } });
@@ -39,7 +43,7 @@ export function outcomeOf({ desired }: Followed, safety: Safety | undefined, der
   const waiting = [...desired.invalid].filter(waits).sort(compareNames);
   const held = { ...holdOf(desired.held, safety), waiting };
   const invalid = desired.invalid.difference(new Set(waiting)).union(approved.invalid);
-  return { desired, units: approved.units, invalid, waiting, held };
+  return { desired, units: approved.units, invalid, problems: problemsAndRemarks(approved), waiting, held };
 }
 
 function holdOf(held: DesiredState['held'], { deletions }: Safety): Omit<PlannedHold, 'waiting'> {

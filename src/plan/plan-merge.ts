@@ -60,7 +60,8 @@ export function planMerge(merge: Merge): Plan {
   const outcome = accepted.isFollowed ? outcomeOf(accepted, safety, deriveAgain) : undefined;
   const effects = outcome === undefined ? NO_EFFECTS : effectsOf(merge, outcome);
   const known = merge.problemsBefore ?? (before === undefined ? [] : problemsAndRemarks(before));
-  const { added, known: knownProblems } = newProblems(known, sortProblems([...conflicts, ...problemsOf(merged)]));
+  const problems = merged.isFollowed && outcome !== undefined ? outcome.problems : problemsOf(merged);
+  const { added, known: knownProblems } = newProblems(known, sortProblems([...conflicts, ...problems]));
   return {
     ...{ base, head, digest: planDigest(effects), ...effects },
     invalid: outcome === undefined ? [] : newlyInvalid(before, outcome),

@@ -1,0 +1,45 @@
+// Merges of which a part is held: what waits for it, and what an approval then does.
+import { expect, it } from 'vitest';
+import { planned } from './planned.ts';
+
+const instance = (prefix: string, count: number, needs: readonly string[] = []): string => `stackTemplate: web
+parameters: {}
+stackTemplateAdditions:
+  resources:
+    web:
+      type: Platform::ResourceGroup
+      properties:
+        count: "${count}"
+        resource_def: { properties: { name: "${prefix}-<<index>>"${needs.length === 0 ? '' : `, depends_on: [${needs.join(', ')}]`} } }
+`;
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'clients/A1.yaml': 'role: administrator\n',
+  'stacks/templates/web.yaml': 'resources: {}\n',
+  'stacks/instances/front.yaml': instance('front', 1),
+  'stacks/instances/back.yaml': instance('back', 3),
+};
+
+it('an instance that waits for a held one is no mistake of the author', () => {
+  // `back` gets the server of `front`, and loses three of its own.
+  const plan = planned(
+    { 'stacks/instances/back.yaml': instance('front', 1), 'stacks/instances/front.yaml': instance('edge', 1) },
+    { files: FILES, budget: 2 },
+  );
+  expect(plan.held).toMatchObject({ kind: 'budget', deletes: 3, instances: ['back'], waiting: ['front'] });
+  expect(plan.problems).toEqual([]);
+  expect(plan.invalid).toEqual([]);
+});
+
+it('an approval happens upon what is active by then, and a delete waits for a dependent', () => {
+  // `front` comes to depend on a server of `back`, whose removal is held at first.
+  const plan = planned(
+    { 'stacks/instances/front.yaml': instance('front', 1, ['back-1']), 'stacks/instances/back.yaml': null },
+    { files: FILES, budget: 2 },
+  );
+  expect(plan.held).toMatchObject({ instances: ['back'], deletes: 3 });
+  expect(plan.invalid).toEqual(['front']);
+  const reasons = new Map(plan.changes.map(({ resource, reason }) => [resource, reason]));
+  expect(reasons.get('back-1')).toBe('the stack instance "back" is removed; it waits while "front-1" depends on it');
+  expect(reasons.get('back-2')).toBe('the stack instance "back" is removed');
+});
