@@ -1,6 +1,7 @@
 // Runs a benchmark by its name: `npm run bench -- line`. What each of them measures is in docs/benchmarks.md.
 import { benchCliffs } from './cliffs.ts';
 import { benchExecute } from './execute.ts';
+import { benchHiera } from './hiera.ts';
 import { benchHostile } from './hostile.ts';
 import { benchLine } from './line.ts';
 import { benchReads } from './reads.ts';
@@ -12,6 +13,7 @@ const EXIT_FAILED = 3;
 const BENCHES: ReadonlyMap<string, (args: readonly string[]) => Promise<boolean>> = new Map([
   ['cliffs', benchCliffs],
   ['execute', benchExecute],
+  ['hiera', benchHiera],
   ['hostile', benchHostile],
   ['line', benchLine],
   ['reads', benchReads],

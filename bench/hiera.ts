@@ -1,0 +1,157 @@
+// The benchmark `hiera`: the records of all nodes in one answer, whether or not something changed, and what others notice of
+// it. docs/benchmarks.md says how to read it.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { repositoryFiles } from '../test/support/sized-repository.ts';
+import { identityFiles } from './load.ts';
+import { machineOf, say, wholeNumber } from './machine.ts';
+import { markdownTable, median } from './markdown-table.ts';
+import { ServedController } from './served-controller.ts';
+import { createSite, type Site } from './site.ts';
+
+const SERVERS_AN_INSTANCE = 10;
+const SERVERS_MAX = 100_000;
+const ROUNDS_MAX = 50;
+const ALL = '/hiera/all';
+const ONE = '/hiera/instance-0-web-1';
+/** Between two small reads. */
+const SMALL_MS = 20;
+const FIRST_BYTE_MS_MAX = 20;
+const STALL_MS_MAX = 50;
+const FOLLOW_MS_MAX = 120_000;
+
+/** One answer, in milliseconds since it was asked for. */
+interface Timed {
+  readonly firstByte: number;
+  readonly end: number;
+  readonly bytes: number;
+}
+
+/** Sends one request on a kept connection. */
+type Ask = (path: string) => Promise<Timed>;
+
+/** An answer with all records, and the slowest of the small reads beside it. */
+interface Round extends Timed {
+  readonly worstSmall: number;
+}
+
+/** Prints a report in Markdown, with progress on standard error. Returns whether every target is reached. */
+export async function benchHiera(args: readonly string[]): Promise<boolean> {
+  const { rounds, servers } = optionsOf(args);
+  const folder = mkdtempSync(join(tmpdir(), 'treeline-bench-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  const instances = Math.ceil(servers / SERVERS_AN_INSTANCE);
+  const site = await createSite(folder, { ...repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE }) });
+  const controller = new ServedController(site, 'hiera');
+  await controller.ready();
+  await controller.quiet();
+  const [all, small] = [await asker(controller), await asker(controller)];
+  const first = await measureRound(all, small);
+  const unchanged: Round[] = [];
+  for (let round = 0; round < rounds; round += 1) unchanged.push(await measureRound(all, small));
+  const changed: Round[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    await changeEverything(controller, round);
+    changed.push(await measureRound(all, small));
+    say(`round ${round + 1} of ${rounds}`);
+  }
+  await controller.stop();
+  const rows = [
+    rowOf('the first time', [first]),
+    rowOf('nothing changed', unchanged),
+    rowOf('every record changed', changed),
+  ];
+  const head = ['records of all nodes', 'MB', 'first byte, ms', 'whole, ms', 'worst small read, ms'];
+  process.stdout.write(`${machineOf()}. Rounds: ${rounds}. Servers: ${servers}.\n\n${markdownTable(head, rows)}\n`);
+  const firstByte = median(unchanged.map((round) => round.firstByte));
+  const stall = median(changed.map(({ worstSmall }) => worstSmall));
+  process.stdout.write(`\nFirst byte where nothing changed: ${verdict(firstByte, FIRST_BYTE_MS_MAX)}; `);
+  process.stdout.write(`small reads where everything did: ${verdict(stall, STALL_MS_MAX)}.\n`);
+  return firstByte <= FIRST_BYTE_MS_MAX && stall <= STALL_MS_MAX;
+}
+
+function verdict(ms: number, most: number): string {
+  return `${ms.toFixed(0)} ms, at most ${most}: ${ms <= most ? 'reached' : 'MISSED'}`;
+}
+
+function rowOf(title: string, rounds: readonly Round[]): string[] {
+  const middle = (read: (round: Round) => number): string => median(rounds.map(read)).toFixed(0);
+  const megabytes = (median(rounds.map(({ bytes }) => bytes)) / 1e6).toFixed(1);
+  return [
+    title,
+    megabytes,
+    middle((round) => round.firstByte),
+    middle(({ end }) => end),
+    middle((round) => round.worstSmall),
+  ];
+}
+
+/** Asks for all records, and every 20 ms for one. */
+async function measureRound(all: Ask, small: Ask): Promise<Round> {
+  let isOver = false;
+  let worstSmall = 0;
+  const beside = (async () => {
+    while (!isOver) {
+      worstSmall = Math.max(worstSmall, (await small(ONE)).end);
+      await sleep(SMALL_MS);
+    }
+  })();
+  await sleep(5 * SMALL_MS);
+  const answer = await all(ALL);
+  isOver = true;
+  await beside;
+  return { ...answer, worstSmall };
+}
+
+/** Changes a value that every node has, and resolves once that is followed and nothing moves any more. */
+async function changeEverything(controller: ServedController, round: number): Promise<void> {
+  const followed = controller.log.lines('commit followed').length;
+  const text = `ntp_servers: [ntp1.example, ntp2.example]\nlog_level: level-${round}\nbackups: true\n`;
+  await controller.site.repository.commit({ 'types/common/global.yaml': text });
+  const isFollowed = (): unknown => controller.log.lines('commit followed')[followed];
+  await controller.process.until('the change was followed', FOLLOW_MS_MAX, isFollowed);
+  await controller.quiet();
+}
+
+async function asker(controller: ServedController): Promise<Ask> {
+  const port = await controller.apiPort();
+  const pem = pemOf(controller.site);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return (path) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Timed>();
+    const start = performance.now();
+    const outgoing = request({ host: '127.0.0.1', port, path, agent, ...pem }, (incoming) => {
+      let firstByte = 0;
+      let bytes = 0;
+      incoming.on('data', (chunk: Buffer) => {
+        if (bytes === 0) firstByte = performance.now() - start;
+        bytes += chunk.length;
+      });
+      incoming.on('end', () => resolve({ firstByte, end: performance.now() - start, bytes }));
+      incoming.on('error', reject);
+    });
+    outgoing.on('error', reject);
+    outgoing.end();
+    return promise;
+  };
+}
+
+function pemOf(site: Site): { readonly ca: Buffer; readonly key: Buffer; readonly cert: Buffer } {
+  const { ca, key, cert } = identityFiles(site);
+  return { ca: readFileSync(ca), key: readFileSync(key), cert: readFileSync(cert) };
+}
+
+function optionsOf(args: readonly string[]): { readonly rounds: number; readonly servers: number } {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { rounds: { type: 'string', default: '5' }, servers: { type: 'string', default: '10000' } },
+  });
+  return {
+    rounds: wholeNumber(values.rounds, { option: '--rounds', max: ROUNDS_MAX }),
+    servers: wholeNumber(values.servers, { option: '--servers', max: SERVERS_MAX }),
+  };
+}
