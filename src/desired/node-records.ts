@@ -34,9 +34,24 @@ export function* nodeNames(desired: Baseline): Generator<string> {
 }
 
 /** Returns the names of all nodes that have a record, sorted. */
-export function recordedNodes({ desired, rows }: NodeView): string[] {
-  const terminating = [...rows.list('server')].filter(([, row]) => row.lastRecord !== null).map(([name]) => name);
-  return [...new Set([...nodeNames(desired), ...terminating])].sort(compareNames);
+export function recordedNodes({ desired, rows }: NodeView): readonly string[] {
+  const present = sortedNames(desired);
+  const terminating = [...rows.list('server')].filter(
+    ([name, row]) => row.lastRecord !== null && !nodeOf(desired, name),
+  );
+  if (terminating.length === 0) return present;
+  return [...present, ...terminating.map(([name]) => name)].sort(compareNames);
+}
+
+/** Sorted once a desired state: to sort ten thousand names takes longer than to find that no record changed. */
+const sorted = new WeakMap<Baseline, readonly string[]>();
+
+function sortedNames(desired: Baseline): readonly string[] {
+  const known = sorted.get(desired);
+  if (known !== undefined) return known;
+  const names = [...nodeNames(desired)].sort(compareNames);
+  sorted.set(desired, names);
+  return names;
 }
 
 /** Returns a node, or undefined if there is none of that name, or its record is not known. */
