@@ -21,6 +21,7 @@ import {
 import { differingProperties } from './difference.ts';
 import { concludeDrift, differences, driftReason, isAtRest, isToBeConfirmed, withoutObserved } from './drift.ts';
 import { isConverged } from './existence.ts';
+import { hasOtherTags } from './proxy-tags.ts';
 import { lostText } from './reasons.ts';
 
 const EXISTS: Reason = { code: 'exists_already', text: 'it is already there; adopt it, or remove it by hand' };
@@ -43,7 +44,8 @@ type Told = Pick<CallResult, 'answer' | 'provider'>;
 
 /** The check has determined whether the server exists, and no outcome was lost. */
 function concludePresence(row: ServerRow, { answer, provider }: Told, at: ConcludeContext): ServerRow {
-  if (row.adopting && row.applied !== null) return takeOver(row, { answer, provider }, at);
+  const isOfOthers = row.adopting && answer.outcome === 'absent' && mayBeElsewhere(row, provider, at);
+  if ((row.adopting && row.applied !== null) || isOfOthers) return takeOver(row, { answer, provider }, at);
   // The server is applied by now, or the row no longer needs the answer.
   if (row.applied !== null) return sighted(row);
   // Failed creates keep counting: only a check that is the first step has a count of its own.
@@ -58,6 +60,12 @@ function concludePresence(row: ServerRow, { answer, provider }: Told, at: Conclu
   return row.policy.adopt || row.adopting
     ? adopt({ ...row, provider }, row.wanted, { answer, at })
     : advance(row, 'hold', { ...moment(at, EXISTS), checked: false });
+}
+
+/** Returns true if a create of another entry, or of proxies of another site, may have left a server that `provider` does not see. */
+function mayBeElsewhere(row: ServerRow, provider: string, { proxyTags }: ConcludeContext): boolean {
+  if (!row.mayExist || row.provider === null) return false;
+  return row.provider !== provider || hasOtherTags({ ...row, adopting: false }, proxyTags ?? []);
 }
 
 /** Another provider entry takes the server over, as a person asked for. Where it finds nothing, all stays as it is. */

@@ -41,6 +41,20 @@ class Sites {
     return this.calls;
   }
 
+  /** Makes the first server that is offered at a site, and reports that nobody knows how that ended. */
+  async fail(site: 'lab' | 'edge'): Promise<void> {
+    const by = this.#proxies[site];
+    const [action] = this.#agent.actions(by, 1);
+    if (action === undefined) throw new Error(`nothing is offered at ${site}`);
+    const claimed = this.#agent.claim(by, action.id, null);
+    await this.core.settle();
+    this.#act(site, action);
+    const { lease } = await claimed;
+    const reported = this.#agent.report(by, action.id, { lease, answer: answerOf('retryable') });
+    await this.core.settle();
+    await reported;
+  }
+
   /** Takes the first call that is offered at a site, and never reports. */
   async claim(site: 'lab' | 'edge'): Promise<AgentAction> {
     const [action] = this.#agent.actions(this.#proxies[site], 1);
@@ -188,6 +202,24 @@ describe('a server that proxies with another tag would get', () => {
     expect(sites.core.states()).toEqual({ web: 'unknown' });
     expect(await sites.work()).toEqual(['lab check']);
     expect(sites.core.states()).toEqual({ web: 'blocked' });
+  });
+
+  it('is not created beside one that a failed create may have left, though a person had it adopted', async () => {
+    const sites = new Sites();
+    const { core } = sites;
+    core.source.commit({ ...shopFiles({}), ...CLIENTS });
+    await sites.commit('lab');
+    await sites.workOnce('lab');
+    await sites.fail('lab');
+    await sites.commit('edge');
+    expect(core.states()).toEqual({ web: 'blocked' });
+    await core.operator.adopt(core.order, { resource: 'web' });
+    await core.settle();
+    expect(await sites.work()).toEqual(['edge check']);
+    expect(core.states()).toEqual({ web: 'blocked' });
+    await sites.commit('lab');
+    expect(await sites.work()).toEqual(['lab check', 'lab create']);
+    expect(core.states()).toEqual({ web: 'done' });
   });
 
   it('is not created on the word of the proxies of another site', async () => {
