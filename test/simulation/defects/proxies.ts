@@ -79,6 +79,17 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
+    id: 'proxy-adopt-elsewhere',
+    title: 'a server that others may have made, and that is not found where it is to be adopted, is made a second time',
+    edits: [
+      {
+        file: 'src/machine/conclude-check.ts',
+        find: 'if (!row.mayExist || row.provider === null) return false;',
+        replace: 'if (row.mayExist || row.provider === null) return false;',
+      },
+    ],
+  },
+  {
     id: 'proxy-deadline',
     title: 'a claim has no deadline',
     edits: [

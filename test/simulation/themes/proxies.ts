@@ -84,8 +84,12 @@ const tagged = sceneTheme(
   () => plain(['a', 'b'], { web: 2, site: 'east' }),
   (chance) => [
     after(0, { kind: 'slow disk', ms: chance.pick([1_000, 10 * MINUTE_MS]) }),
-    after(MINUTE_MS, { kind: 'site', site: 'east', mood: chance.pick(['sluggish', 'well', 'late', 'dead']) }),
-    after(0, commit(set('a', { size: chance.pick(['2', '3', '4']) }))),
+    after(MINUTE_MS, {
+      kind: 'site',
+      site: 'east',
+      mood: chance.pick(['sluggish', 'well', 'late', 'dead', 'failing']),
+    }),
+    after(0, commit(set('a', { size: chance.pick(['2', '3', '4']), web: chance.pick([2, 3, 4]) }))),
     after(
       chance.below(15_000),
       commit(set('a', { site: 'west', ...(chance.is(0.3) ? { web: chance.below(3) } : {}) })),
