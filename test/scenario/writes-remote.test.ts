@@ -73,7 +73,8 @@ const ONCE: readonly Failure[] = [
 
 describe('a remote that fails once', () => {
   it('in one way after the other, is never lied about', async () => {
-    const scene = await upAndWritingOverHttp();
+    // The write is to meet the failure, and not a poll beside it.
+    const scene = await upAndWritingOverHttp({ pollSeconds: 3600 });
     const { site, server, running, base, write } = scene;
     const created: string[] = [];
     for (const [index, [name, where, how, told]] of ONCE.entries()) {

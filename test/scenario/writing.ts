@@ -52,8 +52,8 @@ export interface WritingOverHttp extends WritingScene {
 
 const LOGIN: Login = { username: 'treeline', password: 'swordfish: äöü' };
 
-/** Returns a controller whose repository is behind a real `git http-backend` that asks for a password. */
-export async function upAndWritingOverHttp(): Promise<WritingOverHttp> {
+/** Returns a controller whose repository is behind a real `git http-backend` that asks for a password; `more` changes settings. */
+export async function upAndWritingOverHttp(more: Partial<RepositorySettings> = {}): Promise<WritingOverHttp> {
   const { promise, resolve } = Promise.withResolvers<GitHttpServer>();
   const scene = await upAndWriting(async ({ folder, repository }) => {
     const server = await startGitHttpServer({ repository: repository.path, receivePack: true });
@@ -63,7 +63,7 @@ export async function upAndWritingOverHttp(): Promise<WritingOverHttp> {
     writeFileSync(username, LOGIN.username);
     writeFileSync(password, `${LOGIN.password}\n`);
     const place = (path: string) => ({ kind: 'file', path }) as const;
-    return { url: server.url, access: { username: place(username), password: place(password), caFile: null } };
+    return { url: server.url, access: { username: place(username), password: place(password), caFile: null }, ...more };
   });
   return { ...scene, server: await promise };
 }
