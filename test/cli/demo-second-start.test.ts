@@ -1,11 +1,12 @@
 // The demo, started again: beside one that runs, on ports that are taken, and after a first start that was interrupted.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as childText } from 'node:stream/consumers';
-import { expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ensureSettings, moveTakenPorts } from '../../src/cli/demo/settings-file.ts';
 import { listenOn } from '../../src/listen.ts';
 import { plainEnvironment, ROOT, treeline } from '../support/command-line.ts';
@@ -19,6 +20,7 @@ interface RunningDemo {
   printed(words: string): Promise<string>;
   /** Ends it as Ctrl-C does. */
   stop(): Promise<void>;
+  kill(): void;
 }
 
 function startDemo(cwd: string): RunningDemo {
@@ -30,17 +32,16 @@ function startDemo(cwd: string): RunningDemo {
   child.stdout.setEncoding('utf8').on('data', (more: string) => {
     text += more;
   });
-  onTestFinished(() => {
-    child.kill('SIGKILL');
-  });
   return {
+    kill: () => void child.kill('SIGKILL'),
     async printed(words) {
       while (!text.includes(words)) await Promise.race([once(child.stdout, 'data'), ended(child)]);
       return text;
     },
     async stop() {
+      const closed = once(child, 'close');
       child.kill('SIGINT');
-      await once(child, 'close');
+      await closed;
     },
   };
 }
@@ -49,30 +50,6 @@ async function ended(child: ReturnType<typeof spawn>): Promise<never> {
   await once(child, 'close');
   throw new Error('the demo has ended');
 }
-
-it('prints lines that fit, can be asked without being named, and runs once a folder', async () => {
-  const folder = join(temporaryDirectory(), 'a folder');
-  mkdirSync(folder);
-  const first = startDemo(folder);
-  const text = await first.printed('To begin anew');
-  expect(text).toContain('Bringing the stacks up:');
-  expect(text.split('\n').filter((line) => line.length > COLUMNS && !line.includes(' is taken '))).toEqual([]);
-  expect(await treeline(['status'], { cwd: folder })).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(
-      /^orders-db: Done\nshop-production: Done\nshop-staging: Done\nservers: \d+ done\ncommit /,
-    ),
-  });
-
-  const second = await treeline(['demo'], { cwd: folder });
-  expect(second.code).toBe(3);
-  expect(second.stderr).toMatch(/ is in use by process \d+\. The demo runs here already: .*\n$/);
-  await first.stop();
-
-  const again = startDemo(folder);
-  expect(await again.printed('To begin anew')).not.toContain('Bringing the stacks up');
-  await again.stop();
-}, 120_000);
 
 /** Returns what the lines to paste print, as somebody's shell runs them in the folder in which the demo was started. */
 async function paste(text: string, cwd: string): Promise<string> {
@@ -89,22 +66,60 @@ async function paste(text: string, cwd: string): Promise<string> {
   return printed;
 }
 
-it('prints lines that show what a push has brought, a mistake and its correction', async () => {
-  const folder = join(temporaryDirectory(), 'a folder');
-  mkdirSync(folder);
-  const demo = startDemo(folder);
-  const printed = await paste(await demo.printed('To begin anew'), folder);
-  const first = printed.indexOf('shop-staging: Done\n', printed.indexOf('One web server more'));
-  const mistake = printed.indexOf('shop-staging: Invalid: stacks/instances/shop/shop-staging.yaml:5:16: ', first);
-  const why = printed.indexOf('do: correct stacks/instances/shop/shop-staging.yaml, and push', mistake);
-  const last = printed.indexOf('shop-staging: Done\n', why);
-  expect([first, mistake, why, last]).toEqual([first, mistake, why, last].toSorted((a, b) => a - b));
-  expect(first).toBeGreaterThan(0);
-  expect(why).toBeGreaterThan(mistake);
-  expect(last).toBeGreaterThan(why);
-  expect(printed.slice(first, mistake)).toContain('  web  stage-web-3: done\n');
-  await demo.stop();
-}, 120_000);
+describe('a demo that runs', { timeout: 120_000 }, () => {
+  let parent = '';
+  let folder = '';
+  let demo: RunningDemo;
+  let text = '';
+
+  beforeAll(async () => {
+    parent = mkdtempSync(join(tmpdir(), 'treeline-'));
+    folder = join(parent, 'a folder');
+    mkdirSync(folder);
+    demo = startDemo(folder);
+    text = await demo.printed('To begin anew');
+  }, 120_000);
+
+  afterAll(() => {
+    demo.kill();
+    rmSync(parent, { recursive: true, force: true });
+  });
+
+  it('prints lines that fit, can be asked without being named, and runs once a folder', async () => {
+    expect(text).toContain('Bringing the stacks up:');
+    expect(text.split('\n').filter((line) => line.length > COLUMNS && !line.includes(' is taken '))).toEqual([]);
+    expect(await treeline(['status'], { cwd: folder })).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^orders-db: Done\nshop-production: Done\nshop-staging: Done\nservers: \d+ done\ncommit /,
+      ),
+    });
+    const second = await treeline(['demo'], { cwd: folder });
+    expect(second.code).toBe(3);
+    expect(second.stderr).toMatch(/ is in use by process \d+\. The demo runs here already: .*\n$/);
+  });
+
+  it('prints lines that show what a push has brought, a mistake and its correction', async () => {
+    const printed = await paste(text, folder);
+    const first = printed.indexOf('shop-staging: Done\n', printed.indexOf('One web server more'));
+    const mistake = printed.indexOf('shop-staging: Invalid: stacks/instances/shop/shop-staging.yaml:5:16: ', first);
+    const why = printed.indexOf('do: correct stacks/instances/shop/shop-staging.yaml, and push', mistake);
+    const last = printed.indexOf('shop-staging: Done\n', why);
+    expect([first, mistake, why, last]).toEqual([first, mistake, why, last].toSorted((a, b) => a - b));
+    expect(first).toBeGreaterThan(0);
+    expect(why).toBeGreaterThan(mistake);
+    expect(last).toBeGreaterThan(why);
+    expect(printed.slice(first, mistake)).toContain('  web  stage-web-3: done\n');
+  });
+
+  it('goes on from there when it is started again', async () => {
+    await demo.stop();
+    const again = startDemo(folder);
+    onTestFinished(() => again.kill());
+    expect(await again.printed('To begin anew')).not.toContain('Bringing the stacks up');
+    await again.stop();
+  });
+});
 
 it('moves to free ports, and keeps them', async () => {
   const folder = temporaryDirectory();
@@ -131,6 +146,7 @@ it('fills a repository that an interrupted start has left empty', async () => {
   const folder = temporaryDirectory();
   expect((await treeline(['demo'], { cwd: folder, env: { TMPDIR: '/no-such-folder' } })).code).toBe(3);
   const demo = startDemo(folder);
+  onTestFinished(() => demo.kill());
   await demo.printed('To begin anew');
   await demo.stop();
   const log = await runGit(['-C', join(folder, '.treeline/stacks.git'), 'log', '--format=%s']);
