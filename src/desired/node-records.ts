@@ -1,17 +1,20 @@
 // Computes the records of nodes from the desired state, or, for an unwanted server, returns its last recorded one.
 import { explainRecord, explainValue, plainRecord } from '../hiera/explain.ts';
+import { explainLastRecord, explainNode } from '../hiera/explain-node.ts';
 import type { HieraNode } from '../hiera/node.ts';
 import { buildRecord, lookup, type NodeFacts, recordOf } from '../hiera/record.ts';
 import { addressOf } from '../model/address.ts';
-import { fieldOf } from '../model/json.ts';
+import type { FilelessExplanation } from '../model/explanation.ts';
+import { fieldOf, isMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { ExplainedRecord, NodeAtMoment } from '../model/record.ts';
 import type { NodeRow, ServerRow } from '../model/rows.ts';
-import type { Baseline } from './desired-state.ts';
+import type { Baseline, DesiredState } from './desired-state.ts';
+import { type Unit, unitAddress } from './unit.ts';
 
 /** A desired state, and the rows that hold outputs and times. */
-interface NodeView {
-  readonly desired: Baseline;
+interface NodeView<Desired = Baseline> {
+  readonly desired: Desired;
   readonly rows: {
     server(name: string): ServerRow | undefined;
     read(kind: 'node', name: string): NodeRow | undefined;
@@ -24,8 +27,12 @@ interface NodeView {
  * name.
  */
 export function nodeOf(desired: Baseline, name: string): HieraNode | undefined {
-  const key = desired.owners.get(name) ?? addressOf('clientcert', name);
-  return desired.units.get(key)?.nodes.get(name);
+  return unitOfNode(desired, name)?.nodes.get(name);
+}
+
+/** Returns the unit that makes a server, or that of a hand-written clientcert; undefined if neither has the name. */
+export function unitOfNode({ owners, units }: Baseline, name: string): Unit | undefined {
+  return units.get(owners.get(name) ?? addressOf('clientcert', name));
 }
 
 /** Yields the names of all nodes of the desired state, unordered. */
@@ -63,10 +70,7 @@ export function nodeAtMoment({ desired, rows }: NodeView, name: string): NodeAtM
 }
 
 function presentNode(node: HieraNode, row: ServerRow | NodeRow | undefined): NodeAtMoment {
-  const facts = (): NodeFacts => ({
-    outputs: row !== undefined && 'outputs' in row ? row.outputs : {},
-    updated: row?.updated ?? '',
-  });
+  const facts = (): NodeFacts => factsOf(row);
   return {
     name: node.name,
     sources: [node, row],
@@ -87,5 +91,43 @@ function unwantedNode(name: string, row: ServerRow, lastRecord: ExplainedRecord)
     record: () => plainRecord(lastRecord),
     explained: () => lastRecord,
     value: (key) => fieldOf(lastRecord, key),
+  };
+}
+
+/**
+ * Returns all layers of a node with the statements about every key, or about one key, without computing those of another
+ * node; undefined if there is no such node.
+ */
+export function explanationOfNode(
+  { desired, rows }: Pick<NodeView<DesiredState>, 'desired'> & { readonly rows: Omit<NodeView['rows'], 'list'> },
+  name: string,
+  key?: string,
+): FilelessExplanation | undefined {
+  const row = rows.server(name);
+  const unit = unitOfNode(desired, name);
+  const node = unit?.nodes.get(name);
+  if (unit !== undefined && node !== undefined) {
+    const facts = factsOf(row ?? rows.read('node', name));
+    return explainNode(node, { ...facts, root: rootOf(unit), commit: commitOf(unit, desired), key });
+  }
+  return row?.lastRecord == null ? undefined : explainLastRecord(name, row.instance, { record: row.lastRecord, key });
+}
+
+/** Returns the newest commit that has all files of a unit as they are; null for a directory. */
+function commitOf(unit: Unit, { candidates, commit }: DesiredState): string | null {
+  const newest = candidates.get(unitAddress(unit)) === unit ? commit : unit.commit;
+  return newest === '' ? null : newest;
+}
+
+/** Returns the name of the tree's root, which every unit reads. */
+function rootOf({ inputs }: Unit): string {
+  const tree = inputs.get('tree')?.object;
+  return isMap(tree) ? String(tree.name) : '';
+}
+
+function factsOf(row: ServerRow | NodeRow | undefined): NodeFacts {
+  return {
+    outputs: row !== undefined && 'outputs' in row ? row.outputs : {},
+    updated: row?.updated ?? '',
   };
 }

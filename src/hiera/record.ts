@@ -22,7 +22,7 @@ export type MergedRecord = ReadonlyMap<string, Sourced>;
 /** Returns the whole record of a node, sources included. See explain.ts for its form with sources, {@link recordOf} for the one without. */
 export function buildRecord(node: HieraNode, facts: NodeFacts): MergedRecord {
   const record = mergeLayers([computedLayer(node, facts)], {});
-  const merged = [...mergeLayers(layersOf(node, facts), node.hierarchy.merge).values()];
+  const merged = [...mergeLayers(mergedLayers(node, facts), node.hierarchy.merge).values()];
   for (const sourced of merged.sort((a, b) => compareNames(a.key, b.key))) {
     if (!record.has(sourced.key)) record.set(sourced.key, sourced);
   }
@@ -31,14 +31,16 @@ export function buildRecord(node: HieraNode, facts: NodeFacts): MergedRecord {
 
 /** Returns what {@link buildRecord} has for one key, without building the rest; undefined for a key it does not have. */
 export function lookup(node: HieraNode, facts: NodeFacts, key: string): Sourced | undefined {
-  return mergeKey(key, [computedLayer(node, facts)], {}) ?? mergeKey(key, layersOf(node, facts), node.hierarchy.merge);
+  return (
+    mergeKey(key, [computedLayer(node, facts)], {}) ?? mergeKey(key, mergedLayers(node, facts), node.hierarchy.merge)
+  );
 }
 
 /** Returns the plain values of what {@link buildRecord} builds. Every call to a provider takes one: no source is noted. */
 export function recordOf(node: HieraNode, facts: NodeFacts): NodeRecord {
   const record = emptyMap<RecordValue>();
   for (const [key, value] of mergeValues([computedLayer(node, facts)], {})) record[key] = value;
-  const merged = mergeValues(layersOf(node, facts), node.hierarchy.merge);
+  const merged = mergeValues(mergedLayers(node, facts), node.hierarchy.merge);
   for (const key of [...merged.keys()].sort(compareNames)) {
     const value = merged.get(key);
     if (value !== undefined && !Object.hasOwn(record, key)) record[key] = value;
@@ -46,7 +48,8 @@ export function recordOf(node: HieraNode, facts: NodeFacts): NodeRecord {
   return record;
 }
 
-function layersOf(node: HieraNode, facts: NodeFacts): Layer[] {
+/** Returns the layers of a node that are merged, general to specific; without outputs there is no layer of them. */
+export function mergedLayers(node: HieraNode, facts: NodeFacts): Layer[] {
   if (Object.keys(facts.outputs).length === 0) return [...node.shared, ...node.own];
   return [...node.shared, withoutPlainSecrets(outputsLayer(node.name, facts.outputs), node), ...node.own];
 }
@@ -61,8 +64,11 @@ function withoutPlainSecrets(layer: Layer, { hierarchy }: HieraNode): Layer {
   return { ...layer, values };
 }
 
-/** The keys that every record has; of these, people write the description only. They stand above every layer and are not merged with any. */
-function computedLayer(node: HieraNode, facts: NodeFacts): Layer {
+/**
+ * Returns the layer of the keys that every record has; of these, people write the description only. It stands above
+ * every other layer, and is merged with none.
+ */
+export function computedLayer(node: HieraNode, facts: NodeFacts): Layer {
   const { name, description, descriptionOrigin = null, stackInstance } = node;
   const keys = { name, description, type: 'clientcert', stackInstance, last_stack_update: facts.updated };
   return {

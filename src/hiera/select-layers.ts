@@ -2,13 +2,12 @@
 import { addressOf } from '../model/address.ts';
 import { isValidEntry } from '../model/entry.ts';
 import { nameFault, type PlainTypeName } from '../model/names.ts';
-import type { HierarchyLevel } from '../model/objects.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import { quote, quoteSome } from '../model/quote.ts';
 import { layerOf, problemInLayer } from './layers.ts';
 import type { Layer, SelectableObjects } from './node.ts';
 import { nearest, selectableNames } from './selectable-names.ts';
-import { fillName, isSelected, readSelectors, type Selectors } from './selectors.ts';
+import { isSelected, nameAtLevel, readSelectors } from './selectors.ts';
 import { isTreeType, type TreeStep, treeIndex } from './tree-index.ts';
 import { checkTreePath } from './tree-path.ts';
 
@@ -39,7 +38,7 @@ export function selectLayers(selecting: Layer, scope: SelectableObjects): Select
   const problems = [...wrongSelectors];
   const steps: TreeStep[] = [];
   for (const level of order) {
-    const name = nameAt(level, selectors, scope);
+    const name = nameAtLevel(level, selectors, scope.tree.name);
     if (name === undefined) continue;
     const entry = scope.object(level.type, name);
     if (isSelected(level)) {
@@ -54,11 +53,6 @@ export function selectLayers(selecting: Layer, scope: SelectableObjects): Select
   }
   problems.push(...checkTreePath(steps, selecting, scope.tree));
   return { layers, problems };
-}
-
-function nameAt(level: HierarchyLevel, selectors: Selectors, scope: SelectableObjects): string | undefined {
-  if (level.name !== undefined) return fillName(level.name, selectors);
-  return isSelected(level) ? selectors.get(level.type) : scope.tree.name;
 }
 
 /** A node of the tree needs no object: its layer is then empty. */

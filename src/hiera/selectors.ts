@@ -8,7 +8,7 @@ import { problemInLayer } from './layers.ts';
 import type { Layer } from './node.ts';
 
 /** The selected name by type. A type that is left out, or whose selector is empty, is not in it. */
-export type Selectors = ReadonlyMap<string, string>;
+type Selectors = ReadonlyMap<string, string>;
 
 interface ReadSelectors {
   readonly selectors: Selectors;
@@ -33,8 +33,14 @@ export function isSelected(level: HierarchyLevel): level is { readonly type: Pla
   return level.name === undefined && level.type !== 'common';
 }
 
+/** Returns the name of the object that a level selects, or undefined where it selects none. `root`: the tree's name. */
+export function nameAtLevel(level: HierarchyLevel, selectors: Selectors, root: string): string | undefined {
+  if (level.name !== undefined) return fillName(level.name, selectors);
+  return isSelected(level) ? selectors.get(level.type) : root;
+}
+
 /** Returns the name of a compound level with its placeholders filled in, or undefined where a selector is missing. */
-export function fillName(name: string, selectors: Selectors): string | undefined {
+function fillName(name: string, selectors: Selectors): string | undefined {
   const parts = partsOf(name).map((part, at) => (isType(at) ? selectors.get(part) : part));
   return parts.includes(undefined) ? undefined : parts.join('');
 }

@@ -1,0 +1,53 @@
+// Compares two explanations of one node: of two commits, or of what is active and what an approval would activate.
+import type { ExplainedKey, ExplanationDifference, KeyChange, NodeExplanation } from '../model/explanation.ts';
+import { fieldOf, isSame } from '../model/json.ts';
+import { compareNames } from '../model/names.ts';
+import type { RecordValue } from '../model/record.ts';
+
+/** Tells when the controller last had a reason to update the server: not written anywhere, and different in every commit. */
+const NOT_COMPARED: ReadonlySet<string> = new Set(['last_stack_update']);
+/** Stands for a value that one side counts as a secret and the other side does not. */
+const WITHHELD = '(secret)';
+
+/** The two sides; undefined: the node does not exist there. */
+export interface ComparedSides {
+  readonly from: NodeExplanation | undefined;
+  readonly to: NodeExplanation | undefined;
+}
+
+/**
+ * Returns the keys whose values differ, sorted, with the statements of both sides. `last_stack_update` is not compared.
+ * Where only one side counts a key as a secret, the other may hold the secret itself, so its values are withheld.
+ */
+export function compareExplanations(node: string, { from, to }: ComparedSides): ExplanationDifference {
+  const keys = new Set([...Object.keys(from?.keys ?? {}), ...Object.keys(to?.keys ?? {})]);
+  const changes = [...keys].sort(compareNames).flatMap((key): KeyChange[] => {
+    if (NOT_COMPARED.has(key)) return [];
+    const before = keyIn(from, key);
+    const after = keyIn(to, key);
+    if (isSame(before?.value ?? null, after?.value ?? null)) return [];
+    return [{ key, from: withheld(before, after), to: withheld(after, before) }];
+  });
+  return { node, from: sideOf(from), to: sideOf(to), changes };
+}
+
+/** A removed key is not in the record, but its statements say which layer removes it. */
+function keyIn(side: NodeExplanation | undefined, key: string): ExplainedKey | null {
+  return side === undefined ? null : (fieldOf(side.keys, key) ?? null);
+}
+
+function sideOf(side: NodeExplanation | undefined): ExplanationDifference['from'] {
+  if (side === undefined) return null;
+  const { keys: _, ...others } = side;
+  return others;
+}
+
+function withheld(own: ExplainedKey | null, other: ExplainedKey | null): ExplainedKey | null {
+  if (own === null || own.isSecret || other?.isSecret !== true) return own;
+  const hide = <Value extends RecordValue | null>(value: Value): Value | string => (value === null ? value : WITHHELD);
+  const statements = own.statements.map(({ adds: _, ...statement }) => ({
+    ...statement,
+    value: hide(statement.value),
+  }));
+  return { ...own, value: hide(own.value), statements };
+}

@@ -1,0 +1,198 @@
+// Explains the configuration of one node: all its layers, also those that say nothing, and the statements of each about
+// every key. explain.ts has the shorter form of `?info=true`.
+import type { Origin } from '../model/expanded.ts';
+import type {
+  ExplainedKey,
+  ExplainedLayer,
+  FilelessExplanation,
+  FilePlace,
+  LayerStatement,
+} from '../model/explanation.ts';
+import { emptyMap } from '../model/json.ts';
+import { compareNames } from '../model/names.ts';
+import type { ExplainedRecord, ExplainedValue, RecordValue } from '../model/record.ts';
+import type { HieraNode, Layer } from './node.ts';
+import { computedLayer, mergedLayers, type NodeFacts } from './record.ts';
+import { secretsOf } from './secrets.ts';
+import { nameAtLevel, readSelectors } from './selectors.ts';
+
+/** What {@link explainNode} needs beside the node. */
+export interface ExplainOptions extends NodeFacts {
+  /** The name of the tree's root: the common object has it. */
+  readonly root: string;
+  /** The commit from which the node is computed; null for a directory. */
+  readonly commit: string | null;
+  /** Explains this key only. */
+  readonly key?: string | undefined;
+}
+
+/** A layer as it is shown, and the layer that is merged, if there is one. */
+interface Level {
+  readonly shown: ExplainedLayer;
+  readonly layer: Layer | undefined;
+}
+
+/**
+ * Returns all layers of a node, and the statements about every key, or about one: then `keys` is empty where no layer
+ * sets or removes it. The size grows with what the layers hold, not with layers times keys.
+ */
+export function explainNode(node: HieraNode, options: ExplainOptions): FilelessExplanation {
+  const { key, commit } = options;
+  const levels = levelsOf(node, options);
+  const keys = emptyMap<ExplainedKey>();
+  for (const name of key === undefined ? keysIn(levels) : [key]) {
+    const explained = explainKey(name, levels, node);
+    if (explained.statements.length > 0) keys[name] = explained;
+  }
+  const { name, stackInstance } = node;
+  return { node: name, stackInstance, commit, isWanted: true, layers: levels.map(({ shown }) => shown), keys };
+}
+
+/**
+ * Returns the explanation of a server that is not wanted any more, from its last record: the layers are those that set a
+ * key. The commit is not known.
+ */
+export function explainLastRecord(
+  node: string,
+  instance: string,
+  { record, key }: { readonly record: ExplainedRecord; readonly key?: string | undefined },
+): FilelessExplanation {
+  const layers: ExplainedLayer[] = [];
+  const keys = emptyMap<ExplainedKey>();
+  for (const [name, value] of Object.entries(record)) {
+    if (key === undefined || key === name) keys[name] = recordedKey(value, layers);
+  }
+  return { node, stackInstance: [instance], commit: null, isWanted: false, layers, keys };
+}
+
+/** Specific to general. */
+function levelsOf(node: HieraNode, options: ExplainOptions): readonly Level[] {
+  const merged = mergedLayers(node, options);
+  const hasOutputs = merged.length > node.shared.length + node.own.length;
+  const outputs = hasOutputs ? merged[node.shared.length] : undefined;
+  const shared = sharedLevels(node, options.root);
+  const isServer = node.stackInstance.length > 0;
+  const own = isServer ? serverLevels(node) : node.own.map(objectLevel);
+  return [
+    { shown: { ...described(node), kind: 'computed', file: null }, layer: computedLayer(node, options) },
+    ...own.toReversed(),
+    ...(isServer ? [{ shown: { ...described(node), kind: 'outputs', file: null } as const, layer: outputs }] : []),
+    ...shared.toReversed(),
+  ];
+}
+
+/** The properties of a server, and its clientcert, which need not exist. */
+function serverLevels(node: HieraNode): readonly Level[] {
+  const [properties, clientcert] = node.own;
+  const absent: Level = {
+    shown: { ...described(node), kind: 'object', file: null, status: 'absent' },
+    layer: undefined,
+  };
+  return [
+    { shown: { ...described(node), kind: 'properties', file: null }, layer: properties },
+    clientcert === undefined ? absent : objectLevel(clientcert),
+  ];
+}
+
+/** The levels of the hierarchy, general to specific. The shared layers of the node are those that exist, in the same order. */
+function sharedLevels({ own, shared, hierarchy }: HieraNode, root: string): readonly Level[] {
+  const [selecting] = own;
+  if (selecting === undefined) return shared.map(objectLevel);
+  const { selectors } = readSelectors(selecting, hierarchy.order);
+  let found = 0;
+  return hierarchy.order.map((level) => {
+    const { type } = level;
+    const name = nameAtLevel(level, selectors, root);
+    const next = shared[found];
+    if (name === undefined)
+      return { shown: { kind: 'object', type, name: null, file: null, status: 'not selected' }, layer: undefined };
+    if (next === undefined || next.type !== type || next.name !== name)
+      return { shown: { kind: 'object', type, name, file: null, status: 'absent' }, layer: undefined };
+    found += 1;
+    return objectLevel(next);
+  });
+}
+
+function objectLevel(layer: Layer): Level {
+  const { type, name } = layer;
+  // Every key of an object has the same file, whether or not it is there.
+  const file = layer.origin('')?.entry.path ?? null;
+  return { shown: { kind: 'object', type, name, file, status: 'present' }, layer };
+}
+
+function described({ name }: Pick<HieraNode, 'name'>): Pick<ExplainedLayer, 'type' | 'name' | 'status'> {
+  return { type: 'clientcert', name, status: 'present' };
+}
+
+/** The computed keys, then the others by code unit: the order of a record. */
+function keysIn([computed, ...others]: readonly Level[]): ReadonlySet<string> {
+  const keys = others.flatMap(({ layer }) => Object.keys(layer?.values ?? {}));
+  return new Set([...Object.keys(computed?.layer?.values ?? {}), ...keys.sort(compareNames)]);
+}
+
+function explainKey(key: string, levels: readonly Level[], { hierarchy }: HieraNode): ExplainedKey {
+  const rules = hierarchy.merge;
+  const isComputed = isIn(levels[0]?.layer, key);
+  const merge = !isComputed && Object.hasOwn(rules, key) && rules[key] === 'unique' ? 'unique' : 'first';
+  const statements: LayerStatement[] = [];
+  const joined = new Set<string>();
+  let isDecided = false;
+  levels.forEach(({ layer }, index) => {
+    if (layer === undefined || !isIn(layer, key)) return;
+    const value = layer.values[key] ?? null;
+    const effect = isDecided ? 'hidden' : value === null ? 'removes' : 'used';
+    isDecided ||= merge === 'first' || isComputed || value === null;
+    const adds = merge === 'unique' && effect === 'used' ? { adds: added(joined, value) } : {};
+    statements.push({ layer: index, value, effect, ...placesOf(layer, key), ...adds });
+  });
+  const [first] = statements;
+  const value = first === undefined ? null : merge === 'unique' && first.value !== null ? [...joined] : first.value;
+  return { value, merge, isSecret: secretsOf(hierarchy).isSecret(key), statements };
+}
+
+function isIn(layer: Layer | undefined, key: string): boolean {
+  return layer !== undefined && Object.hasOwn(layer.values, key);
+}
+
+/** Adds the items of a list to those that are joined, and returns the new ones. What is no list counts as a list of one. */
+function added(joined: Set<string>, value: RecordValue | null): readonly string[] {
+  const items = value === null ? [] : typeof value === 'object' ? value : [String(value)];
+  const fresh = [...new Set(items)].filter((item) => !joined.has(item));
+  for (const item of fresh) joined.add(item);
+  return fresh;
+}
+
+function placesOf(layer: Layer, key: string): Pick<LayerStatement, 'at' | 'suppliedAt'> {
+  const origin = layer.origin(key);
+  const blamed = layer.blame?.(key) ?? origin;
+  if (origin === null || blamed === null) return { at: null, suppliedAt: null };
+  const isSamePlace = blamed.entry === origin.entry && blamed.pointer.startsWith(origin.pointer);
+  return { at: placeOf(origin), suppliedAt: isSamePlace ? null : placeOf(blamed) };
+}
+
+function placeOf({ entry, pointer }: Origin): FilePlace {
+  return { file: entry.path, line: entry.locate(pointer, 'key').line };
+}
+
+/** Adds the layers that are not there yet. Whether a value was hidden or joined is told by the merge rule. */
+function recordedKey({ value, merge, overrides, ...source }: ExplainedValue, layers: ExplainedLayer[]): ExplainedKey {
+  const sources = [{ ...source, value }, ...overrides];
+  const end = sources.findIndex((other, index) => index > 0 && other.value === null);
+  const statements = sources.map((one, index): LayerStatement => {
+    const isJoined = merge === 'unique' && (end < 0 || index < end);
+    const effect = index === 0 || isJoined ? 'used' : merge === 'unique' && index === end ? 'removes' : 'hidden';
+    const at = one.file === null || one.line === null ? null : { file: one.file, line: one.line };
+    return { layer: indexIn(layers, one), value: one.value, effect, at, suppliedAt: null };
+  });
+  return { value, merge, isSecret: false, statements };
+}
+
+function indexIn(
+  layers: ExplainedLayer[],
+  { type, name, file }: Pick<ExplainedValue, 'type' | 'name' | 'file'>,
+): number {
+  const known = layers.findIndex((layer) => layer.type === type && layer.name === name && layer.file === file);
+  if (known >= 0) return known;
+  const kind = file === null ? 'computed' : 'object';
+  return layers.push({ kind, type, name, file, status: 'present' }) - 1;
+}
