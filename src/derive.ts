@@ -79,6 +79,19 @@ export function derive(snapshot: Snapshot, before: Before = { baseline: EMPTY_BA
   return { isFollowed: true, desired, judge };
 }
 
+/**
+ * Returns the desired state of the same commit as other facts judge it, such as an approval that is not given yet. What
+ * is active now is the baseline, as in a review of what is held. Reads no files.
+ */
+export function judgeAgain(desired: DesiredState, safety: Safety): DesiredState {
+  const { catalog, templateProblems } = desired;
+  const units = new Map([...desired.candidates].filter(([, { type }]) => type === 'stack-instance'));
+  const stacks = { units, built: 0, recordsMerged: 0 };
+  const built = { catalog, baseline: desired, earlier: desired, stacks, templateProblems, blobsRead: 0 };
+  const undetermined = newlyUndetermined({ candidates: units, catalog }, desired);
+  return desiredOf(built, admitInstances({ candidates: units, undetermined }, desired, safety));
+}
+
 interface Built extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
   readonly baseline: Baseline;
   readonly earlier: DesiredState | undefined;

@@ -173,25 +173,20 @@ describe('treeline validate', () => {
 });
 
 describe('treeline explain', () => {
-  it('prints a value, where it comes from, and what it hides', async () => {
-    expect(await treeline(['explain', 'prod-web-4', 'log_level', '--dir', SAMPLE])).toEqual({
-      code: 0,
-      stdout: [
-        'log_level = "debug"',
-        '    from clientcert prod-web-4 (types/clientcert/prod-web-4.yaml:5)',
-        '    over environment production (types/environment/production.yaml:3): "warning"',
-        '    over common global (types/common/global.yaml:6): "info"',
-        '',
-      ].join('\n'),
-      stderr: '',
-    });
-  });
-
   it('prints a whole record as JSON', async () => {
     const { stdout } = await treeline(['explain', 'lab-db', '--dir', SAMPLE, '--format', 'json']);
-    expect(JSON.parse(stdout)).toMatchObject({
-      name: { value: 'lab-db', type: 'clientcert', file: null, line: null },
-      location: { value: 'lab', file: 'types/clientcert/lab-db.yaml' },
+    const { layers, keys } = JSON.parse(stdout);
+    expect(layers.slice(0, 2)).toEqual([
+      { kind: 'computed', type: 'clientcert', name: 'lab-db', file: null, status: 'present' },
+      {
+        ...{ kind: 'object', type: 'clientcert', name: 'lab-db' },
+        file: 'types/clientcert/lab-db.yaml',
+        status: 'present',
+      },
+    ]);
+    expect(keys).toMatchObject({
+      name: { value: 'lab-db', statements: [{ layer: 0, at: null }] },
+      location: { value: 'lab', statements: [{ layer: 1, at: { file: 'types/clientcert/lab-db.yaml' } }] },
     });
   });
 });

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { Agent } from '../service/agent.ts';
 import type { CommitWait } from '../service/commit-wait.ts';
+import type { Explainer } from '../service/explainer.ts';
 import type { Operator } from '../service/operator.ts';
 import type { Reader } from '../service/reader.ts';
 import type { Writer } from '../service/writer.ts';
@@ -19,6 +20,7 @@ interface ApiOptions {
   readonly tls: TlsMaterial;
   readonly reader: Reader;
   readonly operator: Operator;
+  readonly explainer: Explainer;
   readonly writer: Writer;
   readonly commits: Pick<CommitWait, 'reached'>;
   readonly agent: Agent;

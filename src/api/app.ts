@@ -7,6 +7,7 @@ import { ServiceError } from '../model/service-error.ts';
 import { didYouMean } from '../model/suggest.ts';
 import type { Agent } from '../service/agent.ts';
 import type { CommitWait } from '../service/commit-wait.ts';
+import type { Explainer } from '../service/explainer.ts';
 import type { Operator } from '../service/operator.ts';
 import type { Writer } from '../service/writer.ts';
 import { type AuthenticateOptions, authenticate } from './authenticate.ts';
@@ -27,6 +28,7 @@ import { refuseForeignOrigin } from './same-origin.ts';
 
 interface AppOptions extends AuthenticateOptions {
   readonly operator: Operator;
+  readonly explainer: Explainer;
   readonly writer: Writer;
   readonly commits: Pick<CommitWait, 'reached'>;
   readonly agent: Agent;
@@ -50,6 +52,7 @@ const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
       'held',
       'problems',
       'recorded',
+      'explain',
       'approve',
       'accept-history',
       'suspend',
@@ -85,14 +88,14 @@ export function createApp(options: AppOptions): RequestListener {
 
 /** Returns all routes, behind what every request passes. */
 export function createRoutes(options: AppOptions): Express {
-  const { reader, operator, writer, commits, agent, readAnswer, log } = options;
+  const { reader, operator, explainer, writer, commits, agent, readAnswer, log } = options;
   const app = createExpress();
   const known = authenticate(options);
   app.use(assignRequestId, checkRequest, known, refuseForeignOrigin, waitForMinCommit(commits, known));
   app.use(weakenPackedTags, compression({ threshold: COMPRESSED_BYTES_MIN }));
   app.use(stackInstanceRoutes(reader, writer, operator), stackTemplateRoutes(reader, writer));
   app.use(clientRoutes(reader, writer), typeRoutes(reader, writer), hieraRoutes(reader), treeRoutes(reader, writer));
-  app.use(operationRoutes(reader, operator), agentRoutes({ agent, readAnswer, authenticate: known }));
+  app.use(operationRoutes(reader, operator, explainer), agentRoutes({ agent, readAnswer, authenticate: known }));
   app.use(refuseUnknownPath, answerErrors(log));
   return app;
 }

@@ -13,6 +13,7 @@ const RIGHTS = {
   'write clients': ['administrator'],
   operate: ['administrator'],
   retry: ['administrator', 'automation-endpoint'],
+  'read what an approval would do': ['administrator', 'automation-endpoint'],
   'take actions': ['proxy'],
 } as const satisfies Readonly<Record<string, readonly Role[]>>;
 

@@ -42,7 +42,8 @@ export function querySerial(request: Queried): string {
   throw new ServiceError('invalid_input', 'Name the client: /clients/<serial>, or ?serial=<serial>');
 }
 
-function queryText(request: Queried, name: string): string | undefined {
+/** Returns the text of a parameter, undefined where it is left out. Throws `invalid_input` where it is given twice. */
+export function queryText(request: Queried, name: string): string | undefined {
   const value = request.query[name];
   if (value === undefined || typeof value === 'string') return value;
   throw new ServiceError('invalid_input', `The query parameter ${name} is given more than once`);

@@ -30,13 +30,21 @@ export function addServerOptions(command: Command): Command {
     if (action.args.includes('')) {
       throw new CommandFailure('an argument is empty: a shell variable that is not set makes such a one');
     }
-    const said: Partial<ServerOptions> = action.opts();
-    const missing = SERVER_OPTIONS.filter((name) => said[name] === undefined);
-    if (missing.length === 0) return;
-    const demo = missing.length === SERVER_OPTIONS.length ? await findDemo(fromUserDirectory('.')) : undefined;
-    if (demo === undefined) throw new CommandFailure(missingText(missing));
-    for (const name of SERVER_OPTIONS) action.setOptionValue(name, demo[name]);
+    const server = await requireServer(action.opts());
+    for (const name of SERVER_OPTIONS) action.setOptionValue(name, server[name]);
   });
+}
+
+/** Returns the options, or those of the demo in the user's folder where none is given. Throws CommandFailure else. */
+export async function requireServer({ server, cert, key, ca }: Partial<ServerOptions>): Promise<ServerOptions> {
+  if (server !== undefined && cert !== undefined && key !== undefined && ca !== undefined) {
+    return { server, cert, key, ca };
+  }
+  const said = { server, cert, key, ca };
+  const missing = SERVER_OPTIONS.filter((name) => said[name] === undefined);
+  const demo = missing.length === SERVER_OPTIONS.length ? await findDemo(fromUserDirectory('.')) : undefined;
+  if (demo === undefined) throw new CommandFailure(missingText(missing));
+  return demo;
 }
 
 function missingText(missing: readonly (keyof ServerOptions)[]): string {

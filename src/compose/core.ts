@@ -1,13 +1,14 @@
 // Builds all parts except the listeners: those that follow the repository, drive the servers, read and write.
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
+import type { Safety } from '../desired/admit.ts';
 import type { ActivationParts } from '../follow/activate.ts';
 import { activeRecords } from '../follow/active-records.ts';
 import { activeSecrets } from '../follow/active-secrets.ts';
 import { CurrentState } from '../follow/current-state.ts';
 import { Follower } from '../follow/follower.ts';
 import { registeredProxies } from '../follow/proxy-clients.ts';
-import { safetyOf } from '../follow/safety.ts';
+import { safetyOf, withApproval } from '../follow/safety.ts';
 import type { Logger } from '../log.ts';
 import { toldWait } from '../machine/wait.ts';
 import { invariant } from '../model/invariant.ts';
@@ -22,9 +23,12 @@ import { watchClock } from '../reconcile/watch-clock.ts';
 import type { Agent } from '../service/agent.ts';
 import { type CommitWait, createCommitWait } from '../service/commit-wait.ts';
 import { createAgent } from '../service/create-agent.ts';
+import { createExplainer } from '../service/create-explainer.ts';
 import { createOperator } from '../service/create-operator.ts';
 import { createReader } from '../service/create-reader.ts';
 import { createWriter } from '../service/create-writer.ts';
+import type { Explainer } from '../service/explainer.ts';
+import { createFileHistory, type FileHistory } from '../service/file-history.ts';
 import type { Operator, StatusFailure } from '../service/operator.ts';
 import type { Reader } from '../service/reader.ts';
 import type { BranchView } from '../service/write/branch-view.ts';
@@ -59,6 +63,7 @@ export interface SharedParts {
 interface Core {
   readonly reader: Reader;
   readonly operator: Operator;
+  readonly explainer: Explainer;
   readonly writer: Writer;
   readonly commits: CommitWait;
   readonly follower: Follower;
@@ -155,17 +160,8 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const follower = new Follower({ ...shared, source, triggers, current, reconciler, reviews });
   const requests = new RowRequests({ ...shared, reconciler, reviews });
   const queue = writeQueueOf(outside, follower);
-  const writer = createWriter({
-    queue: outside.writes === 'off' ? undefined : queue,
-    preview: createPreview({
-      branch: follower,
-      clock,
-      safety: () => safetyOf(ledger, { budget: outside.execution.deleteBudget, now: clock.now() }),
-    }),
-    approveDeletes: (instance, by) => requests.approveDeletes(instance, by.serial),
-    isTerminating: (instance) => ledger.read('terminating', instance) !== undefined,
-    review,
-  });
+  const safety = (): Safety => safetyOf(ledger, { budget: deleteBudget, now: clock.now() });
+  const writer = writerOf(outside, { queue, follower, requests, ledger, safety, review });
   const operator = createOperator({
     ...views,
     statusOf: (instance) => reader.status(instance),
@@ -175,13 +171,52 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     ...{ requests, statusFailure: outside.statusFailure },
     entries: entriesOf(registry),
   });
+  const explainer = createExplainer({
+    ...views,
+    history: historyOf(outside),
+    safetyWith: (digest) => withApproval(safety(), digest),
+  });
   const commits = commitWaitOf({ current, follower, source, clock });
   const stopWaiting = (): Promise<void> => {
     commits.stop();
     reconciler.proxyWork?.stop();
     return queue.stop(STOP_WRITING_MS);
   };
-  return { reader, operator, writer, commits, follower, stopWaiting, current, ledger, reconciler };
+  return { reader, operator, explainer, writer, commits, follower, stopWaiting, current, ledger, reconciler };
+}
+
+interface WriterParts {
+  readonly queue: WriteQueue;
+  readonly follower: Follower;
+  readonly requests: RowRequests;
+  readonly ledger: Ledger;
+  readonly safety: () => Safety;
+  readonly review: () => void;
+}
+
+function writerOf(
+  { writes, clock }: Pick<OutsideParts, 'writes' | 'clock'>,
+  { queue, follower, requests, ledger, safety, review }: WriterParts,
+): Writer {
+  return createWriter({
+    queue: writes === 'off' ? undefined : queue,
+    preview: createPreview({ branch: follower, clock, safety }),
+    approveDeletes: (instance, by) => requests.approveDeletes(instance, by.serial),
+    isTerminating: (instance) => ledger.read('terminating', instance) !== undefined,
+    review,
+  });
+}
+
+/** Returns the history of the local copy. Where that cannot be read, an explanation has no commits. */
+function historyOf({ source, log }: Pick<OutsideParts, 'source' | 'log'>): FileHistory {
+  return createFileHistory(async (...search) => {
+    try {
+      return await source.lastChanges(...search);
+    } catch (error) {
+      log.warn({ err: error }, 'the history of files cannot be read');
+      return undefined;
+    }
+  });
 }
 
 /** Returns what the operator asks about checks of servers at rest. */

@@ -57,6 +57,13 @@ export function safetyOf(
   };
 }
 
+/** Returns the facts as if what is held under a digest were approved. */
+export function withApproval(safety: Safety, approved: string): Safety {
+  const { deletions } = safety;
+  const isApproved = (digest: string): boolean => digest === approved || deletions.isApproved(digest);
+  return { ...safety, deletions: { ...deletions, isApproved } };
+}
+
 /** Returns the facts as if nobody had approved anything. */
 export function withoutApprovals(safety: Safety): Safety {
   return { ...safety, deletions: { ...safety.deletions, isApproved: () => false } };

@@ -12,8 +12,11 @@ export interface ExplainedLayer {
   readonly name: string | null;
   /** The object's file; null where the layer has no file, and for properties, which may be written in two files. */
   readonly file: string | null;
-  /** `absent`: the level has a name, and there is no object of that name. `not selected`: the level has no name. */
-  readonly status: 'present' | 'absent' | 'not selected';
+  /**
+   * `absent`: the level has a name, and there is no object of that name. `not selected`: the level has no name. `not
+   * known`: outputs, where no controller is asked.
+   */
+  readonly status: 'present' | 'absent' | 'not selected' | 'not known';
 }
 
 /** A line of a file. */

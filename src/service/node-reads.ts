@@ -3,10 +3,9 @@
 import type { DesiredState } from '../desired/desired-state.ts';
 import { nodeAtMoment, recordedNodes } from '../desired/node-records.ts';
 import type { NodeAtMoment } from '../model/record.ts';
-import { ServiceError } from '../model/service-error.ts';
 import type { Reader } from './reader.ts';
 import type { View } from './recorded-rows.ts';
-import { notFound, unknown } from './refusals.ts';
+import { unknownKey, unknownNode } from './unknown-node.ts';
 
 type NodeReads = Pick<Reader, 'nodes' | 'findNode' | 'record' | 'explainedRecord' | 'value' | 'explainedValue'>;
 
@@ -20,7 +19,7 @@ export function nodeReads(view: () => View<DesiredState>): NodeReads {
     const { value, record } = node(name);
     const explained = value(key);
     if (explained !== undefined) return explained;
-    throw notFound(`The record of "${name}" has no key "${key}"`, key, Object.keys(record()));
+    throw unknownKey(name, key, Object.keys(record()));
   };
 
   return {
@@ -34,11 +33,4 @@ export function nodeReads(view: () => View<DesiredState>): NodeReads {
     value: (name, key) => explainedValue(name, key).value,
     explainedValue,
   };
-}
-
-/** A record that is not known is not one that is not there: who asks must not go on without it. */
-function unknownNode(view: View<DesiredState>, node: string): never {
-  if (view.rows.server(node) === undefined) unknown('node', node, recordedNodes(view));
-  const message = `The record of "${node}" is not known: the commit that it was merged from is lost; it comes back with the next right version of its instance`;
-  throw new ServiceError('not_ready', message);
 }

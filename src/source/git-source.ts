@@ -10,6 +10,7 @@ import type { Snapshot } from '../model/snapshot.ts';
 import { didYouMean } from '../model/suggest.ts';
 import type { RepositoryAccess } from '../settings.ts';
 import { withDeadline } from './deadline.ts';
+import { findFileChanges } from './find-file-changes.ts';
 import { copyIn, readFollowed, writeFollowed } from './local-copy.ts';
 import { fetchVerified } from './quarantine.ts';
 import { NO_ACCESS } from './remotes/http-access.ts';
@@ -20,7 +21,14 @@ import { createSmartRemote } from './remotes/smart-remote.ts';
 import { createSshRemote } from './remotes/ssh-remote.ts';
 import { checkBranch, directorySteps, parseRepositoryUrl } from './repository-url.ts';
 import { type SnapshotCounts, SnapshotReader } from './snapshot-reader.ts';
-import { type BlobFilter, type Commit, type Source, SourceError } from './source.ts';
+import {
+  type BlobFilter,
+  type ChangeLimits,
+  type Commit,
+  type LastFileChanges,
+  type Source,
+  SourceError,
+} from './source.ts';
 
 /** The limits of fetching and reading. */
 export interface SourceLimits {
@@ -101,6 +109,7 @@ class BranchSource implements GitSource {
   readonly #clock: Clock;
   readonly #log: Logger | undefined;
   readonly #reader: SnapshotReader;
+  readonly #directory: readonly string[];
   #state: 'unchecked' | 'intact' | 'damaged' = 'unchecked';
   /** The last head that was fetched or found in the local copy. */
   #head: Commit | undefined;
@@ -117,7 +126,8 @@ class BranchSource implements GitSource {
     this.#limits = limits;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log;
-    this.#reader = new SnapshotReader({ ...limits, directory: directorySteps(options.directory) });
+    this.#directory = directorySteps(options.directory);
+    this.#reader = new SnapshotReader({ ...limits, directory: this.#directory });
   }
 
   get counts(): SnapshotCounts {
@@ -164,6 +174,12 @@ class BranchSource implements GitSource {
       }
       return commits;
     });
+  }
+
+  lastChanges(commit: string, paths: readonly string[], limits: ChangeLimits): Promise<LastFileChanges> {
+    return this.readObjects((objects) =>
+      findFileChanges(objects, { commit, paths, directory: this.#directory, clock: this.#clock, limits }),
+    );
   }
 
   /** Ends a running fetch, and refuses later ones. The local copy can still be read. */

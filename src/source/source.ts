@@ -15,6 +15,16 @@ export interface Commit {
   readonly parents: readonly string[];
 }
 
+/** The limits of a search for the last changes of files. */
+export interface ChangeLimits {
+  /** The number of commits that are read. */
+  readonly commitsMax: number;
+  readonly timeoutMs: number;
+}
+
+/** The commit that changed a file last, by path; null: not found within the limits. */
+export type LastFileChanges = ReadonlyMap<string, Pick<Commit, 'oid' | 'time'> | null>;
+
 /**
  * Follows one branch of one repository. Its answers are complete and verified: every object reachable from a commit
  * that it returns is in the local copy and matches its hash. A failed, malicious or missing remote is an exception,
@@ -44,6 +54,12 @@ export interface Source {
    * dropped. Throws SourceError if the local copy lacks one of the two.
    */
   commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]>;
+
+  /**
+   * Returns for each file the newest commit that changed it, `commit` or one before it; null where the search ended before
+   * that was found. Files that are not there are left out. Paths are relative to the followed directory.
+   */
+  lastChanges(commit: string, paths: readonly string[], limits: ChangeLimits): Promise<LastFileChanges>;
 
   /** Returns true if `descendant` is `ancestor` or comes after it. */
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;

@@ -12,6 +12,7 @@ import { createCrl } from '../support/create-crl.ts';
 import { keepAlive } from '../support/https-client.ts';
 import { createOpensslPki, type Issued, type OpensslPki } from '../support/openssl-pki.ts';
 import { createSampleAgent } from '../support/sample-agent.ts';
+import { createSampleExplainer } from '../support/sample-explainer.ts';
 import { createSampleOperator } from '../support/sample-operator.ts';
 import { createSampleReader } from '../support/sample-reader.ts';
 import { createSampleWriter } from '../support/sample-writer.ts';
@@ -240,6 +241,7 @@ describe('without TLS', () => {
     const app = createApp({
       reader,
       operator: createSampleOperator(),
+      explainer: createSampleExplainer(),
       agent: createSampleAgent(),
       readAnswer,
       writer: createSampleWriter(),

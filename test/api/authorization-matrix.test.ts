@@ -7,6 +7,7 @@ import { type Credential, issueClientCertificate } from '../../src/development-p
 import { createLog } from '../../src/log.ts';
 import { readAnswer } from '../../src/providers/answer-json.ts';
 import { ACTION, createSampleAgent } from '../support/sample-agent.ts';
+import { createSampleExplainer } from '../support/sample-explainer.ts';
 import { createSampleOperator } from '../support/sample-operator.ts';
 import { createSampleReader } from '../support/sample-reader.ts';
 import { createSampleWriter } from '../support/sample-writer.ts';
@@ -63,6 +64,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /operations/held': { statuses: READ },
   'GET /operations/recorded': { statuses: READ },
   'GET /operations/problems': { statuses: READ },
+  'GET /operations/explain/:node{/:key}': {
+    ...{ statuses: READ, paths: ['/operations/explain/shop-web', '/operations/explain/shop-web/zone'] },
+  },
   'POST /operations/approve': { statuses: [200, 403, 403], body: { digest: 'beef' } },
   'POST /operations/accept-history': { statuses: [200, 403, 403], body: { commit: 'beef' } },
   'POST /operations/suspend': { statuses: [200, 403, 403] },
@@ -87,6 +91,10 @@ const ROWS: Readonly<Record<string, Row>> = {
 const EXCEPTIONS: Readonly<Record<string, Row>> = {
   'POST /types/:type': { statuses: [201, 201, 403], paths: ['/types/stack-instance'] },
   'DELETE /types/:type/:id': { statuses: [202, 202, 403], paths: ['/types/stack-instance/shop'] },
+  // A version that is not active is shown by no read of a proxy.
+  'GET /operations/explain/:node{/:key}': {
+    ...{ statuses: [200, 200, 403], paths: ['/operations/explain/shop-web/zone?approval=beef'] },
+  },
 };
 
 type Stack = Router['stack'];
@@ -123,6 +131,7 @@ test('every route has a row, and every row a route', () => {
   const app = createRoutes({
     reader: createSampleReader(),
     operator: createSampleOperator(),
+    explainer: createSampleExplainer(),
     agent: createSampleAgent(),
     readAnswer,
     writer: createSampleWriter(),

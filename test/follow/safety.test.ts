@@ -141,6 +141,7 @@ describe('protection that one of several commits lifts', () => {
         describe: notAsked,
         commitsBetween: notAsked,
         isAncestor: notAsked,
+        lastChanges: notAsked,
         close: notAsked,
       },
       async snapshot(name, wants) {

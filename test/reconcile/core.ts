@@ -6,6 +6,7 @@ import { activeSecrets } from '../../src/follow/active-secrets.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { Follower } from '../../src/follow/follower.ts';
 import { registeredProxies } from '../../src/follow/proxy-clients.ts';
+import { safetyOf, withApproval } from '../../src/follow/safety.ts';
 import { createLog } from '../../src/log.ts';
 import type { RetryPolicy } from '../../src/machine/backoff.ts';
 import type { DeleteBudget } from '../../src/machine/removals.ts';
@@ -28,8 +29,11 @@ import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
 import { watchClock } from '../../src/reconcile/watch-clock.ts';
 import type { Agent } from '../../src/service/agent.ts';
 import { createAgent } from '../../src/service/create-agent.ts';
+import { createExplainer } from '../../src/service/create-explainer.ts';
 import { createOperator } from '../../src/service/create-operator.ts';
 import { createReader } from '../../src/service/create-reader.ts';
+import type { Explainer } from '../../src/service/explainer.ts';
+import { createFileHistory } from '../../src/service/file-history.ts';
 import type { HeldItem, Operator, Order, StatusFailure } from '../../src/service/operator.ts';
 import type { Reader } from '../../src/service/reader.ts';
 import type { ProviderSettings } from '../../src/settings.ts';
@@ -103,6 +107,7 @@ export class Core {
   readonly current = new CurrentState();
   /** Why commit statuses cannot be sent. */
   statusFailure: StatusFailure | undefined;
+  readonly explainer: Explainer;
   readonly lines: JsonMap[] = [];
   readonly follower: Follower;
   /** Answers proxies; undefined without `hasProxied`. */
@@ -159,6 +164,11 @@ export class Core {
       ...{ requests: this.requests, statusFailure: () => this.statusFailure },
       entries: entriesOf(registry),
       now: () => clock.now(),
+    });
+    this.explainer = createExplainer({
+      ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() },
+      history: createFileHistory((commit, paths) => source.lastChanges(commit, paths)),
+      safetyWith: (digest) => withApproval(safetyOf(ledger, { budget: deleteBudget, now: clock.now() }), digest),
     });
     const work = reconciler.proxyWork;
     this.agent = work && createAgent({ work, clock, registered: (serial) => reader.registered(serial) });

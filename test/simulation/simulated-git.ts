@@ -122,6 +122,7 @@ export class SimulatedGit {
       },
       describe: async (commit) => find(commit),
       commitsBetween: async (from, to, countMax) => this.#between(find(from), find(to)).slice(0, countMax),
+      lastChanges: async () => new Map(),
       isAncestor: async (ancestor, descendant) => {
         find(descendant);
         return here.has(ancestor) && this.isAncestor(ancestor, descendant);

@@ -12,6 +12,7 @@ import type { Client } from '../../src/model/objects.ts';
 import { readAnswer } from '../../src/providers/answer-json.ts';
 import { createHttpsClient, type HttpsClient, type Server } from './https-client.ts';
 import { createSampleAgent, type SampleAgent } from './sample-agent.ts';
+import { createSampleExplainer } from './sample-explainer.ts';
 import { createSampleOperator, type SampleOperator } from './sample-operator.ts';
 import { createSampleReader, type SampleReader } from './sample-reader.ts';
 import { createSampleWriter, type SampleWriter } from './sample-writer.ts';
@@ -58,13 +59,14 @@ export async function startTestApi(clock: Clock = systemClock): Promise<TestApi>
   const { authority, key, cert, identities } = await certificates;
   const reader = createSampleReader();
   const operator = createSampleOperator();
+  const explainer = createSampleExplainer();
   const agent = createSampleAgent();
   const lines: string[] = [];
   const log = createLog('debug', { write: (line) => lines.push(line) });
   const tls = { key, cert, ca: authority.cert };
   const writer = createSampleWriter();
   const commits = createSampleCommits();
-  const asked = { reader, operator, writer, commits, agent, readAnswer };
+  const asked = { reader, operator, explainer, writer, commits, agent, readAnswer };
   const api = await startApi({ ...asked, host: '127.0.0.1', port: 0, tls, clock, log });
   const server = { port: api.port, ca: authority.cert };
   const register = (credential: Credential, fields: Partial<Client> = {}): Client => {

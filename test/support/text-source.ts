@@ -1,6 +1,6 @@
 // A branch made of texts, for tests of what follows one: no Git, no disk, no waiting. Reads what it is asked for only.
 import { invariant } from '../../src/model/invariant.ts';
-import { type Commit, type Source, SourceError } from '../../src/source/source.ts';
+import { type Commit, type LastFileChanges, type Source, SourceError } from '../../src/source/source.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
 import type { TextChanges } from './text-repository.ts';
 
@@ -76,6 +76,18 @@ export class TextSource implements Source {
     const known = new Set(this.#ancestry(this.#read(from).oid));
     const names = this.#ancestry(this.#read(to).oid).filter((name) => !known.has(name));
     return names.slice(0, countMax).map((name) => this.#find(name));
+  }
+
+  async lastChanges(commit: string, paths: readonly string[]): Promise<LastFileChanges> {
+    const line = this.#ancestry(this.#read(commit).oid).map((name) => this.#find(name));
+    const found = new Map<string, Commit | null>();
+    for (const path of paths) {
+      const text = line[0]?.texts[path];
+      if (text === undefined) continue;
+      const other = line.findIndex(({ texts }) => texts[path] !== text);
+      found.set(path, line[other < 0 ? line.length - 1 : other - 1] ?? null);
+    }
+    return found;
   }
 
   async isAncestor(ancestor: string, descendant: string): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
 import { canonicalSerial } from '../../model/serial.ts';
 import { ServiceError } from '../../model/service-error.ts';
+import type { Explainer } from '../../service/explainer.ts';
 import type { Operator, Order, Target } from '../../service/operator.ts';
 import type { Reader } from '../../service/reader.ts';
 import { WITHHELD } from '../../service/why.ts';
@@ -13,12 +14,14 @@ import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
 import { readsOn, recordedCommitOf, sendEnvelope } from '../present.ts';
 import { queryFlag } from '../query.ts';
+import { explainRoutes } from './explain.ts';
 
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: TEXT } as const;
 
 /** Returns the routes below `/operations`. */
-export function operationRoutes(reader: Reader, operator: Operator): Router {
+export function operationRoutes(reader: Reader, operator: Operator, explainer: Explainer): Router {
   const router = Router({ caseSensitive: true });
+  router.use(explainRoutes(reader, explainer));
   const addRead = readsOn(router, recordedCommitOf(reader));
   addRead('/operations/status', (request) => ({ body: operator.overview(clientOf(request)) }));
   addRead('/operations/held', () => ({ body: { held: operator.held() } }));

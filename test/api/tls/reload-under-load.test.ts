@@ -13,6 +13,7 @@ import { createLog } from '../../../src/log.ts';
 import { readAnswer } from '../../../src/providers/answer-json.ts';
 import { createCrl } from '../../support/create-crl.ts';
 import { createSampleAgent } from '../../support/sample-agent.ts';
+import { createSampleExplainer } from '../../support/sample-explainer.ts';
 import { createSampleOperator } from '../../support/sample-operator.ts';
 import { createSampleReader } from '../../support/sample-reader.ts';
 import { createSampleWriter } from '../../support/sample-writer.ts';
@@ -34,6 +35,7 @@ async function serve(site: TlsSite) {
     port: 0,
     reader,
     operator: createSampleOperator(),
+    explainer: createSampleExplainer(),
     agent: createSampleAgent(),
     readAnswer,
     writer: createSampleWriter(),

@@ -1,0 +1,28 @@
+// Routes of docs/rest.md, explanations. Like `/hiera`, every client may read them; what an approval would do is not active
+// yet, and is shown to those only who are shown the problems of a commit in full.
+import { type Request, type Response, Router } from 'express';
+import type { Explainer } from '../../service/explainer.ts';
+import type { Reader } from '../../service/reader.ts';
+import { clientOf } from '../authenticate.ts';
+import { requireRight } from '../authorize.ts';
+import { only } from '../only.ts';
+import { sendRead } from '../present.ts';
+import { queryText } from '../query.ts';
+
+/** Returns the routes below `/operations/explain`. */
+export function explainRoutes(reader: Reader, explainer: Explainer): Router {
+  const router = Router({ caseSensitive: true });
+  router
+    .route('/operations/explain/:node{/:key}')
+    .all(only('GET'))
+    .get(async (request: Request<{ node: string; key?: string }>, response: Response) => {
+      const { node, key } = request.params;
+      const commit = reader.commit();
+      const digest = queryText(request, 'approval');
+      if (digest !== undefined) requireRight(clientOf(request), 'read what an approval would do');
+      const body =
+        digest === undefined ? await explainer.explain(node, key) : await explainer.explainApproval(digest, node, key);
+      sendRead(request, response, { commit, body });
+    });
+  return router;
+}

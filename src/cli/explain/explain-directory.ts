@@ -1,0 +1,76 @@
+// Explains a node as a directory, or a commit of the repository around it, defines it: without a controller, so that
+// outputs of providers are not known.
+import type { Derivation } from '../../derive.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
+import { explanationOfNode, nodeNames } from '../../desired/node-records.ts';
+import { filesIn } from '../../hiera/explained-files.ts';
+import type { ExplainedLayer, FileChange, FilelessExplanation, NodeExplanation } from '../../model/explanation.ts';
+import { isError, type Problem } from '../../model/problem.ts';
+import { didYouMean } from '../../model/suggest.ts';
+import { CommandFailure } from '../command-failure.ts';
+import { formatProblem } from '../format-problem.ts';
+
+/** A directory or a commit, derived. */
+export interface ExplainedState {
+  readonly desired: DesiredState;
+  /** Its name in messages: `the directory`, or the revision as it was given. */
+  readonly title: string;
+  /** Returns the last changes of files; without a repository, of none. */
+  readonly history: (files: readonly string[]) => Promise<Readonly<Record<string, FileChange>>>;
+}
+
+/** Returns the desired state of a derivation. Throws CommandFailure where a mistake stops the whole commit. */
+export function desiredOf(derivation: Derivation, title: string): DesiredState {
+  if (derivation.isFollowed) return derivation.desired;
+  const problems = derivation.problems.filter(isError).map((problem) => formatProblem(problem));
+  throw new CommandFailure(`nothing can be explained in ${title} before this is mended:\n${problems.join('\n')}`);
+}
+
+/**
+ * Returns the explanation of a node, or of one of its keys; undefined where the node does not exist. Throws CommandFailure
+ * where its instance is wrong.
+ */
+export async function explainIn(
+  { desired, title, history }: ExplainedState,
+  node: string,
+  key?: string,
+): Promise<NodeExplanation | undefined> {
+  const explained = explanationOfNode({ desired, rows: noRows(desired) }, node, key);
+  if (explained !== undefined) {
+    const layers = explained.layers.map(withoutOutputs);
+    return { ...explained, layers, files: await history(filesIn(explained)) };
+  }
+  const wrong = [...desired.candidates.values()].find((unit) => unit.nodes.has(node));
+  if (wrong === undefined) return undefined;
+  const problems = wrong.problems.filter(isError).map((problem: Problem) => formatProblem(problem));
+  const words = `${node} cannot be explained in ${title} before its instance is mended:`;
+  throw new CommandFailure([words, ...problems].join('\n'));
+}
+
+/** Only the rows of a controller have what providers reported. */
+function withoutOutputs(layer: ExplainedLayer): ExplainedLayer {
+  return layer.kind === 'outputs' ? { ...layer, status: 'not known' } : layer;
+}
+
+/** Returns the failure for a node that does not exist. */
+export function unknownNode({ desired, title }: ExplainedState, node: string): CommandFailure {
+  const advice = didYouMean(node, nodeNames(desired)) ?? `"treeline validate" tells what is wrong in ${title}`;
+  return new CommandFailure(`there is no node "${node}"; ${advice}`);
+}
+
+/** Returns the failure for a key that no layer of an existing node sets. */
+export async function unknownKey(state: ExplainedState, node: string, key: string): Promise<CommandFailure> {
+  const whole: FilelessExplanation | undefined = await explainIn({ ...state, history: noHistory }, node);
+  const advice = didYouMean(key, Object.keys(whole?.keys ?? {})) ?? 'key names are case sensitive';
+  return new CommandFailure(`its record has no key "${key}"; ${advice}`);
+}
+
+/** Knows no changes. */
+export async function noHistory(): Promise<Readonly<Record<string, FileChange>>> {
+  return {};
+}
+
+/** A controller's rows have outputs and times; here `last_stack_update` is that of the directory or the commit. */
+function noRows({ time }: DesiredState): Parameters<typeof explanationOfNode>[0]['rows'] {
+  return { server: () => undefined, read: () => ({ oid: '', updated: time }) };
+}

@@ -1,0 +1,75 @@
+// Formats an explanation for people: one key with all layers, or a whole record with the layers that set each key.
+import type { ExplainedKey, ExplainedLayer, NodeExplanation } from '../../model/explanation.ts';
+import { fieldOf } from '../../model/json.ts';
+import { visibleLine } from '../output.ts';
+import {
+  type Cells,
+  changeText,
+  layerText,
+  shortOid,
+  statementRows,
+  tableLines,
+  valueText,
+} from './statement-lines.ts';
+
+const USED = '*';
+const UNUSED = ' ';
+const NO_STATEMENT: Readonly<Record<ExplainedLayer['status'], string>> = {
+  present: '-',
+  absent: '- (no such object)',
+  'not selected': '- (none selected)',
+  'not known': '- (known to a controller only)',
+};
+
+/** Returns one key with all layers, specific to general; `*` marks those whose value is in the record. */
+export function textOfKey(key: string, explanation: NodeExplanation): string {
+  const explained = fieldOf(explanation.keys, key);
+  if (explained === undefined) return visibleLine(`${key} is set by no layer`);
+  const { layers } = explanation;
+  const rows = layers.flatMap((layer, index): readonly Cells[] => {
+    const statement = explained.statements.find((one) => one.layer === index);
+    // Nobody writes the computed keys, and no other layer can set them.
+    if (statement === undefined && layer.kind === 'computed') return [];
+    if (statement !== undefined) return statementRows(statement, explanation, { mark: markOf(statement.effect) });
+    return [[UNUSED, layerText(layer), NO_STATEMENT[layer.status], layer.file ?? '']];
+  });
+  const lines = [visibleLine(headOf(key, explained)), ...tableLines(rows)];
+  return [...lines, ...noteLines(explanation)].join('\n');
+}
+
+/** Returns the layers of a node, then every key with the layers that set or remove it. */
+export function textOfNode(explanation: NodeExplanation): string {
+  const { node, layers, keys, files } = explanation;
+  const rows = layers.map((layer): Cells => {
+    const text = layer.status === 'present' ? (layer.file ?? '') : NO_STATEMENT[layer.status];
+    return [layerText(layer), text, layer.file === null ? '' : changeText(fieldOf(files, layer.file))];
+  });
+  return [
+    visibleLine(`The layers of ${node}, specific to general:`),
+    ...tableLines(rows),
+    ...noteLines(explanation),
+    ...Object.entries(keys).map(([key, explained]) => blockOf(key, explained, explanation)),
+  ].join('\n');
+}
+
+function blockOf(key: string, explained: ExplainedKey, explanation: NodeExplanation): string {
+  const rows = explained.statements.flatMap((one) => {
+    const isValueKnown = one.effect === 'used' && explained.merge === 'first';
+    return statementRows(one, explanation, { mark: markOf(one.effect), isValueKnown });
+  });
+  return [visibleLine(headOf(key, explained)), ...tableLines(rows)].join('\n');
+}
+
+function headOf(key: string, { value, merge }: ExplainedKey): string {
+  if (value === null) return `${key} is not in the record: a layer removes it`;
+  return `${key} = ${valueText(value)}${merge === 'unique' ? ', the lists of all layers joined (unique)' : ''}`;
+}
+
+function markOf(effect: ExplainedKey['statements'][number]['effect']): string {
+  return effect === 'hidden' ? UNUSED : USED;
+}
+
+function noteLines({ commit, isWanted }: NodeExplanation): readonly string[] {
+  if (!isWanted) return ['    no commit wants it any more: as last recorded, with the layers that set a key'];
+  return commit === null ? [] : [`    at commit ${shortOid(commit)}`];
+}

@@ -1,0 +1,88 @@
+// Implements explainer.ts, from the active desired state, the rows and the history of the repository.
+import { judgeAgain } from '../derive.ts';
+import type { Safety } from '../desired/admit.ts';
+import type { DesiredState } from '../desired/desired-state.ts';
+import { explanationOfNode } from '../desired/node-records.ts';
+import { compareExplanations } from '../hiera/compare-explanations.ts';
+import { filesIn } from '../hiera/explained-files.ts';
+import type { FilelessExplanation, NodeExplanation } from '../model/explanation.ts';
+import { ServiceError } from '../model/service-error.ts';
+import type { Explainer } from './explainer.ts';
+import { type FileHistory, unknownChange } from './file-history.ts';
+import { heldItems } from './held-items.ts';
+import type { HeldItem } from './operator.ts';
+import type { View } from './recorded-rows.ts';
+import { activeView, type ViewSources } from './recorded-view.ts';
+import { unknownKey, unknownNode } from './unknown-node.ts';
+
+interface ExplainerOptions extends ViewSources {
+  readonly history: FileHistory;
+  /** Returns the facts that decide which deletes may happen, as if what is held under a digest were approved. */
+  readonly safetyWith: (digest: string) => Safety;
+}
+
+/** Returns the explainer. */
+export function createExplainer(options: ExplainerOptions): Explainer {
+  /** Every file of an explanation is of the same commit. */
+  async function withFiles(explained: FilelessExplanation): Promise<NodeExplanation> {
+    const { commit } = explained;
+    const paths = filesIn(explained);
+    const files = commit === null ? unrecorded(paths) : await options.history(commit, paths);
+    return { ...explained, files };
+  }
+
+  return {
+    async explain(node, key) {
+      const view = activeView(options);
+      const explained = explanationOfNode(view, node, key) ?? unknownNode(view, node);
+      if (key !== undefined && Object.keys(explained.keys).length === 0) throw missingKey(view, node, key);
+      return await withFiles(explained);
+    },
+    async explainApproval(digest, node, key) {
+      const view = activeView(options);
+      const held = heldUnder(digest, options);
+      const before = wantedIn(view, node, key);
+      const after = wantedIn({ ...view, desired: afterApproval(view.desired, held, options) }, node, key);
+      if (before === undefined && after === undefined) unknownNode(view, node);
+      const isUnset = [before, after].every((side) => Object.keys(side?.keys ?? {}).length === 0);
+      if (key !== undefined && isUnset) throw missingKey(view, node, key);
+      const [from, to] = await Promise.all([before, after].map((side) => side && withFiles(side)));
+      const { kind, instance, reason } = held;
+      return { held: { kind, digest, instance, reason }, ...compareExplanations(node, { from, to }) };
+    },
+  };
+}
+
+/** A server that no commit wants any more has a last record, but an approval changes nothing of it. */
+function wantedIn(view: View<DesiredState>, node: string, key: string | undefined): FilelessExplanation | undefined {
+  const explained = explanationOfNode(view, node, key);
+  return explained?.isWanted === true ? explained : undefined;
+}
+
+function missingKey(view: View<DesiredState>, node: string, key: string): ServiceError {
+  const keys = explanationOfNode(view, node)?.keys ?? {};
+  return unknownKey(node, key, Object.keys(keys));
+}
+
+function unrecorded(paths: readonly string[]): NodeExplanation['files'] {
+  return Object.fromEntries(paths.map((path) => [path, unknownChange('not recorded')]));
+}
+
+function heldUnder(digest: string, { rows, refused }: ExplainerOptions): HeldItem {
+  const held = heldItems(rows, refused()).find((item) => item.digest === digest);
+  if (held !== undefined) return held;
+  const message = `Nothing is held under the digest "${digest}"; GET /operations/held lists what is held`;
+  throw new ServiceError('not_found', message);
+}
+
+function afterApproval(
+  desired: DesiredState,
+  { kind, digest }: HeldItem,
+  { safetyWith }: ExplainerOptions,
+): DesiredState {
+  // The updates that it lets go on change no record: those are at the new version already.
+  if (kind === 'failures') return desired;
+  if (kind === 'deletes') return judgeAgain(desired, safetyWith(digest));
+  const message = `The digest "${digest}" is for a whole commit (${kind}), which is not read before it is approved: plan shows what such a commit does`;
+  throw new ServiceError('conflict', message);
+}

@@ -1,0 +1,62 @@
+// Answers which commit changed a file last, for explanations. Searches are limited in number, commits and time: any client
+// that may read can ask for one.
+import type { FileChange } from '../model/explanation.ts';
+import type { LastFileChanges, Source } from '../source/source.ts';
+
+/** What the history is asked for. */
+type SearchFiles = (...search: Parameters<Source['lastChanges']>) => Promise<LastFileChanges | undefined>;
+
+/** Returns the last change of each of these files, at a commit or before it. */
+export type FileHistory = (commit: string, paths: readonly string[]) => Promise<Readonly<Record<string, FileChange>>>;
+
+const LIMITS = { commitsMax: 1_000, timeoutMs: 2_000 };
+const SEARCHES_MAX = 4;
+/** Found changes of the commit that was asked for last. */
+const KNOWN_MAX = 10_000;
+
+const NOT_FOUND = `older than what was searched: ${LIMITS.commitsMax} commits, ${LIMITS.timeoutMs / 1000} s`;
+const NOT_READ = 'the history cannot be read now';
+const NOT_SEARCHED = 'too many explanations at once: ask again';
+
+/** Returns a change of which the commit is not known, and why. */
+export function unknownChange(note: string): FileChange {
+  return { commit: null, time: null, note };
+}
+
+/** Returns the history. `search` returns undefined where the local copy of the repository cannot be read. */
+export function createFileHistory(search: SearchFiles): FileHistory {
+  let searches = 0;
+  let known = { commit: '', changes: new Map<string, FileChange>() };
+
+  async function find(commit: string, paths: readonly string[]): Promise<ReadonlyMap<string, FileChange>> {
+    if (searches >= SEARCHES_MAX) return new Map(paths.map((path) => [path, unknownChange(NOT_SEARCHED)]));
+    searches += 1;
+    try {
+      const found = await search(commit, paths, LIMITS);
+      if (found === undefined) return new Map();
+      const changes = new Map(
+        [...found].map(([path, change]) => [path, change === null ? unknownChange(NOT_FOUND) : changeOf(change)]),
+      );
+      if (known.commit !== commit || known.changes.size + changes.size > KNOWN_MAX)
+        known = { commit, changes: new Map() };
+      for (const [path, change] of changes) known.changes.set(path, change);
+      return changes;
+    } finally {
+      searches -= 1;
+    }
+  }
+
+  return async (commit, paths) => {
+    const here = known.commit === commit ? known.changes : new Map<string, FileChange>();
+    const missing = paths.filter((path) => !here.has(path));
+    const found = missing.length === 0 ? here : await find(commit, missing);
+    return Object.fromEntries(
+      paths.map((path) => [path, here.get(path) ?? found.get(path) ?? unknownChange(NOT_READ)]),
+    );
+  };
+}
+
+/** Returns the change that a commit made. */
+export function changeOf({ oid, time }: { readonly oid: string; readonly time: string }): FileChange {
+  return { commit: oid, time, note: null };
+}

@@ -1,0 +1,148 @@
+// All layers of a node: which there are, what each says of a key, and that the result is always that of the record.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { wantsBlob } from '../../src/catalog/load-catalog.ts';
+import { derive } from '../../src/derive.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
+import { explanationOfNode, nodeNames } from '../../src/desired/node-records.ts';
+import { explainNode } from '../../src/hiera/explain-node.ts';
+import { resolveNode } from '../../src/hiera/resolve-node.ts';
+import type { NodeExplanation } from '../../src/model/explanation.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import { readDirectory } from '../../src/source/directory-snapshot.ts';
+import { explainedRecordOf } from '../support/explained-records.ts';
+import { objectEntry, scopeOf, serverOf } from './build.ts';
+
+const GOLDEN = new URL('../golden/', import.meta.url).pathname;
+const SAMPLE = new URL('../../sample-repo/', import.meta.url).pathname;
+const TIME = '2026-11-20T10:13:56Z';
+
+const OBJECTS = [
+  objectEntry('types/common/base.yaml', 'ntp: [a, b]\nlevel: info\nproxy: p\n'),
+  objectEntry('types/environment/prod.yaml', 'level: warning\nproxy: null\nntp: [b, c]\n'),
+  objectEntry('types/role/web.yaml', 'ntp: [d]\n'),
+];
+const HIERARCHY = 'merge: { ntp: unique }\nsecrets: { keys: [_password$], reference: ^secret/ }\n';
+
+type Explained = Omit<NodeExplanation, 'files'>;
+
+function explain(
+  key?: string,
+  { outputs = {}, clientcert = '' }: { outputs?: JsonMap; clientcert?: string } = {},
+): Explained {
+  const entry = clientcert === '' ? undefined : objectEntry('types/clientcert/web-1.yaml', clientcert);
+  const properties = { environment: 'prod', location: 'eu', role: 'web', size: 'xl' };
+  const scope = scopeOf({ objects: OBJECTS, hierarchy: HIERARCHY });
+  const { node, problems } = resolveNode({ server: serverOf({ properties }), clientcert: entry }, scope);
+  expect(problems).toEqual([]);
+  return explainNode(node, { outputs, updated: TIME, root: 'base', commit: null, key });
+}
+
+/** The layers as `<type> <name>: <status>`, and what they say. */
+function said({ layers, keys }: Explained, key: string): readonly string[] {
+  return (keys[key]?.statements ?? []).map(({ layer, value, effect }) => {
+    const { kind, type, name } = layers[layer] ?? { kind: '', type: '', name: '' };
+    return `${kind} ${type} ${name}: ${JSON.stringify(value)} ${effect}`;
+  });
+}
+
+describe('all layers of a node', () => {
+  it('are there whether or not they say anything, specific to general', () => {
+    const layers = explain('level').layers.map(({ kind, type, name, file, status }) => [
+      kind,
+      type,
+      name,
+      file,
+      status,
+    ]);
+    expect(layers).toEqual([
+      ['computed', 'clientcert', 'web-1', null, 'present'],
+      ['object', 'clientcert', 'web-1', null, 'absent'],
+      ['properties', 'clientcert', 'web-1', null, 'present'],
+      ['outputs', 'clientcert', 'web-1', null, 'present'],
+      ['object', 'configuration', null, null, 'not selected'],
+      ['object', 'role', 'web', 'types/role/web.yaml', 'present'],
+      ['object', 'shape', null, null, 'not selected'],
+      ['object', 'zone', null, null, 'not selected'],
+      ['object', 'location', 'eu', null, 'absent'],
+      ['object', 'environment', 'prod', 'types/environment/prod.yaml', 'present'],
+      ['object', 'common', 'base', 'types/common/base.yaml', 'present'],
+    ]);
+  });
+
+  it('say what they set, and the most specific wins', () => {
+    const level = explain('level', { outputs: { level: 'trace' }, clientcert: '# more\nlevel: debug\n' });
+    expect(said(level, 'level')).toEqual([
+      'object clientcert web-1: "debug" used',
+      'outputs clientcert web-1: "trace" hidden',
+      'object environment prod: "warning" hidden',
+      'object common base: "info" hidden',
+    ]);
+    expect(level.keys.level?.statements.map(({ at }) => at)).toEqual([
+      { file: 'types/clientcert/web-1.yaml', line: 2 },
+      null,
+      { file: 'types/environment/prod.yaml', line: 1 },
+      { file: 'types/common/base.yaml', line: 2 },
+    ]);
+  });
+
+  it('show a key that one of them removes, and none that nobody sets', () => {
+    const proxy = explain('proxy');
+    expect(proxy.keys.proxy?.value).toBeNull();
+    expect(said(proxy, 'proxy')).toEqual(['object environment prod: null removes', 'object common base: "p" hidden']);
+    expect(explain('nothing').keys).toEqual({});
+    expect(explain('__proto__').keys).toEqual({});
+  });
+
+  it('show which part of a joined list each brings', () => {
+    const { keys } = explain('ntp', { clientcert: 'ntp: [a]\n' });
+    expect(keys.ntp?.value).toEqual(['a', 'd', 'b', 'c']);
+    expect(keys.ntp?.statements.map(({ value, adds }) => [value, adds])).toEqual([
+      [['a'], ['a']],
+      [['d'], ['d']],
+      [
+        ['b', 'c'],
+        ['b', 'c'],
+      ],
+      [['a', 'b'], []],
+    ]);
+  });
+
+  it('show a secret of a provider as little as the record does', () => {
+    const explained = explain(undefined, { outputs: { root_password: 'hunter2', db_password: 'secret/db' } });
+    expect(JSON.stringify(explained)).not.toContain('hunter2');
+    expect(explained.keys.db_password).toMatchObject({ value: 'secret/db', isSecret: true });
+  });
+});
+
+describe('the result', () => {
+  const cases = ['sample-repo', ...readdirSync(GOLDEN)].filter((name, index, all) => all.indexOf(name) === index);
+
+  it.each(cases)('is that of the record in every key of every node: %s', async (name) => {
+    const directory = name === 'sample-repo' ? SAMPLE : join(GOLDEN, name, 'repo');
+    const derivation = derive(await readDirectory(directory, { time: TIME, wants: wantsBlob() }));
+    if (!derivation.isFollowed) return;
+    const { desired } = derivation;
+    for (const node of nodeNames(desired)) {
+      const record = explainedRecordOf(desired, node, TIME);
+      const whole = explanationIn(desired, node);
+      const there = Object.entries(whole?.keys ?? {}).filter(([, { value }]) => value !== null);
+      expect(Object.fromEntries(there.map(([key, { value }]) => [key, value]))).toEqual(
+        Object.fromEntries(Object.entries(record ?? {}).map(([key, { value }]) => [key, value])),
+      );
+      expect(there.map(([key]) => key)).toEqual(Object.keys(record ?? {}));
+      for (const [key, { statements }] of there) {
+        const { file, line, overrides } = record?.[key] ?? { file: null, line: null, overrides: [] };
+        expect(statements[0]?.at).toEqual(file === null ? null : { file, line });
+        expect(statements.slice(1).map(({ value }) => value)).toEqual(overrides.map(({ value }) => value));
+        expect(explanationIn(desired, node, key)?.keys[key]).toEqual(whole?.keys[key]);
+      }
+    }
+  });
+});
+
+function explanationIn(desired: DesiredState, node: string, key?: string): Explained | undefined {
+  const rows = { server: () => undefined, read: () => ({ oid: '', updated: TIME }) };
+  return explanationOfNode({ desired, rows }, node, key);
+}

@@ -1,0 +1,48 @@
+// An explainer with fixed answers, for tests of the API.
+import type { ExplainedKey, NodeExplanation } from '../../src/model/explanation.ts';
+import { ServiceError } from '../../src/model/service-error.ts';
+import type { ApprovalEffect, Explainer } from '../../src/service/explainer.ts';
+import { COMMIT } from './sample-reader.ts';
+
+const ZONE_KEY: ExplainedKey = {
+  value: 'z1',
+  merge: 'first',
+  isSecret: false,
+  statements: [
+    { layer: 0, value: 'z1', effect: 'used', at: { file: 'stacks/templates/web.yaml', line: 7 }, suppliedAt: null },
+  ],
+};
+
+export const EXPLANATION: NodeExplanation = {
+  node: 'shop-web',
+  stackInstance: ['shop'],
+  commit: COMMIT,
+  isWanted: true,
+  layers: [{ kind: 'properties', type: 'clientcert', name: 'shop-web', file: null, status: 'present' }],
+  keys: { zone: ZONE_KEY },
+  files: { 'stacks/templates/web.yaml': { commit: COMMIT, time: '2026-11-20T10:13:56Z', note: null } },
+};
+
+export const EFFECT: ApprovalEffect = {
+  held: { kind: 'deletes', digest: 'beef', instance: 'shop', reason: 'too many' },
+  ...{ node: 'shop-web', from: null, to: null, changes: [] },
+};
+
+/** Returns an explainer that knows the node `shop-web` with the key `zone`, and the digest `beef`. */
+export function createSampleExplainer(): Explainer {
+  function find(node: string, key: string | undefined): void {
+    const isKnown = node === 'shop-web' && (key === undefined || key === 'zone');
+    if (!isKnown) throw new ServiceError('not_found', `There is no "${node}" with "${key}"`);
+  }
+  return {
+    async explain(node, key) {
+      find(node, key);
+      return EXPLANATION;
+    },
+    async explainApproval(digest, node, key) {
+      find(node, key);
+      if (digest !== 'beef') throw new ServiceError('not_found', `Nothing is held under "${digest}"`);
+      return EFFECT;
+    },
+  };
+}
