@@ -81,7 +81,7 @@ async function showApproval(subject: Subject, digest: string, options: Options):
     return;
   }
   const { kind, instance, reason } = effect.held;
-  const titles = { from: 'now', to: 'after the approval', key: subject.key };
+  const titles = { from: 'the active version', to: 'the version after the approval', key: subject.key };
   printEscaped(visibleLine(`held: ${kind}${instance === null ? '' : ` of ${instance}`}, ${reason}`));
   printEscaped(textOfDifference(effect, titles));
 }

@@ -1,0 +1,157 @@
+// `treeline explain` and its routes on a whole controller, over real TLS and with a real repository: what is answered, and
+// who may ask.
+import { describe, expect, it } from 'vitest';
+import type { NodeExplanation } from '../../src/model/explanation.ts';
+import type { ApprovalEffect } from '../../src/service/explainer.ts';
+import { treeline } from '../support/command-line.ts';
+import type { Reply } from '../support/https-client.ts';
+import { commandLineOptions } from '../support/server-options.ts';
+import { approve, digestOf, headOf, push, type Scene, upAndDone } from './scene.ts';
+import { instanceText, OFFICE, SHOP } from './stacks.ts';
+import { identityOf, registrationOf } from './writing.ts';
+
+type Role = 'administrator' | 'automation-endpoint' | 'proxy';
+
+const GLOBAL = 'types/common/global.yaml';
+
+/** Returns a controller where every role is registered, and `port` is set by two layers in commits of their own. */
+async function upAndExplained(): Promise<Scene & { readonly first: string; readonly second: string }> {
+  const scene = await upAndDone();
+  const first = await headOf(scene.site);
+  const second = await push(scene, { [GLOBAL]: 'description: All\nport: 8080\n' });
+  for (const role of ['automation-endpoint', 'proxy'] as const) {
+    expect((await scene.running.post('/clients', registrationOf(scene.site, role))).status).toBe(201);
+  }
+  return { ...scene, first, second };
+}
+
+function ask(
+  { site, running }: Pick<Scene, 'site' | 'running'>,
+  path: string,
+  role: Role = 'administrator',
+): Promise<Reply> {
+  return running.request(path, { identity: identityOf(site, role) });
+}
+
+describe('an explanation over REST', () => {
+  it('has all layers of a node, for every role, with the commit that changed each file last', async () => {
+    const scene = await upAndExplained();
+    const replies = await Promise.all(
+      (['administrator', 'automation-endpoint', 'proxy'] as const).map((role) =>
+        ask(scene, '/operations/explain/shop-web-1/port', role),
+      ),
+    );
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(new Set(replies.map(({ bytes }) => String(bytes))).size).toBe(1);
+    const explained = replies[0]?.body as NodeExplanation;
+    expect(explained.layers.map(({ type, name, status }) => `${type} ${name} ${status}`)).toEqual([
+      ...['clientcert shop-web-1 present', 'clientcert shop-web-1 absent', 'clientcert shop-web-1 present'],
+      ...['clientcert shop-web-1 present', 'configuration null not selected', 'role web present'],
+      ...['shape null not selected', 'zone null not selected', 'location null not selected'],
+      ...['environment null not selected', 'common global present'],
+    ]);
+    const head = await headOf(scene.site);
+    expect(explained).toMatchObject({ node: 'shop-web-1', commit: head, isWanted: true });
+    expect(explained.keys.port).toMatchObject({
+      value: 80,
+      statements: [
+        { value: 80, effect: 'used', at: { file: 'types/role/web.yaml', line: 1 } },
+        { value: 8080, effect: 'hidden', at: { file: GLOBAL, line: 2 } },
+      ],
+    });
+    expect(explained.files['types/role/web.yaml']?.commit).toBe(scene.first);
+    expect(explained.files[GLOBAL]?.commit).toBe(scene.second);
+    expect(replies[0]?.headers).toMatchObject({ 'x-treeline-commit': head, 'cache-control': 'no-cache' });
+  });
+
+  it('is refused for what is not there, and in the words of a read', async () => {
+    const scene = await upAndDone();
+    expect(await ask(scene, '/operations/explain/shop-web-11')).toMatchObject({
+      status: 404,
+      body: { error: 'not_found', message: 'There is no node "shop-web-11"; did you mean "shop-web-1"?' },
+    });
+    expect(await ask(scene, '/operations/explain/shop-web-1/prot')).toMatchObject({
+      status: 404,
+      body: { message: 'The record of "shop-web-1" has no key "prot"; did you mean "port"?' },
+    });
+    expect((await ask(scene, '/operations/explain')).status).toBe(404);
+    expect((await scene.running.post('/operations/explain/shop-web-1', {})).status).toBe(405);
+    expect(await ask(scene, '/operations/explain/shop-web-1', 'proxy')).toMatchObject({
+      status: 403,
+      body: { error: 'client_not_registered' },
+    });
+  });
+
+  it('of an approval is for those who see what is not active', async () => {
+    const scene = await upAndExplained();
+    await push(scene, {
+      [SHOP]: instanceText('shop', 1),
+      [OFFICE]: instanceText('office', 2),
+      'types/role/web.yaml': 'port: 81\n',
+    });
+    const digest = await digestOf(scene);
+    const path = `/operations/explain/shop-web-1/port?approval=${digest}`;
+    expect(await ask(scene, path, 'proxy')).toMatchObject({ status: 403, body: { error: 'not_allowed' } });
+    expect((await ask(scene, path, 'automation-endpoint')).status).toBe(200);
+    const { body } = await ask(scene, path);
+    expect((body as ApprovalEffect).changes).toMatchObject([{ key: 'port', from: { value: 80 }, to: { value: 81 } }]);
+    expect(await ask(scene, '/operations/explain/shop-web-1?approval=beef')).toMatchObject({
+      status: 404,
+      body: { message: 'Nothing is held under the digest "beef"; GET /operations/held lists what is held' },
+    });
+    expect((await ask(scene, `${path}&approval=${digest}`)).status).toBe(400);
+    expect(await approve(scene, digest)).toBe(200);
+    await expect.poll(async () => (await ask(scene, '/hiera/shop-web-1/port')).body, { timeout: 10_000 }).toBe(81);
+  });
+});
+
+describe('treeline explain with --server', () => {
+  it('prints all layers as the controller has them', async () => {
+    const scene = await upAndExplained();
+    const { code, stdout, stderr } = await treeline([
+      ...['explain', 'shop-web-1', 'port'],
+      ...commandLineOptions(scene.site, scene.running),
+    ]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.split('\n')).toEqual([
+      'port = 80',
+      '       clientcert shop-web-1  - (no such object)',
+      '       properties             -',
+      '       outputs                -',
+      '       configuration          - (none selected)',
+      `    *  role web               80                  types/role/web.yaml:1       ${scene.first.slice(0, 10)} 2027-01-15`,
+      '       shape                  - (none selected)',
+      '       zone                   - (none selected)',
+      '       location               - (none selected)',
+      '       environment            - (none selected)',
+      `       common global          8080                types/common/global.yaml:2  ${scene.second.slice(0, 10)} 2027-01-15`,
+      `    at commit ${(await headOf(scene.site)).slice(0, 10)}`,
+      '',
+    ]);
+  });
+
+  it('prints what an approval would change, and nothing else', async () => {
+    const scene = await upAndDone();
+    await push(scene, { [SHOP]: instanceText('shop', 1), 'types/role/web.yaml': 'port: 81\n' });
+    const digest = await digestOf(scene);
+    const where = commandLineOptions(scene.site, scene.running);
+    const { code, stdout } = await treeline(['explain', 'shop-web-1', '--approval', digest, ...where]);
+    const [held, title, port, before, after] = stdout.split('\n');
+    expect({ code, title, port }).toEqual({
+      code: 0,
+      title: 'shop-web-1, from the active version to the version after the approval: 1 key changed',
+      port: 'port: 80 -> 81',
+    });
+    expect(held).toMatch(/^held: deletes of shop, over all instances, 3 servers/);
+    expect([before, after]).toEqual([
+      expect.stringMatching(/^ {4}- {2}role web {2}80 {2}types\/role\/web\.yaml:1 {2}[0-9a-f]{10} 2027-01-15$/),
+      expect.stringMatching(/^ {4}\+ {2}role web {2}81 {2}types\/role\/web\.yaml:1 {2}[0-9a-f]{10} 2027-01-15$/),
+    ]);
+    const gone = await treeline(['explain', 'shop-web-4', 'port', '--approval', digest, ...where]);
+    expect(gone.stdout).toContain(
+      'shop-web-4 exists only in the active version, not in the version after the approval',
+    );
+    const others = await treeline(['explain', 'office-web-1', '--approval', digest, ...where, '--format', 'json']);
+    expect(JSON.parse(others.stdout)).toMatchObject({ held: { digest }, changes: [] });
+  });
+});
