@@ -1,34 +1,36 @@
 // `treeline explain`: prints all layers of a node's configuration, in a directory or as a running controller has it, and
 // what differs between two commits or after an approval.
 import type { Command } from 'commander';
+import { compareExplanations } from '../hiera/compare-explanations.ts';
 import type { NodeExplanation } from '../model/explanation.ts';
 import type { ApprovalEffect } from '../service/explainer.ts';
-import { CommandFailure } from './command-failure.ts';
-import { desiredOf, explainIn, noHistory, unknownKey, unknownNode } from './explain/explain-directory.ts';
+import { SourceError } from '../source/source.ts';
+import { CommandFailure, expecting } from './command-failure.ts';
+import { explainIn, type Subject, unknownKey, unknownNode } from './explain/explain-directory.ts';
+import { openStates, type States } from './explain/open-states.ts';
 import { textOfDifference } from './explain/text-difference.ts';
 import { textOfKey, textOfNode } from './explain/text-explanation.ts';
 import { type Format, formatOption, printEscaped, printJson, visibleLine } from './output.ts';
 import { addOptionalServerOptions, getFrom, requireServer, type ServerOptions, serverIn } from './server-connection.ts';
-import { deriveDirectory, fromUserDirectory } from './user-directory.ts';
+import { fromUserDirectory } from './user-directory.ts';
 
 interface Options extends Partial<ServerOptions> {
   readonly dir: string;
   readonly format: Format;
+  readonly diff?: string;
   readonly approval?: string;
 }
 
-/** The node and the key that are explained. */
-interface Subject {
-  readonly node: string;
-  readonly key: string | undefined;
-}
-
 const HELP = `
-A key is explained with all layers of the node, specific to general: * marks those whose value is in the record.
+A key is shown with all layers of the node, specific to general: * marks those whose value is in the record.
 
-With --server (or TREELINE_SERVER), a running controller is asked, unless --dir says otherwise.
+With --server (or TREELINE_SERVER) a running controller is asked, unless --dir or --diff is given.
 
-Exit code 0: explained, 3: could not run, also for an unknown node or key.`;
+Exit code 0: explained, 3: could not run, also for an unknown node or key.
+
+Examples: treeline explain web-1 log_level
+          treeline explain web-1 --diff origin/main
+          treeline explain web-1 --diff v1..v2`;
 
 /** Adds the command. Exit code 0: explained; 3: could not run, also for an unknown node or key. */
 export function addExplainCommand(program: Command): void {
@@ -38,6 +40,10 @@ export function addExplainCommand(program: Command): void {
     .argument('<node>', 'a server of a stack, or a hand-written clientcert')
     .argument('[key]', 'only this key')
     .option('--dir <directory>', 'where the layout begins', '.')
+    .option(
+      '--diff <revisions>',
+      'show what differs between a revision and the directory, or between two: REV, REV..REV',
+    )
     .option('--approval <digest>', 'show what would change if this were approved; see treeline held')
     .addOption(formatOption())
     .addHelpText('after', HELP);
@@ -45,26 +51,55 @@ export function addExplainCommand(program: Command): void {
     async (node: string, key: string | undefined, options: Options, called: Command) => {
       const subject = { node, key };
       const isDirectory = called.getOptionValueSource('dir') === 'cli';
+      checkOptions(options, { isDirectory, isServer: called.getOptionValueSource('server') === 'cli' });
       if (options.approval !== undefined) await showApproval(subject, options.approval, options);
+      else if (options.diff !== undefined) await showDifference(subject, options.diff, options);
       else showExplanation(subject, await explained(subject, options, isDirectory), options.format);
     },
   );
 }
 
+/** Options that are given contradict each other; one that comes from the environment gives way. */
+function checkOptions(
+  { diff, approval }: Options,
+  given: { readonly isDirectory: boolean; readonly isServer: boolean },
+): void {
+  if (diff !== undefined && approval !== undefined) throw new CommandFailure('give --diff or --approval, not both');
+  if (diff !== undefined && given.isServer) {
+    throw new CommandFailure('--diff compares commits of a directory: leave out --server, or use --approval');
+  }
+  if (approval !== undefined && given.isDirectory) {
+    throw new CommandFailure('--approval asks a running controller: leave out --dir');
+  }
+  if (given.isDirectory && given.isServer) throw new CommandFailure('give --dir or --server, not both');
+  if (approval === '') throw new CommandFailure('--approval is empty: "treeline held" shows the digests');
+}
+
 async function explained(subject: Subject, options: Options, isDirectory: boolean): Promise<NodeExplanation> {
   const server = isDirectory ? undefined : serverIn(options);
   if (server !== undefined) return (await getFrom(server, pathOf(subject))) as NodeExplanation;
-  return await explainDirectory(subject, options);
+  return await withStates(options, async (states) => {
+    const state = await states.directory();
+    const explanation = await explainIn(state, subject);
+    if (explanation === undefined) throw unknownNode(state, subject);
+    if (isUnset(subject, [explanation])) throw await unknownKey(state, subject);
+    return explanation;
+  });
 }
 
-async function explainDirectory({ node, key }: Subject, { dir }: Options): Promise<NodeExplanation> {
-  const directory = fromUserDirectory(dir);
-  const title = 'the directory';
-  const state = { desired: desiredOf(await deriveDirectory(directory), title), title, history: noHistory };
-  const explanation = await explainIn(state, node, key);
-  if (explanation === undefined) throw unknownNode(state, node);
-  if (key !== undefined && Object.keys(explanation.keys).length === 0) throw await unknownKey(state, node, key);
-  return explanation;
+async function withStates<Value>({ dir }: Options, work: (states: States) => Promise<Value>): Promise<Value> {
+  return await expecting([SourceError], async () => {
+    const states = await openStates(fromUserDirectory(dir));
+    try {
+      return await work(states);
+    } finally {
+      states.close();
+    }
+  });
+}
+
+function isUnset({ key }: Subject, explanations: readonly (NodeExplanation | undefined)[]): boolean {
+  return key !== undefined && explanations.every((one) => Object.keys(one?.keys ?? {}).length === 0);
 }
 
 function showExplanation({ key }: Subject, explanation: NodeExplanation, format: Format): void {
@@ -72,8 +107,28 @@ function showExplanation({ key }: Subject, explanation: NodeExplanation, format:
   else printEscaped(key === undefined ? textOfNode(explanation) : textOfKey(key, explanation));
 }
 
+/** Without a second revision, the directory is the second side. */
+async function showDifference(subject: Subject, revisions: string, options: Options): Promise<void> {
+  const [first = '', second, third] = revisions.split('..');
+  if (third !== undefined || second?.startsWith('.') === true || revisions === '') {
+    throw new CommandFailure(`--diff takes a revision, or two as REV..REV, not "${revisions}"`);
+  }
+  const { difference, titles } = await withStates(options, async (states) => {
+    const from = await states.revision(first === '' ? 'HEAD' : first);
+    const to =
+      second === undefined
+        ? await states.directory(from.desired)
+        : await states.revision(second === '' ? 'HEAD' : second, from.desired);
+    const sides = { from: await explainIn(from, subject), to: await explainIn(to, subject) };
+    if (sides.from === undefined && sides.to === undefined) throw unknownNode(to, subject);
+    if (isUnset(subject, [sides.from, sides.to])) throw await unknownKey(sides.to === undefined ? from : to, subject);
+    return { difference: compareExplanations(subject.node, sides), titles: { from: from.title, to: to.title } };
+  });
+  if (options.format === 'json') printJson(difference);
+  else printEscaped(textOfDifference(difference, { ...titles, key: subject.key }));
+}
+
 async function showApproval(subject: Subject, digest: string, options: Options): Promise<void> {
-  if (digest === '') throw new CommandFailure('--approval is empty: "treeline held" shows the digests');
   const path = `${pathOf(subject)}?approval=${encodeURIComponent(digest)}`;
   const effect = (await getFrom(await requireServer(options), path)) as ApprovalEffect;
   if (options.format === 'json') {

@@ -1,7 +1,7 @@
 // Answers which commit changed a file last, for explanations. Searches are limited in number, commits and time: any client
 // that may read can ask for one.
 import type { FileChange } from '../model/explanation.ts';
-import type { LastFileChanges, Source } from '../source/source.ts';
+import type { ChangeLimits, LastFileChanges, Source } from '../source/source.ts';
 
 /** What the history is asked for. */
 type SearchFiles = (...search: Parameters<Source['lastChanges']>) => Promise<LastFileChanges | undefined>;
@@ -14,8 +14,8 @@ const SEARCHES_MAX = 4;
 /** Found changes of the commit that was asked for last. */
 const KNOWN_MAX = 10_000;
 
-const NOT_FOUND = `older than what was searched: ${LIMITS.commitsMax} commits, ${LIMITS.timeoutMs / 1000} s`;
 const NOT_READ = 'the history cannot be read now';
+const NOT_THERE = 'not in this commit';
 const NOT_SEARCHED = 'too many explanations at once: ask again';
 
 /** Returns a change of which the commit is not known, and why. */
@@ -29,14 +29,12 @@ export function createFileHistory(search: SearchFiles): FileHistory {
   let known = { commit: '', changes: new Map<string, FileChange>() };
 
   async function find(commit: string, paths: readonly string[]): Promise<ReadonlyMap<string, FileChange>> {
-    if (searches >= SEARCHES_MAX) return new Map(paths.map((path) => [path, unknownChange(NOT_SEARCHED)]));
+    if (searches >= SEARCHES_MAX) return allUnknown(paths, NOT_SEARCHED);
     searches += 1;
     try {
       const found = await search(commit, paths, LIMITS);
-      if (found === undefined) return new Map();
-      const changes = new Map(
-        [...found].map(([path, change]) => [path, change === null ? unknownChange(NOT_FOUND) : changeOf(change)]),
-      );
+      if (found === undefined) return allUnknown(paths, NOT_READ);
+      const changes = new Map(paths.map((path) => [path, changeOf(found.get(path), LIMITS)]));
       if (known.commit !== commit || known.changes.size + changes.size > KNOWN_MAX)
         known = { commit, changes: new Map() };
       for (const [path, change] of changes) known.changes.set(path, change);
@@ -56,7 +54,16 @@ export function createFileHistory(search: SearchFiles): FileHistory {
   };
 }
 
-/** Returns the change that a commit made. */
-export function changeOf({ oid, time }: { readonly oid: string; readonly time: string }): FileChange {
-  return { commit: oid, time, note: null };
+function allUnknown(paths: readonly string[], note: string): ReadonlyMap<string, FileChange> {
+  return new Map(paths.map((path) => [path, unknownChange(note)]));
+}
+
+/** The outcome of a search for one file; see Source.lastChanges. */
+type FoundChange = ReturnType<LastFileChanges['get']>;
+
+/** Returns what a search within limits has found. */
+export function changeOf(found: FoundChange, { commitsMax, timeoutMs }: ChangeLimits): FileChange {
+  if (found === undefined) return unknownChange(NOT_THERE);
+  if (found !== null) return { commit: found.oid, time: found.time, note: null };
+  return unknownChange(`older than what was searched: ${commitsMax} commits, ${timeoutMs / 1000} s`);
 }

@@ -3,19 +3,29 @@
 import { existsSync } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
+import { systemClock } from '../clock.ts';
 import { isOid, type ParsedCommit } from '../git/git-object.ts';
 import { GitFailure } from '../git/git-process.ts';
 import { commitAt, commonAncestors, newCommits } from '../git/history.ts';
 import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
 import { quote } from '../model/quote.ts';
 import type { Snapshot } from '../model/snapshot.ts';
+import { findFileChanges } from './find-file-changes.ts';
 import { SOURCE_LIMITS } from './git-source.ts';
 import { findGitDirectory } from './remotes/git-directory.ts';
 import { SnapshotReader } from './snapshot-reader.ts';
-import { type BlobFilter, type Commit, type Source, SourceError } from './source.ts';
+import {
+  type BlobFilter,
+  type ChangeLimits,
+  type Commit,
+  type LastFileChanges,
+  type Source,
+  SourceError,
+} from './source.ts';
 
 /** A repository that is only read. All methods throw SourceError with advice. */
-export interface LocalRepository extends Pick<Source, 'has' | 'snapshot' | 'describe' | 'commitsBetween'> {
+export interface LocalRepository
+  extends Pick<Source, 'has' | 'snapshot' | 'describe' | 'commitsBetween' | 'lastChanges'> {
   /** The path from the root of the repository to the layout: '' or one that ends in `/`. */
   readonly prefix: string;
 
@@ -89,6 +99,7 @@ class Repository implements LocalRepository {
   readonly #shallow: ReadonlySet<string>;
   readonly #objects: ObjectReader;
   readonly #reader: SnapshotReader;
+  readonly #directory: readonly string[];
 
   constructor({ root, gitDirectory, directory, shallow }: RepositoryOptions) {
     this.prefix = directory.map((step) => `${step}/`).join('');
@@ -96,6 +107,7 @@ class Repository implements LocalRepository {
     this.#shallow = shallow;
     this.#objects = new ObjectReader(gitDirectory);
     this.#reader = new SnapshotReader({ ...SOURCE_LIMITS, directory });
+    this.#directory = directory;
   }
 
   async resolve(revision: string): Promise<string> {
@@ -138,6 +150,11 @@ class Repository implements LocalRepository {
         commits.push(await this.#commit(oid));
       return commits;
     });
+  }
+
+  lastChanges(commit: string, paths: readonly string[], limits: ChangeLimits): Promise<LastFileChanges> {
+    const search = { commit, paths, directory: this.#directory, clock: systemClock, limits };
+    return this.#ask(() => findFileChanges(this.#objects, search));
   }
 
   close(): void {

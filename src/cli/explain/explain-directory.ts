@@ -4,11 +4,17 @@ import type { Derivation } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { explanationOfNode, nodeNames } from '../../desired/node-records.ts';
 import { filesIn } from '../../hiera/explained-files.ts';
-import type { ExplainedLayer, FileChange, FilelessExplanation, NodeExplanation } from '../../model/explanation.ts';
-import { isError, type Problem } from '../../model/problem.ts';
+import type { ExplainedLayer, FileChange, NodeExplanation } from '../../model/explanation.ts';
+import { isError, sortProblems } from '../../model/problem.ts';
 import { didYouMean } from '../../model/suggest.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { formatProblem } from '../format-problem.ts';
+
+/** The node and the key to explain; undefined: every key. */
+export interface Subject {
+  readonly node: string;
+  readonly key: string | undefined;
+}
 
 /** A directory or a commit, derived. */
 export interface ExplainedState {
@@ -32,17 +38,19 @@ export function desiredOf(derivation: Derivation, title: string): DesiredState {
  */
 export async function explainIn(
   { desired, title, history }: ExplainedState,
-  node: string,
-  key?: string,
+  { node, key }: Subject,
 ): Promise<NodeExplanation | undefined> {
+  refuseWrongInstance(node, { desired, title });
   const explained = explanationOfNode({ desired, rows: noRows(desired) }, node, key);
-  if (explained !== undefined) {
-    const layers = explained.layers.map(withoutOutputs);
-    return { ...explained, layers, files: await history(filesIn(explained)) };
-  }
-  const wrong = [...desired.candidates.values()].find((unit) => unit.nodes.has(node));
-  if (wrong === undefined) return undefined;
-  const problems = wrong.problems.filter(isError).map((problem: Problem) => formatProblem(problem));
+  if (explained === undefined) return undefined;
+  return { ...explained, layers: explained.layers.map(withoutOutputs), files: await history(filesIn(explained)) };
+}
+
+/** A wrong instance makes no servers here. A clientcert file of one of them would look like a node of its own. */
+function refuseWrongInstance(node: string, { desired, title }: Pick<ExplainedState, 'desired' | 'title'>): void {
+  const wrong = [...desired.candidates].find(([key, unit]) => unit.nodes.has(node) && !desired.units.has(key))?.[1];
+  if (wrong === undefined) return;
+  const problems = sortProblems(wrong.problems.filter(isError)).map((problem) => formatProblem(problem));
   const words = `${node} cannot be explained in ${title} before its instance is mended:`;
   throw new CommandFailure([words, ...problems].join('\n'));
 }
@@ -53,14 +61,14 @@ function withoutOutputs(layer: ExplainedLayer): ExplainedLayer {
 }
 
 /** Returns the failure for a node that does not exist. */
-export function unknownNode({ desired, title }: ExplainedState, node: string): CommandFailure {
+export function unknownNode({ desired, title }: ExplainedState, { node }: Subject): CommandFailure {
   const advice = didYouMean(node, nodeNames(desired)) ?? `"treeline validate" tells what is wrong in ${title}`;
   return new CommandFailure(`there is no node "${node}"; ${advice}`);
 }
 
 /** Returns the failure for a key that no layer of an existing node sets. */
-export async function unknownKey(state: ExplainedState, node: string, key: string): Promise<CommandFailure> {
-  const whole: FilelessExplanation | undefined = await explainIn({ ...state, history: noHistory }, node);
+export async function unknownKey(state: ExplainedState, { node, key = '' }: Subject): Promise<CommandFailure> {
+  const whole = await explainIn({ ...state, history: noHistory }, { node, key: undefined });
   const advice = didYouMean(key, Object.keys(whole?.keys ?? {})) ?? 'key names are case sensitive';
   return new CommandFailure(`its record has no key "${key}"; ${advice}`);
 }

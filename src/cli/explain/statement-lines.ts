@@ -85,7 +85,8 @@ export function statementRows(
 function statementText({ value, adds }: LayerStatement): string {
   if (value === null) return 'null (removes it)';
   const isPart = adds !== undefined && valueText(adds) !== valueText(value);
-  return isPart ? `${valueText(value)}, adds ${valueText(adds)}` : valueText(value);
+  if (!isPart) return valueText(value);
+  return `${valueText(value)}, adds ${adds.length === 0 ? 'nothing' : valueText(adds)}`;
 }
 
 /** Returns a place and the last change of its file; nothing for a computed value. */

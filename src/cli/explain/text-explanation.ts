@@ -26,12 +26,13 @@ export function textOfKey(key: string, explanation: NodeExplanation): string {
   const explained = fieldOf(explanation.keys, key);
   if (explained === undefined) return visibleLine(`${key} is set by no layer`);
   const { layers } = explanation;
+  // The computed keys stand above all layers: no other layer can set them.
+  const isComputed = layers[explained.statements[0]?.layer ?? 0]?.kind === 'computed';
   const rows = layers.flatMap((layer, index): readonly Cells[] => {
     const statement = explained.statements.find((one) => one.layer === index);
-    // Nobody writes the computed keys, and no other layer can set them.
-    if (statement === undefined && layer.kind === 'computed') return [];
+    if (statement === undefined && isComputed !== (layer.kind === 'computed')) return [];
     if (statement !== undefined) return statementRows(statement, explanation, { mark: markOf(statement.effect) });
-    return [[UNUSED, layerText(layer), NO_STATEMENT[layer.status], layer.file ?? '']];
+    return [[UNUSED, layerText(layer), NO_STATEMENT[layer.status], ...fileCells(layer, explanation)]];
   });
   const lines = [visibleLine(headOf(key, explained)), ...tableLines(rows)];
   return [...lines, ...noteLines(explanation)].join('\n');
@@ -39,10 +40,11 @@ export function textOfKey(key: string, explanation: NodeExplanation): string {
 
 /** Returns the layers of a node, then every key with the layers that set or remove it. */
 export function textOfNode(explanation: NodeExplanation): string {
-  const { node, layers, keys, files } = explanation;
+  const { node, layers, keys } = explanation;
   const rows = layers.map((layer): Cells => {
     const text = layer.status === 'present' ? (layer.file ?? '') : NO_STATEMENT[layer.status];
-    return [layerText(layer), text, layer.file === null ? '' : changeText(fieldOf(files, layer.file))];
+    const [, change = ''] = fileCells(layer, explanation);
+    return [layerText(layer), text, change];
   });
   return [
     visibleLine(`The layers of ${node}, specific to general:`),
@@ -50,6 +52,11 @@ export function textOfNode(explanation: NodeExplanation): string {
     ...noteLines(explanation),
     ...Object.entries(keys).map(([key, explained]) => blockOf(key, explained, explanation)),
   ].join('\n');
+}
+
+/** Returns the file of a layer and its last change; nothing for a layer without a file. */
+function fileCells({ file }: ExplainedLayer, { files }: NodeExplanation): Cells {
+  return file === null ? [] : [file, changeText(fieldOf(files, file))];
 }
 
 function blockOf(key: string, explained: ExplainedKey, explanation: NodeExplanation): string {

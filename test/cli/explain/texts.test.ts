@@ -1,0 +1,178 @@
+// Compares what `treeline explain` prints in a directory with texts.txt, which is read as the person that asks. Each entry
+// is a command line and its output. `UPDATE_GOLDEN=1 npx vitest run test/cli/explain` writes it anew.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Command } from 'commander';
+import { describe, expect, it, vi } from 'vitest';
+import { CommandFailure } from '../../../src/cli/command-failure.ts';
+import { addExplainCommand } from '../../../src/cli/explain-command.ts';
+import type { ExplanationDifference, NodeExplanation } from '../../../src/model/explanation.ts';
+import { createGitRepository, type GitRepository } from '../../support/git-repository.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const GOLDEN = new URL('texts.txt', import.meta.url);
+
+const INSTANCE = 'stacks/instances/shop.yaml';
+const TEMPLATE = 'stacks/templates/shop.yaml';
+
+const FIRST = {
+  'tree.yaml': 'name: global\ntype: common\nchildren: [{ name: prod, type: environment }]\n',
+  'hierarchy.yaml': `order: [common, environment, { type: configuration, name: "<<environment>>-<<role>>" }, role]
+merge: { packages: unique }
+`,
+  'clients/A1.yaml': 'role: administrator\n',
+  'types/common/global.yaml': 'level: info\npackages: [curl]\nproxy: cache:3128\nadmin_password: hunter2\n',
+  'types/role/web.yaml': 'port: 80\npackages: [nginx, curl]\n',
+  [TEMPLATE]: `parameters: { count: "2", level: "" }
+resources:
+  web:
+    type: Platform::ResourceGroup
+    properties:
+      count: "<<count>>"
+      resource_def:
+        properties:
+          environment: prod
+          role: web
+          level: "<<level>>"
+`,
+  [INSTANCE]: 'stackTemplate: shop\nparameters:\n  level: warning\n',
+};
+
+/** A secret was written down, and a rule for it came later. */
+const SECOND = {
+  'types/common/global.yaml': 'level: info\npackages: [chrony]\nproxy: cache:3128\nadmin_password: secret/admin\n',
+  'hierarchy.yaml': `${FIRST['hierarchy.yaml']}secrets: { keys: ["_password$"], reference: "^secret/" }\n`,
+};
+
+/** The third commit is that of the branch, and the directory differs from it. */
+const THIRD = {
+  'types/environment/prod.yaml': 'proxy: null\nlong: ["0123456789", "0123456789012345", "01234567890123456789"]\n',
+};
+const NOT_COMMITTED = {
+  [INSTANCE]: 'stackTemplate: shop\nparameters:\n  level: debug\n  count: "3"\n',
+  'types/clientcert/shop-web-2.yaml': 'port: 8080\ncolor: "red\\u001b[31m"\n',
+};
+
+function write(directory: string, files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), text);
+  }
+}
+
+/** A work tree with three commits, and changes that are not committed. */
+async function workTree(): Promise<GitRepository> {
+  const repository = await createGitRepository(join(temporaryDirectory(), 'stacks'), { bare: false });
+  for (const files of [FIRST, SECOND, THIRD]) await repository.commit(files);
+  await repository.git('tag', 'v1', 'main~2');
+  for (const files of [FIRST, SECOND, THIRD, NOT_COMMITTED]) write(repository.path, files);
+  return repository;
+}
+
+/** Runs the command in this process, and returns what it prints, or why it fails. */
+async function explain(directory: string, args: string): Promise<string> {
+  const printed: string[] = [];
+  const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    printed.push(String(text));
+    return true;
+  });
+  const program = new Command('treeline').exitOverride().configureOutput({ writeErr: () => undefined });
+  addExplainCommand(program);
+  try {
+    await program.parseAsync(['explain', ...args.split(' '), '--dir', directory], { from: 'user' });
+    return printed.join('');
+  } catch (error) {
+    if (error instanceof CommandFailure) return `treeline: ${error.message.replaceAll(directory, '(directory)')}\n`;
+    throw error;
+  } finally {
+    spy.mockRestore();
+  }
+}
+
+const ASKED: readonly string[] = [
+  'shop-web-1 level',
+  'shop-web-2 port',
+  'shop-web-2 color',
+  'shop-web-1 packages',
+  'shop-web-1 proxy',
+  'shop-web-1 long',
+  'shop-web-1 description',
+  'shop-web-1',
+  'shop-web-1 --diff HEAD',
+  'shop-web-2 --diff HEAD',
+  'shop-web-3 level --diff HEAD',
+  'shop-web-1 --diff v1..main',
+  'shop-web-1 packages --diff v1..main~1',
+  'shop-web-1 port --diff v1..',
+  'shop-web-1 --diff v1..v1',
+  'shop-web-11',
+  'shop-web-1 prot',
+  'shop-web-1 prot --diff v1',
+  'shop-web-9 --diff v1',
+  'shop-web-1 --diff v2',
+  'shop-web-1 --diff v1...main',
+  'shop-web-1 --diff --upload-pack=x',
+  'shop-web-1 --diff v1 --approval beef',
+  'shop-web-1 --approval beef',
+  'shop-web-1 --server https://localhost:1',
+];
+
+describe('treeline explain', () => {
+  it('prints the texts of texts.txt', async () => {
+    const { path } = await workTree();
+    const entries: string[] = [];
+    for (const args of ASKED) {
+      const text = (await explain(path, args)).replace(/(?<=last_stack_update = )".*"/, '"(now)"');
+      entries.push(`$ treeline explain ${args}\n${text}`);
+    }
+    const all = entries.join('\n');
+    if (process.env.UPDATE_GOLDEN === '1') writeFileSync(GOLDEN, all);
+    expect(all).toBe(readFileSync(GOLDEN, 'utf8'));
+    expect(all).not.toContain('hunter2');
+  });
+
+  it('prints the same as JSON', async () => {
+    const { path, git } = await workTree();
+    const explained = JSON.parse(await explain(path, 'shop-web-1 level --format json')) as NodeExplanation;
+    expect(explained).toMatchObject({ node: 'shop-web-1', commit: null, isWanted: true, stackInstance: ['shop'] });
+    expect(explained.keys.level?.statements[0]).toEqual({
+      ...{ layer: 2, value: 'debug', effect: 'used', at: { file: TEMPLATE, line: 11 } },
+      suppliedAt: { file: INSTANCE, line: 3 },
+    });
+    expect(explained.files[INSTANCE]).toEqual({ commit: null, time: null, note: 'not committed' });
+    expect(explained.files[TEMPLATE]?.commit).toBe(await git('rev-parse', 'v1'));
+    const text = await explain(path, 'shop-web-1 --diff v1..main --format json');
+    const { from, to, changes } = JSON.parse(text) as ExplanationDifference;
+    expect([from?.commit, to?.commit]).toEqual([await git('rev-parse', 'v1'), await git('rev-parse', 'main')]);
+    expect(changes.map(({ key }) => key)).toEqual(['admin_password', 'long', 'packages', 'proxy']);
+    expect(text).not.toContain('hunter2');
+  });
+
+  it('says nothing of commits without a repository, and has no revisions there', async () => {
+    const directory = temporaryDirectory();
+    write(directory, FIRST);
+    expect(await explain(directory, 'shop-web-1 port')).toMatch(/role web +80 /);
+    expect(await explain(directory, 'shop-web-1 port')).not.toMatch(/[0-9a-f]{10} 20/);
+    expect(await explain(directory, 'shop-web-1 --diff HEAD')).toBe(
+      'treeline: there is no Git repository at or above (directory)\n',
+    );
+  });
+
+  it('says before the first commit that nothing is committed', async () => {
+    const { path } = await createGitRepository(join(temporaryDirectory(), 'stacks'), { bare: false });
+    write(path, FIRST);
+    expect(await explain(path, 'shop-web-1 port')).toMatch(/role web .* types\/role\/web\.yaml:1 +not committed\n/);
+  });
+
+  it('names the problem where the instance, or all of it, is wrong', async () => {
+    const { path, commit } = await workTree();
+    await commit({ 'types/role/web.yaml': 'environment: prod\n' });
+    expect(await explain(path, 'shop-web-1 --diff main')).toMatch(
+      /^treeline: shop-web-1 cannot be explained in main \([0-9a-f]{10}\) before its instance is mended:\ntypes\/role\/web\.yaml:1:1: error: /,
+    );
+    await commit({ 'tree.yaml': 'name: [\n' });
+    expect(await explain(path, 'shop-web-1 --diff main')).toMatch(
+      /^treeline: nothing can be explained in main \([0-9a-f]{10}\) before this is mended:\ntree\.yaml:/,
+    );
+  });
+});
