@@ -6,7 +6,7 @@ import type { NodeExplanation } from '../model/explanation.ts';
 import type { ApprovalEffect } from '../service/explainer.ts';
 import { SourceError } from '../source/source.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
-import { explainIn, type Subject, unknownKey, unknownNode } from './explain/explain-directory.ts';
+import { explainIn, missingKey, missingNode, type Subject } from './explain/explain-directory.ts';
 import { openStates, type States } from './explain/open-states.ts';
 import { textOfDifference } from './explain/text-difference.ts';
 import { textOfKey, textOfNode } from './explain/text-explanation.ts';
@@ -81,8 +81,8 @@ async function explained(subject: Subject, options: Options, isDirectory: boolea
   return await withStates(options, async (states) => {
     const state = await states.directory();
     const explanation = await explainIn(state, subject);
-    if (explanation === undefined) throw unknownNode(state, subject);
-    if (isUnset(subject, [explanation])) throw await unknownKey(state, subject);
+    if (explanation === undefined) throw missingNode(state, subject);
+    if (isUnset(subject, [explanation])) throw await missingKey(state, subject);
     return explanation;
   });
 }
@@ -120,8 +120,8 @@ async function showDifference(subject: Subject, revisions: string, options: Opti
         ? await states.directory(from.desired)
         : await states.revision(second === '' ? 'HEAD' : second, from.desired);
     const sides = { from: await explainIn(from, subject), to: await explainIn(to, subject) };
-    if (sides.from === undefined && sides.to === undefined) throw unknownNode(to, subject);
-    if (isUnset(subject, [sides.from, sides.to])) throw await unknownKey(sides.to === undefined ? from : to, subject);
+    if (sides.from === undefined && sides.to === undefined) throw missingNode(to, subject);
+    if (isUnset(subject, [sides.from, sides.to])) throw await missingKey(sides.to === undefined ? from : to, subject);
     return { difference: compareExplanations(subject.node, sides), titles: { from: from.title, to: to.title } };
   });
   if (options.format === 'json') printJson(difference);

@@ -61,13 +61,13 @@ function withoutOutputs(layer: ExplainedLayer): ExplainedLayer {
 }
 
 /** Returns the failure for a node that does not exist. */
-export function unknownNode({ desired, title }: ExplainedState, { node }: Subject): CommandFailure {
+export function missingNode({ desired, title }: ExplainedState, { node }: Subject): CommandFailure {
   const advice = didYouMean(node, nodeNames(desired)) ?? `"treeline validate" tells what is wrong in ${title}`;
   return new CommandFailure(`there is no node "${node}"; ${advice}`);
 }
 
 /** Returns the failure for a key that no layer of an existing node sets. */
-export async function unknownKey(state: ExplainedState, { node, key = '' }: Subject): Promise<CommandFailure> {
+export async function missingKey(state: ExplainedState, { node, key = '' }: Subject): Promise<CommandFailure> {
   const whole = await explainIn({ ...state, history: noHistory }, { node, key: undefined });
   const advice = didYouMean(key, Object.keys(whole?.keys ?? {})) ?? 'key names are case sensitive';
   return new CommandFailure(`its record has no key "${key}"; ${advice}`);
