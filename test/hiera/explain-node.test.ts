@@ -116,6 +116,20 @@ describe('all layers of a node', () => {
   });
 });
 
+it('explains one node without a look at any other unit', async () => {
+  const derivation = derive(await readDirectory(SAMPLE, { time: TIME, wants: wantsBlob() }));
+  if (!derivation.isFollowed) throw new Error('the sample is wrong');
+  const { desired } = derivation;
+  const notRead = (): never => {
+    throw new Error('another unit is read');
+  };
+  const units = new Map(
+    [...desired.units].map(([key, unit]) => [key, unit.nodes.has('lab-db') ? unit : new Proxy(unit, { get: notRead })]),
+  );
+  expect(() => [...nodeNames({ ...desired, units })]).toThrow('another unit is read');
+  expect(explanationIn({ ...desired, units }, 'lab-db', 'log_level')?.keys.log_level?.value).toBe('info');
+});
+
 describe('the result', () => {
   const cases = ['sample-repo', ...readdirSync(GOLDEN)].filter((name, index, all) => all.indexOf(name) === index);
 

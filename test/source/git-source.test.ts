@@ -39,6 +39,27 @@ async function fsck(copy: string): Promise<string> {
   return await runGit(['-C', copy, 'fsck', '--full', '--strict', '--no-progress']);
 }
 
+describe('the last change of a file', () => {
+  it('is looked for below the followed directory, within the limits', async () => {
+    const { repository, open } = await setUp();
+    const first = await repository.commit({ 'ops/stacks/a.yaml': 'a: 1', 'a.yaml': 'a: 1' });
+    const second = await repository.commit({ 'ops/stacks/b.yaml': 'b: 1', 'a.yaml': 'a: 2' });
+    const source = await open({ directory: 'ops/stacks' });
+    await source.fetch(null);
+    const paths = ['a.yaml', 'b.yaml', 'c.yaml'];
+    const all = await source.lastChanges(second, paths, { commitsMax: 10, timeoutMs: 10_000 });
+    expect([...all].map(([path, change]) => [path, change?.oid])).toEqual([
+      ['a.yaml', first],
+      ['b.yaml', second],
+    ]);
+    const newest = await source.lastChanges(second, paths, { commitsMax: 1, timeoutMs: 10_000 });
+    expect([newest.get('a.yaml'), newest.get('b.yaml')?.oid]).toEqual([null, second]);
+    const late = await source.lastChanges(second, paths, { commitsMax: 10, timeoutMs: -1 });
+    expect(late.get('b.yaml')).toBeNull();
+    await source.close();
+  });
+});
+
 describe('a snapshot', () => {
   it.each([
     ['a bare repository', { bare: true }],

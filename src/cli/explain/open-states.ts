@@ -10,7 +10,7 @@ import { SourceError } from '../../source/source.ts';
 import { readStacksDirectory } from '../user-directory.ts';
 import { desiredOf, type ExplainedState, noHistory } from './explain-directory.ts';
 
-const LIMITS = { commitsMax: 10_000, timeoutMs: 5_000 };
+const LIMITS = { commitsMax: 20_000, timeoutMs: 10_000 };
 const OID_LENGTH = 10;
 const NOT_COMMITTED = unknownChange('not committed');
 

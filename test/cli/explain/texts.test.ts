@@ -158,6 +158,21 @@ describe('treeline explain', () => {
     );
   });
 
+  it('finds the commits of a layout below the root of a repository', async () => {
+    const root = await createGitRepository(join(temporaryDirectory(), 'all'), { bare: false });
+    const below = Object.fromEntries(Object.entries(FIRST).map(([path, text]) => [`ops/stacks/${path}`, text]));
+    const first = await root.commit({ ...below, 'types/role/web.yaml': 'port: 1\n' });
+    const second = await root.commit({
+      'ops/stacks/types/role/web.yaml': 'port: 81\n',
+      'types/role/web.yaml': 'port: 2\n',
+    });
+    write(root.path, { ...below, 'ops/stacks/types/role/web.yaml': 'port: 81\n' });
+    const directory = join(root.path, 'ops/stacks');
+    const { files } = JSON.parse(await explain(directory, 'shop-web-1 --format json')) as NodeExplanation;
+    expect([files['types/role/web.yaml']?.commit, files[TEMPLATE]?.commit]).toEqual([second, first]);
+    expect(await explain(directory, 'shop-web-1 port --diff HEAD~1')).toContain('port: 80 -> 81\n');
+  });
+
   it('says before the first commit that nothing is committed', async () => {
     const { path } = await createGitRepository(join(temporaryDirectory(), 'stacks'), { bare: false });
     write(path, FIRST);
