@@ -11,7 +11,14 @@ import { openStates, type States } from './explain/open-states.ts';
 import { textOfDifference } from './explain/text-difference.ts';
 import { textOfKey, textOfNode } from './explain/text-explanation.ts';
 import { type Format, formatOption, printEscaped, printJson, visibleLine } from './output.ts';
-import { addOptionalServerOptions, getFrom, requireServer, type ServerOptions, serverIn } from './server-connection.ts';
+import {
+  addOptionalServerOptions,
+  EMPTY_ARGUMENT,
+  getFrom,
+  requireServer,
+  type ServerOptions,
+  serverIn,
+} from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 interface Options extends Partial<ServerOptions> {
@@ -50,6 +57,7 @@ export function addExplainCommand(program: Command): void {
   addOptionalServerOptions(command).action(
     async (node: string, key: string | undefined, options: Options, called: Command) => {
       const subject = { node, key };
+      if (node === '' || key === '') throw new CommandFailure(EMPTY_ARGUMENT);
       const isDirectory = called.getOptionValueSource('dir') === 'cli';
       checkOptions(options, { isDirectory, isServer: called.getOptionValueSource('server') === 'cli' });
       if (options.approval !== undefined) await showApproval(subject, options.approval, options);

@@ -20,6 +20,9 @@ export interface ServerOptions {
   readonly ca: string;
 }
 
+/** Tells that an argument is empty. */
+export const EMPTY_ARGUMENT = 'an argument is empty: a shell variable that is not set makes such a one';
+
 /**
  * Adds the options that say which server, and with which certificate; each may come from the environment. Where nothing is
  * said at all, the demo of the folder in which the user stands is asked, as its administrator.
@@ -28,7 +31,7 @@ export function addServerOptions(command: Command): Command {
   for (const option of serverOptions()) command.addOption(option);
   return command.hook('preAction', async (_, action) => {
     if (action.args.includes('')) {
-      throw new CommandFailure('an argument is empty: a shell variable that is not set makes such a one');
+      throw new CommandFailure(EMPTY_ARGUMENT);
     }
     const server = await requireServer(action.opts());
     for (const name of SERVER_OPTIONS) action.setOptionValue(name, server[name]);
