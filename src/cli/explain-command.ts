@@ -10,7 +10,7 @@ import { explainIn, missingKey, missingNode, type Subject } from './explain/expl
 import { openStates, type States } from './explain/open-states.ts';
 import { textOfDifference } from './explain/text-difference.ts';
 import { textOfKey, textOfNode } from './explain/text-explanation.ts';
-import { type Format, formatOption, printEscaped, printJson, visibleLine } from './output.ts';
+import { type Format, formatOption, print, printJson, visibleLine } from './output.ts';
 import {
   addOptionalServerOptions,
   EMPTY_ARGUMENT,
@@ -29,7 +29,7 @@ interface Options extends Partial<ServerOptions> {
 }
 
 const HELP = `
-A key is shown with all layers of the node, specific to general: * marks those whose value is in the record.
+A key is shown with all layers of the node, specific to general: * marks those that decide.
 
 With --server (or TREELINE_SERVER) a running controller is asked, unless --dir or --diff is given.
 
@@ -112,7 +112,7 @@ function isUnset({ key }: Subject, explanations: readonly (NodeExplanation | und
 
 function showExplanation({ key }: Subject, explanation: NodeExplanation, format: Format): void {
   if (format === 'json') printJson(explanation);
-  else printEscaped(key === undefined ? textOfNode(explanation) : textOfKey(key, explanation));
+  else print(key === undefined ? textOfNode(explanation) : textOfKey(key, explanation));
 }
 
 /** Without a second revision, the directory is the second side. */
@@ -127,13 +127,14 @@ async function showDifference(subject: Subject, revisions: string, options: Opti
       second === undefined
         ? await states.directory(from.desired)
         : await states.revision(second === '' ? 'HEAD' : second, from.desired);
-    const sides = { from: await explainIn(from, subject), to: await explainIn(to, subject) };
+    const hierarchies = [from, to].map(({ desired }) => desired.catalog.hierarchy.object);
+    const sides = { from: await explainIn(from, subject), to: await explainIn(to, subject), hierarchies };
     if (sides.from === undefined && sides.to === undefined) throw missingNode(to, subject);
     if (isUnset(subject, [sides.from, sides.to])) throw await missingKey(sides.to === undefined ? from : to, subject);
     return { difference: compareExplanations(subject.node, sides), titles: { from: from.title, to: to.title } };
   });
   if (options.format === 'json') printJson(difference);
-  else printEscaped(textOfDifference(difference, { ...titles, key: subject.key }));
+  else print(textOfDifference(difference, { ...titles, key: subject.key }));
 }
 
 async function showApproval(subject: Subject, digest: string, options: Options): Promise<void> {
@@ -145,8 +146,8 @@ async function showApproval(subject: Subject, digest: string, options: Options):
   }
   const { kind, instance, reason } = effect.held;
   const titles = { from: 'the active version', to: 'the version after the approval', key: subject.key };
-  printEscaped(visibleLine(`held: ${kind}${instance === null ? '' : ` of ${instance}`}, ${reason}`));
-  printEscaped(textOfDifference(effect, titles));
+  print(visibleLine(`held: ${kind}${instance === null ? '' : ` of ${instance}`}, ${reason}`));
+  print(textOfDifference(effect, titles));
 }
 
 function pathOf({ node, key }: Subject): string {

@@ -140,7 +140,7 @@ function explainKey(key: string, levels: readonly Level[], { hierarchy }: HieraN
   levels.forEach(({ layer }, index) => {
     if (layer === undefined || !isIn(layer, key)) return;
     const value = layer.values[key] ?? null;
-    const effect = isDecided ? 'hidden' : value === null ? 'removes' : 'used';
+    const effect = isDecided ? 'overridden' : value === null ? 'removes' : 'used';
     isDecided ||= merge === 'first' || isComputed || value === null;
     const adds = merge === 'unique' && effect === 'used' ? { adds: added(joined, value) } : {};
     statements.push({ layer: index, value, effect, ...placesOf(layer, key), ...adds });
@@ -174,13 +174,13 @@ function placeOf({ entry, pointer }: Origin): FilePlace {
   return { file: entry.path, line: entry.locate(pointer, 'key').line };
 }
 
-/** Adds the layers that are not there yet. Whether a value was hidden or joined is told by the merge rule. */
+/** Adds the layers that are not there yet. The merge rule tells whether a value was overridden or joined. */
 function recordedKey({ value, merge, overrides, ...source }: ExplainedValue, layers: ExplainedLayer[]): ExplainedKey {
   const sources = [{ ...source, value }, ...overrides];
   const end = sources.findIndex((other, index) => index > 0 && other.value === null);
   const statements = sources.map((one, index): LayerStatement => {
     const isJoined = merge === 'unique' && (end < 0 || index < end);
-    const effect = index === 0 || isJoined ? 'used' : merge === 'unique' && index === end ? 'removes' : 'hidden';
+    const effect = index === 0 || isJoined ? 'used' : merge === 'unique' && index === end ? 'removes' : 'overridden';
     const at = one.file === null || one.line === null ? null : { file: one.file, line: one.line };
     return { layer: indexIn(layers, one), value: one.value, effect, at, suppliedAt: null };
   });

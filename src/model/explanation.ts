@@ -31,8 +31,8 @@ export interface LayerStatement {
   readonly layer: number;
   /** Null removes what more general layers say. */
   readonly value: RecordValue | null;
-  /** `used`: the value, or a part of it, is in the record. `hidden`: a more specific layer decides. */
-  readonly effect: 'used' | 'hidden' | 'removes';
+  /** `used`: the value, or a part of it, is in the record. `overridden`: a more specific layer decides. */
+  readonly effect: 'used' | 'overridden' | 'removes';
   /** Null where the value is computed. */
   readonly at: FilePlace | null;
   /** The parameter that supplies the value; null unless the property is written in one place and its value in another. */

@@ -2,10 +2,11 @@
 import { judgeAgain } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
-import { explanationOfNode } from '../desired/node-records.ts';
+import { explanationOfNode, nodeOf } from '../desired/node-records.ts';
 import { compareExplanations } from '../hiera/compare-explanations.ts';
 import { filesIn } from '../hiera/explained-files.ts';
 import type { FilelessExplanation, NodeExplanation } from '../model/explanation.ts';
+import type { Hierarchy } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Explainer } from './explainer.ts';
 import { type FileHistory, unknownChange } from './file-history.ts';
@@ -42,15 +43,22 @@ export function createExplainer(options: ExplainerOptions): Explainer {
       const view = activeView(options);
       const held = heldUnder(digest, options);
       const before = wantedIn(view, node, key);
-      const after = wantedIn({ ...view, desired: afterApproval(view.desired, held, options) }, node, key);
+      const desired = afterApproval(view.desired, held, options);
+      const after = wantedIn({ ...view, desired }, node, key);
       if (before === undefined && after === undefined) unknownNode(view, node);
       const isUnset = [before, after].every((side) => Object.keys(side?.keys ?? {}).length === 0);
       if (key !== undefined && isUnset) throw missingKey(view, node, key);
       const [from, to] = await Promise.all([before, after].map((side) => side && withFiles(side)));
       const { kind, instance, reason } = held;
-      return { held: { kind, digest, instance, reason }, ...compareExplanations(node, { from, to }) };
+      const hierarchies = [hierarchyOf(view.desired, node), hierarchyOf(desired, node)];
+      return { held: { kind, digest, instance, reason }, ...compareExplanations(node, { from, to, hierarchies }) };
     },
   };
+}
+
+/** Returns the hierarchy of a node's active version; that of the commit for a node that is not there. */
+function hierarchyOf(desired: DesiredState, node: string): Hierarchy | null {
+  return nodeOf(desired, node)?.hierarchy ?? desired.catalog.hierarchy.object;
 }
 
 /** A server that no commit wants any more has a last record, but an approval changes nothing of it. */

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { compareExplanations } from '../../src/hiera/compare-explanations.ts';
 import type { ExplainedKey, NodeExplanation } from '../../src/model/explanation.ts';
 import type { RecordValue } from '../../src/model/record.ts';
+import { scopeOf } from './build.ts';
 
 function keyOf(value: RecordValue | null, isSecret = false): ExplainedKey {
   const effect = value === null ? 'removes' : 'used';
@@ -16,7 +17,8 @@ function explanationOf(keys: Readonly<Record<string, ExplainedKey>>): NodeExplan
 }
 
 function changesOf(from: Readonly<Record<string, ExplainedKey>>, to: Readonly<Record<string, ExplainedKey>>) {
-  const { changes } = compareExplanations('web-1', { from: explanationOf(from), to: explanationOf(to) });
+  const sides = { from: explanationOf(from), to: explanationOf(to), hierarchies: [] };
+  const { changes } = compareExplanations('web-1', sides);
   return changes.map((change) => [change.key, change.from?.value, change.to?.value]);
 }
 
@@ -38,19 +40,29 @@ describe('the differences', () => {
     expect(changesOf({ last_stack_update: keyOf('1') }, { last_stack_update: keyOf('2') })).toEqual([]);
   });
 
-  it('do not tell a value that the other side counts as a secret', () => {
-    const from = { pin: keyOf('1234') };
-    const to = { pin: keyOf('secret/pin', true) };
-    const { changes } = compareExplanations('web-1', { from: explanationOf(from), to: explanationOf(to) });
-    expect(JSON.stringify(changes)).not.toContain('1234');
-    expect(changes[0]).toMatchObject({ from: { value: '(secret)' }, to: { value: 'secret/pin' } });
-    expect(changesOf(to, { pin: keyOf(null) })).toEqual([['pin', 'secret/pin', null]]);
+  it('do not tell a value that only one side counts as a secret, and that is no reference', () => {
+    const { object } = scopeOf({ hierarchy: 'secrets: { keys: ["pin$"], reference: ^secret/ }' }).hierarchy;
+    const hierarchies = [null, object];
+    const from = explanationOf({ pin: keyOf('1234'), old_pin: keyOf(['5678']) });
+    const to = explanationOf({ pin: keyOf('secret/pin', true) });
+    for (const sides of [
+      { from, to },
+      { from: to, to: from },
+      { from, to: undefined },
+    ]) {
+      const { changes } = compareExplanations('web-1', { ...sides, hierarchies });
+      expect(changes.map(({ key }) => key)).toEqual(['old_pin', 'pin']);
+      expect(JSON.stringify(changes)).not.toMatch(/1234|5678/);
+    }
+    const { changes } = compareExplanations('web-1', { from, to, hierarchies });
+    expect(changes[1]).toMatchObject({ from: { value: '(secret)' }, to: { value: 'secret/pin' } });
   });
 
   it('are all keys where the node exists on one side only', () => {
     const { from, to, changes } = compareExplanations('web-1', {
       from: undefined,
       to: explanationOf({ a: keyOf(1), b: keyOf(null) }),
+      hierarchies: [],
     });
     expect([from, to?.node, changes.map(({ key }) => key)]).toEqual([null, 'web-1', ['a']]);
   });

@@ -75,9 +75,9 @@ describe('all layers of a node', () => {
     const level = explain('level', { outputs: { level: 'trace' }, clientcert: '# more\nlevel: debug\n' });
     expect(said(level, 'level')).toEqual([
       'object clientcert web-1: "debug" used',
-      'outputs clientcert web-1: "trace" hidden',
-      'object environment prod: "warning" hidden',
-      'object common base: "info" hidden',
+      'outputs clientcert web-1: "trace" overridden',
+      'object environment prod: "warning" overridden',
+      'object common base: "info" overridden',
     ]);
     expect(level.keys.level?.statements.map(({ at }) => at)).toEqual([
       { file: 'types/clientcert/web-1.yaml', line: 2 },
@@ -90,7 +90,10 @@ describe('all layers of a node', () => {
   it('show a key that one of them removes, and none that nobody sets', () => {
     const proxy = explain('proxy');
     expect(proxy.keys.proxy?.value).toBeNull();
-    expect(said(proxy, 'proxy')).toEqual(['object environment prod: null removes', 'object common base: "p" hidden']);
+    expect(said(proxy, 'proxy')).toEqual([
+      'object environment prod: null removes',
+      'object common base: "p" overridden',
+    ]);
     expect(explain('nothing').keys).toEqual({});
     expect(explain('__proto__').keys).toEqual({});
   });

@@ -96,7 +96,7 @@ describe('an explanation by a controller', () => {
     expect(explained).toMatchObject({ node: 'shop-s-1', commit: 'commit-3', isWanted: true, stackInstance: ['shop'] });
     expect(placesIn(explained, 'level')).toEqual([
       ['info', 'used', `${SHOP}:4`, 'commit-1'],
-      ['fatal', 'hidden', 'types/common/global.yaml:2', 'commit-2'],
+      ['fatal', 'overridden', 'types/common/global.yaml:2', 'commit-2'],
     ]);
     expect(Object.keys(explained.keys)).toEqual(['level']);
     const whole = await core.explainer.explain('shop-s-1');
@@ -133,7 +133,7 @@ describe('an explanation by a controller', () => {
     expect(explained).toMatchObject({ commit: null, isWanted: false, keys: { level: { value: 'info' } } });
     expect(placesIn(explained, 'level')).toEqual([
       ['info', 'used', 'stacks/templates/t.yaml:5', null],
-      ['error', 'hidden', 'types/common/global.yaml:1', null],
+      ['error', 'overridden', 'types/common/global.yaml:1', null],
     ]);
   });
 

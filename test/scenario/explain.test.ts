@@ -56,7 +56,7 @@ describe('an explanation over REST', () => {
       value: 80,
       statements: [
         { value: 80, effect: 'used', at: { file: 'types/role/web.yaml', line: 1 } },
-        { value: 8080, effect: 'hidden', at: { file: GLOBAL, line: 2 } },
+        { value: 8080, effect: 'overridden', at: { file: GLOBAL, line: 2 } },
       ],
     });
     expect(explained.files['types/role/web.yaml']?.commit).toBe(scene.first);

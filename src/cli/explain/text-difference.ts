@@ -46,7 +46,7 @@ function valuesText(from: ExplainedKey | null, to: ExplainedKey | null): string 
 
 /** The statements that decide; of joined lists only those that the other side has not. */
 function statementsOf(own: ExplainedKey | null, other: ExplainedKey | null): readonly LayerStatement[] {
-  const decisive = (own?.statements ?? []).filter(({ effect }) => effect !== 'hidden');
+  const decisive = (own?.statements ?? []).filter(({ effect }) => effect !== 'overridden');
   if (own?.merge !== 'unique') return decisive;
   const known = new Set(other?.statements.map(contentOf));
   const different = decisive.filter((statement) => !known.has(contentOf(statement)));

@@ -21,7 +21,7 @@ const NO_STATEMENT: Readonly<Record<ExplainedLayer['status'], string>> = {
   'not known': '- (known to a controller only)',
 };
 
-/** Returns one key with all layers, specific to general; `*` marks those whose value is in the record. */
+/** Returns one key with all layers, specific to general; `*` marks those that decide. */
 export function textOfKey(key: string, explanation: NodeExplanation): string {
   const explained = fieldOf(explanation.keys, key);
   if (explained === undefined) return visibleLine(`${key} is set by no layer`);
@@ -73,7 +73,7 @@ function headOf(key: string, { value, merge }: ExplainedKey): string {
 }
 
 function markOf(effect: ExplainedKey['statements'][number]['effect']): string {
-  return effect === 'hidden' ? UNUSED : USED;
+  return effect === 'overridden' ? UNUSED : USED;
 }
 
 function noteLines({ commit, isWanted }: NodeExplanation): readonly string[] {
