@@ -36,7 +36,7 @@ export function tableLines(rows: readonly Cells[]): readonly string[] {
 }
 
 /** Returns a value as it is printed: JSON in one line. */
-export function valueText(value: RecordValue | null): string {
+export function recordValueText(value: RecordValue | null): string {
   return JSON.stringify(value);
 }
 
@@ -84,9 +84,9 @@ export function statementRows(
 
 function statementText({ value, adds }: LayerStatement): string {
   if (value === null) return 'null (removes it)';
-  const isPart = adds !== undefined && valueText(adds) !== valueText(value);
-  if (!isPart) return valueText(value);
-  return `${valueText(value)}, adds ${adds.length === 0 ? 'nothing' : valueText(adds)}`;
+  const isPart = adds !== undefined && recordValueText(adds) !== recordValueText(value);
+  if (!isPart) return recordValueText(value);
+  return `${recordValueText(value)}, adds ${adds.length === 0 ? 'nothing' : recordValueText(adds)}`;
 }
 
 /** Returns a place and the last change of its file; nothing for a computed value. */

@@ -1,7 +1,7 @@
 // Formats the differences between two explanations of one node for people.
 import type { ExplainedKey, ExplanationDifference, KeyChange, LayerStatement } from '../../model/explanation.ts';
 import { counted, visibleLine } from '../output.ts';
-import { type Cells, type StatementContext, statementRows, tableLines, valueText } from './statement-lines.ts';
+import { type Cells, recordValueText, type StatementContext, statementRows, tableLines } from './statement-lines.ts';
 
 /** What the two sides are called, such as a revision, and the key if only one is compared. */
 export interface DifferenceTitles {
@@ -39,9 +39,9 @@ function changeText({ key, from, to }: KeyChange, sides: ExplanationDifference):
 
 function valuesText(from: ExplainedKey | null, to: ExplainedKey | null): string {
   const [before, after] = [from?.value ?? null, to?.value ?? null];
-  if (before === null) return `added, ${valueText(after)}`;
-  if (after === null) return `removed, it was ${valueText(before)}`;
-  return `${valueText(before)} -> ${valueText(after)}`;
+  if (before === null) return `added, ${recordValueText(after)}`;
+  if (after === null) return `removed, it was ${recordValueText(before)}`;
+  return `${recordValueText(before)} -> ${recordValueText(after)}`;
 }
 
 /** The statements that decide; of joined lists only those that the other side has not. */

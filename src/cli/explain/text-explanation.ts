@@ -6,10 +6,10 @@ import {
   type Cells,
   changeText,
   layerText,
+  recordValueText,
   shortOid,
   statementRows,
   tableLines,
-  valueText,
 } from './statement-lines.ts';
 
 const USED = '*';
@@ -69,7 +69,7 @@ function blockOf(key: string, explained: ExplainedKey, explanation: NodeExplanat
 
 function headOf(key: string, { value, merge }: ExplainedKey): string {
   if (value === null) return `${key} is not in the record: a layer removes it`;
-  return `${key} = ${valueText(value)}${merge === 'unique' ? ', the lists of all layers joined (unique)' : ''}`;
+  return `${key} = ${recordValueText(value)}${merge === 'unique' ? ', the lists of all layers joined (unique)' : ''}`;
 }
 
 function markOf(effect: ExplainedKey['statements'][number]['effect']): string {
