@@ -65,6 +65,8 @@ function concludePresence(row: ServerRow, { answer, provider }: Told, at: Conclu
 /** Returns true if a create of another entry, or of proxies of another site, may have left a server that `provider` does not see. */
 function mayBeElsewhere(row: ServerRow, provider: string, { proxyTags }: ConcludeContext): boolean {
   if (!row.mayExist || row.provider === null) return false;
+  // A commit gave it up during the check: it is not known any more who carried that out.
+  if (row.wanted === null) return true;
   return row.provider !== provider || hasOtherTags({ ...row, adopting: false }, proxyTags ?? []);
 }
 

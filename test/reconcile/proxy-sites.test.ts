@@ -69,14 +69,15 @@ class Sites {
     return this.core.agent;
   }
 
-  /** Carries out the first call that is offered at a site, if there is one. */
-  async workOnce(site: 'lab' | 'edge'): Promise<void> {
+  /** Carries out the first call that is offered at a site, if there is one; `meanwhile` comes before its report. */
+  async workOnce(site: 'lab' | 'edge', meanwhile?: () => Promise<void>): Promise<void> {
     const by = this.#proxies[site];
     const [action] = this.#agent.actions(by, 1);
     if (action === undefined) return;
     const claimed = this.#agent.claim(by, action.id, null);
     await this.core.settle();
     const { lease } = await claimed;
+    await meanwhile?.();
     const reported = this.#agent.report(by, action.id, { lease, answer: this.#act(site, action) });
     await this.core.settle();
     await reported;
@@ -220,6 +221,21 @@ describe('a server that proxies with another tag would get', () => {
     await sites.commit('lab');
     expect(await sites.work()).toEqual(['lab check', 'lab create']);
     expect(core.states()).toEqual({ web: 'done' });
+  });
+
+  it('is deleted where a failed create may have left it, though the others answer absent after its removal', async () => {
+    const sites = new Sites();
+    const { core } = sites;
+    core.source.commit({ ...shopFiles({}), ...CLIENTS });
+    await sites.commit('lab');
+    await sites.workOnce('lab');
+    await sites.fail('lab');
+    await sites.commit('edge');
+    await core.operator.adopt(core.order, { resource: 'web' });
+    await core.settle();
+    await sites.workOnce('edge', () => sites.commit(null));
+    expect(await sites.work()).toEqual(['lab delete']);
+    expect(sites.servers.lab).toEqual(new Set());
   });
 
   it('is not created on the word of the proxies of another site', async () => {

@@ -124,7 +124,7 @@ export class CallWatch implements SiteWatch {
       if (!this.#isRemote(site)) this.#drift.checked(resource, answer);
     }
     if (operation !== 'check') this.#creates.ended(call, answer);
-    if (operation !== 'check') this.#noteUnmade(call, answer);
+    if (operation !== 'check') this.#noteUnmade(site, call, answer);
     if (operation === 'update' && answer?.outcome === 'replace') this.#replaceable.add(resource);
   }
 
@@ -142,8 +142,10 @@ export class CallWatch implements SiteWatch {
   }
 
   /** What a site said that it failed to create does not count against the budget, though something may be there. */
-  #noteUnmade({ resource, operation }: Call, answer: Answer | undefined): void {
-    const isRefused = answer?.outcome === 'retryable' || answer?.outcome === 'failed';
+  #noteUnmade(site: string, { resource, operation }: Call, answer: Answer | undefined): void {
+    // A proxy reports a program that ended without an answer as one to be tried again.
+    const outcome = answer === undefined && this.#isRemote(site) ? 'retryable' : answer?.outcome;
+    const isRefused = outcome === 'retryable' || outcome === 'failed';
     if (operation === 'create' && isRefused) this.#unmade.add(resource);
     else if (operation !== 'delete') this.#unmade.delete(resource);
   }

@@ -90,6 +90,17 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
+    id: 'proxy-adopt-removed',
+    title: 'what others answer of a removed server, which they were to adopt, counts for the site where it may be',
+    edits: [
+      {
+        file: 'src/machine/conclude-check.ts',
+        find: 'if (row.wanted === null) return true;',
+        replace: 'if (row.wanted === undefined) return true;',
+      },
+    ],
+  },
+  {
     id: 'proxy-deadline',
     title: 'a claim has no deadline',
     edits: [
