@@ -1,9 +1,9 @@
 // Computes the commit status `apply`: is done what the commit changed? docs/operations.md, commit statuses, has the table.
 import type { Stall } from '../machine/stall.ts';
+import { countOf } from '../model/count-words.ts';
 import type { CommitStatus } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
 import type { Progress } from './commit-progress.ts';
-import { countOf } from './count-words.ts';
 
 /** The servers and instances whose deletes or replacements wait for an approval. */
 export interface HeldCounts {
@@ -24,7 +24,7 @@ export function headStatus(facts: HeadFacts): CommitStatus {
   const own = ownStatus(facts);
   const { servers, instances } = facts.held;
   if (instances === 0 || own.state === 'failure') return own;
-  const words = `held until approved: deletes or replacements of ${countOf(servers, 'server')} in ${countOf(instances, 'instance')}`;
+  const words = `held until approved: deletes, replacements of ${countOf(servers, 'server')} in ${countOf(instances, 'instance')}`;
   const isDone = own.state === 'success';
   return { state: 'in progress', description: isDone ? words : `${own.description}; ${words}` };
 }

@@ -1,9 +1,9 @@
 // Computes the commit status `validate`: is what the commit says right? The description has counts only: problems quote
 // files, and a forge may show statuses to anybody.
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
+import { countOf } from '../model/count-words.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import type { CommitStatus } from '../model/rows.ts';
-import { countOf } from './count-words.ts';
 
 /** Returns the status of the followed commit. */
 export function validateStatus({ problems, candidates, invalid }: FollowedFacts): CommitStatus {

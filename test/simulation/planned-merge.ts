@@ -2,7 +2,6 @@
 import { readMerge } from '../../src/cli/plan/read-merge.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import { planMerge } from '../../src/plan/plan-merge.ts';
-import type { LocalRepository } from '../../src/source/local-repository.ts';
 import type { SimulatedGit } from './simulated-git.ts';
 import type { ModelFile, ModelFiles } from './stacks.ts';
 import { BUDGET } from './watch-calls.ts';
@@ -37,7 +36,7 @@ function filesOf(git: SimulatedGit, { base, head, snapshot }: ReadMerge): ModelF
 }
 
 /** What a clone has: every commit, at once. */
-function repositoryOf(git: SimulatedGit): LocalRepository {
+function repositoryOf(git: SimulatedGit): Parameters<typeof readMerge>[0] {
   return {
     prefix: '',
     has: async () => true,
@@ -63,6 +62,5 @@ function repositoryOf(git: SimulatedGit): LocalRepository {
         .slice(0, countMax)
         .map((one) => git.at(one));
     },
-    close: () => undefined,
   };
 }

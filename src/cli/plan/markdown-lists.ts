@@ -1,5 +1,6 @@
 // Writes what a plan says beside servers as sections of Markdown: access, safety, renames, configuration, problems,
 // invalid instances, and what would be held.
+import { countOf, grouped } from '../../model/count-words.ts';
 import { isError, type Problem, placeOf } from '../../model/problem.ts';
 import type {
   AccessChange,
@@ -12,7 +13,7 @@ import type {
 } from '../../plan/plan.ts';
 import type { Item, Section } from './markdown-section.ts';
 import { placeText } from './markdown-servers.ts';
-import { code, countOf, grouped, prose } from './markdown-text.ts';
+import { code, prose } from './markdown-text.ts';
 import { differenceText, secretText, valueText } from './markdown-value.ts';
 
 const NAMES_MAX = 5;

@@ -1,5 +1,6 @@
 // Writes a plan as Markdown for the comment of a pull request. What may do harm stands first; what is long is folded;
 // the whole stays below the limit of a comment. Holds no times, so that an equal plan gives an equal text.
+import { countOf, grouped } from '../../model/count-words.ts';
 import type { Plan } from '../../plan/plan.ts';
 import {
   accessSection,
@@ -14,7 +15,7 @@ import {
 } from './markdown-lists.ts';
 import { type Section, writeSections } from './markdown-section.ts';
 import { retainedSection, serverCounts, serverSections } from './markdown-servers.ts';
-import { code, countOf, grouped } from './markdown-text.ts';
+import { code } from './markdown-text.ts';
 
 /** The length of a report. A comment of GitHub holds 65,536 characters. */
 export const MARKDOWN_LENGTH_MAX = 60_000;

@@ -1,7 +1,8 @@
 // Writes what happens to servers as sections of Markdown. Servers for which the same happens share an item.
+import { countOf, grouped } from '../../model/count-words.ts';
 import type { RetainedServer, ServerChange } from '../../plan/plan.ts';
 import type { Item, Section } from './markdown-section.ts';
-import { code, countOf, grouped, prose } from './markdown-text.ts';
+import { code, prose } from './markdown-text.ts';
 import { propertyText } from './markdown-value.ts';
 
 /** Servers of one large item that are named. */

@@ -1,7 +1,8 @@
 // Writes the values of a plan as Markdown: as JSON in code spans, cut, and of two long ones only what differs.
+import { countOf } from '../../model/count-words.ts';
 import type { Json } from '../../model/json.ts';
 import { type Difference, SECRET_VALUE } from '../../plan/plan.ts';
-import { code, countOf } from './markdown-text.ts';
+import { code } from './markdown-text.ts';
 
 /** The length of a value in characters, beyond which it is cut. */
 const VALUE_LENGTH_MAX = 100;

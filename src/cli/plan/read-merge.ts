@@ -17,6 +17,9 @@ import { safetyOfServers } from '../../plan/safety-of-servers.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
 import { SourceError } from '../../source/source.ts';
 
+/** What a plan reads of a repository. */
+type MergeRepository = Omit<LocalRepository, 'lastChanges' | 'close'>;
+
 /** The revisions to plan, and the limit of deletes. */
 export interface MergeOrder {
   readonly base: string;
@@ -30,7 +33,7 @@ export type ReadMerge = Merge & { readonly approvedCount: number };
 const NO_BLOBS = (): boolean => false;
 
 /** Returns the merge of head into base. Throws SourceError with advice where a commit is not there. */
-export async function readMerge(repository: LocalRepository, { base, head, budget }: MergeOrder): Promise<ReadMerge> {
+export async function readMerge(repository: MergeRepository, { base, head, budget }: MergeOrder): Promise<ReadMerge> {
   const [from, to] = [await repository.resolve(base), await repository.resolve(head)];
   const ancestors = await repository.ancestorsOf(from, to);
   const { files, conflicts } = await mergedFiles(repository, { base: from, head: to, ancestors });
@@ -45,7 +48,7 @@ export async function readMerge(repository: LocalRepository, { base, head, budge
 }
 
 /** Returns the step from base to head as it is, without merging: what accepting a rewritten history does. */
-export async function readStep(repository: LocalRepository, { base, head, budget }: MergeOrder): Promise<ReadMerge> {
+export async function readStep(repository: MergeRepository, { base, head, budget }: MergeOrder): Promise<ReadMerge> {
   const [from, to] = [await repository.resolve(base), await repository.resolve(head)];
   const { before, problemsBefore } = await stateAt(repository, from);
   const { files } = await repository.snapshot(to, NO_BLOBS);
@@ -60,7 +63,7 @@ interface StateInForce {
 }
 
 /** Where something in the commit is wrong, an older version of it is in force: the history is followed for that. */
-async function stateAt(repository: LocalRepository, commit: string): Promise<StateInForce> {
+async function stateAt(repository: MergeRepository, commit: string): Promise<StateInForce> {
   const alone = await deriveAt(repository, commit, { baseline: EMPTY_BASELINE });
   const problems = problemsIn(alone);
   if (alone.isFollowed) {
@@ -90,7 +93,7 @@ interface Commits {
 }
 
 async function mergedFiles(
-  repository: LocalRepository,
+  repository: MergeRepository,
   { base, head, ancestors }: Commits & { readonly ancestors: readonly string[] },
 ): Promise<ReturnType<typeof mergeFiles>> {
   const filesAt = async (commit: string): Promise<Snapshot['files']> =>
@@ -104,7 +107,7 @@ async function mergedFiles(
 
 /** Reads only the files that the state in force does not have. */
 async function readSnapshot(
-  repository: LocalRepository,
+  repository: MergeRepository,
   {
     base,
     head,
@@ -120,7 +123,7 @@ async function readSnapshot(
 }
 
 /** Without this, a plan of the wrong directory would show no effect. */
-function noLayoutText({ prefix }: LocalRepository): string {
+function noLayoutText({ prefix }: MergeRepository): string {
   const where = prefix === '' ? 'the root of the repository' : `"${prefix}"`;
   return `neither commit has ${TREE_FILE} in ${where}: name the directory where the layout begins`;
 }
