@@ -10,7 +10,7 @@ import { createLog } from '../log.ts';
 import { emptyMap } from '../model/json.ts';
 import { SERVER } from '../model/names.ts';
 import { askProgram } from '../providers/exec/exec-provider.ts';
-import { RunningCalls } from '../providers/exec/running-calls.ts';
+import { ProgramRunner } from '../providers/exec/program-runner.ts';
 import { askService, type HttpOptions } from '../providers/http/http-provider.ts';
 import { CommandFailure } from './command-failure.ts';
 import { printCase, printPlan, printResult } from './conformance/print-conformance.ts';
@@ -127,15 +127,18 @@ async function openProgram([program = '', ...args]: readonly string[], { options
   const why = path.includes('/') ? await whyNotExecutable(path) : 'is not in the PATH of this process';
   if (why !== undefined) throw new CommandFailure(`${path} ${why}`);
   const log = createLog('silent');
-  const calls = await RunningCalls.open(join(folder, 'running'), log);
+  const runner = await ProgramRunner.open(join(folder, 'running'), log);
   const directory = fromUserDirectory(options.directory);
   const command = [path, ...args] as const;
   return {
     name: [program, ...args].join(' '),
     forgeries: {},
     send: (input, signal) =>
-      askProgram(input, { ...{ command, directory, environment: options.environment, calls, log, signal }, about: {} }),
-    close: () => calls.close(),
+      askProgram(input, {
+        ...{ command, directory, environment: options.environment, runner, log, signal },
+        about: {},
+      }),
+    close: () => runner.close(),
   };
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { createExecProvider } from '../providers/exec/exec-provider.ts';
-import { RunningCalls } from '../providers/exec/running-calls.ts';
+import { ProgramRunner } from '../providers/exec/program-runner.ts';
 import { createHttpProvider } from '../providers/http/http-provider.ts';
 import type { Provider } from '../providers/provider.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../providers/provider-registry.ts';
@@ -25,9 +25,9 @@ export async function openProviders(
   { execution, store }: Settings,
   { log, clock, opened }: OpeningParts,
 ): Promise<ProviderRegistry> {
-  const calls = opened.adopt(await RunningCalls.open(join(store.directory, 'running'), log), (it) => it.close());
+  const runner = opened.adopt(await ProgramRunner.open(join(store.directory, 'running'), log), (it) => it.close());
   const make = (entry: ProviderSettings): Provider => {
-    if (entry.implementation === 'exec') return createExecProvider({ ...entry, calls, log });
+    if (entry.implementation === 'exec') return createExecProvider({ ...entry, runner, log });
     if (entry.implementation === 'http') return createHttpProvider({ ...entry, clock });
     return createSimulatedProvider(entry.options, clock);
   };

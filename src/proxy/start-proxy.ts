@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.ts';
 import { createExecProvider } from '../providers/exec/exec-provider.ts';
-import { RunningCalls } from '../providers/exec/running-calls.ts';
+import { ProgramRunner } from '../providers/exec/program-runner.ts';
 import { createProviderRegistry } from '../providers/provider-registry.ts';
 import type { ProviderSettings } from '../settings.ts';
 import { makeDirectory } from '../store/files.ts';
@@ -32,10 +32,10 @@ export async function startProxy(
   await using opened = new AsyncDisposableStack();
   await makeDirectory(directory);
   opened.use(lockDirectory(directory, ONE_PROXY));
-  const calls = opened.adopt(await RunningCalls.open(join(directory, 'running'), log), (it) => it.close());
+  const runner = opened.adopt(await ProgramRunner.open(join(directory, 'running'), log), (it) => it.close());
   const make = (entry: ProviderSettings) => {
     if (entry.implementation !== 'exec') throw new Error(`the provider ${entry.name} of a proxy runs no program`);
-    return createExecProvider({ ...entry, calls, log });
+    return createExecProvider({ ...entry, runner, log });
   };
   const registry = opened.adopt(createProviderRegistry(settings.providers, make), (it) => it.close());
   const client = opened.adopt(new ControllerClient({ ...settings, log }), (it) => it.close());

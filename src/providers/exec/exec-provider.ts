@@ -9,13 +9,13 @@ import { plainText } from '../plain-text.ts';
 import type { Call, Provider } from '../provider.ts';
 import { LaunchError, type Program } from './launch.ts';
 import { hasProcessList } from './linux-processes.ts';
-import { type ProgramEnd, runProgram } from './run-program.ts';
-import type { RunningCalls } from './running-calls.ts';
+import type { ProgramRunner } from './program-runner.ts';
+import type { ProgramEnd } from './run-program.ts';
 
 /** The options of a provider that runs a program. */
 export interface ExecOptions extends Program {
-  /** Records the process groups. Opened before the first call, so that nothing of an earlier controller runs. */
-  readonly calls: RunningCalls;
+  /** Runs the programs. Opened before the first call, so that nothing of an earlier controller runs. */
+  readonly runner: Pick<ProgramRunner, 'run' | 'prepare'>;
   readonly log: Logger;
   /** Time between SIGTERM and SIGKILL; default: 5 s. */
   readonly graceMs?: number;
@@ -34,6 +34,7 @@ const SHOWN_LENGTH_MAX = 1000;
 export function createExecProvider(options: ExecOptions): Provider {
   const closing = new AbortController();
   const performing = new Set<Promise<unknown>>();
+  options.runner.prepare();
 
   async function perform(call: Call, signal: AbortSignal): Promise<Answer> {
     const about = { server: call.resource, operation: call.operation };
@@ -60,7 +61,8 @@ export function createExecProvider(options: ExecOptions): Provider {
 }
 
 /** The program that is asked, and for how long. */
-export interface Question extends ExecOptions {
+export interface Question extends Omit<ExecOptions, 'runner'> {
+  readonly runner: Pick<ProgramRunner, 'run'>;
   readonly signal: AbortSignal;
   /** Facts for the record of the call, and for the log. */
   readonly about: Readonly<Record<string, string>>;
@@ -68,9 +70,9 @@ export interface Question extends ExecOptions {
 
 /** Returns the answer of a program to an input. Throws if it gives none, and the signal's reason if that ended it. */
 export async function askProgram(input: string, question: Question): Promise<Answer> {
-  const { graceMs = GRACE_MS, log, about } = question;
+  const { command, directory, environment, graceMs = GRACE_MS, signal, runner, log, about } = question;
   try {
-    const ended = await runProgram({ ...question, graceMs, input });
+    const ended = await runner.run({ command, directory, environment, input, signal, graceMs, about });
     const stderr = plainText(ended.complaint, ended.complaint.length);
     if (stderr !== '') log.debug({ ...about, stderr }, 'program wrote');
     return answerOf(ended);

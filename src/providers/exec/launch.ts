@@ -1,7 +1,7 @@
 // Starts a program behind a launcher: the process and its group exist before the program begins, so that they can be
-// recorded first. If the controller dies in between, the launcher sees its pipe close, and ends.
+// recorded first. If this process dies in between, the launcher sees its standard input end, and ends.
 import { type ChildProcess, spawn } from 'node:child_process';
-import type { Duplex, Readable, Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { reasonOf } from '../../model/quote.ts';
 import { MARK_VARIABLE } from './linux-processes.ts';
 
@@ -19,11 +19,10 @@ export interface Program {
 export interface Launched {
   /** The id of the process and of its group. */
   readonly pid: number;
-  readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Lets the program begin. */
-  release(): void;
+  /** Lets the program begin, with that input. */
+  release(input: string): void;
   /** Closes this end of all pipes. */
   close(): void;
   /** Resolves with the exit code, or the name of the signal that ended it. */
@@ -38,7 +37,8 @@ export class LaunchError extends Error {
 const SHELL = '/bin/sh';
 /** Variables that shells add by themselves. */
 const SHELL_VARIABLES = ['PWD', 'OLDPWD', 'SHLVL'];
-const WAIT_AND_BEGIN = 'read -r _ <&3 && exec 3<&- && exec "$@"';
+/** A shell reads a line that is no file byte by byte: what follows is left to the program. */
+const WAIT_AND_BEGIN = 'read -r _ && exec "$@"';
 const BEGIN = '\n';
 
 /** Returns a process in a session and group of its own. Throws LaunchError if there is none. The words pass no shell. */
@@ -51,17 +51,15 @@ export async function launch({ command, directory, environment }: Program, mark:
   });
   const exited = exitOf(child);
   const pid = await startedAs(child);
-  const gate = child.stdio[3] as Duplex;
   // A program that ends early breaks its pipes; its exit tells how it ended.
-  const streams = [gate, child.stdin, child.stdout, child.stderr];
+  const streams = [child.stdin, child.stdout, child.stderr];
   for (const stream of streams) stream.on('error', () => stream.destroy());
   return {
     pid,
-    stdin: child.stdin,
     stdout: child.stdout,
     stderr: child.stderr,
     exited,
-    release: () => gate.end(BEGIN),
+    release: (input) => child.stdin.end(BEGIN + input),
     close: () => {
       for (const stream of streams) stream.destroy();
     },
@@ -71,7 +69,7 @@ export async function launch({ command, directory, environment }: Program, mark:
 /** Node throws some failures, such as arguments that are too long, and reports others by an event. */
 function start(args: readonly string[], options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv }) {
   try {
-    return spawn(SHELL, args, { ...options, detached: true, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
+    return spawn(SHELL, args, { ...options, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
   } catch (error) {
     throw notStarted(error);
   }

@@ -29,6 +29,8 @@ const START = 19;
 /** Processes that are read before other work gets a turn. */
 const SLICE = 50;
 
+let bootId: string | undefined;
+
 /** Returns true if this system shows its processes in /proc. */
 export function hasProcessList(): boolean {
   return existsSync(BOOT_FILE);
@@ -37,7 +39,9 @@ export function hasProcessList(): boolean {
 /** Returns the identity of a process, or undefined if it does not exist or this system does not show it. */
 export function identityOf(pid: number): ProcessIdentity | undefined {
   const start = statOf(pid)?.start;
-  const boot = readText(BOOT_FILE)?.trim();
+  // It stays the same for as long as this process lives.
+  bootId ??= readText(BOOT_FILE)?.trim();
+  const boot = bootId;
   return start === undefined || boot === undefined ? undefined : { pid, start, boot };
 }
 

@@ -1,11 +1,10 @@
 // Runs a program for one call: feeds its input, reads its output within limits, and settles only once nothing of it runs.
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Logger } from '../../log.ts';
 import { ANSWER_BYTES_MAX } from '../answer-json.ts';
 import { endProcesses, isGroupGone, signalGroup, untilGroupGone } from './end-processes.ts';
 import { LaunchError, type Launched, launch, type Program } from './launch.ts';
 import { type ProgramOutput, readOutput, readTail } from './program-output.ts';
-import type { RunningCall, RunningCalls } from './running-calls.ts';
+import type { CallLog, RunningCall, RunningCalls } from './running-calls.ts';
 
 /** A program to run, with its input and its limits. */
 export interface ProgramOrder extends Program {
@@ -13,10 +12,14 @@ export interface ProgramOrder extends Program {
   /** Ends the program: SIGTERM, and after `graceMs` SIGKILL. */
   readonly signal: AbortSignal;
   readonly graceMs: number;
-  readonly calls: RunningCalls;
   /** Facts for the record of the call, and for the log. */
   readonly about: Readonly<Record<string, string>>;
-  readonly log: Logger;
+}
+
+/** Where calls are recorded and logged. */
+export interface CallPlace {
+  readonly calls: RunningCalls;
+  readonly log: CallLog;
 }
 
 /** How a program has ended. */
@@ -41,6 +44,7 @@ interface Outputs {
 
 interface Started {
   readonly order: ProgramOrder;
+  readonly log: CallLog;
   readonly call: RunningCall;
   readonly program: Launched;
 }
@@ -50,11 +54,11 @@ interface Started {
  * signal's reason if that ended it. No process of its group and none with its mark runs any more by then; one that hid
  * itself from a program which ended well is found by a sweep soon after.
  */
-export async function runProgram(order: ProgramOrder): Promise<ProgramEnd> {
+export async function runProgram(order: ProgramOrder, { calls, log }: CallPlace): Promise<ProgramEnd> {
   order.signal.throwIfAborted();
-  const call = order.calls.begin(order.about);
+  const call = calls.begin(order.about);
   try {
-    const started = { order, call, program: await launch(order, call.mark) };
+    const started = { order, log, call, program: await launch(order, call.mark) };
     try {
       return await attend(started);
     } catch (error) {
@@ -77,8 +81,7 @@ async function attend(started: Started): Promise<ProgramEnd> {
   signal.addEventListener('abort', abort, { once: true });
   try {
     signal.throwIfAborted();
-    program.release();
-    program.stdin.end(input);
+    program.release(input);
     const exit = await Promise.race([program.exited, output.overflow, aborted.promise]);
     await finish(started, { output, complaint });
     return { exit, output: output.text(), complaint: complaint.text() };
@@ -114,10 +117,10 @@ async function askToEnd({ pid }: Launched, graceMs: number): Promise<void> {
 }
 
 /** Waits without a limit: until these processes have ended, no other call for their server may begin. */
-async function endAll({ order, call, program }: Started): Promise<void> {
+async function endAll({ order, log, call, program }: Started): Promise<void> {
   const processes = { group: program.pid, isMarked: (mark: string) => mark === call.mark };
   while (!(await endProcesses(processes, ENDING_MS))) {
-    order.log.error({ ...order.about, group: program.pid }, 'a program cannot be ended; its server waits for that');
+    log.error({ ...order.about, group: program.pid }, 'a program cannot be ended; its server waits for that');
   }
 }
 

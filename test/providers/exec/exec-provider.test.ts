@@ -1,5 +1,5 @@
 // The provider that runs programs, on programs that misbehave: how each call ends, and that nothing of it is left.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { createLog } from '../../../src/log.ts';
 import type { Answer } from '../../../src/model/call-result.ts';
 import type { JsonMap } from '../../../src/model/json.ts';
 import { createExecProvider } from '../../../src/providers/exec/exec-provider.ts';
-import { RunningCalls } from '../../../src/providers/exec/running-calls.ts';
+import { ProgramRunner } from '../../../src/providers/exec/program-runner.ts';
 import type { Call, Provider } from '../../../src/providers/provider.ts';
 import { describeProvider } from '../../contract/provider.ts';
 import { callOf } from '../../support/calls.ts';
@@ -23,9 +23,16 @@ describeProvider('exec', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'treeline-'));
   return {
     async open() {
-      const calls = await RunningCalls.open(join(directory, 'running'), SILENT);
+      const runner = await ProgramRunner.open(join(directory, 'running'), SILENT);
       const program = { command: [process.execPath, 'file-servers.js'] as const, directory: PROGRAMS };
-      return createExecProvider({ ...program, environment: { SERVERS: directory }, calls, log: SILENT });
+      const provider = createExecProvider({ ...program, environment: { SERVERS: directory }, runner, log: SILENT });
+      return {
+        ...provider,
+        async close() {
+          await provider.close();
+          await runner.close();
+        },
+      };
     },
     remove: () => rm(directory, { recursive: true }),
   };
@@ -34,7 +41,7 @@ describeProvider('exec', async () => {
 interface Trial {
   readonly directory: string;
   readonly provider: Provider;
-  readonly calls: RunningCalls;
+  readonly runner: ProgramRunner;
   readonly lines: readonly JsonMap[];
   perform(fields?: Partial<Call>, ms?: number): Promise<Answer>;
   /** The processes of the program that still run. */
@@ -45,23 +52,24 @@ async function trialOf(mode: string, graceMs = 300): Promise<Trial> {
   const directory = temporaryDirectory();
   const lines: JsonMap[] = [];
   const log = createLog('debug', { write: (line) => lines.push(JSON.parse(line)) });
-  const calls = await RunningCalls.open(join(directory, 'running'), log);
+  const runner = await ProgramRunner.open(join(directory, 'running'), log);
   const command = [join(PROGRAMS, 'misbehave.sh'), mode, directory] as const;
-  const provider = createExecProvider({ command, directory, environment: { LAB: 'x' }, calls, log, graceMs });
+  const provider = createExecProvider({ command, directory, environment: { LAB: 'x' }, runner, log, graceMs });
   const running = (): readonly number[] => pidsIn(directory).filter(isRunning);
   onTestFinished(async () => {
     for (const pid of running()) process.kill(pid, 'SIGKILL');
     await provider.close();
-    await calls.close();
+    await runner.close();
   });
   const perform = (fields: Partial<Call> = {}, ms = 20_000): Promise<Answer> =>
     provider.perform(callOf(fields), AbortSignal.timeout(ms));
-  return { directory, provider, calls, lines, running, perform };
+  return { directory, provider, runner, lines, running, perform };
 }
 
 function pidsIn(directory: string): readonly number[] {
   const file = join(directory, 'pids');
-  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(Number) : [];
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+  return lines.filter((line) => line !== '').map(Number);
 }
 
 function isRunning(pid: number): boolean {
@@ -71,6 +79,11 @@ function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+function recordsIn(directory: string): readonly unknown[] {
+  const lines = readFileSync(join(directory, 'running', 'calls'), 'utf8').split('\n');
+  return lines.filter((line) => line.trim() !== '').map((line) => JSON.parse(line));
 }
 
 describe('a program', () => {
@@ -103,20 +116,30 @@ describe('a program', () => {
   });
 
   it('is recorded while it runs, and not any more once it has ended', async () => {
-    const { perform, directory, provider } = await trialOf('hang');
+    const { perform, directory, provider, runner } = await trialOf('hang');
     const lost = perform().catch((error: unknown) => error);
     await expect.poll(() => pidsIn(directory).length, { timeout: 10_000 }).toBe(1);
     const [pid] = pidsIn(directory);
-    expect(readdirSync(join(directory, 'running')).sort()).toEqual([String(pid), 'id'].sort());
+    expect(recordsIn(directory)).toMatchObject([
+      { server: 'web-1', operation: 'create', group: pid, process: { pid } },
+    ]);
     await provider.close();
     expect(await lost).toMatchObject({ message: 'the provider is closed' });
+    expect(recordsIn(directory)).toEqual([]);
+    await runner.close();
     expect(readdirSync(join(directory, 'running'))).toEqual(['id']);
   });
 
   it('does not begin where its process cannot be recorded', async () => {
     const { perform, directory, running } = await trialOf('good');
+    const unrecorded = { outcome: 'retryable', message: expect.stringContaining('not started') };
     rmSync(join(directory, 'running'), { recursive: true });
-    expect(await perform()).toMatchObject({ outcome: 'retryable', message: expect.stringContaining('not started') });
+    expect(await perform()).toMatchObject(unrecorded);
+    mkdirSync(join(directory, 'running'));
+    expect(await perform()).toMatchObject({ outcome: 'done' });
+    rmSync(join(directory, 'input'));
+    rmSync(join(directory, 'running'), { recursive: true });
+    expect(await perform()).toMatchObject(unrecorded);
     expect([existsSync(join(directory, 'input')), running()]).toEqual([false, []]);
   });
 });
@@ -162,11 +185,16 @@ describe('the deadline of a program that', () => {
   it.each(['hang', 'hang-after-answer', 'deaf', 'polite', 'other-group', 'forks'])(
     'misbehaves so: %s',
     async (mode) => {
-      const { perform, running, directory } = await trialOf(mode);
+      const { provider, running, directory } = await trialOf(mode);
+      const deadline = new AbortController();
+      const lost = provider.perform(callOf(), deadline.signal);
+      lost.catch(() => undefined);
+      await expect.poll(() => pidsIn(directory).length, { timeout: 10_000 }).toBeGreaterThan(0);
+      await wait(300);
       const begun = performance.now();
-      await expect(perform({}, 600)).rejects.toThrow('aborted');
+      deadline.abort(new Error('its deadline has passed'));
+      await expect(lost).rejects.toThrow('its deadline has passed');
       expect(performance.now() - begun).toBeLessThan(10_000);
-      expect(pidsIn(directory).length).toBeGreaterThan(0);
       expect(running()).toEqual([]);
     },
   );
@@ -195,10 +223,46 @@ describe('nothing is left of a program that', () => {
   });
 
   it('leaves a daemon without the mark: it stays', async () => {
-    const { perform, running, calls } = await trialOf('daemon');
+    const { perform, running, runner } = await trialOf('daemon');
     expect(await perform()).toMatchObject({ outcome: 'done' });
-    await calls.close();
+    await runner.close();
     expect(running()).toHaveLength(1);
+  });
+});
+
+describe('the process that runs programs', () => {
+  /** Kills it, or sends it another signal. */
+  function signalRunner(directory: string, signal: NodeJS.Signals): void {
+    process.kill(JSON.parse(readFileSync(join(directory, 'running', 'runner'), 'utf8')).group, signal);
+  }
+
+  it.each(['deaf', 'other-group', 'forks'])('is killed: the call is lost once nothing of it runs, %s', async (mode) => {
+    const { perform, directory, running, lines } = await trialOf(mode);
+    const lost = perform();
+    lost.catch(() => undefined);
+    await expect.poll(() => running().length, { timeout: 10_000 }).toBeGreaterThan(mode === 'deaf' ? 0 : 1);
+    signalRunner(directory, 'SIGKILL');
+    await expect(lost).rejects.toThrow('the process that runs programs has ended (SIGKILL)');
+    expect(running()).toEqual([]);
+    expect(readdirSync(join(directory, 'running'))).toEqual(['id']);
+    expect(lines.filter(({ level }) => level === 50)).toHaveLength(1);
+  });
+
+  it('is killed: the next call has another one', async () => {
+    const { perform, directory } = await trialOf('good');
+    expect(await perform()).toMatchObject({ outcome: 'done' });
+    signalRunner(directory, 'SIGKILL');
+    const results = await Promise.allSettled(Array.from({ length: 3 }, () => perform()));
+    for (const result of results) expect(result).not.toMatchObject({ value: { outcome: 'failed' } });
+    expect(await perform()).toMatchObject({ outcome: 'done' });
+  });
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('outlives %s', async (signal) => {
+    const { perform, directory, lines } = await trialOf('good');
+    await perform();
+    signalRunner(directory, signal);
+    expect(await perform()).toMatchObject({ outcome: 'done' });
+    expect(lines.filter(({ level }) => level === 50)).toEqual([]);
   });
 });
 

@@ -3,8 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLog } from '../../../src/log.ts';
+import { endLeftovers } from '../../../src/providers/exec/leftovers.ts';
 import { identityOf } from '../../../src/providers/exec/linux-processes.ts';
-import { RunningCalls } from '../../../src/providers/exec/running-calls.ts';
+
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const signalled: number[] = [];
@@ -20,17 +21,21 @@ afterEach(() => {
 });
 
 /** Returns whom a start signals that finds this record. */
-async function signalledFor(record: unknown): Promise<readonly number[]> {
+async function signalledFor(record: unknown, name = 'calls'): Promise<readonly number[]> {
   const directory = join(temporaryDirectory(), 'running');
   mkdirSync(directory);
-  writeFileSync(join(directory, '7'), JSON.stringify({ process: record }));
-  await RunningCalls.open(directory, createLog('silent'));
+  writeFileSync(join(directory, name), JSON.stringify({ process: record }));
+  await endLeftovers(directory, createLog('silent'));
   expect(readFileSync(join(directory, 'id'), 'utf8')).not.toBe('');
   return [...new Set(signalled)];
 }
 
 it('a group whose first process runs is ended', async () => {
   expect(await signalledFor(identityOf(process.pid))).toEqual([-process.pid]);
+});
+
+it('a process that runs programs is ended before their records are read', async () => {
+  expect(await signalledFor(identityOf(process.pid), 'runner')).toEqual([-process.pid]);
 });
 
 it('a record of another start, or of another process, leads to none', async () => {

@@ -1,0 +1,28 @@
+// Runs a program again and again, so many at once, and does nothing else: `bare-loop.ts PROGRAM COUNT CONCURRENCY`. A process
+// of its own, since starting a program costs time in proportion to the memory of the process that starts it.
+import { spawn } from 'node:child_process';
+import { familyCpuMs } from './process-time.ts';
+
+const [program = '', count = '', concurrency = ''] = process.argv.slice(2);
+
+function runOnce(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, [], { env: {}, stdio: ['pipe', 'pipe', 'pipe'] });
+    child.on('error', reject);
+    child.on('close', () => resolve());
+    child.stdout.resume();
+    child.stderr.resume();
+    child.stdin.end('{"version":1,"operation":"create"}\n');
+  });
+}
+
+let begun = 0;
+async function runAll(): Promise<void> {
+  while (begun++ < Number(count)) await runOnce();
+}
+
+const begin = performance.now();
+const cpuBefore = familyCpuMs();
+await Promise.all(Array.from({ length: Number(concurrency) }, runAll));
+const ms = performance.now() - begin;
+process.stdout.write(`${JSON.stringify({ ms, cpuMs: familyCpuMs() - cpuBefore })}\n`);

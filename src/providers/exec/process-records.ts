@@ -1,0 +1,83 @@
+// Records of processes, as text: written before a process does anything, read at the next start.
+import { createHash, randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isMap } from '../../model/json.ts';
+import { identityOf, type ProcessIdentity } from './linux-processes.ts';
+
+const ID_FILE = 'id';
+const RUNNER_FILE = 'runner';
+
+/** Records the process that runs the programs. Throws if that fails. */
+export function writeRunnerRecord(directory: string, pid: number): void {
+  writeFileSync(join(directory, RUNNER_FILE), recordText(pid, {}), { mode: 0o600 });
+}
+
+/** Returns the process that runs the programs, as it was recorded. */
+export function readRunnerRecord(directory: string): ProcessIdentity | undefined {
+  const text = readIfThere(join(directory, RUNNER_FILE));
+  return text === undefined ? undefined : processIn(text);
+}
+
+/** Forgets that process. */
+export function removeRunnerRecord(directory: string): void {
+  rmSync(join(directory, RUNNER_FILE), { force: true });
+}
+
+/** Forgets all that is recorded, whatever version has written it. */
+export function clearRecords(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    if (name !== ID_FILE) rmSync(join(directory, name), { force: true, recursive: true });
+  }
+}
+
+/** Returns the record of a process group, with facts for the person who looks: JSON in ASCII. */
+export function recordText(group: number, facts: Readonly<Record<string, string>>): string {
+  const text = JSON.stringify({ ...facts, group, process: identityOf(group) ?? null });
+  return text.replaceAll(/[^\x20-\x7e]/g, '?');
+}
+
+/** Returns the process in a record; undefined if the text is none. */
+export function processIn(text: string): ProcessIdentity | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (!isMap(value) || !isMap(value.process)) return undefined;
+    const { pid, start, boot } = value.process;
+    if (typeof pid !== 'number' || typeof start !== 'string' || typeof boot !== 'string') return undefined;
+    return { pid, start, boot };
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the group of a recorded process if that still runs. */
+export function runningGroupOf(recorded: ProcessIdentity): number | undefined {
+  // No program is the first process of the system, and its number means every process to kill(2).
+  if (recorded.pid <= 1) return undefined;
+  const now = identityOf(recorded.pid);
+  return now?.start === recorded.start && now.boot === recorded.boot ? recorded.pid : undefined;
+}
+
+/**
+ * Returns how the marks of a directory's calls begin. A copy of the directory has another prefix, and so has the
+ * directory of another machine at the same path.
+ */
+export function markPrefix(directory: string): string {
+  const file = join(directory, ID_FILE);
+  const id = readIfThere(file)?.trim() || randomUUID();
+  writeFileSync(file, id, { mode: 0o600 });
+  return createHash('sha256')
+    .update(`${id} ${realpathSync(directory)}`)
+    .digest('hex')
+    .slice(0, 16);
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

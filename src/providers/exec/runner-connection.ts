@@ -1,0 +1,133 @@
+// The connection to a runner process: sends it the programs to run, and gives each its answer.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { reasonOf } from '../../model/quote.ts';
+import { LaunchError } from './launch.ts';
+import { writeRunnerRecord } from './process-records.ts';
+import type { ProgramEnd, ProgramOrder } from './run-program.ts';
+import { makeError, type RunnerOrder, type RunnerReport } from './runner-messages.ts';
+import type { CallDirectory, CallLog } from './running-calls.ts';
+
+const PROGRAM = fileURLToPath(new URL(`./runner-process${extname(import.meta.filename)}`, import.meta.url));
+/** They keep it small: every program that is started costs time for each page of memory of the process that starts it. */
+const SMALL = ['--max-semi-space-size=1', '--no-opt', '--no-maglev'];
+
+interface Pending extends PromiseWithResolvers<ProgramEnd> {
+  readonly signal: AbortSignal;
+  readonly abort: () => void;
+}
+
+/** A runner process. */
+export class RunnerConnection {
+  /** Resolves once the process has ended, with its exit code or the name of its signal. */
+  readonly ended: Promise<string>;
+  readonly #child: ChildProcess;
+  readonly #log: CallLog;
+  readonly #pending = new Map<number, Pending>();
+  #count = 0;
+
+  private constructor(child: ChildProcess, log: CallLog) {
+    this.#child = child;
+    this.#log = log;
+    this.ended = new Promise((resolve) => child.on('exit', (code, signal) => resolve(String(code ?? signal))));
+    child.on('message', (report: RunnerReport) => this.#take(report));
+    // It cannot be talked to any more, so it must not run on.
+    child.on('disconnect', () => this.kill());
+    child.on('error', () => this.kill());
+    this.#holdLoop();
+  }
+
+  /** Starts a runner process, and records it before it does anything. Throws LaunchError if that fails. */
+  static start(place: CallDirectory, log: CallLog): RunnerConnection {
+    // In a session of its own, it outlives the signal of a terminal until its controller has ended.
+    const child = startChild();
+    const connection = new RunnerConnection(child, log);
+    try {
+      if (child.pid === undefined) throw new Error('no process was made');
+      writeRunnerRecord(place.directory, child.pid);
+    } catch (error) {
+      connection.kill();
+      throw notStarted(error);
+    }
+    connection.#send({ kind: 'open', place });
+    return connection;
+  }
+
+  /** Returns how a program ended; throws like the runner of programs. Never settles if the process ends before. */
+  run({ signal, ...order }: ProgramOrder): Promise<ProgramEnd> {
+    const call = ++this.#count;
+    const abort = (): void => this.#send({ kind: 'end', call });
+    const pending = { ...Promise.withResolvers<ProgramEnd>(), signal, abort };
+    this.#pending.set(call, pending);
+    this.#holdLoop();
+    signal.addEventListener('abort', abort, { once: true });
+    this.#send({ kind: 'run', call, order });
+    return pending.promise;
+  }
+
+  /** Rejects all calls that have no answer. */
+  failAll(error: Error): void {
+    for (const call of [...this.#pending.keys()]) this.#settle(call)?.reject(error);
+  }
+
+  /** Asks the process to end. */
+  close(): void {
+    this.#child.ref();
+    this.#send({ kind: 'close' });
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  #take(report: RunnerReport): void {
+    if (report.kind === 'log') {
+      this.#log[report.level](report.facts, report.text);
+      return;
+    }
+    const pending = this.#settle(report.call);
+    if (report.kind === 'ended') pending?.resolve(report.end);
+    else pending?.reject(pending.signal.aborted ? pending.signal.reason : makeError(report));
+  }
+
+  #settle(call: number): Pending | undefined {
+    const pending = this.#pending.get(call);
+    pending?.signal.removeEventListener('abort', pending.abort);
+    this.#pending.delete(call);
+    this.#holdLoop();
+    return pending;
+  }
+
+  /** An idle runner keeps nobody from ending. */
+  #holdLoop(): void {
+    if (this.#pending.size > 0) this.#child.ref();
+    else this.#child.unref();
+    if (this.#pending.size > 0) this.#child.channel?.ref();
+    else this.#child.channel?.unref();
+  }
+
+  #send(order: RunnerOrder): void {
+    if (!this.#child.connected) return;
+    this.#child.send(order, (error) => error !== null && this.kill());
+  }
+}
+
+/** Node throws some failures, and reports others by an event. */
+function startChild(): ChildProcess {
+  try {
+    return spawn(process.execPath, [...SMALL, PROGRAM], {
+      detached: true,
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+  } catch (error) {
+    throw notStarted(error);
+  }
+}
+
+function notStarted(error: unknown): LaunchError {
+  const reason = reasonOf(error);
+  return new LaunchError(`the program was not started, since the process that runs programs was not: ${reason}`, {
+    cause: error,
+  });
+}
