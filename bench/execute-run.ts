@@ -14,7 +14,7 @@ import { familyCpuMs } from './process-time.ts';
 
 const DONE_MS_MAX = 15 * 60_000;
 /** Asking costs time too. */
-const POLL_MS = 20;
+const POLL_MS = 50;
 const INSTANCE = 'load';
 
 interface Load {

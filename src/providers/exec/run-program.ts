@@ -1,5 +1,4 @@
 // Runs a program for one call: feeds its input, reads its output within limits, and settles only once nothing of it runs.
-import { setTimeout as wait } from 'node:timers/promises';
 import { ANSWER_BYTES_MAX } from '../answer-json.ts';
 import { endProcesses, isGroupGone, signalGroup, untilGroupGone } from './end-processes.ts';
 import { LaunchError, type Launched, launch, type Program } from './launch.ts';
@@ -124,13 +123,10 @@ async function endAll({ order, log, call, program }: Started): Promise<void> {
   }
 }
 
-async function settlesWithin(settled: Promise<unknown>, ms: number): Promise<boolean> {
-  const end = new AbortController();
-  try {
-    const late = wait(ms, false, { signal: end.signal });
-    late.catch(() => undefined);
-    return await Promise.race([settled.then(() => true), late]);
-  } finally {
-    end.abort();
-  }
+/** Returns true once a promise is resolved, or false after `ms`; throws what it is rejected with. */
+function settlesWithin(settled: Promise<unknown>, ms: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms, false);
+    settled.then(() => resolve(true), reject).finally(() => clearTimeout(timer));
+  });
 }
