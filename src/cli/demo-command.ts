@@ -19,6 +19,7 @@ import { ensureLocalServerProgram, type LocalServers, writeLocalServerProgram } 
 import { watchUntilDone } from './demo/progress.ts';
 import { ensureSettings, moveTakenPorts, settingsFileIn } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
+import { startOnFreePorts } from './demo/start-on-free-ports.ts';
 import { print } from './output.ts';
 import { runUntilSignalled } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
@@ -55,14 +56,21 @@ async function runDemo(folder: string): Promise<void> {
   const repository = join(folder, 'stacks.git');
   const credentials = await ensureCredentials(join(folder, 'pki'), Date.now());
   await ensureRepository(repository, credentials.clients);
-  // As late as possible: another program may take a port that is free now.
-  const settings = await withFreePorts(folder, wanted);
-  const url = `https://localhost:${settings.api.port}`;
-  const sites = await writeSites(folder, credentials, url);
   const logFile = join(folder, 'treeline.log');
-  const log = createLog(settings.log.level, createWriteStream(logFile));
-  for (const { servers } of sites) await servers.start();
-  const controller = await expecting([StoreError, TlsFilesError], () => startController(settings, { log }));
+  const log = createLog(wanted.log.level, createWriteStream(logFile));
+  let settings = wanted;
+  // As late as possible: another program may take a port that is free now.
+  const { controller, sites } = await startOnFreePorts({
+    prepare: async () => {
+      settings = await withFreePorts(folder, settings);
+      return writeSites(folder, credentials, `https://localhost:${settings.api.port}`);
+    },
+    start: async (places) => {
+      for (const { servers } of places) await servers.start();
+      const started = await expecting([StoreError, TlsFilesError], () => startController(settings, { log }));
+      return { controller: started, sites: places };
+    },
+  });
   const proxy = hasProxy(folder) ? await startLabProxy(folder, log) : undefined;
   const stop = async (): Promise<void> => {
     // First, so that the controller still gets its reports.
