@@ -1,7 +1,7 @@
 // The benchmark `execute`: what Treeline adds to the time of the programs that it runs, beside the same programs run by
 // a bare loop, and what 1,000 long-running calls cost in memory. docs/benchmarks.md says how to read it.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { machineOf, say, wholeNumber } from './machine.ts';
@@ -17,6 +17,8 @@ const PROGRAM_MS = 50;
 /** Each server is checked, and then created. */
 const CALLS_A_SERVER = 2;
 const SHARE_MAX = 0.25;
+/** A bare loop that takes so many times what it needs does not have the machine for itself. */
+const BUSY = 1.5;
 const LONG_CALLS_MAX = 2_000;
 const RUN_MS_MAX = 20 * 60_000;
 const MIB = 2 ** 20;
@@ -46,8 +48,9 @@ export async function benchExecute(args: readonly string[]): Promise<boolean> {
   const memory = await measure<Memory>(folder, [RUN, 'memory', program, `${options.calls}`]);
   const bare = best(rounds.map((round) => round.bare));
   const treeline = best(rounds.map((round) => round.treeline));
-  const share = 1 - bare.ms / treeline.ms;
-  process.stdout.write(`${reportOf({ options, bare, treeline, share, memory })}\n`);
+  const isBusy = bare.ms > BUSY * Math.max(idealMs(options), bare.cpuMs / availableParallelism());
+  const share = isBusy ? 1 - bare.cpuMs / treeline.cpuMs : 1 - bare.ms / treeline.ms;
+  process.stdout.write(`${reportOf({ options, bare, treeline, isBusy, share, memory })}\n`);
   return share <= SHARE_MAX;
 }
 
@@ -80,6 +83,8 @@ interface Measured {
   readonly options: Options;
   readonly bare: Times;
   readonly treeline: Times;
+  /** Other work took much of the machine: only processor time can be compared. */
+  readonly isBusy: boolean;
   readonly share: number;
   readonly memory: Memory;
 }
@@ -149,7 +154,11 @@ function seconds(ms: number): string {
   return (ms / 1000).toFixed(2);
 }
 
-function reportOf({ options, bare, treeline, share, memory }: Measured): string {
+function idealMs({ servers }: Options): number {
+  return (servers * CALLS_A_SERVER * PROGRAM_MS) / CONCURRENCY;
+}
+
+function reportOf({ options, bare, treeline, isBusy, share, memory }: Measured): string {
   const { servers, rounds, calls } = options;
   const count = servers * CALLS_A_SERVER;
   const rowOf = (what: string, ms: number, cpuMs?: number): string[] => [
@@ -160,7 +169,7 @@ function reportOf({ options, bare, treeline, share, memory }: Measured): string 
     cpuMs === undefined ? '–' : (cpuMs / count).toFixed(2),
   ];
   const rows = [
-    rowOf('nothing but the waits', (count * PROGRAM_MS) / CONCURRENCY),
+    rowOf('nothing but the waits', idealMs(options)),
     rowOf('bare loop', bare.ms, bare.cpuMs),
     rowOf('Treeline', treeline.ms, treeline.cpuMs),
   ];
@@ -169,7 +178,8 @@ function reportOf({ options, bare, treeline, share, memory }: Measured): string 
   return [
     `${machineOf()}. ${servers} servers, a check and a create of ${PROGRAM_MS} ms each, ${CONCURRENCY} at once; the best of ${rounds} rounds.\n`,
     markdownTable(['', 'time, s', 'a call, ms', 'calls a second', 'CPU a call, ms'], rows),
-    `\nThe share of Treeline's time that is not the programs' own is ${(share * 100).toFixed(0)} %; at most ${SHARE_MAX * 100} % is allowed.`,
+    isBusy ? '\nOther work took most of the machine, so only the processor time can be compared.' : '',
+    `\nThe share of Treeline's ${isBusy ? 'processor time' : 'time'} that is not the programs' own is ${(share * 100).toFixed(0)} %; at most ${SHARE_MAX * 100} % is allowed.`,
     `\n${calls} calls at once: ${(addedBytes / MIB).toFixed(0)} MiB more memory, ${(addedBytes / 1024 / calls).toFixed(0)} KiB a call; all ended within ${seconds(endMs)} s.`,
   ].join('\n');
 }
