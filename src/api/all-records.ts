@@ -1,5 +1,5 @@
 // Answers with the records of all nodes. They are computed, hashed and sent in slices, so that other requests have their
-// turn, and only those are computed that changed since the last time. See docs/decisions/0066-answers-that-did-not-change.md.
+// turn, and only those are computed that changed since the last time. See docs/decisions/0065-answers-that-did-not-change.md.
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// Keeps answers as they are sent, so that an unchanged one costs a look-up. See docs/decisions/0066-answers-that-did-not-change.md.
+// Keeps answers as they are sent, so that an unchanged one costs a look-up. See docs/decisions/0065-answers-that-did-not-change.md.
 
 /** A serialized body and its tag. */
 export interface SerializedAnswer {

@@ -1,5 +1,5 @@
 // Answers what nodes ask all the time without the router: one record, or one value of it, by a plain GET. Everything else,
-// errors included, is left to the routes. See docs/decisions/0066-answers-that-did-not-change.md.
+// errors included, is left to the routes. See docs/decisions/0065-answers-that-did-not-change.md.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../model/service-error.ts';
 import { AnswerCache, type SerializedAnswer } from './answer-cache.ts';
