@@ -168,9 +168,16 @@ function whyKept({ git }: Facts, { from, receiver, owner, resource }: Removed): 
  * Only a commit of the branch itself, before the one that takes away, lifts the protection: by a version that is
  * unprotected and still makes every server.
  */
-function isLifted(git: SimulatedGit, { from, receiver, owner }: Omit<Removed, 'resource'>, before: Shape): boolean {
+function isLifted(
+  git: SimulatedGit,
+  { from, receiver, owner, since = [] }: Omit<Removed, 'resource'> & { readonly since?: readonly FollowedCommit[] },
+  before: Shape,
+): boolean {
+  const isAfter = (commit: string, one: FollowedCommit): boolean =>
+    commit !== one.commit && git.isAncestor(one.commit, commit);
+  // Where the history was rewritten, what came after a commit that was followed since counts too.
   const isBetween = (commit: string): boolean =>
-    commit !== receiver.commit && commit !== from.commit && git.isAncestor(from.commit, commit);
+    commit !== receiver.commit && [from, ...since].some((one) => isAfter(commit, one));
   const line = git.firstParents(receiver.commit).filter(({ oid }) => isBetween(oid));
   return line.some(({ files }) => {
     const shape = validShape(files, owner);
@@ -192,7 +199,7 @@ export function givesUpProtected({ git }: Facts, followed: Followed): string | u
     const since = followed.all.slice(followed.all.indexOf(from) + 1, -1);
     const left = serversOf(before).filter((server) => since.every((commit) => ownerIn(commit, server) === undefined));
     const lost = left.filter((server) => isGivenUp(receiver, owner, server));
-    if (isGone && lost.length > 0 && !isLifted(git, { from, receiver, owner }, before)) {
+    if (isGone && lost.length > 0 && !isLifted(git, { from, receiver, owner, since }, before)) {
       return `${lost.join(', ')} of ${owner}: in force at ${from.commit}, given up by ${receiver.commit}`;
     }
   }
