@@ -67,7 +67,8 @@ export function sendSerialized(
   { commit, answer, more }: SerializedRead,
 ): void {
   if (!writeReadHead(request, response, { commit, ...answer, more })) response.end();
-  else response.end(answer.json);
+  // Text of ASCII alone is the same bytes in both, and Node writes one byte a character much faster.
+  else response.end(answer.json, answer.bytes === answer.json.length ? 'latin1' : 'utf8');
 }
 
 interface ReadHead extends Pick<SerializedRead, 'commit' | 'more'> {
