@@ -8,32 +8,47 @@ import { describeSystemError } from './system-error.ts';
 /** Adds a command, or several, to the program. */
 type Add = (program: Command) => void;
 
+/** The commands of operation-commands.ts. */
+const OPERATIONS: readonly string[] = [
+  'held',
+  'problems',
+  'approve',
+  'accept-history',
+  'suspend',
+  'resume',
+  'retry',
+  'adopt',
+  'retain',
+  'replace',
+  'check',
+];
+
 /**
  * The commands in the order of the help. Each is loaded on its own: the parts of the controller take longer to load than
- * most commands take to run. `name` is null for a file with several commands.
+ * most commands take to run.
  */
-const COMMANDS: readonly { readonly name: string | null; readonly load: () => Promise<Add> }[] = [
-  { name: 'demo', load: async () => (await import('./demo-command.ts')).addDemoCommand },
-  { name: 'serve', load: async () => (await import('./serve-command.ts')).addServeCommand },
-  { name: 'validate', load: async () => (await import('./validate-command.ts')).addValidateCommand },
-  { name: 'plan', load: async () => (await import('./plan-command.ts')).addPlanCommand },
-  { name: 'explain', load: async () => (await import('./explain-command.ts')).addExplainCommand },
-  { name: 'schemas', load: async () => (await import('./schemas-command.ts')).addSchemasCommand },
-  { name: 'status', load: async () => (await import('./status-command.ts')).addStatusCommand },
-  { name: 'why', load: async () => (await import('./why-command.ts')).addWhyCommand },
-  { name: 'events', load: async () => (await import('./events-command.ts')).addEventsCommand },
-  { name: 'client', load: async () => (await import('./client-command.ts')).addClientCommand },
-  { name: 'pki', load: async () => (await import('./pki-command.ts')).addPkiCommand },
-  { name: 'settings', load: async () => (await import('./settings-command.ts')).addSettingsCommand },
-  { name: 'provider', load: async () => (await import('./provider-command.ts')).addProviderCommand },
-  { name: null, load: async () => (await import('./operation-commands.ts')).addOperationCommands },
-  { name: 'store', load: async () => (await import('./store-command.ts')).addStoreCommand },
-  { name: 'proxy', load: async () => (await import('./proxy-command.ts')).addProxyCommand },
+const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () => Promise<Add> }[] = [
+  { names: ['demo'], load: async () => (await import('./demo-command.ts')).addDemoCommand },
+  { names: ['serve'], load: async () => (await import('./serve-command.ts')).addServeCommand },
+  { names: ['validate'], load: async () => (await import('./validate-command.ts')).addValidateCommand },
+  { names: ['plan'], load: async () => (await import('./plan-command.ts')).addPlanCommand },
+  { names: ['explain'], load: async () => (await import('./explain-command.ts')).addExplainCommand },
+  { names: ['schemas'], load: async () => (await import('./schemas-command.ts')).addSchemasCommand },
+  { names: ['status'], load: async () => (await import('./status-command.ts')).addStatusCommand },
+  { names: ['why'], load: async () => (await import('./why-command.ts')).addWhyCommand },
+  { names: ['events'], load: async () => (await import('./events-command.ts')).addEventsCommand },
+  { names: ['client'], load: async () => (await import('./client-command.ts')).addClientCommand },
+  { names: ['pki'], load: async () => (await import('./pki-command.ts')).addPkiCommand },
+  { names: ['settings'], load: async () => (await import('./settings-command.ts')).addSettingsCommand },
+  { names: ['provider'], load: async () => (await import('./provider-command.ts')).addProviderCommand },
+  { names: OPERATIONS, load: async () => (await import('./operation-commands.ts')).addOperationCommands },
+  { names: ['store'], load: async () => (await import('./store-command.ts')).addStoreCommand },
+  { names: ['proxy'], load: async () => (await import('./proxy-command.ts')).addProxyCommand },
 ];
 
 /** Returns what adds the command that is called; all commands where it is none of these, as for the help. */
 async function commandsFor(called: string | undefined): Promise<readonly Add[]> {
-  const one = COMMANDS.find(({ name }) => name !== null && name === called);
+  const one = COMMANDS.find(({ names }) => called !== undefined && names.includes(called));
   return Promise.all((one === undefined ? COMMANDS : [one]).map(({ load }) => load()));
 }
 
