@@ -161,8 +161,11 @@ export class World implements Facts {
   }
 
   #isMade(server: string): boolean {
+    const row = this.core?.ledger.server(server);
     return (
-      this.core?.ledger.server(server)?.applied != null ||
+      row?.applied != null ||
+      // Its program may run from now on, as far as the controller knows.
+      row?.action?.operation === 'create' ||
       this.calls.made.has(server) ||
       this.adopted.has(server) ||
       this.sites.some((site) => site.find(server) !== undefined)
