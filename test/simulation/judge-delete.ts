@@ -9,6 +9,8 @@ import type { SiteServer } from './simulated-site.ts';
 import { type Shape, serversOf } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
 
+type FollowedSoFar = Pick<Followed, 'all' | 'last'>;
+
 export interface Deletion {
   readonly server: SiteServer;
   /** As the call names it, which may be another spelling than the server's own. */
@@ -22,7 +24,7 @@ export interface Deletion {
 }
 
 /** Returns the promise that a delete breaks, or undefined. */
-export function whyNotDeleted(facts: Facts, followed: Followed, deletion: Deletion): Violation | undefined {
+export function whyNotDeleted(facts: Facts, followed: FollowedSoFar, deletion: Deletion): Violation | undefined {
   const { last } = followed;
   if (last === undefined)
     return { promise: 'nothing is deleted before a commit is followed', facts: deletion.resource };
@@ -38,7 +40,7 @@ const NONE: ReadonlySet<string> = new Set();
 
 function whyStranger(
   { adopted, orphans }: Facts,
-  followed: Followed,
+  followed: FollowedSoFar,
   { server, resource, isMistaken }: Deletion,
 ): Violation | undefined {
   if (server.maker === 'controller' && !orphans.has(server.name)) return undefined;
@@ -90,7 +92,7 @@ function wantedShape({ files, staying }: FollowedCommit, instance: string): Shap
 /** A commit that was followed must have taken it away: readable, without it, and not protected or retained before. */
 function whyUnreadable(
   facts: Facts,
-  followed: Followed,
+  followed: FollowedSoFar,
   { resource, isReplaceable, isUnmade }: Deletion,
 ): Violation | undefined {
   const commits = followed.all;

@@ -31,6 +31,8 @@ interface Removal {
 export class CallWatch implements SiteWatch {
   readonly #facts: Facts;
   readonly #followed: Followed;
+  /** The commits that were followed when a proxy claimed an action, by its id. */
+  readonly #claimed = new Map<string, Pick<Followed, 'all' | 'last'>>();
   readonly #running = new Map<string, Running>();
   readonly #creates: CreateWatch;
   readonly #drift: DriftWatch;
@@ -60,6 +62,12 @@ export class CallWatch implements SiteWatch {
   /** How many calls are under way. */
   get running(): number {
     return this.#running.size;
+  }
+
+  /** Notes that a proxy has claimed an action: what was followed by then decides whether that was right. */
+  claimed(action: string): void {
+    const all = [...this.#followed.all];
+    this.#claimed.set(action, { all, last: all.at(-1) });
   }
 
   began(site: string, call: Call): void {
@@ -182,7 +190,7 @@ export class CallWatch implements SiteWatch {
     this.#going.delete(name);
   }
 
-  #watchDelete(site: string, { resource }: Call): void {
+  #watchDelete(site: string, { resource, action }: Call): void {
     const server = this.#facts.sites.find((one) => one.options.name === site)?.find(resource);
     if (server === undefined) return;
     const isReplaceable = this.#replaceable.has(resource) || this.#facts.asked.replaced.has(resource);
@@ -192,7 +200,9 @@ export class CallWatch implements SiteWatch {
     const row = this.#facts.core?.ledger.server(resource);
     const isUnmade = this.#unmade.has(resource) && row?.applied === null;
     const deletion = { server, resource, isReplaceable, isUnmade, isMistaken };
-    const why = whyNotDeleted(this.#facts, this.#followed, deletion);
+    // What a proxy has claimed has begun, though its program begins later.
+    const followed = this.#claimed.get(action) ?? this.#followed;
+    const why = whyNotDeleted(this.#facts, followed, deletion);
     if (why !== undefined) this.#facts.fail(why.promise, why.facts);
     if (row?.approved && this.#facts.approved.has(resource)) this.approvedDeletes.add(`${resource}/${row.incarnation}`);
     // A delete whose outcome was lost is repeated on what a stranger built meanwhile: it is the same delete.

@@ -98,6 +98,7 @@ export class ProxyWatch {
     const own: Lease = { client: machine.serial, id, resource, core, isCheck, deadline, takenBy: undefined };
     this.#leases.set(lease, own);
     this.#last.set(resource, lease);
+    if (action.operation === 'delete') this.#world.calls.claimed(id);
     this.offered(machine, action);
     const began = deadline - action.timeoutSeconds * 1000;
     const removed = this.#removedSince(machine.serial);
