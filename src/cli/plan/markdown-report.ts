@@ -25,7 +25,7 @@ const ID_LENGTH_MAX = 200;
 /** The length of a path in the command of the last line, beyond which it is cut. */
 const PATH_LENGTH_MAX = 250;
 
-/** What the report tells beside the plan. */
+/** The facts that the report needs beside the plan. */
 export interface MarkdownOptions {
   /** Tells the comment from those of other plans for the same pull request, such as of another directory or stage; '' for the only one. */
   readonly id?: string;
