@@ -14,7 +14,8 @@ import type {
 import type { Item, Section } from './markdown-section.ts';
 import { placeText } from './markdown-servers.ts';
 import { code, prose } from './markdown-text.ts';
-import { differenceText, secretText, valueText } from './markdown-value.ts';
+import { differenceText, valueText } from './markdown-value.ts';
+import { secretText } from './secret-text.ts';
 
 const NAMES_MAX = 5;
 const ACCESS_VERBS = { add: 'adds', remove: 'removes', change: 'changes' } as const;

@@ -3,6 +3,7 @@ import { countOf } from '../../model/count-words.ts';
 import type { Json } from '../../model/json.ts';
 import { type Difference, SECRET_VALUE } from '../../plan/plan.ts';
 import { code } from './markdown-text.ts';
+import { secretText } from './secret-text.ts';
 
 /** The length of a value in characters, beyond which it is cut. */
 const VALUE_LENGTH_MAX = 100;
@@ -24,12 +25,6 @@ export function differenceText({ from, to }: Difference): string {
     return longDifference(JSON.stringify(from), JSON.stringify(to));
   }
   return `${valueText(from)} → ${valueText(to)}`;
-}
-
-/** Returns what is told of a secret: that it changes, and never a value. */
-export function secretText({ from, to }: Difference<unknown>): string {
-  if (from === null) return 'set (secret)';
-  return to === null ? 'removed (secret)' : 'changed (secret)';
 }
 
 function isLong(value: Json | null): boolean {

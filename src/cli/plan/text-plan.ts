@@ -17,6 +17,7 @@ import {
 import { hasNoEffect } from '../../plan/plan-digest.ts';
 import { formatProblem } from '../format-problem.ts';
 import { counted, visibleLine } from '../output.ts';
+import { secretText } from './secret-text.ts';
 
 /** How many names an entry lists. */
 const NAMES_MAX = 5;
@@ -120,11 +121,6 @@ function configurationLines({ key, from, to, nodes, examples, source }: Configur
   const { type, name } = source;
   const object = source.file === null ? [] : [`    ${type} ${name}, ${placeText(source)}`];
   return [`~ ${key}: ${arrow({ from, to })}`, `    on ${counted(nodes, 'node')}: ${names}`, ...object];
-}
-
-function secretText({ from, to }: Difference): string {
-  if (from === null) return 'added (secret)';
-  return to === null ? 'removed (secret)' : 'changed (secret)';
 }
 
 function nodeLine({ action, node, file }: NodeChange): string {

@@ -97,7 +97,7 @@ describe('a difference', () => {
     ['of short values shows both', 'small', 'large', '`"small"` → `"large"`'],
     ['of a new value says so', null, 2, 'none → `2`'],
     ['of secrets has no value', SECRET_VALUE, SECRET_VALUE, 'changed (secret)'],
-    ['of a new secret has no value', null, SECRET_VALUE, 'set (secret)'],
+    ['of a new secret has no value', null, SECRET_VALUE, 'added (secret)'],
     ['of a removed secret has no value', SECRET_VALUE, null, 'removed (secret)'],
     [
       'of long lists shows the items',
