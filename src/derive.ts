@@ -11,6 +11,7 @@ import { type Baseline, type DesiredState, EMPTY_BASELINE } from './desired/desi
 import { knownObjects } from './desired/known-objects.ts';
 import { nothingLeft } from './desired/nothing-left.ts';
 import { withoutPlainSecrets } from './desired/plain-secrets.ts';
+import { problemsAndRemarks } from './desired/remarks.ts';
 import { newlyUndetermined, undeterminedIn } from './desired/undetermined.ts';
 import { isValidUnit, type Unit } from './desired/unit.ts';
 import { nameAt } from './model/address.ts';
@@ -35,6 +36,11 @@ export type Derivation =
       /** The problem for which the commit is held: it leaves nothing, and a person may accept it. Undefined otherwise. */
       readonly nothingLeft: Problem | undefined;
     };
+
+/** Returns all problems of a commit, sorted; of one that is followed, also the warnings about the repository as a whole. */
+export function problemsOf(derivation: Derivation): readonly Problem[] {
+  return derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems;
+}
 
 /** The inputs of `derive` besides the snapshot. */
 export interface Before {

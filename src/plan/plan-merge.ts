@@ -1,13 +1,11 @@
 // Plans a merge: derives the merged files upon the state that is in force at base, as the controller follows a commit,
 // and compares both. Pure: the caller reads the commits. docs/decisions/0061.
-
-import { type Before, type Derivation, derive } from '../derive.ts';
+import { type Before, type Derivation, derive, problemsOf } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
 import { secretsOf } from '../hiera/secrets.ts';
-import type { Entry } from '../model/entry.ts';
-import { isValidEntry } from '../model/entry.ts';
+import { type Entry, isValidEntry } from '../model/entry.ts';
 import { compareNames } from '../model/names.ts';
 import type { Hierarchy } from '../model/objects.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
@@ -72,10 +70,6 @@ export function planMerge(merge: Merge): Plan {
 
 function isHeld(derivation: Derivation): boolean {
   return !derivation.isFollowed && derivation.nothingLeft !== undefined;
-}
-
-function problemsOf(derivation: Derivation): readonly Problem[] {
-  return derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems;
 }
 
 type Effects = Pick<Plan, 'access' | 'safety' | 'changes' | 'retained' | 'nodes' | 'configuration' | 'renames'>;

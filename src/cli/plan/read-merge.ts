@@ -2,9 +2,8 @@
 import { wantsBlob } from '../../catalog/load-catalog.ts';
 import { TREE_FILE } from '../../catalog/paths.ts';
 import { straysIn } from '../../catalog/strays.ts';
-import type { Derivation } from '../../derive.ts';
+import { problemsOf } from '../../derive.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
-import { problemsAndRemarks } from '../../desired/remarks.ts';
 import { deriveAt } from '../../follow/restore.ts';
 import { approvedCountOf, COMMITS_MAX } from '../../follow/safety.ts';
 import { searchHistory } from '../../follow/search-history.ts';
@@ -65,7 +64,7 @@ interface StateInForce {
 /** Where something in the commit is wrong, an older version of it is in force: the history is followed for that. */
 async function stateAt(repository: MergeRepository, commit: string): Promise<StateInForce> {
   const alone = await deriveAt(repository, commit, { baseline: EMPTY_BASELINE });
-  const problems = problemsIn(alone);
+  const problems = problemsOf(alone);
   if (alone.isFollowed) {
     const isWhole = !problems.some(isError) && !straysIn(alone.desired.catalog).some(hasAddress);
     if (isWhole) return { before: alone.desired, problemsBefore: problems };
@@ -75,12 +74,8 @@ async function stateAt(repository: MergeRepository, commit: string): Promise<Sta
   // What stands in place of an object is a mistake only beside the version that is in force.
   return {
     before,
-    problemsBefore: problemsIn(await deriveAt(repository, commit, { baseline: before, earlier: before })),
+    problemsBefore: problemsOf(await deriveAt(repository, commit, { baseline: before, earlier: before })),
   };
-}
-
-function problemsIn(derivation: Derivation): readonly Problem[] {
-  return derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems;
 }
 
 function hasAddress({ address }: ReturnType<typeof straysIn>[number]): boolean {

@@ -1,8 +1,7 @@
 // Validates a working directory: what the controller would say of a commit of it.
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { derive } from '../../derive.ts';
-import { problemsAndRemarks } from '../../desired/remarks.ts';
+import { derive, problemsOf } from '../../derive.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { readStacksDirectory } from '../user-directory.ts';
 import type { Report } from './report.ts';
@@ -15,7 +14,7 @@ export async function validateDirectory(directory: string): Promise<Report> {
   const { files } = derivation.isFollowed ? derivation.desired.catalog : derivation.catalog;
   return {
     files: files.size,
-    problems: derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems,
+    problems: problemsOf(derivation),
     prefix: prefixOf(directory),
     linesOf: lineReader(snapshot),
   };
