@@ -1,7 +1,7 @@
 // Builds an instance from its rows, for when no commit that can be read has its active version. The rows tell what is wanted
 // of its servers, but not their records.
 import type { Unit } from '../desired/unit.ts';
-import { compareNames } from '../model/names.ts';
+import { unitOfServers } from '../desired/unit-of-servers.ts';
 import type { WantedServer } from '../model/spec.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 
@@ -19,12 +19,5 @@ export function recordedUnit(ledger: Pick<Ledger, 'server' | 'index'>, { name, e
     const { instance, key, index, policy, wanted: spec } = row;
     servers.set(server, { name: server, instance, key, index, policy, spec });
   }
-  const outside = [...servers.values()].flatMap(({ name: of, spec }) =>
-    spec.dependsOn
-      .filter((server) => !servers.has(server))
-      .map((server) => ({ server, of, origin: { entry, pointer: '' } })),
-  );
-  const keys = [...new Set([...servers.values()].map(({ key }) => key))].sort(compareNames);
-  const nothing = { nodes: new Map(), problems: [], inputs: new Map(), namesSeen: new Map() };
-  return { type: 'stack-instance', name, entry, commit, time, keys, servers, outside, ...nothing };
+  return unitOfServers({ name, entry, commit, time }, servers);
 }

@@ -2,9 +2,9 @@
 // state by what the controller wants of them: one that is held there, or stays behind, wants other servers than its file.
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { Unit } from '../desired/unit.ts';
+import { unitOfServers } from '../desired/unit-of-servers.ts';
 import { isSameSpec } from '../machine/difference.ts';
 import { instanceAddress } from '../model/address.ts';
-import { compareNames } from '../model/names.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import type { Spec, WantedServer } from '../model/spec.ts';
 
@@ -75,19 +75,11 @@ interface KnownVersions {
   readonly unit: Unit | undefined;
 }
 
-/** Returns the instance as it is wanted, without nodes: its records are not known. */
+/** Returns the instance as it is wanted. */
 function unitOf(name: string, recorded: readonly RecordedFacts[], { desired, unit }: KnownVersions): Unit {
   const servers = new Map(recorded.flatMap((server) => wantedServer(server, unit)));
   const { commit, time } = desired;
-  const entry = entryOf(name, recorded);
-  const outside = [...servers.values()].flatMap(({ name: of, spec }) =>
-    spec.dependsOn
-      .filter((server) => !servers.has(server))
-      .map((server) => ({ server, of, origin: { entry, pointer: '' } })),
-  );
-  const keys = [...new Set([...servers.values()].map(({ key }) => key))].sort(compareNames);
-  const nothing = { nodes: new Map(), problems: [], inputs: new Map(), namesSeen: new Map() };
-  return { type: 'stack-instance', name, entry, commit, time, keys, servers, outside, ...nothing };
+  return unitOfServers({ name, entry: entryOf(name, recorded), commit, time }, servers);
 }
 
 /** The pace and the drift policy are not recorded where a plan reads them: those of the known version stand for them. */
