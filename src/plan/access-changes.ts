@@ -27,7 +27,11 @@ function changeOf(serial: string, old: Client | undefined, now: Client | undefin
 }
 
 function changedFields(old: Client, now: Client): readonly string[] {
-  const [before, after] = [new Map(Object.entries(old)), new Map(Object.entries(now))] as Map<string, Json>[];
-  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].sort();
-  return names.filter((name) => !isSame(before?.get(name), after?.get(name)));
+  const [before, after] = [fieldsOf(old), fieldsOf(now)];
+  const names = [...new Set([...before.keys(), ...after.keys()])].sort(compareNames);
+  return names.filter((name) => !isSame(before.get(name), after.get(name)));
+}
+
+function fieldsOf(client: Client): ReadonlyMap<string, Json> {
+  return new Map(Object.entries(client));
 }

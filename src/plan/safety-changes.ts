@@ -2,7 +2,7 @@
 // updates, hierarchy.yaml and tree.yaml.
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Unit } from '../desired/unit.ts';
-import { addressOf } from '../model/address.ts';
+import { instanceAddress } from '../model/address.ts';
 import { fieldOf, isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { Hierarchy, TreeNode } from '../model/objects.ts';
@@ -35,7 +35,7 @@ export function safetyChanges(
 function changesOfInstance({ before, after }: ChangedUnit): readonly SafetyChange[] {
   const unit = after ?? before;
   if (unit === undefined || unit.type !== 'stack-instance') return [];
-  const object = addressOf('stack-instance', unit.name);
+  const object = instanceAddress(unit.name);
   return FIELDS.flatMap((field) => {
     const [from, to] = [before, after].map((version) => settingOf(version, field));
     const isShown = !isSame(from ?? DEFAULTS[field], to ?? DEFAULTS[field]);
@@ -83,7 +83,7 @@ function pacesIn({ servers }: Unit): ReadonlyMap<string, Pace> {
 function objectOf(before: Unit, after: Unit): string {
   const { object } = after.entry;
   const isByTemplate = isSameContent(before.entry, after.entry) && object !== null && 'stackTemplate' in object;
-  return isByTemplate ? `stack-template/${String(object.stackTemplate)}` : addressOf('stack-instance', after.name);
+  return isByTemplate ? `stack-template/${String(object.stackTemplate)}` : instanceAddress(after.name);
 }
 
 /** Each key of `merge` on its own, other fields as a whole. */
@@ -94,7 +94,8 @@ function hierarchyChanges(before: Hierarchy | null, after: Hierarchy | null): re
 
 function partsOf(hierarchy: Hierarchy): ReadonlyMap<string, Json> {
   const parts = new Map<string, Json>();
-  for (const [field, value] of Object.entries({ ...hierarchy } as unknown as JsonMap)) {
+  const fields: readonly (readonly [string, Json])[] = Object.entries(hierarchy);
+  for (const [field, value] of fields) {
     if (field !== 'merge' || !isMap(value)) parts.set(`/${field}`, value);
     else for (const [key, rule] of Object.entries(value)) parts.set(`/merge/${key}`, rule);
   }

@@ -1,6 +1,7 @@
 // Compares the servers of two desired states as reconciling compares them: what is created, updated, deleted or left.
 import { isRetaining, type Unit } from '../desired/unit.ts';
 import { needsNoAction } from '../machine/difference.ts';
+import { instanceAddress } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
 import { quote, quoteSome } from '../model/quote.ts';
 import type { WantedServer } from '../model/spec.ts';
@@ -57,7 +58,7 @@ function byServer(a: Pick<ServerChange, 'resource'>, b: Pick<ServerChange, 'reso
 
 /** By the version that is active, and by the one that replaces it. */
 function isRetained({ policy, instance }: WantedServer, { after }: ComparedUnits): boolean {
-  return policy.deletion === 'retain' || isRetaining(after.get(`stack-instance/${instance}`));
+  return policy.deletion === 'retain' || isRetaining(after.get(instanceAddress(instance)));
 }
 
 /** A delete waits as long as an active version of another instance depends on the server. */
@@ -86,13 +87,13 @@ function placeOf({ name, instance, key }: WantedServer): Pick<ServerChange, 'res
 
 function created(server: WantedServer, after: Unit, units: ComparedUnits): ServerChange {
   const place = placeOf(server);
-  const before = units.before.get(`stack-instance/${server.instance}`);
+  const before = units.before.get(instanceAddress(server.instance));
   const told = before === undefined ? newInstance(after, units) : membersText({ before, after }, server, 'new');
   return { action: 'create', ...place, ...told, properties: {} };
 }
 
 function newInstance(after: Unit, { writtenBefore }: ComparedUnits): Told {
-  const written = writtenBefore.get(`stack-instance/${after.name}`);
+  const written = writtenBefore.get(instanceAddress(after.name));
   if (written === undefined)
     return { reason: `the stack instance ${quote(after.name)} is new`, ...lineAt(after.entry, '') };
   const reason = `the stack instance ${quote(after.name)} becomes active for the first time`;
@@ -100,7 +101,7 @@ function newInstance(after: Unit, { writtenBefore }: ComparedUnits): Told {
 }
 
 function goneServer(server: WantedServer, before: Unit, { after: units }: ComparedUnits): RetainedServer {
-  const after = units.get(`stack-instance/${server.instance}`);
+  const after = units.get(instanceAddress(server.instance));
   const place = placeOf(server);
   if (after !== undefined) return { ...place, ...membersText({ before, after }, server, 'gone') };
   const reason = `the stack instance ${quote(server.instance)} is removed`;
