@@ -1,10 +1,10 @@
 // The records of running calls: one file with a line of fixed length for each, written in place. A file for each call
 // would cost as much as all else that is done for a call. Nothing is synced: what a power cut takes from the disk, it
 // takes from the processes too.
-import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ProcessIdentity } from './linux-processes.ts';
-import { processIn, recordText } from './process-records.ts';
+import { processIn, readIfThere, recordText } from './process-records.ts';
 
 const FILE = 'calls';
 /** With its line feed. Enough for the names of servers; facts that do not fit are left out. */
@@ -13,20 +13,11 @@ const EMPTY = `${' '.repeat(LINE_BYTES - 1)}\n`;
 
 /** Returns the processes of all recorded calls. A line that is torn or empty is of a program that does not run. */
 export function readCallRecords(directory: string): readonly ProcessIdentity[] {
-  const text = textOf(join(directory, FILE));
+  const text = readIfThere(join(directory, FILE), 'latin1') ?? '';
   const lines = Array.from({ length: Math.ceil(text.length / LINE_BYTES) }, (_, line) =>
     text.slice(line * LINE_BYTES, (line + 1) * LINE_BYTES),
   );
   return lines.flatMap((line) => processIn(line) ?? []);
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'latin1');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
-    throw error;
-  }
 }
 
 /** The records of the calls of one process, which has the directory for itself. */

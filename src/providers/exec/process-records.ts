@@ -73,9 +73,10 @@ export function markPrefix(directory: string): string {
     .slice(0, 16);
 }
 
-function readIfThere(file: string): string | undefined {
+/** Returns the text of a file; undefined if there is none. */
+export function readIfThere(file: string, encoding: 'utf8' | 'latin1' = 'utf8'): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file, encoding);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
