@@ -2,6 +2,7 @@
 // and of former commits that are not done yet. Pure: the same facts give the same statuses.
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import type { Stall } from '../machine/stall.ts';
+import { compareNames } from '../model/names.ts';
 import type { CommitStatus, CommitStatusRow } from '../model/rows.ts';
 import { formerStatus, type HeldCounts, headStatus } from './apply-status.ts';
 import type { Progress } from './commit-progress.ts';
@@ -45,7 +46,9 @@ const FORMER_MS = 24 * 3_600_000;
 export function wantedStatuses(facts: StatusFacts): StatusPlan {
   const { desired, refused, sent } = facts;
   const newest = new Set([desired.commit, ...(refused === undefined ? [] : [refused.commit])]);
-  const former = [...sent].filter(([commit]) => !newest.has(commit)).sort(([, a], [, b]) => compare(b.since, a.since));
+  const former = [...sent]
+    .filter(([commit]) => !newest.has(commit))
+    .sort(([, a], [, b]) => compareNames(b.since, a.since));
   const judged = former.map(([commit, row], index) =>
     judgeFormer(commit, row, { facts, isOver: isOver(row, index, facts) }),
   );
@@ -87,9 +90,4 @@ function judgeFormer(commit: string, { apply }: CommitStatusRow, { facts, isOver
   const { desired, stallOf } = facts;
   const status = formerStatus({ progress, head: desired.commit, isOver: over, stall: stallOf(progress) });
   return { wanted: [{ commit, context: 'apply', ...status }], over: [] };
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }
