@@ -1,7 +1,7 @@
 // Reads commits of a repository on this machine: bare, a work tree or a linked one, with packs and alternates. It fetches
 // nothing, writes nothing, and runs no program that the repository's configuration names.
 import { existsSync } from 'node:fs';
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { isOid, type ParsedCommit } from '../git/git-object.ts';
@@ -78,11 +78,7 @@ function isBare(folder: string): boolean {
 /** Returns the commits whose parents a shallow clone does not have. */
 async function shallowCommits(commonDirectory: string): Promise<ReadonlySet<string>> {
   const file = join(commonDirectory, 'shallow');
-  const isThere = await stat(file).then(
-    () => true,
-    () => false,
-  );
-  return new Set(isThere ? (await readFile(file, 'utf8')).split('\n').filter(isOid) : []);
+  return new Set(existsSync(file) ? (await readFile(file, 'utf8')).split('\n').filter(isOid) : []);
 }
 
 interface RepositoryOptions extends FoundRepository {
