@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import type { NodeAtMoment } from '../model/record.ts';
 import type { Reader } from '../service/reader.ts';
+import { isSameSources } from './answer-cache.ts';
 import { tagOf, writeReadHead } from './present.ts';
 
 /** Others have their turn after so long. */
@@ -98,10 +99,6 @@ function isSame(nodes: readonly NodeAtMoment[], texts: AllRecords['texts']): boo
     const known = texts.get(name);
     return known !== undefined && isSameSources(known.sources, sources);
   });
-}
-
-function isSameSources([first, second]: NodeAtMoment['sources'], [a, b]: NodeAtMoment['sources']): boolean {
-  return first === a && second === b;
 }
 
 async function digestOf(texts: AllRecords['texts']): Promise<Pick<AllRecords, 'bytes' | 'etag'>> {

@@ -1,4 +1,5 @@
 // Keeps answers as they are sent, so that an unchanged one costs a look-up. See docs/decisions/0065-answers-that-did-not-change.md.
+import type { NodeAtMoment } from '../model/record.ts';
 
 /** A serialized body and its tag. */
 export interface SerializedAnswer {
@@ -8,15 +9,20 @@ export interface SerializedAnswer {
   readonly etag: string;
 }
 
-/** The objects that an answer was made of, compared by identity. They are immutable. */
-export type AnswerSources = readonly [unknown, unknown];
+/** The objects that an answer was made of. */
+type AnswerSources = NodeAtMoment['sources'];
+
+/** Returns true if both are the same objects: they are immutable, so what was made of them is still right. */
+export function isSameSources([first, second]: AnswerSources, [a, b]: AnswerSources): boolean {
+  return first === a && second === b;
+}
 
 interface Kept {
   readonly sources: AnswerSources;
   readonly answer: SerializedAnswer;
 }
 
-/** What a key, an entry of the map and a tag take besides the text. */
+/** The memory of a key, an entry of the map and a tag, besides the text. */
 const ENTRY_BYTES = 300;
 
 /**
@@ -33,10 +39,9 @@ export class AnswerCache {
   }
 
   /** Returns the answer of a key if it was made of the same objects, else undefined. */
-  get(key: string, [first, second]: AnswerSources): SerializedAnswer | undefined {
+  get(key: string, sources: AnswerSources): SerializedAnswer | undefined {
     const kept = this.#kept.get(key);
-    if (kept === undefined || kept.sources[0] !== first || kept.sources[1] !== second) return undefined;
-    return kept.answer;
+    return kept !== undefined && isSameSources(kept.sources, sources) ? kept.answer : undefined;
   }
 
   /** Keeps an answer in place of the one before. */
