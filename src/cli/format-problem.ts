@@ -1,7 +1,8 @@
 // Formats and prints problems for people. Colours come from the caller, so that a file or a pipe gets none.
 import { styleText } from 'node:util';
+import { countOf } from '../model/count-words.ts';
 import { isError, type Problem, placeOf } from '../model/problem.ts';
-import { counted, print, visibleLine } from './output.ts';
+import { print, visibleLine } from './output.ts';
 import type { Snippet } from './validate/snippet.ts';
 
 /** The parts of a problem that have a colour of their own. */
@@ -62,5 +63,5 @@ function snippetLines({ line, severity }: Problem, snippet: Snippet, paint: Pain
 export function printProblems(problems: readonly Problem[]): void {
   for (const problem of problems) print(formatProblem(problem));
   const errors = problems.filter(isError).length;
-  print([counted(errors, 'error'), counted(problems.length - errors, 'warning')].join(', '));
+  print([countOf(errors, 'error'), countOf(problems.length - errors, 'warning')].join(', '));
 }

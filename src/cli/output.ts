@@ -26,11 +26,6 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2));
 }
 
-/** Returns `1 file`, `2 files`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 /** Returns a line such as `servers: 1 failed, 2 done`; none where there are no servers. */
 export function formatCounts(counts: StateCounts): readonly string[] {
   const parts = Object.entries(counts).map(([state, count]) => `${count} ${state}`);

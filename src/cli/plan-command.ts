@@ -55,7 +55,7 @@ export function addPlanCommand(program: Command): void {
       new Option(
         '--delete-budget <number>',
         'how many deletes need no approval (default: as without settings)',
-      ).argParser(countOf),
+      ).argParser(parseCount),
     )
     .option('--comment-id <id>', 'tells a comment in Markdown from others (default: the folder of the layout)');
   addOptionalServerOptions(command)
@@ -132,7 +132,7 @@ function exitCodeOf(plan: Plan): number {
   return hasNoEffect(plan) ? 0 : EXIT_CHANGES;
 }
 
-function countOf(text: string): number {
+function parseCount(text: string): number {
   if (/^\d{1,6}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It takes a number of servers.');
 }

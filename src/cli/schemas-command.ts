@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { countOf } from '../model/count-words.ts';
 import { CommandFailure } from './command-failure.ts';
-import { counted, print } from './output.ts';
+import { print } from './output.ts';
 import { productPath } from './product-files.ts';
 import { fromUserDirectory, requireFolder } from './user-directory.ts';
 
@@ -25,7 +26,7 @@ export function addSchemasCommand(program: Command): void {
         throw new CommandFailure(`${target} is where Treeline keeps its own: name the folder of a stacks repository`);
       }
       const count = await writeSchemas(target);
-      print(`wrote ${counted(count, 'schema')} to ${target}`);
+      print(`wrote ${countOf(count, 'schema')} to ${target}`);
     });
 }
 

@@ -5,13 +5,14 @@ import type { Command } from 'commander';
 import { HEAD } from '../follow/object-rows.ts';
 import { renewIncarnations } from '../follow/renew-incarnations.ts';
 import { loadSettings, SettingsError } from '../load-settings.ts';
+import { countOf } from '../model/count-words.ts';
 import type { Settings } from '../settings.ts';
 import { backUpStore } from '../store/back-up-store.ts';
 import { restoreStore } from '../store/restore-store.ts';
 import { countRows, type StoreDocument } from '../store/store-document.ts';
 import { StoreError } from '../store/store-error.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
-import { counted, type Format, formatOption, print, printJson } from './output.ts';
+import { type Format, formatOption, print, printJson } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 interface Options {
@@ -50,7 +51,7 @@ async function backUp(target: string, { config, format }: Options): Promise<void
   const file = fileFor(target, settings);
   const { document, bytes } = await expecting([StoreError], () => backUpStore(settings.store.directory, file));
   if (format === 'json') printJson({ file, bytes, ...factsOf(document) });
-  else print(`backed up ${describe(document)}\nto ${file} (${counted(bytes, 'byte')})`);
+  else print(`backed up ${describe(document)}\nto ${file} (${countOf(bytes, 'byte')})`);
 }
 
 async function restore(backup: string, { config, format, force = false }: RestoreCommandOptions): Promise<void> {
@@ -84,5 +85,5 @@ function factsOf({ tables }: StoreDocument): { readonly rows: number; readonly c
 
 function describe(document: StoreDocument): string {
   const { rows, commit } = factsOf(document);
-  return `${counted(rows, 'row')}, ${commit === null ? 'no commit followed yet' : `followed commit ${commit}`}`;
+  return `${countOf(rows, 'row')}, ${commit === null ? 'no commit followed yet' : `followed commit ${commit}`}`;
 }

@@ -59,7 +59,7 @@ describe('backup and restore', () => {
       code: 0,
       stdout: expect.stringMatching(
         new RegExp(
-          `^backed up \\d+ rows, followed commit ${commit}\nto ${join(site.folder, 'mine')} \\(\\d+ bytes\\)\n$`,
+          `^backed up \\d+ rows, followed commit ${commit}\nto ${join(site.folder, 'mine')} \\([\\d,]+ bytes\\)\n$`,
         ),
       ),
       stderr: '',

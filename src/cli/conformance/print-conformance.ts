@@ -1,5 +1,6 @@
 // Prints the conformance test for people: what it will do, each case as it ends, and the result.
-import { counted, print } from '../output.ts';
+import { countOf } from '../../model/count-words.ts';
+import { print } from '../output.ts';
 import type { CaseResult, ConformanceResult } from './run-cases.ts';
 import type { Trial } from './trial.ts';
 
@@ -25,7 +26,7 @@ export function printCase({ title, result, message, ms }: CaseResult): void {
 export function printResult({ cases, left }: ConformanceResult): void {
   const count = (result: CaseResult['result']): number => cases.filter((each) => each.result === result).length;
   const skipped = count('skipped') === 0 ? '' : `, ${count('skipped')} skipped`;
-  print(`\n${count('passed')} of ${counted(cases.length, 'case')} passed, ${count('failed')} failed${skipped}.`);
+  print(`\n${count('passed')} of ${countOf(cases.length, 'case')} passed, ${count('failed')} failed${skipped}.`);
   if (left.length > 0) print(`These servers may still be there; remove them by hand: ${left.join(', ')}`);
   else print('Nothing is left of its servers.');
 }

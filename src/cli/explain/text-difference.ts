@@ -1,6 +1,7 @@
 // Formats the differences between two explanations of one node for people.
+import { countOf } from '../../model/count-words.ts';
 import type { ExplainedKey, ExplanationDifference, KeyChange, LayerStatement } from '../../model/explanation.ts';
-import { counted, visibleLine } from '../output.ts';
+import { visibleLine } from '../output.ts';
 import { type Cells, recordValueText, type StatementContext, statementRows, tableLines } from './statement-lines.ts';
 
 /** What the two sides are called, such as a revision, and the key if only one is compared. */
@@ -22,7 +23,7 @@ function headOf({ node, from, to, changes }: ExplanationDifference, titles: Diff
   if (from === null) return `${node} exists only in ${titles.to}, not in ${titles.from}`;
   if (to === null) return `${node} exists only in ${titles.from}, not in ${titles.to}`;
   const range = `from ${titles.from} to ${titles.to}`;
-  if (changes.length > 0) return `${node}, ${range}: ${counted(changes.length, 'key')} changed`;
+  if (changes.length > 0) return `${node}, ${range}: ${countOf(changes.length, 'key')} changed`;
   return key === undefined
     ? `${node}, ${range}: nothing changes in its record`
     : `${node}, ${range}: ${key} stays as it is`;

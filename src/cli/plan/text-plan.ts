@@ -1,5 +1,6 @@
 // Formats a plan for people: access, safety and deletes first. Equal changes are one entry, however many servers they
 // concern.
+import { countOf } from '../../model/count-words.ts';
 import type { Json } from '../../model/json.ts';
 import { quote } from '../../model/quote.ts';
 import {
@@ -16,7 +17,7 @@ import {
 } from '../../plan/plan.ts';
 import { hasNoEffect } from '../../plan/plan-digest.ts';
 import { formatProblem } from '../format-problem.ts';
-import { counted, visibleLine } from '../output.ts';
+import { visibleLine } from '../output.ts';
 import { secretText } from './secret-text.ts';
 
 /** How many names an entry lists. */
@@ -67,7 +68,7 @@ function heldLines({ held }: Plan): readonly string[] {
   if (held === null) return [];
   const { deletes, instances, waiting, reason } = held;
   return [
-    `${counted(deletes, 'delete')} of ${namesText(instances)}, with every other change of ${instances.length === 1 ? 'it' : 'them'}, until approved`,
+    `${countOf(deletes, 'delete')} of ${namesText(instances)}, with every other change of ${instances.length === 1 ? 'it' : 'them'}, until approved`,
     `because ${reason}`,
     ...(waiting.length === 0 ? [] : [`${namesText(waiting)} stays as it is until then`]),
   ];
@@ -113,14 +114,14 @@ function retainedLines(retained: readonly RetainedServer[]): readonly string[] {
 
 function renameLine({ instance, into, deletes, creates }: Rename): string {
   const what = instance === into ? `servers of ${instance}` : `${instance} becomes ${into}`;
-  return `${what}: ${counted(deletes, 'delete')}, ${counted(creates, 'create')}; give "name" to keep them`;
+  return `${what}: ${countOf(deletes, 'delete')}, ${countOf(creates, 'create')}; give "name" to keep them`;
 }
 
 function configurationLines({ key, from, to, nodes, examples, source }: ConfigurationChange): readonly string[] {
   const names = `${examples.join(', ')}${nodes > examples.length ? ', …' : ''}`;
   const { type, name } = source;
   const object = source.file === null ? [] : [`    ${type} ${name}, ${placeText(source)}`];
-  return [`~ ${key}: ${arrow({ from, to })}`, `    on ${counted(nodes, 'node')}: ${names}`, ...object];
+  return [`~ ${key}: ${arrow({ from, to })}`, `    on ${countOf(nodes, 'node')}: ${names}`, ...object];
 }
 
 function nodeLine({ action, node, file }: NodeChange): string {
@@ -130,7 +131,7 @@ function nodeLine({ action, node, file }: NodeChange): string {
 function knownLine({ knownProblems }: Plan): readonly string[] {
   if (knownProblems === 0) return [];
   return [
-    `${counted(knownProblems, 'problem')} of base ${knownProblems === 1 ? 'stays' : 'stay'}; see treeline validate`,
+    `${countOf(knownProblems, 'problem')} of base ${knownProblems === 1 ? 'stays' : 'stay'}; see treeline validate`,
   ];
 }
 

@@ -1,7 +1,7 @@
 // Defines the result of a validation, which every format of `treeline validate` is made from.
 import { createHash } from 'node:crypto';
+import { countOf } from '../../model/count-words.ts';
 import { isError, type Problem } from '../../model/problem.ts';
-import { counted } from '../output.ts';
 
 /** The result of a validation. */
 export interface Report {
@@ -26,7 +26,7 @@ export function pathInRepository({ prefix }: Report, { file }: Problem): string 
 /** Returns the number of files, errors and warnings in words. */
 export function summaryOf({ files, problems }: Report): string {
   const errors = problems.filter(isError).length;
-  const counts = [counted(files, 'file'), counted(errors, 'error'), counted(problems.length - errors, 'warning')];
+  const counts = [countOf(files, 'file'), countOf(errors, 'error'), countOf(problems.length - errors, 'warning')];
   return counts.join(', ');
 }
 
