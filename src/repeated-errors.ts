@@ -1,8 +1,7 @@
 // Throttles the log lines of an error that repeats, such as that of a full disk. Errors with the same message are the
 // same.
-
-import type { Clock } from '../clock.ts';
-import { reasonOf } from '../model/quote.ts';
+import type { Clock } from './clock.ts';
+import { reasonOf } from './model/quote.ts';
 
 const QUIET_MS = 60_000;
 /** Beyond this number the oldest errors are dropped. */

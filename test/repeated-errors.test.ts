@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { RepeatedErrors } from '../../src/reconcile/repeated-errors.ts';
-import { ManualClock } from '../support/manual-clock.ts';
+import { RepeatedErrors } from '../src/repeated-errors.ts';
+import { ManualClock } from './support/manual-clock.ts';
 
 function open() {
   const clock = new ManualClock();

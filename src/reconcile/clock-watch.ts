@@ -3,7 +3,7 @@
 // are enqueued.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import { RepeatedErrors } from './repeated-errors.ts';
+import { RepeatedErrors } from '../repeated-errors.ts';
 
 /** How often the two clocks are compared. */
 const COMPARE_MS = 1_000;

@@ -3,7 +3,7 @@
 // shown follows from the desired state and the rows at any time, after a restart too. docs/operations.md, commit statuses.
 import type { Logger } from '../log.ts';
 import { momentOf } from '../model/moment.ts';
-import { RepeatedErrors } from '../reconcile/repeated-errors.ts';
+import { RepeatedErrors } from '../repeated-errors.ts';
 import { retryMs } from './pace.ts';
 import type { Delivery, SendStatus } from './send-status.ts';
 import { type UnsentOptions, UnsentStatuses } from './unsent-statuses.ts';

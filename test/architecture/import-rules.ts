@@ -40,6 +40,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   'connection-limit.ts': [],
   'listen.ts': ['connection-limit.ts'],
   'log-throttle.ts': ['clock.ts'],
+  'repeated-errors.ts': ['model', 'clock.ts'],
   'settings.ts': ['model', 'machine', 'log.ts'],
   'refuse-settings.ts': ['model', 'catalog', 'source'],
   'load-providers.ts': ['model', 'machine', 'catalog', 'source', 'refuse-settings.ts', 'settings.ts'],
@@ -54,10 +55,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   store: ['model', ...SETTINGS],
   providers: ['model', ...SETTINGS],
   execute: [...PURE, ...SETTINGS],
-  reconcile: [...PURE, 'execute', ...SETTINGS],
-  follow: [...PURE, 'reconcile', ...SETTINGS],
+  reconcile: [...PURE, 'execute', 'repeated-errors.ts', ...SETTINGS],
+  follow: [...PURE, 'reconcile', 'repeated-errors.ts', ...SETTINGS],
   service: [...PURE, 'clock.ts'],
-  statuses: [...PURE, 'source', 'reconcile/repeated-errors.ts', ...SETTINGS],
+  statuses: [...PURE, 'source', 'repeated-errors.ts', ...SETTINGS],
   api: ['model', 'service', 'file-watch.ts', 'listen.ts', 'connection-limit.ts', 'log-throttle.ts', ...SETTINGS],
   proxy: [
     ...['model', 'catalog', 'schemas', 'providers', 'service', 'store'],
@@ -81,7 +82,7 @@ const INTERFACES = [
 const USES_INTERFACES = ['execute', 'reconcile', 'follow', 'service', 'statuses'];
 
 /** One package, one importing file; these two shape what a whole folder looks like. */
-export const PACKAGE_FOLDERS: Readonly<Record<string, readonly string[]>> = {
+const PACKAGE_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   express: ['src/api/', 'src/management/'],
   commander: ['src/cli/'],
 };
