@@ -1,5 +1,5 @@
 import { createServer, IncomingMessage, request as sendPlain } from 'node:http';
-import { type AddressInfo, Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createApp } from '../../src/api/app.ts';
@@ -10,6 +10,7 @@ import { createLog } from '../../src/log.ts';
 import { readAnswer } from '../../src/providers/answer-json.ts';
 import { createCrl } from '../support/create-crl.ts';
 import { keepAlive } from '../support/https-client.ts';
+import { listenInTest } from '../support/listen-in-test.ts';
 import { createOpensslPki, type Issued, type OpensslPki } from '../support/openssl-pki.ts';
 import { createSampleAgent } from '../support/sample-agent.ts';
 import { createSampleExplainer } from '../support/sample-explainer.ts';
@@ -251,8 +252,7 @@ describe('without TLS', () => {
       judge: () => ({ ambiguity: undefined, listsUntil: Number.POSITIVE_INFINITY }),
     });
     const server = createServer(app);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
+    const port = await listenInTest(server);
     const { promise, resolve } = Promise.withResolvers<{ status: number | undefined; body: unknown }>();
     sendPlain({ host: '127.0.0.1', port, path: '/tree', agent: false }, async (incoming) => {
       resolve({ status: incoming.statusCode, body: await json(incoming) });
@@ -261,6 +261,5 @@ describe('without TLS', () => {
       status: 401,
       body: { message: 'This needs a valid client certificate', return_code: 401, error: 'unauthorized' },
     });
-    server.close();
   });
 });

@@ -1,12 +1,12 @@
 // Everything that can be wrong with a request is answered in JSON, with the same body, and never with more than it needs.
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { answerErrors, type ErrorCode, errorBodyOf } from '../../src/api/errors.ts';
 import { createLog } from '../../src/log.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { sendRaw } from '../support/https-client.ts';
+import { listenInTest } from '../support/listen-in-test.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 let api: TestApi;
@@ -147,13 +147,11 @@ describe('an error after the answer has begun', () => {
     });
     app.use(answerErrors(createLog('error', { write: (line) => lines.push(line) })));
     const server = createServer(app);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
+    const port = await listenInTest(server);
     const answer = fetch(`http://127.0.0.1:${port}/`).then((response) => response.text());
     await expect(answer).rejects.toThrow();
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain('too late');
-    server.close();
   });
 });
 

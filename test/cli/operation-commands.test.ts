@@ -3,7 +3,6 @@
 import { writeFileSync } from 'node:fs';
 import { createServer as createPlainServer, type Server as PlainServer } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -20,6 +19,7 @@ import type { HeldItem, StateCounts, WaitingItem, Why } from '../../src/service/
 import { heldIn, push, upAndDone } from '../scenario/scene.ts';
 import { instanceText, OFFICE, SHOP } from '../scenario/stacks.ts';
 import { treeline } from '../support/command-line.ts';
+import { listenInTest } from '../support/listen-in-test.ts';
 import { WHY } from '../support/sample-operator.ts';
 import { COMMIT } from '../support/sample-reader.ts';
 import { commandLineOptions } from '../support/server-options.ts';
@@ -108,9 +108,7 @@ describe('what is asked by', () => {
 
 /** Returns the address of a server that listens until the test is over. */
 async function addressOf(server: Server | PlainServer): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `https://127.0.0.1:${await listenInTest(server)}`;
 }
 
 describe('treeline held', () => {

@@ -1,8 +1,8 @@
 // A comment API on a port of this machine, as GitHub, Gitea and GitLab have it as far as the pipelines of contrib/ use it:
 // listing in pages, creating, updating, and refusing a token that may not write.
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { listenInTest } from '../support/listen-in-test.ts';
 
 /** A comment as the API has it. */
 export interface Comment {
@@ -56,7 +56,8 @@ export async function startCommentApi(dialect: keyof typeof DIALECTS, author: st
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
     requests.push(`${request.method} ${pathname}`);
-    const body = (await jsonOf(request)) as { readonly body: string } | undefined;
+    const sent = await text(request);
+    const body: { readonly body: string } | undefined = sent === '' ? undefined : JSON.parse(sent);
     const mayWrite = String(request.headers[rules.tokenHeader]).endsWith(WRITE_TOKEN);
     const { status, answer } = answerOf();
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
@@ -77,21 +78,5 @@ export async function startCommentApi(dialect: keyof typeof DIALECTS, author: st
       return { status: isCreate ? 201 : 200, answer: {} };
     }
   });
-  await listen(server);
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, comments, requests };
-}
-
-async function jsonOf(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const text = Buffer.concat(chunks).toString('utf8');
-  return text === '' ? undefined : JSON.parse(text);
-}
-
-async function listen(server: Server): Promise<void> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
+  return { url: `http://127.0.0.1:${await listenInTest(server)}`, comments, requests };
 }

@@ -1,12 +1,12 @@
 // The connection of a proxy to its controller: over real TLS, with a certificate that is renewed while it runs.
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Credential, issueClientCertificate, issueServerCertificate } from '../../src/development-pki.ts';
 import { createLog } from '../../src/log.ts';
 import { ControllerClient, type ControllerClientOptions } from '../../src/proxy/controller-client.ts';
+import { listenInTest } from '../support/listen-in-test.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
@@ -80,13 +80,8 @@ it('ends an answer that never does, and keeps little of what a wrong server says
     const drip = setInterval(() => response.write(' '), 20);
     response.on('close', () => clearInterval(drip));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   const { client } = clientWith(api.identities.proxy, {
-    server: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    server: `https://127.0.0.1:${await listenInTest(server)}`,
     wholeMs: 300,
   });
   const refused: unknown = await client.send({ path: '/long' }).catch((error: unknown) => error);

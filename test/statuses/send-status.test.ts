@@ -1,15 +1,15 @@
 // One status to a forge over real HTTPS: what the request holds, and what becomes of it where the forge misbehaves.
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import net, { type AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import net from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { StatusesSettings } from '../../src/settings.ts';
 import { createSendStatus, type Delivery } from '../../src/statuses/send-status.ts';
 import type { WantedStatus } from '../../src/statuses/wanted-statuses.ts';
 import { type FakeForge, FORGE_TOKEN, startFakeForge } from '../support/fake-forge.ts';
 import { startHttpProxy } from '../support/http-proxy.ts';
+import { listenInTest } from '../support/listen-in-test.ts';
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 const STATUS: WantedStatus = { commit: COMMIT, context: 'apply', state: 'success', description: '2 servers done' };
@@ -207,14 +207,9 @@ describe('a forge that misbehaves', () => {
 
   it('by speaking no HTTP is tried again later', async () => {
     const server = net.createServer((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
+    const port = await listenInTest(server);
     const { settings } = await startFakeForge('github');
-    await expectUnreachable(
-      { ...settings, apiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
-      /Parse Error/,
-    );
+    await expectUnreachable({ ...settings, apiUrl: `http://127.0.0.1:${port}` }, /Parse Error/);
   });
 
   it('by a certificate that nobody trusted has signed gets no token', async () => {

@@ -1,15 +1,13 @@
 // A forge that takes commit statuses over HTTPS, as GitHub, GitLab or Gitea do, and refuses what they refuse. It may be told to
 // misbehave.
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import https from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { onTestFinished } from 'vitest';
 import { createAuthority, issueServerCertificate } from '../../src/development-pki.ts';
 import type { StatusesSettings } from '../../src/settings.ts';
+import { listenInTest } from './listen-in-test.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 export const FORGE_TOKEN = 'forge-token-1';
@@ -76,14 +74,7 @@ export async function startFakeForge(kind: StatusesSettings['kind'], host = '127
     const answer = take(request);
     response.writeHead(answer, { 'content-type': 'application/json' }).end('{"message":"answered"}');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listenInTest(server);
   const api = APIS[kind];
   const forge: FakeForge = {
     settings: {

@@ -2,7 +2,6 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import https from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -13,6 +12,7 @@ import { createHttpProvider } from '../../../src/providers/http/http-provider.ts
 import type { Call, Provider } from '../../../src/providers/provider.ts';
 import { describeProvider } from '../../contract/provider.ts';
 import { callOf } from '../../support/calls.ts';
+import { listenInTest } from '../../support/listen-in-test.ts';
 import {
   SERVICE_SECRET,
   type ServiceOfServers,
@@ -119,11 +119,9 @@ describe('a request', () => {
         response.end('{"outcome":"absent"}');
       },
     );
-    await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void secure.close());
     const secretFile = join(temporaryDirectory(), 'secret');
     writeFileSync(secretFile, 's');
-    const url = `https://127.0.0.1:${(secure.address() as AddressInfo).port}/`;
+    const url = `https://127.0.0.1:${await listenInTest(secure)}/`;
     const open = (caFile: string | null): Provider => createHttpProvider({ url, secretFile, caFile, clock: HASTY });
     const signal = AbortSignal.timeout(10_000);
     expect(await open(ca).perform(callOf(), signal)).toMatchObject({ outcome: 'absent' });
