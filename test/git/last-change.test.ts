@@ -56,13 +56,12 @@ describe('the last change of a file', () => {
   it('is not known where a shallow clone ends', async () => {
     const stacks = await repository();
     await stacks.commit({ 'a.yaml': 'a: 1\n' });
-    const second = await stacks.commit({ 'b.yaml': 'b: 1\n' });
+    await stacks.commit({ 'b.yaml': 'b: 1\n' });
     const head = await stacks.commit({ 'c.yaml': 'c: 1\n' });
     const path = join(temporaryDirectory(), 'shallow.git');
     await runGit(['clone', '-q', '--bare', '--depth=2', `file://${stacks.path}`, path]);
     const found = await lastChanges({ path }, head, { paths: ['a.yaml', 'b.yaml', 'c.yaml'] });
     expect([found.get('a.yaml'), found.get('b.yaml'), found.get('c.yaml')?.oid]).toEqual([null, null, head]);
-    expect(second).not.toBe(head);
   });
 
   it('is what git says, in any history', async () => {

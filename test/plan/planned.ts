@@ -6,7 +6,7 @@ import type { Plan } from '../../src/plan/plan.ts';
 import { planMerge } from '../../src/plan/plan-merge.ts';
 import { safetyOfServers } from '../../src/plan/safety-of-servers.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
-import { type TextChanges, TextRepository } from '../support/text-repository.ts';
+import { type TextChanges, TextRepository, textsAfter } from '../support/text-repository.ts';
 
 /** A shop of three web servers and one database, in two instances. */
 export const SHOP = {
@@ -65,12 +65,9 @@ export function plannedOn(
   files: TextChanges,
   { budget = MANY, approvedCount = 0 }: PlanOptions = {},
 ): Plan {
-  const texts = Object.fromEntries(
-    Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== null),
-  );
   return planMerge({
     ...{ base: '1'.repeat(40), head: '2'.repeat(40), before },
-    snapshot: snapshotOf(texts, { wants: wantsBlob(before?.catalog) }),
+    snapshot: snapshotOf(textsAfter({}, files), { wants: wantsBlob(before?.catalog) }),
     safety: before && safetyOfServers(before, { budget, approvedCount }),
   });
 }

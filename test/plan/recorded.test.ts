@@ -9,8 +9,8 @@ import { type Merge, planMerge } from '../../src/plan/plan-merge.ts';
 import { type RecordedFacts, withRecorded } from '../../src/plan/recorded-facts.ts';
 import { safetyOfRecorded } from '../../src/plan/safety-of-recorded.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
-import { type TextChanges, TextRepository } from '../support/text-repository.ts';
-import { SHOP } from './planned.ts';
+import { type TextChanges, TextRepository, textsAfter } from '../support/text-repository.ts';
+import { actionsIn, SHOP } from './planned.ts';
 
 const COMMIT = '1'.repeat(40);
 const SHOP_FILE = 'stacks/instances/shop.yaml';
@@ -48,10 +48,9 @@ function mergeOf({ rows = {}, texts = {}, files = SHOP, approval, budget = 100 }
   const desired = new TextRepository().commit(files);
   const servers = changed(doneIn(desired), rows);
   const before = withRecorded(desired, servers);
-  const after = Object.entries({ ...files, ...texts }).filter((entry): entry is [string, string] => entry[1] !== null);
   return {
     ...{ base: COMMIT, head: '2'.repeat(40), before, recorded: servers },
-    snapshot: snapshotOf(Object.fromEntries(after), { wants: wantsBlob(desired.catalog) }),
+    snapshot: snapshotOf(textsAfter(files, texts), { wants: wantsBlob(desired.catalog) }),
     safety: safetyOfRecorded({ servers, heldBefore: new Map(), approval, budget }),
   };
 }
@@ -195,9 +194,7 @@ describe('an approval', () => {
       'shop-web-3': { commit: '9'.repeat(40), dirty: true },
     };
     const plan = planFailures(mergeOf({ rows }), { commit: COMMIT, failed: ['shop-web-1'] });
-    expect(plan.changes.map(({ action, resource }) => `${action} ${resource}`)).toEqual([
-      ...['update blog-db', 'update shop-db', 'update shop-web-2'],
-    ]);
+    expect(actionsIn(plan)).toEqual(['update blog-db', 'update shop-db', 'update shop-web-2']);
   });
 
   it('that does not let the instance go on is none', () => {

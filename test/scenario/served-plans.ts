@@ -31,7 +31,7 @@ export interface ServedPlan {
   readonly differences: readonly string[];
 }
 
-/** Returns the comparison of a random merge.*/
+/** Returns the comparison of a random merge. */
 export async function planAndServe(seed: number): Promise<ServedPlan> {
   const chance = new Chance(seed);
   const before = edited(firstFiles(), someInstances(chance), () => []);

@@ -69,7 +69,7 @@ export function keepAlive(): Agent {
   return new Agent({ keepAlive: true, maxSockets: 1 });
 }
 
-/** Returns everything that the server pins until it ends the connection. */
+/** Returns everything that the server sends until it ends the connection. */
 export async function sendRaw({ port, ca }: Server, { key, cert }: Identity, bytes: string): Promise<string> {
   const socket = connect({ host: '127.0.0.1', port, ca, key, cert });
   socket.write(bytes);

@@ -45,7 +45,7 @@ export class TextRepository {
   }
 
   try(changes: TextChanges, judging: Judging = {}): Derivation {
-    this.#texts = changed(this.#texts, changes);
+    this.#texts = textsAfter(this.#texts, changes);
     this.#count += 1;
     const earlier = this.#reuses ? this.#desired : undefined;
     const baseline = this.#desired ?? EMPTY_BASELINE;
@@ -62,11 +62,8 @@ export class TextRepository {
   }
 }
 
-function changed(texts: Readonly<Record<string, string>>, changes: TextChanges): Readonly<Record<string, string>> {
-  const after = { ...texts };
-  for (const [path, text] of Object.entries(changes)) {
-    if (text === null) delete after[path];
-    else after[path] = text;
-  }
-  return after;
+/** Returns the texts after a change. */
+export function textsAfter(texts: TextChanges, changes: TextChanges): Readonly<Record<string, string>> {
+  const after = Object.entries({ ...texts, ...changes });
+  return Object.fromEntries(after.filter((entry): entry is [string, string] => entry[1] !== null));
 }

@@ -2,7 +2,7 @@
 import { invariant } from '../../src/model/invariant.ts';
 import { type Commit, type LastFileChanges, type Source, SourceError } from '../../src/source/source.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
-import type { TextChanges } from './text-repository.ts';
+import { type TextChanges, textsAfter } from './text-repository.ts';
 
 interface TextCommit extends Commit {
   readonly texts: Readonly<Record<string, string>>;
@@ -28,11 +28,9 @@ export class TextSource implements Source {
     const number = this.#commits.size + 1;
     const time = new Date(Date.UTC(2026, 10, 20, 10, number)).toISOString().replace('.000Z', 'Z');
     const before = this.#commits.get(parents[0] ?? '')?.texts ?? {};
-    const texts = Object.entries({ ...before, ...changes }).filter(
-      (entry): entry is [string, string] => entry[1] !== null,
-    );
+    const texts = textsAfter(before, changes);
     const commit = `commit-${number}`;
-    this.#commits.set(commit, { oid: commit, time, message, parents, texts: Object.fromEntries(texts) });
+    this.#commits.set(commit, { oid: commit, time, message, parents, texts });
     this.#head = commit;
     return commit;
   }
