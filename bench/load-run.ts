@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { connect, type TLSSocket } from 'node:tls';
 
-/** What to ask, as JSON in the first argument. */
+/** The load: JSON in the first argument. */
 export interface Load {
   readonly port: number;
   readonly path: string;
@@ -17,7 +17,7 @@ export interface Load {
   readonly ms: number;
 }
 
-/** What came of it, as JSON on standard output. */
+/** The result: JSON on standard output. */
 export interface LoadResult {
   readonly answers: number;
   readonly seconds: number;

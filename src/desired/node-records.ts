@@ -30,8 +30,8 @@ export function nodeOf(desired: Baseline, name: string): HieraNode | undefined {
   return unitOfNode(desired, name)?.nodes.get(name);
 }
 
-/** Returns the unit that makes a server, or that of a hand-written clientcert; undefined if neither has the name. */
-export function unitOfNode({ owners, units }: Baseline, name: string): Unit | undefined {
+/** The unit that makes a server, or that of a hand-written clientcert. */
+function unitOfNode({ owners, units }: Baseline, name: string): Unit | undefined {
   return units.get(owners.get(name) ?? addressOf('clientcert', name));
 }
 

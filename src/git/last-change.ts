@@ -4,7 +4,7 @@ import { DIRECTORY_MODE, type ParsedCommit, type TreeEntry } from './git-object.
 import type { ObjectReader } from './object-reader.ts';
 
 /** A search in the history of one commit. */
-export interface ChangeSearch {
+interface ChangeSearch {
   readonly commit: string;
   /** From the root of the repository, with forward slashes. */
   readonly paths: readonly string[];

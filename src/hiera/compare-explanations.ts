@@ -12,7 +12,7 @@ const NOT_COMPARED: ReadonlySet<string> = new Set(['last_stack_update']);
 const WITHHELD = '(secret)';
 
 /** The two sides; undefined: the node does not exist there. */
-export interface ComparedSides {
+interface ComparedSides {
   readonly from: NodeExplanation | undefined;
   readonly to: NodeExplanation | undefined;
   /** The hierarchies of both sides, also of one on which the node or the key does not exist. */

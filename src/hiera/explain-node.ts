@@ -17,7 +17,7 @@ import { secretsOf } from './secrets.ts';
 import { nameAtLevel, readSelectors } from './selectors.ts';
 
 /** What {@link explainNode} needs beside the node. */
-export interface ExplainOptions extends NodeFacts {
+interface ExplainOptions extends NodeFacts {
   /** The name of the tree's root: the common object has it. */
   readonly root: string;
   /** The commit from which the node is computed; null for a directory. */

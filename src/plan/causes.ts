@@ -21,7 +21,7 @@ export interface CauseLine {
 const NO_LINE: CauseLine = { file: null, line: null };
 
 /** The versions of a unit. */
-export interface UnitVersions {
+interface UnitVersions {
   readonly before: Unit;
   readonly after: Unit;
 }

@@ -20,7 +20,7 @@ interface Side<Part> {
 }
 
 /** A server or node by its name, before and after; undefined: there is none. */
-export interface ChangedPart<Part> {
+interface ChangedPart<Part> {
   readonly name: string;
   readonly before: Side<Part> | undefined;
   readonly after: Side<Part> | undefined;

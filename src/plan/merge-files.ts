@@ -7,7 +7,7 @@ import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
 type Files = Snapshot['files'];
 
 /** The file lists of the commits of a merge. */
-export interface FilesToMerge {
+interface FilesToMerge {
   /** Of the merge bases: one, or several where the histories cross. */
   readonly ancestors: readonly Files[];
   readonly base: Files;
@@ -15,7 +15,7 @@ export interface FilesToMerge {
 }
 
 /** The files after a merge. */
-export interface MergedFiles {
+interface MergedFiles {
   readonly files: Files;
   /** Paths of the layout that both sides changed, to different content; they keep the version of base. Sorted. */
   readonly conflicts: readonly string[];

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Plan } from './plan.ts';
 
 /** The effects that count: no commit, no line, no sentence. */
-export type DigestedPlan = Pick<Plan, 'access' | 'safety' | 'changes' | 'retained' | 'nodes' | 'configuration'>;
+type DigestedPlan = Pick<Plan, 'access' | 'safety' | 'changes' | 'retained' | 'nodes' | 'configuration'>;
 
 /** Returns SHA-256 over the sorted changes, in hexadecimal. */
 export function planDigest({ access, safety, changes, retained, nodes, configuration }: DigestedPlan): string {

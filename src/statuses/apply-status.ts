@@ -12,7 +12,7 @@ export interface HeldCounts {
 }
 
 /** The facts about the followed commit. */
-export interface HeadFacts {
+interface HeadFacts {
   readonly progress: Progress;
   readonly held: HeldCounts;
   /** Why none of the servers that are not at rest can continue by itself; undefined if one can. */
@@ -30,7 +30,7 @@ export function headStatus(facts: HeadFacts): CommitStatus {
 }
 
 /** The facts about a commit that was followed before the head. */
-export interface FormerFacts extends Omit<HeadFacts, 'held'> {
+interface FormerFacts extends Omit<HeadFacts, 'held'> {
   /** The followed commit. */
   readonly head: string;
   /** It is not waited for any longer. */

@@ -10,7 +10,7 @@ import { type UnsentOptions, UnsentStatuses } from './unsent-statuses.ts';
 import type { WantedStatus } from './wanted-statuses.ts';
 
 /** What should be shown, and the function that sends it. */
-export interface StatusReporterOptions extends UnsentOptions {
+interface StatusReporterOptions extends UnsentOptions {
   readonly send: SendStatus;
   readonly log: Logger;
 }

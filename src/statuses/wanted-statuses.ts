@@ -9,7 +9,7 @@ import type { Progress } from './commit-progress.ts';
 import { refusedStatus, validateStatus } from './validate-status.ts';
 
 /** The two statuses of a commit. */
-export type StatusContext = 'validate' | 'apply';
+type StatusContext = 'validate' | 'apply';
 
 /** A status that should be shown. */
 export interface WantedStatus extends CommitStatus {
@@ -32,7 +32,7 @@ export interface StatusFacts {
 }
 
 /** The statuses, and the commits that need no further one. */
-export interface StatusPlan {
+interface StatusPlan {
   readonly wanted: readonly WantedStatus[];
   readonly over: readonly string[];
 }

@@ -26,7 +26,7 @@ import { headOf, twoServers } from './scene.ts';
 const BUDGET = 2;
 
 /** A comparison; `differences` is empty where the controller did what the plan says. */
-export interface ServedPlan {
+interface ServedPlan {
   readonly plan: Plan;
   readonly differences: readonly string[];
 }

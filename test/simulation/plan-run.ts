@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 /** Everything that waits for nobody is through by then, and no delete counts against the budget any more. */
 const REST_MS = 90 * MINUTE_MS;
 
-/** What came of a seed. */
+/** The result of a seed. */
 export interface PlanRun {
   readonly seed: number;
   /** `compared`, or the reason why a plan of the commits alone cannot say what happens. */

@@ -22,7 +22,7 @@ const START_AGAIN_MS = 60_000;
 /** The size of the journal at which the store writes a snapshot. */
 const COMPACTION_BYTES = 30_000;
 
-export interface SimulatedControllerOptions {
+interface SimulatedControllerOptions {
   readonly seed: number;
   readonly execution: ExecutionSettings;
   readonly meaningOf: MeaningOf;

@@ -11,7 +11,7 @@ import type { World } from './world.ts';
 const GRACE_MS = 10_000;
 
 /** A proxy, as the controller knows it. */
-export interface Machine {
+interface Machine {
   readonly serial: string;
   readonly tags: readonly string[];
 }
@@ -32,7 +32,7 @@ interface Lease {
 }
 
 /** A request for a claim, as it was when it came. */
-export interface ClaimRequest {
+interface ClaimRequest {
   readonly id: string;
   /** By the clock on the wall. */
   readonly time: number;

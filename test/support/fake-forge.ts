@@ -21,7 +21,7 @@ interface ForgeRequest {
 }
 
 /** A status that was accepted. */
-export interface ShownStatus {
+interface ShownStatus {
   readonly commit: string;
   /** Such as `treeline/main/apply`. */
   readonly name: string;

@@ -13,7 +13,7 @@ const ZONE_KEY: ExplainedKey = {
   ],
 };
 
-export const EXPLANATION: NodeExplanation = {
+const EXPLANATION: NodeExplanation = {
   node: 'shop-web',
   stackInstance: ['shop'],
   commit: COMMIT,
@@ -23,7 +23,7 @@ export const EXPLANATION: NodeExplanation = {
   files: { 'stacks/templates/web.yaml': { commit: COMMIT, time: '2026-11-20T10:13:56Z', note: null } },
 };
 
-export const EFFECT: ApprovalEffect = {
+const EFFECT: ApprovalEffect = {
   held: { kind: 'deletes', digest: 'beef', instance: 'shop', reason: 'too many' },
   ...{ node: 'shop-web', from: null, to: null, changes: [] },
 };

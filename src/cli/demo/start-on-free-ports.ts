@@ -3,7 +3,7 @@
 const TRIES_MAX = 3;
 
 /** How a start is prepared, and what it is. */
-export interface FreePortStart<Prepared, Started> {
+interface FreePortStart<Prepared, Started> {
   /** Searches for free ports, and tells everything that has to know them. */
   readonly prepare: () => Promise<Prepared>;
   /** Throws an error with the code EADDRINUSE if a port is taken; then nothing of it may be left. */

@@ -5,7 +5,7 @@ import { visibleLine } from '../output.ts';
 import { type Cells, recordValueText, type StatementContext, statementRows, tableLines } from './statement-lines.ts';
 
 /** What the two sides are called, such as a revision, and the key if only one is compared. */
-export interface DifferenceTitles {
+interface DifferenceTitles {
   readonly from: string;
   readonly to: string;
   readonly key?: string | undefined;

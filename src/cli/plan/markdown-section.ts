@@ -24,7 +24,7 @@ export interface Section {
 }
 
 /** A section as Markdown. */
-export interface WrittenSection {
+interface WrittenSection {
   readonly text: string;
   /** How many changes are left out. */
   readonly omitted: number;
