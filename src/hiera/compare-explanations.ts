@@ -4,12 +4,10 @@ import { fieldOf, isSame } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { Hierarchy } from '../model/objects.ts';
 import type { RecordValue } from '../model/record.ts';
-import { secretsOf } from './secrets.ts';
+import { SECRET_VALUE, secretsOf } from './secrets.ts';
 
 /** Tells when the controller last had a reason to update the server: not written anywhere, and different in every commit. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(['last_stack_update']);
-/** Stands for a value that one side counts as a secret and the other side does not. */
-const WITHHELD = '(secret)';
 
 /** The two sides; undefined: the node does not exist there. */
 interface ComparedSides {
@@ -51,7 +49,8 @@ function sideOf(side: NodeExplanation | undefined): ExplanationDifference['from'
 /** Where the side itself counts the key as a secret, its values are references. */
 function withheld(own: ExplainedKey | null): ExplainedKey | null {
   if (own === null || own.isSecret) return own;
-  const hide = <Value extends RecordValue | null>(value: Value): Value | string => (value === null ? value : WITHHELD);
+  const hide = <Value extends RecordValue | null>(value: Value): Value | string =>
+    value === null ? value : SECRET_VALUE;
   const statements = own.statements.map(({ adds: _, ...statement }) => ({
     ...statement,
     value: hide(statement.value),

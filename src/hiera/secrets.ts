@@ -1,8 +1,11 @@
-// Checks the values of keys that hold secrets. See docs/concepts.md, hierarchy.
+// Tells which keys hold secrets, and checks their values. See docs/concepts.md, hierarchy.
 import type { Hierarchy } from '../model/objects.ts';
 import type { RecordValue } from '../model/record.ts';
 import { compilePatterns, type PatternList } from '../pattern.ts';
 import type { Layer } from './node.ts';
+
+/** Stands for a value of a secret key that is not shown. */
+export const SECRET_VALUE = '(secret)';
 
 /** The rules of hierarchy.yaml for secrets. */
 export interface Secrets {

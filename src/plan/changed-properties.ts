@@ -1,9 +1,10 @@
 // Compares two specs, and lists the properties that an action would apply to the server.
+import { SECRET_VALUE } from '../hiera/secrets.ts';
 import { isDescriptive } from '../machine/difference.ts';
 import { fieldOf, isSame, type Json } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { Spec } from '../model/spec.ts';
-import { type Difference, SECRET_VALUE } from './plan.ts';
+import type { Difference } from './plan.ts';
 
 /** Returns true for a key whose value is never shown. */
 export type IsSecret = (key: string) => boolean;

@@ -66,9 +66,6 @@ export interface NodeChange {
   readonly file: string;
 }
 
-/** Stands for the value of a secret key in every plan. */
-export const SECRET_VALUE = '(secret)';
-
 /** A key of the configuration that changes in the same way on one or more nodes. */
 export interface ConfigurationChange {
   readonly key: string;

@@ -1,7 +1,8 @@
 // Writes the values of a plan as Markdown: as JSON in code spans, cut, and of two long ones only what differs.
+import { SECRET_VALUE } from '../../hiera/secrets.ts';
 import { countOf } from '../../model/count-words.ts';
 import type { Json } from '../../model/json.ts';
-import { type Difference, SECRET_VALUE } from '../../plan/plan.ts';
+import type { Difference } from '../../plan/plan.ts';
 import { code } from './markdown-text.ts';
 import { secretText } from './secret-text.ts';
 

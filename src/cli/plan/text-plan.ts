@@ -1,19 +1,19 @@
 // Formats a plan for people: access, safety and deletes first. Equal changes are one entry, however many servers they
 // concern.
+import { SECRET_VALUE } from '../../hiera/secrets.ts';
 import { countOf } from '../../model/count-words.ts';
 import type { Json } from '../../model/json.ts';
 import { quote } from '../../model/quote.ts';
-import {
-  type AccessChange,
-  type ConfigurationChange,
-  type Difference,
-  type NodeChange,
-  type Plan,
-  type Rename,
-  type RetainedServer,
-  type SafetyChange,
-  SECRET_VALUE,
-  type ServerChange,
+import type {
+  AccessChange,
+  ConfigurationChange,
+  Difference,
+  NodeChange,
+  Plan,
+  Rename,
+  RetainedServer,
+  SafetyChange,
+  ServerChange,
 } from '../../plan/plan.ts';
 import { hasNoEffect } from '../../plan/plan-digest.ts';
 import { formatProblem } from '../format-problem.ts';

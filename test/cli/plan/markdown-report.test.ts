@@ -8,7 +8,7 @@ import { describe, expect, it, test } from 'vitest';
 import { MARKDOWN_LENGTH_MAX, markdownReport } from '../../../src/cli/plan/markdown-report.ts';
 import { code, prose } from '../../../src/cli/plan/markdown-text.ts';
 import { differenceText } from '../../../src/cli/plan/markdown-value.ts';
-import { SECRET_VALUE } from '../../../src/plan/plan.ts';
+import { SECRET_VALUE } from '../../../src/hiera/secrets.ts';
 import { ANY_PLAN, EVERYTHING, HOSTILE, NO_EFFECT, serverChange } from './plans.ts';
 
 const GOLDEN = new URL('markdown-report.md', import.meta.url);
