@@ -1,8 +1,7 @@
-// Resolves, reads and derives paths against the directory in which the user called the command.
+// Resolves and reads paths against the directory in which the user called the command.
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { wantsBlob } from '../catalog/load-catalog.ts';
-import { type Derivation, derive } from '../derive.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { readDirectory } from '../source/directory-snapshot.ts';
 import { SourceError } from '../source/source.ts';
@@ -42,9 +41,4 @@ export async function readStacksDirectory(directory: string): Promise<Snapshot> 
   await requireFolder(directory);
   const time = `${new Date().toISOString().slice(0, 19)}Z`;
   return expecting([SourceError], () => readDirectory(directory, { time, wants: wantsBlob() }));
-}
-
-/** Returns what a directory derives to, with all its problems. Throws CommandFailure where it cannot be read. */
-export async function deriveDirectory(directory: string): Promise<Derivation> {
-  return derive(await readStacksDirectory(directory));
 }
