@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { InstanceEvent } from '../model/instance-event.ts';
+import { shortOid } from '../model/short-oid.ts';
 import type { InstanceEvents } from '../service/operator.ts';
 import { type Format, formatOption, print, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
@@ -48,7 +49,7 @@ async function printAfter(instance: string, first: string, options: EventOptions
 function formatEvent({ time, resource, from, to, reason, commit, client }: InstanceEvent): string {
   const states = from === null && to === null ? '' : `${from ?? 'nothing'} -> ${to ?? 'nothing'}`;
   const what = [resource ?? '', states].filter((part) => part !== '').join(': ');
-  const causes = [commit === null ? '' : `commit ${commit.slice(0, 12)}`, client === null ? '' : `client ${client}`];
+  const causes = [commit === null ? '' : `commit ${shortOid(commit)}`, client === null ? '' : `client ${client}`];
   const cause = causes.filter((part) => part !== '').join(', ');
   const words = [time, what, reason].filter((part) => part !== '').join('  ');
   return visibleLine(cause === '' ? words : `${words}  (${cause})`);

@@ -2,6 +2,7 @@
 import type { Stall } from '../machine/stall.ts';
 import { countOf } from '../model/count-words.ts';
 import type { CommitStatus } from '../model/rows.ts';
+import { shortOid } from '../model/short-oid.ts';
 import type { State } from '../model/state.ts';
 import type { Progress } from './commit-progress.ts';
 
@@ -43,7 +44,7 @@ interface FormerFacts extends Omit<HeadFacts, 'held'> {
  */
 export function formerStatus(facts: FormerFacts): CommitStatus {
   const { done, open, deleted, takenOver } = facts.progress;
-  const superseded = { state: 'superseded', description: `superseded by ${facts.head.slice(0, 12)}` } as const;
+  const superseded = { state: 'superseded', description: `superseded by ${shortOid(facts.head)}` } as const;
   if (open.size === 0 && done === 0) return takenOver > 0 || deleted === 0 ? superseded : ownStatus(facts);
   const own = ownStatus(facts);
   return facts.isOver && own.state === 'in progress' ? superseded : own;

@@ -119,13 +119,13 @@ describe('treeline explain with --server', () => {
       '       properties             -',
       '       outputs                -',
       '       configuration          - (none selected)',
-      `    *  role web               80                  types/role/web.yaml:1       ${scene.first.slice(0, 10)} 2027-01-15`,
+      `    *  role web               80                  types/role/web.yaml:1       ${scene.first.slice(0, 12)} 2027-01-15`,
       '       shape                  - (none selected)',
       '       zone                   - (none selected)',
       '       location               - (none selected)',
       '       environment            - (none selected)',
-      `       common global          8080                types/common/global.yaml:2  ${scene.second.slice(0, 10)} 2027-01-15`,
-      `    at commit ${(await headOf(scene.site)).slice(0, 10)}`,
+      `       common global          8080                types/common/global.yaml:2  ${scene.second.slice(0, 12)} 2027-01-15`,
+      `    at commit ${(await headOf(scene.site)).slice(0, 12)}`,
       '',
     ]);
   });
@@ -144,8 +144,8 @@ describe('treeline explain with --server', () => {
     });
     expect(held).toMatch(/^held: deletes of shop, over all instances, 3 servers/);
     expect([before, after]).toEqual([
-      expect.stringMatching(/^ {4}- {2}role web {2}80 {2}types\/role\/web\.yaml:1 {2}[0-9a-f]{10} 2027-01-15$/),
-      expect.stringMatching(/^ {4}\+ {2}role web {2}81 {2}types\/role\/web\.yaml:1 {2}[0-9a-f]{10} 2027-01-15$/),
+      expect.stringMatching(/^ {4}- {2}role web {2}80 {2}types\/role\/web\.yaml:1 {2}[0-9a-f]{12} 2027-01-15$/),
+      expect.stringMatching(/^ {4}\+ {2}role web {2}81 {2}types\/role\/web\.yaml:1 {2}[0-9a-f]{12} 2027-01-15$/),
     ]);
     const gone = await treeline(['explain', 'shop-web-4', 'port', '--approval', digest, ...where]);
     expect(gone.stdout).toContain(

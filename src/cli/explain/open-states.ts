@@ -3,6 +3,7 @@ import { derive } from '../../derive.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
 import { deriveAt } from '../../follow/restore.ts';
 import type { FileChange } from '../../model/explanation.ts';
+import { shortOid } from '../../model/short-oid.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { changeOf, unknownChange } from '../../service/file-history.ts';
 import { type LocalRepository, openLocalRepository } from '../../source/local-repository.ts';
@@ -11,7 +12,6 @@ import { readStacksDirectory } from '../user-directory.ts';
 import { desiredOf, type ExplainedState, noHistory } from './explain-directory.ts';
 
 const LIMITS = { commitsMax: 20_000, timeoutMs: 10_000 };
-const OID_LENGTH = 10;
 const NOT_COMMITTED = unknownChange('not committed');
 
 /** Opens states of one directory. Call `close` in the end. */
@@ -36,7 +36,7 @@ export async function openStates(directory: string): Promise<States> {
     async revision(revision, earlier) {
       if (opened instanceof SourceError) throw opened;
       const commit = await opened.resolve(revision);
-      const short = commit.slice(0, OID_LENGTH);
+      const short = shortOid(commit);
       const title = commit.startsWith(revision) ? short : `${revision} (${short})`;
       const derivation = await deriveAt(opened, commit, { baseline: EMPTY_BASELINE, earlier });
       return { desired: desiredOf(derivation, title), title, history: (files) => changesAt(opened, commit, files) };

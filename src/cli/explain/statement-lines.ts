@@ -8,11 +8,11 @@ import type {
 } from '../../model/explanation.ts';
 import { fieldOf } from '../../model/json.ts';
 import type { RecordValue } from '../../model/record.ts';
+import { shortOid } from '../../model/short-oid.ts';
 import { visibleLine } from '../output.ts';
 
 /** A longer cell does not widen its column. */
 const WIDTH_MAX = 44;
-const OID_LENGTH = 10;
 const DATE_LENGTH = '2026-11-20'.length;
 
 /** One line of a table: its cells from left to right. */
@@ -44,11 +44,6 @@ export function recordValueText(value: RecordValue | null): string {
 export function layerText({ kind, type, name }: ExplainedLayer): string {
   if (kind !== 'object') return kind;
   return name === null ? type : `${type} ${name}`;
-}
-
-/** Returns the first characters of a commit's id. */
-export function shortOid(oid: string): string {
-  return oid.slice(0, OID_LENGTH);
 }
 
 /** Returns the commit and the day of a file's last change, or why they are not known; empty without a repository. */

@@ -1,16 +1,9 @@
 // Formats an explanation for people: one key with all layers, or a whole record with the layers that set each key.
 import type { ExplainedKey, ExplainedLayer, NodeExplanation } from '../../model/explanation.ts';
 import { fieldOf } from '../../model/json.ts';
+import { shortOid } from '../../model/short-oid.ts';
 import { visibleLine } from '../output.ts';
-import {
-  type Cells,
-  changeText,
-  layerText,
-  recordValueText,
-  shortOid,
-  statementRows,
-  tableLines,
-} from './statement-lines.ts';
+import { type Cells, changeText, layerText, recordValueText, statementRows, tableLines } from './statement-lines.ts';
 
 const USED = '*';
 const UNUSED = ' ';

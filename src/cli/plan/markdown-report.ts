@@ -1,6 +1,7 @@
 // Writes a plan as Markdown for the comment of a pull request. What may do harm stands first; what is long is folded;
 // the whole stays below the limit of a comment. Holds no times, so that an equal plan gives an equal text.
 import { countOf, grouped } from '../../model/count-words.ts';
+import { shortOid } from '../../model/short-oid.ts';
 import type { Plan } from '../../plan/plan.ts';
 import {
   accessSection,
@@ -20,7 +21,6 @@ import { code } from './markdown-text.ts';
 /** The length of a report. A comment of GitHub holds 65,536 characters. */
 export const MARKDOWN_LENGTH_MAX = 60_000;
 
-const SHORT_COMMIT_LENGTH = 12;
 const ID_LENGTH_MAX = 200;
 /** The length of a path in the command of the last line, beyond which it is cut. */
 const PATH_LENGTH_MAX = 250;
@@ -122,11 +122,13 @@ function knownLines({ knownProblems }: Plan): readonly string[] {
 }
 
 function lastLine({ base, head }: Plan, { prefix = '', isRecorded = false }: MarkdownOptions, omitted: number): string {
-  const [from, to] = [base, head].map((commit) => commit.slice(0, SHORT_COMMIT_LENGTH));
   const directory = prefix === '' ? '' : ` ${prefix.replace(/\/$/, '')}`;
   const command = isRecorded
     ? 'the same command with `--format json`'
-    : code(`treeline plan --base ${from} --head ${to} --format json${directory}`, PATH_LENGTH_MAX);
+    : code(
+        `treeline plan --base ${shortOid(base)} --head ${shortOid(head)} --format json${directory}`,
+        PATH_LENGTH_MAX,
+      );
   const cut = omitted === 0 ? '' : `${grouped(omitted)} items are not shown, since a comment has a limit. `;
   return `${cut}All servers and values: ${command}`;
 }

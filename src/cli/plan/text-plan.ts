@@ -4,6 +4,7 @@ import { SECRET_VALUE } from '../../hiera/secrets.ts';
 import { countOf } from '../../model/count-words.ts';
 import type { Json } from '../../model/json.ts';
 import { quote } from '../../model/quote.ts';
+import { shortOid } from '../../model/short-oid.ts';
 import type {
   AccessChange,
   ConfigurationChange,
@@ -22,7 +23,6 @@ import { secretText } from './secret-text.ts';
 
 /** How many names an entry lists. */
 const NAMES_MAX = 5;
-const OID_LENGTH = 12;
 const SIGNS = { create: '+', add: '+', update: '~', change: '~', replace: '!', delete: '-', remove: '-' } as const;
 const DONE = { delete: 'deleted', replace: 'replaced', create: 'created', update: 'updated' } as const;
 
@@ -41,7 +41,7 @@ export function textPlan(plan: Plan): string {
     section('Instances that become invalid, and stay as they were', invalid),
   ].filter((lines) => lines !== '');
   return [
-    `merging ${head.slice(0, OID_LENGTH)} into ${base.slice(0, OID_LENGTH)}`,
+    `merging ${shortOid(head)} into ${shortOid(base)}`,
     ...(hasNoEffect(plan) ? ['No effect'] : []),
     ...sections,
     ...problems.map((problem) => formatProblem(problem)),

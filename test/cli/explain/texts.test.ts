@@ -152,7 +152,7 @@ describe('treeline explain', () => {
     const directory = temporaryDirectory();
     write(directory, FIRST);
     expect(await explain(directory, 'shop-web-1 port')).toMatch(/role web +80 /);
-    expect(await explain(directory, 'shop-web-1 port')).not.toMatch(/[0-9a-f]{10} 20/);
+    expect(await explain(directory, 'shop-web-1 port')).not.toMatch(/[0-9a-f]{12} 20/);
     expect(await explain(directory, 'shop-web-1 --diff HEAD')).toBe(
       'treeline: there is no Git repository at or above (directory)\n',
     );
@@ -183,11 +183,11 @@ describe('treeline explain', () => {
     const { path, commit } = await workTree();
     await commit({ 'types/role/web.yaml': 'environment: prod\n' });
     expect(await explain(path, 'shop-web-1 --diff main')).toMatch(
-      /^treeline: shop-web-1 cannot be explained in main \([0-9a-f]{10}\) before its instance is mended:\ntypes\/role\/web\.yaml:1:1: error: /,
+      /^treeline: shop-web-1 cannot be explained in main \([0-9a-f]{12}\) before its instance is mended:\ntypes\/role\/web\.yaml:1:1: error: /,
     );
     await commit({ 'tree.yaml': 'name: [\n' });
     expect(await explain(path, 'shop-web-1 --diff main')).toMatch(
-      /^treeline: nothing can be explained in main \([0-9a-f]{10}\) before this is mended:\ntree\.yaml:/,
+      /^treeline: nothing can be explained in main \([0-9a-f]{12}\) before this is mended:\ntree\.yaml:/,
     );
   });
 });
