@@ -10,14 +10,22 @@ const ELLIPSIS = '…';
 
 /** Control characters, marks that turn the direction of writing, characters without a glyph, halves of characters. */
 const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+/**
+ * Runs of backticks that are escaped. A delimiter has to be longer than every run, and cmark-gfm and comrak, with which GitHub
+ * and GitLab read, know none of more than 80: a text with such a run would be Markdown.
+ */
+const LONG_RUN = /`{11,}/g;
 const HEX = 16;
 const HEX_DIGITS = 4;
 const BASIC_PLANE_MAX = 0xffff;
 
-/** Returns a text with its hidden characters escaped, cut with an ellipsis where it would be longer than `lengthMax`. */
+/**
+ * Returns a text with its hidden characters and long runs of backticks escaped, cut with an ellipsis where it would be longer
+ * than `lengthMax`.
+ */
 export function shown(text: string, lengthMax: number): string {
   let written = '';
-  for (const character of text) {
+  for (const character of text.replace(LONG_RUN, (run) => escaped('`').repeat(run.length))) {
     const next = HIDDEN.test(character) ? escaped(character) : character;
     if (written.length + next.length > lengthMax) return `${written}${ELLIPSIS}`;
     written += next;

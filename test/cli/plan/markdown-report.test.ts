@@ -71,6 +71,10 @@ describe('code', () => {
     ['a'.repeat(200), `\`${'a'.repeat(120)}…\``],
     ['\u0000'.repeat(200), `\`${'\\u0000'.repeat(20)}…\``],
     [`${'a'.repeat(119)}😀😀`, `\`${'a'.repeat(119)}…\``],
+    [`${'`'.repeat(10)}a`, `${'`'.repeat(11)} ${'`'.repeat(10)}a ${'`'.repeat(11)}`],
+    // GitHub and GitLab know no delimiter of more than 80: what stands behind one would be Markdown.
+    [`${'`'.repeat(80)}[a](//b)`, `\`${'\\u0060'.repeat(20)}…\``],
+    [`${'`'.repeat(11)}[a](//b)`, `\`${'\\u0060'.repeat(11)}[a](//b)\``],
   ])('of %j is %j', (text, expected) => {
     expect(code(text)).toBe(expected);
   });
