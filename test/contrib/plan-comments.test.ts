@@ -167,6 +167,19 @@ it('on gitlab does not fail without a token', async () => {
   expect(api.requests).toEqual([]);
 });
 
+it('on gitlab shows nothing of the runner where the repository has a link in the place of the report', async () => {
+  const api = await startCommentApi('gitlab', GITLAB.author);
+  const stacks = await clone();
+  await git(
+    stacks.directory,
+    'ln -s /proc/self/environ treeline-plan.md && git add . && git commit --quiet --message link',
+  );
+  const { code } = await GITLAB.runJob(stacks, api, WRITE_TOKEN);
+  expect(api.comments.filter(({ body }) => body.includes(WRITE_TOKEN))).toEqual([]);
+  expect(api.comments.map(({ body }) => body.split('\n')[0])).toEqual([MARKER]);
+  expect(code).toBe(0);
+});
+
 it.each(['gitea-actions', 'forgejo-actions'])(
   'the workflow of GitHub works with an API where its author is %s',
   async (author) => {
