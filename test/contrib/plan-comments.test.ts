@@ -160,6 +160,14 @@ describe.each([GITHUB, GITLAB])('the plan job on $name', ({ name, author, runJob
   });
 });
 
+it('on github plans against the branch, also where a tag has the name of its remote branch', async () => {
+  const api = await startCommentApi('github', GITHUB.author);
+  const stacks = await clone();
+  await git(stacks.directory, 'git tag "origin/$BRANCH" HEAD');
+  expect(await GITHUB.runJob(stacks, api, WRITE_TOKEN)).toMatchObject({ code: 0 });
+  expect(api.comments[0]?.body).toMatch(/^### Treeline plan: 1 update, 1 create,/m);
+});
+
 it('on gitlab does not fail without a token', async () => {
   const api = await startCommentApi('gitlab', GITLAB.author);
   const { code, output } = await GITLAB.runJob(await clone(), api, '');
