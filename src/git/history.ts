@@ -72,9 +72,18 @@ export async function newCommits(
 }
 
 /** Returns the id of the commit that a revision names; undefined if there is none. The revision begins with no `-`. */
-export async function commitAt(question: HistoryQuestion, revision: string): Promise<string | undefined> {
+export function commitAt(question: HistoryQuestion, revision: string): Promise<string | undefined> {
+  return objectAt(question, `${revision}^{commit}`);
+}
+
+/** Returns true if a revision has a file or a folder at a path from the root. */
+export async function hasPath(question: HistoryQuestion, revision: string, path: string): Promise<boolean> {
+  return (await objectAt(question, `${revision}:${path}`)) !== undefined;
+}
+
+async function objectAt(question: HistoryQuestion, name: string): Promise<string | undefined> {
   try {
-    const printed = await ask(question, ['rev-parse', '--verify', '--quiet', `${revision}^{commit}`], 1);
+    const printed = await ask(question, ['rev-parse', '--verify', '--quiet', name], 1);
     return printed.trim();
   } catch (error) {
     if (error instanceof GitFailure && typeof error.ending === 'number') return undefined;

@@ -6,7 +6,7 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { isOid, type ParsedCommit } from '../git/git-object.ts';
 import { GitFailure } from '../git/git-process.ts';
-import { commitAt, commonAncestors, newCommits } from '../git/history.ts';
+import { commitAt, commonAncestors, hasPath, newCommits } from '../git/history.ts';
 import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
 import { quote } from '../model/quote.ts';
 import type { Snapshot } from '../model/snapshot.ts';
@@ -53,7 +53,7 @@ interface FoundRepository {
 async function findRepository(path: string): Promise<FoundRepository> {
   const start = await realPath(path);
   for (let folder = start; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, '.git')) || isBare(folder)) {
+    if (existsSync(join(folder, '.git')) || (isBare(folder) && !(await isCommitted(folder)))) {
       return {
         root: folder,
         directory: relative(folder, start)
@@ -73,6 +73,20 @@ async function realPath(path: string): Promise<string> {
 
 function isBare(folder: string): boolean {
   return ['HEAD', 'objects', 'refs'].every((name) => existsSync(join(folder, name)));
+}
+
+/**
+ * Returns true for a folder that is checked out of the repository around it. What looks like a repository there was written
+ * by the author of a commit, who would choose what its branches are.
+ */
+async function isCommitted(folder: string): Promise<boolean> {
+  for (let above = dirname(folder); ; above = dirname(above)) {
+    if (existsSync(join(above, '.git'))) {
+      const question = { ...(await findGitDirectory(above)), timeoutMs: SOURCE_LIMITS.historyMs };
+      return await hasPath(question, 'HEAD', relative(above, folder).split(sep).join('/'));
+    }
+    if (dirname(above) === above) return false;
+  }
 }
 
 /** Returns the commits whose parents a shallow clone does not have. */

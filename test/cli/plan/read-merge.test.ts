@@ -4,7 +4,7 @@ import { chmodSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { actionsIn, keysIn, SHOP } from '../../plan/planned.ts';
-import { runGit } from '../../support/git-repository.ts';
+import { createGitRepository, runGit } from '../../support/git-repository.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { emptyRepository, planAt } from './merges.ts';
 
@@ -199,6 +199,31 @@ describe('a repository', () => {
     const link = join(temporaryDirectory(), 'link');
     symlinkSync(repository.path, link);
     expect(actionsIn(await planAt(link))).toEqual(GROWTH);
+  });
+
+  it('is not what a commit has put into the folder of the layout', async () => {
+    const repository = await emptyRepository({ bare: false });
+    const below = (files: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+      Object.fromEntries(Object.entries(files).map(([path, text]) => [`infra/${path}`, text]));
+    const first = await repository.commit(below(SHOP));
+    // With another layout at the root, and the commit before it as base, such a repository would have no effect.
+    const grown = await repository.commit({ ...below(GROWN), ...SHOP }, { branch: 'branch', parents: [first] });
+    const inside = { HEAD: 'ref: refs/heads/main\n', 'refs/heads/main': grown };
+    const head = await repository.commit(
+      below({ ...inside, config: '[core]\n', 'objects/info/alternates': '../../.git/objects\n' }),
+      { branch: 'branch', parents: [grown] },
+    );
+    await repository.git('checkout', '--quiet', 'branch');
+    expect(actionsIn(await planAt(join(repository.path, 'infra'), { head }))).toEqual(GROWTH);
+  });
+
+  it('may be a bare one that the repository around it does not have', async () => {
+    const around = await emptyRepository({ bare: false });
+    await around.commit({ 'main.c': '1' });
+    const repository = await createGitRepository(join(around.path, 'stacks.git'));
+    const first = await repository.commit(SHOP);
+    await repository.commit(GROWN, { branch: 'branch', parents: [first] });
+    expect(actionsIn(await planAt(repository.path))).toEqual(GROWTH);
   });
 
   it('runs no program that its configuration names', async () => {
