@@ -6,7 +6,7 @@ import type { NodeExplanation } from '../model/explanation.ts';
 import type { ApprovalEffect } from '../service/explainer.ts';
 import { SourceError } from '../source/source.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
-import { explainIn, missingKey, missingNode, type Subject } from './explain/explain-directory.ts';
+import { explainIn, missingKey, missingNode, refuseWrongInstance, type Subject } from './explain/explain-directory.ts';
 import { openStates, type States } from './explain/open-states.ts';
 import { textOfDifference } from './explain/text-difference.ts';
 import { textOfKey, textOfNode } from './explain/text-explanation.ts';
@@ -130,6 +130,9 @@ async function showDifference(subject: Subject, revisions: string, options: Opti
     const hierarchies = [from, to].map(({ desired }) => desired.catalog.hierarchy.object);
     const sides = { from: await explainIn(from, subject), to: await explainIn(to, subject), hierarchies };
     if (sides.from === undefined && sides.to === undefined) throw missingNode(to, subject);
+    // A node whose instance is wrong on one side stays as it is there: it is not removed.
+    if (sides.from === undefined) refuseWrongInstance(from, subject.node, sides.to?.stackInstance);
+    if (sides.to === undefined) refuseWrongInstance(to, subject.node, sides.from?.stackInstance);
     if (isUnset(subject, [sides.from, sides.to])) throw await missingKey(sides.to === undefined ? from : to, subject);
     return { difference: compareExplanations(subject.node, sides), titles: { from: from.title, to: to.title } };
   });

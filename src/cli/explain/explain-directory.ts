@@ -4,6 +4,7 @@ import type { Derivation } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { explanationOfNode, nodeNames } from '../../desired/node-records.ts';
 import { filesIn } from '../../hiera/explained-files.ts';
+import { instanceAddress } from '../../model/address.ts';
 import type { ExplainedLayer, FileChange, NodeExplanation } from '../../model/explanation.ts';
 import { isError, sortProblems } from '../../model/problem.ts';
 import { didYouMean } from '../../model/suggest.ts';
@@ -40,15 +41,26 @@ export async function explainIn(
   { desired, title, history }: ExplainedState,
   { node, key }: Subject,
 ): Promise<NodeExplanation | undefined> {
-  refuseWrongInstance(node, { desired, title });
+  refuseWrongInstance({ desired, title }, node);
   const explained = explanationOfNode({ desired, rows: noRows(desired) }, node, key);
   if (explained === undefined) return undefined;
   return { ...explained, layers: explained.layers.map(withoutOutputs), files: await history(filesIn(explained)) };
 }
 
-/** A wrong instance makes no servers here. A clientcert file of one of them would look like a node of its own. */
-function refuseWrongInstance(node: string, { desired, title }: Pick<ExplainedState, 'desired' | 'title'>): void {
-  const wrong = [...desired.candidates].find(([key, unit]) => unit.nodes.has(node) && !desired.units.has(key))?.[1];
+/**
+ * Throws CommandFailure where an instance that makes the node is wrong: it makes no servers here, so a clientcert file of
+ * one of them would look like a node of its own. `instances` are those that make it in another state: the servers of an
+ * instance without a readable template are not known.
+ */
+export function refuseWrongInstance(
+  { desired, title }: Pick<ExplainedState, 'desired' | 'title'>,
+  node: string,
+  instances: readonly string[] = [],
+): void {
+  const addresses = new Set(instances.map(instanceAddress));
+  const wrong = [...desired.candidates].find(
+    ([key, unit]) => !desired.units.has(key) && (unit.nodes.has(node) || addresses.has(key)),
+  )?.[1];
   if (wrong === undefined) return;
   const problems = sortProblems(wrong.problems.filter(isError)).map((problem) => formatProblem(problem));
   const words = `${node} cannot be explained in ${title} before its instance is mended:`;

@@ -179,6 +179,20 @@ describe('treeline explain', () => {
     expect(await explain(path, 'shop-web-1 port')).toMatch(/role web .* types\/role\/web\.yaml:1 +not committed\n/);
   });
 
+  it.each([
+    [
+      'names no template',
+      'stackTemplate: shoop\n',
+      /^treeline: shop-web-1 cannot be explained in main .*:1:16: error: /s,
+    ],
+    ['cannot be read', 'stackTemplate: [\n', /^treeline: shop-web-1 cannot be explained in main .*yaml_syntax/s],
+  ])('does not call a node removed whose instance %s on one side', async (_, text, expected) => {
+    const { path, commit } = await workTree();
+    await commit({ [INSTANCE]: text });
+    expect(await explain(path, 'shop-web-1 --diff v1..main')).toMatch(expected);
+    expect(await explain(path, 'shop-web-1 --diff main..v1')).toMatch(expected);
+  });
+
   it('names the problem where the instance, or all of it, is wrong', async () => {
     const { path, commit } = await workTree();
     await commit({ 'types/role/web.yaml': 'environment: prod\n' });
