@@ -35,7 +35,7 @@ export function protectedText(instance: string, { deleted, given }: ProtectedLos
           `hand ${some(servers.map(({ server }) => server))} over to "${receiver}", which is not`,
       ),
   ];
-  const lift = 'set protected: false in a commit of its own first';
+  const lift = 'set protected: false in a commit of its own first, in a pull request of its own where those are merged';
   return {
     code: 'protected_instance',
     message: `the instance "${instance}" is protected, and this would ${losses.join(', and ')}`,

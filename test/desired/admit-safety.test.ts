@@ -250,7 +250,7 @@ describe('a protected instance', () => {
     const change = { shop: two('shop-s-2', 'z') + PROTECTED, other: two('o', 'shop-s-1') };
     const { problems } = commit(started({ shop: many(3, PROTECTED), other: one('o') }), change, all);
     expect(describeProblems(problems.filter(({ code }) => code === 'protected_instance'))).toEqual([
-      'shop.yaml:3:12 protected_instance: the instance "shop" is protected, and this would delete shop-s-3, and hand shop-s-1 over to "other", which is not (protect the instance that takes over too, or set protected: false in a commit of its own first) [shop]',
+      'shop.yaml:3:12 protected_instance: the instance "shop" is protected, and this would delete shop-s-3, and hand shop-s-1 over to "other", which is not (protect the instance that takes over too, or set protected: false in a commit of its own first, in a pull request of its own where those are merged) [shop]',
     ]);
   });
 
@@ -266,7 +266,7 @@ describe('a protected instance', () => {
   it('says what would go, and what to do', () => {
     const repository = started({ shop: many(7, PROTECTED) });
     expect(describeProblems(commit(repository, { shop: many(6, PROTECTED) }, all).problems)).toEqual([
-      'shop.yaml:3:12 protected_instance: the instance "shop" is protected, and this would delete shop-s-7 (set protected: false in a commit of its own first) [shop]',
+      'shop.yaml:3:12 protected_instance: the instance "shop" is protected, and this would delete shop-s-7 (set protected: false in a commit of its own first, in a pull request of its own where those are merged) [shop]',
     ]);
     expect(commit(repository, { shop: many(0, PROTECTED) }, all).problems[0]?.message).toBe(
       'the instance "shop" is protected, and this would delete shop-s-1, shop-s-2, shop-s-3, shop-s-4, shop-s-5 and others',
