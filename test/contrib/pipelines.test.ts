@@ -87,7 +87,10 @@ describe('contrib/pre-commit', () => {
     const temporary = temporaryDirectory();
     const commit = 'git -c treeline.directory=no-such commit --quiet --allow-empty --message second';
     const { code, stderr } = await shell(`TMPDIR=${temporary} ${commit}`, directory);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('no-such') });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('git config treeline.directory names it'),
+    });
     expect((await shell('ls -A', temporary)).stdout).toBe('');
   });
 
