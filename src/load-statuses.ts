@@ -30,6 +30,7 @@ interface Home {
 }
 
 const GITHUB = 'github.com';
+const GITHUB_API = 'https://api.github.com';
 /** What follows the origin of a forge in the address of its API. */
 const API_PATHS: Readonly<Record<StatusesSettings['kind'], string>> = {
   github: '/api/v3',
@@ -60,7 +61,7 @@ export function fillInStatuses(
 
 function defaultApi(kind: StatusesSettings['kind'], home: Home | undefined): string {
   if (home === undefined) return '';
-  if (kind === 'github' && home.hostname === GITHUB) return 'https://api.github.com';
+  if (kind === 'github' && home.hostname === GITHUB) return GITHUB_API;
   return `${home.origin}${API_PATHS[kind]}`;
 }
 
@@ -101,7 +102,7 @@ export function faultsOfStatuses(statuses: StatusesSettings | null): readonly Pl
   if (statuses === null) return [];
   const { apiUrl, targetUrl } = statuses;
   return [
-    ...placed('apiUrl', apiUrl === '' ? missing('apiUrl', 'the address of its API') : apiFault(apiUrl)),
+    ...placed('apiUrl', apiUrl === '' ? missing('apiUrl', `such as ${exampleOf(statuses)}`) : apiFault(apiUrl)),
     ...placed('project', projectFault(statuses)),
     ...placed('targetUrl', targetUrl === null ? undefined : targetFault(targetUrl)),
   ];
@@ -133,6 +134,10 @@ function apiFault(text: string): Fault | undefined {
     return { code, message, hint: 'write https:// (caFile names the authority of a private certificate)' };
   }
   return undefined;
+}
+
+function exampleOf({ kind }: StatusesSettings): string {
+  return kind === 'github' ? GITHUB_API : `https://HOST${API_PATHS[kind]}`;
 }
 
 function projectFault({ kind, project }: StatusesSettings): Fault | undefined {

@@ -51,7 +51,7 @@ describe('what is left out', () => {
 
   it('is asked for where a local repository does not say it', async () => {
     expect(await problemsOf('kind: github, tokenFile: t', '/srv/stacks.git')).toEqual([
-      '3:11 missing_field "apiUrl" is missing, and the "url" of the repository does not say it; add "apiUrl:", the address of its API',
+      '3:11 missing_field "apiUrl" is missing, and the "url" of the repository does not say it; add "apiUrl:", such as https://api.github.com',
       '3:11 missing_field "project" is missing, and the "url" of the repository does not say it; add "project:", the path of the repository at the forge',
     ]);
   });
