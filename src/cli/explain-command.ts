@@ -29,15 +29,18 @@ interface Options extends Partial<ServerOptions> {
 }
 
 const HELP = `
-A key is shown with all layers of the node, specific to general: * marks those that decide.
+A key is shown with all layers of the node, specific to general: * marks those
+that decide.
 
-With --server (or TREELINE_SERVER) a running controller is asked, unless --dir or --diff is given.
+With --server (or TREELINE_SERVER) a running controller is asked, unless --dir
+or --diff is given.
 
 Exit code 0: explained, 3: could not run, also for an unknown node or key.
 
-Examples: treeline explain web-1 log_level
-          treeline explain web-1 --diff origin/main
-          treeline explain web-1 --diff v1..v2`;
+Examples:
+  treeline explain web-1 log_level
+  treeline explain web-1 --diff origin/main
+  treeline explain web-1 --diff v1..v2`;
 
 /** Adds the command. Exit code 0: explained; 3: could not run, also for an unknown node or key. */
 export function addExplainCommand(program: Command): void {
