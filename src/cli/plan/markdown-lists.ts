@@ -75,13 +75,14 @@ export function configurationSection(
 ): readonly Section[] {
   const items = configuration.map((change) => {
     const { key, nodes, examples, isSecret, source } = change;
+    const object = `${prose(source.type)} ${code(source.name)}${placeText(source, prefix)}`;
+    // A computed value is from no file.
+    const fromText = source.file === null ? '' : `, from ${object}`;
     const names = examples.slice(0, NAMES_MAX).map((name) => code(name));
     const more = nodes > names.length && names.length > 0 ? ', …' : '';
     const on = `on ${countOf(nodes, 'node')}${names.length === 0 ? '' : ` (${names.join(', ')}${more})`}`;
     const value = isSecret ? secretText(change) : differenceText(change);
-    return itemOf(
-      `${code(key)}: ${value} ${on}, from ${prose(source.type)} ${code(source.name)}${placeText(source, prefix)}`,
-    );
+    return itemOf(`${code(key)}: ${value} ${on}${fromText}`);
   });
   const heading = `Configuration: ${countOf(configuration.length, 'change')}`;
   return sectionOf({ noun: 'configuration change', heading, note: null, items });
