@@ -109,6 +109,21 @@ async function moved(): Promise<Sites> {
   return sites;
 }
 
+/** A create at `lab` failed and may have left a server; a person has had `edge` look for it since. */
+async function adoptedAfterFailedCreate(): Promise<Sites> {
+  const sites = new Sites();
+  const { core } = sites;
+  core.source.commit({ ...shopFiles({}), ...CLIENTS });
+  await sites.commit('lab');
+  await sites.workOnce('lab');
+  await sites.fail('lab');
+  await sites.commit('edge');
+  expect(core.states()).toEqual({ web: 'blocked' });
+  await core.operator.adopt(core.order, { resource: 'web' });
+  await core.settle();
+  return sites;
+}
+
 describe('a server that proxies with another tag would get', () => {
   it('is blocked until a person decides, and goes on when the tag is as before', async () => {
     const { core, ...sites } = await moved();
@@ -206,16 +221,8 @@ describe('a server that proxies with another tag would get', () => {
   });
 
   it('is not created beside one that a failed create may have left, though a person had it adopted', async () => {
-    const sites = new Sites();
+    const sites = await adoptedAfterFailedCreate();
     const { core } = sites;
-    core.source.commit({ ...shopFiles({}), ...CLIENTS });
-    await sites.commit('lab');
-    await sites.workOnce('lab');
-    await sites.fail('lab');
-    await sites.commit('edge');
-    expect(core.states()).toEqual({ web: 'blocked' });
-    await core.operator.adopt(core.order, { resource: 'web' });
-    await core.settle();
     expect(await sites.work()).toEqual(['edge check']);
     expect(core.states()).toEqual({ web: 'blocked' });
     await sites.commit('lab');
@@ -224,15 +231,7 @@ describe('a server that proxies with another tag would get', () => {
   });
 
   it('is deleted where a failed create may have left it, though the others answer absent after its removal', async () => {
-    const sites = new Sites();
-    const { core } = sites;
-    core.source.commit({ ...shopFiles({}), ...CLIENTS });
-    await sites.commit('lab');
-    await sites.workOnce('lab');
-    await sites.fail('lab');
-    await sites.commit('edge');
-    await core.operator.adopt(core.order, { resource: 'web' });
-    await core.settle();
+    const sites = await adoptedAfterFailedCreate();
     await sites.workOnce('edge', () => sites.commit(null));
     expect(await sites.work()).toEqual(['lab delete']);
     expect(sites.servers.lab).toEqual(new Set());

@@ -1,14 +1,15 @@
 // A merge of real commits: `treeline plan` says what it does, git makes it, and a controller that serves does it.
 import { expect } from 'vitest';
-import { isMap } from '../../src/model/json.ts';
 import type { NodeRecord } from '../../src/model/record.ts';
 import type { Plan } from '../../src/plan/plan.ts';
+import type { HeldItem } from '../../src/service/operator.ts';
 import { Chance } from '../simulation/chance.ts';
 import { edited } from '../simulation/edit-files.ts';
 import {
   actionsOf,
   configurationOf,
   type Effects,
+  heldOf,
   missingAndSurplus,
   nodesOf,
   plannedEffects,
@@ -95,15 +96,12 @@ async function effectsSince(start: Moment, running: RunningController, site: Sit
     .slice(start.effects)
     .map(({ operation, server }) => ({ operation, resource: server }));
   const { body } = await running.get('/operations/held');
-  const items = (isMap(body) ? body.held : body) as readonly {
-    readonly kind: string;
-    readonly instance: string | null;
-  }[];
+  const { held } = body as { readonly held: readonly HeldItem[] };
   return {
     actions: actionsOf(calls),
     configuration: configurationOf(start.records, now.records),
     nodes: nodesOf(start.records, now.records),
-    held: items.flatMap(({ kind, instance }) => (kind === 'deletes' ? (instance ?? []) : kind)).sort(),
+    held: heldOf(held),
     invalid: [...now.invalid.difference(start.invalid)].sort(),
   };
 }

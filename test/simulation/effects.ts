@@ -1,9 +1,9 @@
 // Collects the effects of a merge in the words of a plan: the actions that sites were asked for, the records that changed,
 // and what is held.
-
 import { isSame } from '../../src/model/json.ts';
 import type { NodeAtMoment, NodeRecord } from '../../src/model/record.ts';
 import type { Plan } from '../../src/plan/plan.ts';
+import type { HeldItem } from '../../src/service/operator.ts';
 import type { World } from './world.ts';
 
 /** Actions as `<action> <server>`, configuration as `<key>: <from> -> <to> on <nodes>`, held instances; each sorted. */
@@ -56,7 +56,7 @@ export class EffectWatch {
       actions: actionsOf(this.#calls.slice(before.calls)),
       configuration: configurationOf(before.records, now.records),
       nodes: nodesOf(before.records, now.records),
-      held: held.flatMap(({ kind, instance }) => (kind === 'deletes' ? (instance ?? []) : kind)).sort(),
+      held: heldOf(held),
       invalid: [...now.invalid].filter((name) => !before.invalid.has(name)).sort(),
     };
   }
@@ -64,6 +64,11 @@ export class EffectWatch {
 
 function recordAt(node: NodeAtMoment): [string, NodeRecord] {
   return [node.name, node.record()];
+}
+
+/** Instances whose deletes are held, and the kinds of all else that is. */
+export function heldOf(items: readonly Pick<HeldItem, 'kind' | 'instance'>[]): readonly string[] {
+  return items.flatMap(({ kind, instance }) => (kind === 'deletes' ? (instance ?? []) : kind)).sort();
 }
 
 /** A delete and a create of one server are its replacement. */
