@@ -18,8 +18,8 @@ async function opened({ site, running }: Scene) {
   const repository = await openLocalRepository(site.repository.path);
   onTestFinished(() => repository.close());
   const { body } = await running.get('/operations/recorded');
-  const problems = (await running.get('/operations/problems')).body as unknown as RecordedOrder['problems'];
-  return { repository, recorded: body as unknown as RecordedState, problems, budget: BUDGET };
+  const problems = (await running.get('/operations/problems')).body as RecordedOrder['problems'];
+  return { repository, recorded: body as RecordedState, problems, budget: BUDGET };
 }
 
 async function planned(scene: Scene, head: string): Promise<Plan> {
