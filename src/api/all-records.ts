@@ -37,31 +37,13 @@ interface Answer {
   readonly all: AllRecords;
 }
 
+type RecordOf = (node: NodeAtMoment) => unknown;
+
 /** Returns a handler for GET and HEAD. Throws ServiceError `not_ready` before the first commit. */
 export function answerAllRecords(reader: Pick<Reader, 'nodes' | 'commit'>) {
-  let kept: AllRecords | undefined;
-  // One computation at a time: whoever asks meanwhile finds what did not change.
-  let last: Promise<void> = Promise.resolve();
-
-  async function plainRecords(): Promise<Answer> {
-    const before = last;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    last = promise;
-    await before;
-    try {
-      const commit = reader.commit();
-      const all = await joinRecords(reader.nodes(), kept, (node) => node.record());
-      kept = all.bytes > KEPT_BYTES_MAX ? undefined : all;
-      return { commit, all };
-    } finally {
-      resolve();
-    }
-  }
-
-  async function explainedRecords(): Promise<Answer> {
-    const commit = reader.commit();
-    return { commit, all: await joinRecords(reader.nodes(), undefined, (node) => node.explained()) };
-  }
+  const plainRecords = computeInTurn(reader, (node) => node.record(), KEPT_BYTES_MAX);
+  // Rarely asked for.
+  const explainedRecords = computeInTurn(reader, (node) => node.explained(), 0);
 
   return async (request: IncomingMessage, response: ServerResponse, isExplained: boolean): Promise<void> => {
     const { commit, all } = isExplained ? await explainedRecords() : await plainRecords();
@@ -71,21 +53,73 @@ export function answerAllRecords(reader: Pick<Reader, 'nodes' | 'commit'>) {
   };
 }
 
-/** Returns the texts of all nodes; those whose sources are the same as in `before` are taken from there. */
-async function joinRecords(
-  nodes: readonly NodeAtMoment[],
-  before: AllRecords | undefined,
-  recordOf: (node: NodeAtMoment) => unknown,
-): Promise<AllRecords> {
-  if (before !== undefined && isSame(nodes, before.texts)) return before;
+/**
+ * Returns a function that computes all records, and keeps an answer of at most `keptBytesMax` for the next time. One
+ * computation at a time: whoever asks meanwhile finds what did not change.
+ */
+function computeInTurn(
+  reader: Pick<Reader, 'nodes' | 'commit'>,
+  recordOf: RecordOf,
+  keptBytesMax: number,
+): () => Promise<Answer> {
+  const known = new KnownTexts();
+  let kept: AllRecords | undefined;
+  let last: Promise<void> = Promise.resolve();
+
+  return async () => {
+    const before = last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    last = promise;
+    await before;
+    try {
+      const commit = reader.commit();
+      const nodes = reader.nodes();
+      const same = kept !== undefined && isSame(nodes, kept.texts) ? kept : undefined;
+      const all = same ?? (await joinRecords(nodes, known, recordOf));
+      kept = all.bytes > keptBytesMax ? undefined : all;
+      return { commit, all };
+    } finally {
+      resolve();
+    }
+  };
+}
+
+/**
+ * The newest text of each record, for as long as it is kept or somebody is sent it. So any number of clients that read slowly
+ * hold a text once.
+ */
+class KnownTexts {
+  readonly #texts = new Map<string, WeakRef<RecordText>>();
+
+  /** Returns the text of a record if it was made of the same objects. */
+  find({ name, sources }: NodeAtMoment): RecordText | undefined {
+    const text = this.#texts.get(name)?.deref();
+    return text !== undefined && isSameSources(text.sources, sources) ? text : undefined;
+  }
+
+  note(name: string, text: RecordText): void {
+    this.#texts.set(name, new WeakRef(text));
+  }
+
+  /** Forgets the nodes that are not among these. */
+  forgetOthers(texts: AllRecords['texts']): void {
+    if (this.#texts.size === texts.size) return;
+    for (const name of this.#texts.keys()) if (!texts.has(name)) this.#texts.delete(name);
+  }
+}
+
+/** Returns the texts of all nodes; those that are known are not computed. */
+async function joinRecords(nodes: readonly NodeAtMoment[], known: KnownTexts, recordOf: RecordOf): Promise<AllRecords> {
   const texts = new Map<string, RecordText>();
   for await (const slice of inSlices(nodes)) {
     for (const node of slice) {
-      const known = before?.texts.get(node.name);
-      const isKnown = known !== undefined && isSameSources(known.sources, node.sources);
-      texts.set(node.name, isKnown ? known : textOf(node, recordOf(node)));
+      const found = known.find(node);
+      const text = found ?? textOf(node, recordOf(node));
+      if (found === undefined) known.note(node.name, text);
+      texts.set(node.name, text);
     }
   }
+  known.forgetOthers(texts);
   return { texts, ...(await digestOf(texts)) };
 }
 

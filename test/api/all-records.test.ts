@@ -1,12 +1,17 @@
 // The answer with all records: computed in slices, and only what changed since the last one.
 import { createServer, get } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { answerAllRecords } from '../../src/api/all-records.ts';
-import type { NodeAtMoment, NodeRecord } from '../../src/model/record.ts';
+import type { ExplainedRecord, NodeAtMoment, NodeRecord } from '../../src/model/record.ts';
 import { listenInTest } from '../support/listen-in-test.ts';
+
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
 
 /** Nodes whose records are computed, and how often they were. */
 class Nodes {
@@ -22,7 +27,11 @@ class Nodes {
       return record;
     };
     const sources = [record, undefined] as const;
-    this.#nodes.set(name, { name, sources, record: recordOf, explained: () => ({}), value: () => undefined });
+    const explained = (): ExplainedRecord => {
+      this.computed.push(name);
+      return { note: { value: String(record.note), type: 'common', name: 'global', overridden: [] } as never };
+    };
+    this.#nodes.set(name, { name, sources, record: recordOf, explained, value: () => undefined });
   }
 
   remove(name: string): void {
@@ -111,6 +120,26 @@ it('computes once for all who ask at the same time', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => get()));
   expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
   expect(nodes.computed).toHaveLength(1_000);
+});
+
+it('computes each explained text once for clients that do not read', async () => {
+  const nodes = new Nodes();
+  for (let number = 0; number < 1_000; number += 1) nodes.set(`web-${number}`, { note: 'x'.repeat(20_000) });
+  await nodes.serve();
+  const ask = async (): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const request = 'GET /?info=true HTTP/1.1\r\nHost: x\r\n\r\n';
+    const socket = connect(nodes.port, '127.0.0.1', () => socket.write(request));
+    sockets.push(socket);
+    socket.once('readable', () => resolve());
+    await promise;
+  };
+  // Nothing is kept: these have it in use.
+  for (let count = 0; count < 3; count += 1) await ask();
+  expect(nodes.computed).toHaveLength(1_000);
+  nodes.set('web-7', { note: 'changed' });
+  await ask();
+  expect(nodes.computed.slice(1_000)).toEqual(['web-7']);
 });
 
 it('a client that goes away while it is sent to ends nothing else', async () => {
