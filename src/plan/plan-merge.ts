@@ -21,7 +21,7 @@ import type { Plan } from './plan.ts';
 import { planDigest } from './plan-digest.ts';
 import { recordedChanges } from './recorded-changes.ts';
 import type { RecordedFacts } from './recorded-facts.ts';
-import { safetyChanges } from './safety-changes.ts';
+import { approvalChanges, safetyChanges } from './safety-changes.ts';
 import { serverChangesOf } from './server-changes.ts';
 
 /** The merge to plan. */
@@ -84,7 +84,7 @@ const NO_EFFECTS: Effects = {
   renames: [],
 };
 
-function effectsOf({ before, recorded }: Merge, { desired, units }: MergeOutcome): Effects {
+function effectsOf({ before, recorded, safety }: Merge, { desired, units }: MergeOutcome): Effects {
   const base = before ?? EMPTY_BASELINE;
   const changed = changedUnits(base.units, units);
   const isSecret = secretKeys(before?.catalog.hierarchy, desired.catalog.hierarchy);
@@ -95,7 +95,10 @@ function effectsOf({ before, recorded }: Merge, { desired, units }: MergeOutcome
     recorded === undefined ? ofMerge : recordedChanges({ recorded, after: units, merge: ofMerge, isSecret });
   return {
     access: accessChanges(base.clients, desired.clients),
-    safety: safetyChanges(changed, before?.catalog, desired.catalog),
+    safety: [
+      ...(safety === undefined ? [] : approvalChanges(safety.deletions)),
+      ...safetyChanges(changed, before?.catalog, desired.catalog),
+    ],
     ...{ changes, retained },
     ...recordChanges(changedNodes(changed), isSecret),
     renames: findRenames(changes, changed),

@@ -20,13 +20,14 @@ export interface AccessChange {
   readonly fields: readonly string[];
 }
 
-/** A setting that protects servers, or decides for many of them at once, and is changed. */
+/** A setting that protects servers, or decides for many of them at once, and is changed; or an approval by a trailer. */
 export interface SafetyChange {
-  /** `stack-instance/<name>`, `stack-template/<name>`, `hierarchy` or `tree`. */
+  /** `stack-instance/<name>`, `stack-template/<name>`, `hierarchy` or `tree`; `commits` of a trailer. */
   readonly object: string;
   /**
    * `protected`, `deletion`, `drift`, `adopt`; `<group>/max_unavailable` and `<group>/pause_seconds`, of a template where
-   * only that changes them; of the hierarchy the pointer of the changed part, of the tree the path of names.
+   * only that changes them; of the hierarchy the pointer of the changed part, of the tree the path of names;
+   * of the commits the name of the trailer.
    */
   readonly field: string;
   readonly from: Json | null;

@@ -1,6 +1,7 @@
 // Compares the settings that protect servers, or decide for many of them at once: fields of instances, the pace of
-// updates, hierarchy.yaml and tree.yaml.
+// updates, hierarchy.yaml and tree.yaml; and approvals that come with the commits.
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Safety } from '../desired/admit.ts';
 import type { Unit } from '../desired/unit.ts';
 import { instanceAddress } from '../model/address.ts';
 import { fieldOf, isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
@@ -30,6 +31,13 @@ export function safetyChanges(
     ...treeChanges(before?.tree.object ?? null, after.tree.object),
   ];
   return found.sort((a, b) => compareNames(a.object, b.object) || compareNames(a.field, b.field));
+}
+
+/** Returns the approval that trailers of the merged commits give; it counts for deletes that are held at base too. */
+export function approvalChanges({ approvedCount }: Safety['deletions']): readonly SafetyChange[] {
+  return approvedCount === 0
+    ? []
+    : [{ object: 'commits', field: 'Treeline-Approve-Deletes', from: null, to: approvedCount }];
 }
 
 function changesOfInstance({ before, after }: ChangedUnit): readonly SafetyChange[] {

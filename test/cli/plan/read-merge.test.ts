@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { hasNoEffect } from '../../../src/plan/plan-digest.ts';
 import { actionsIn, keysIn, SHOP } from '../../plan/planned.ts';
 import { createGitRepository, runGit } from '../../support/git-repository.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -143,6 +144,15 @@ describe('deletes', () => {
     const removed = { branch: 'branch', parents: [first] };
     await repository.commit({ [BLOG_FILE]: null }, { ...removed, message: 'Remove\n\nTreeline-Approve-Deletes: 2\n' });
     expect((await planAt(repository.path, { budget: 1 })).held).toBeNull();
+  });
+
+  it('that are open at base are allowed by a trailer too: it is shown, also where the files do not change', async () => {
+    const { repository, first } = await branched();
+    const message = 'Fix a typo\n\nTreeline-Approve-Deletes: 99\n';
+    await repository.commit({ README: 'x' }, { branch: 'branch', parents: [first], message });
+    const plan = await planAt(repository.path);
+    expect(plan.safety).toEqual([{ object: 'commits', field: 'Treeline-Approve-Deletes', from: null, to: 99 }]);
+    expect(hasNoEffect(plan)).toBe(false);
   });
 });
 
