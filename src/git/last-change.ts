@@ -30,7 +30,7 @@ type Trees = Pick<ObjectReader, 'findCommit' | 'readTree'>;
  * are left are null. A commit that is not there, as in a shallow clone, counts as older. Throws like ObjectReader.
  */
 export async function findLastChanges(objects: Trees, search: ChangeSearch): Promise<LastChanges> {
-  const walk = new Walk(objects);
+  const walk = new Walk(objects, search.isOver);
   const found = new Map<string, Pick<ParsedCommit, 'oid' | 'time'> | null>();
   const start = await objects.findCommit(search.commit);
   if (start === undefined) return new Map(search.paths.map((path) => [path, null]));
@@ -61,11 +61,13 @@ interface Reached {
 
 class Walk {
   readonly #objects: Trees;
+  readonly #isOver: ChangeSearch['isOver'];
   readonly #reached = new Map<string, Reached>();
   readonly #trees = new Map<string, ReadonlyMap<string, TreeEntry>>();
 
-  constructor(objects: Trees) {
+  constructor(objects: Trees, isOver: ChangeSearch['isOver']) {
     this.#objects = objects;
+    this.#isOver = isOver;
   }
 
   add(commit: ParsedCommit, file: SearchedFile): void {
@@ -90,6 +92,8 @@ class Walk {
     let isWhole = true;
     for (const oid of commit.parents) {
       if (left.length === 0) break;
+      // A commit may have thousands of parents.
+      if (this.#isOver()) return [];
       const parent = await this.#objects.findCommit(oid);
       if (parent === undefined) {
         isWhole = false;

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { ParsedCommit, TreeEntry } from '../../src/git/git-object.ts';
 import { findLastChanges, type LastChanges } from '../../src/git/last-change.ts';
 import { ObjectReader } from '../../src/git/object-reader.ts';
 import { createGitRepository, type GitRepository, runGit } from '../support/git-repository.ts';
@@ -51,6 +52,24 @@ describe('the last change of a file', () => {
     });
     expect((await lastChanges(stacks, head, { paths, isOver: () => true })).get('b.yaml')).toBeNull();
     expect((await lastChanges(stacks, '0'.repeat(40), { paths })).get('a.yaml')).toBeNull();
+  });
+
+  it('is not searched among all parents of one commit', async () => {
+    const oid = (number: number): string => number.toString(16).padStart(40, '0');
+    const tree = { mode: '100644', name: 'a.yaml' } as const;
+    let read = 0;
+    const objects = {
+      async findCommit(id: string) {
+        read += 1;
+        const parents = id === oid(1) ? Array.from({ length: 10_000 }, (_, index) => oid(index + 2)) : [];
+        return { oid: id, tree: id, parents, time: '2027-01-15T08:00:00Z' } as unknown as ParsedCommit;
+      },
+      // Every commit has another file.
+      readTree: async (id: string) => [{ ...tree, oid: id }] as unknown as readonly TreeEntry[],
+    };
+    const search = { commit: oid(1), paths: ['a.yaml'], commitsMax: 1_000, isOver: () => read > 100 };
+    expect((await findLastChanges(objects, search)).get('a.yaml')).toBeNull();
+    expect(read).toBeLessThan(110);
   });
 
   it('is not known where a shallow clone ends', async () => {
