@@ -11,6 +11,7 @@ import { type LocalRepository, openLocalRepository } from '../source/local-repos
 import { SourceError } from '../source/source.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
 import { print } from './output.ts';
+import { markdownWithoutPlan } from './plan/markdown-report.ts';
 import { PLAN_REPORTS, type PlanReport } from './plan/plan-report.ts';
 import { readMerge } from './plan/read-merge.ts';
 import { planOfApproval, planOnRecorded, type RecordedOrder } from './plan/read-recorded.ts';
@@ -65,14 +66,17 @@ export function addPlanCommand(program: Command): void {
       const isAsked = command.getOptionValueSource('server') === 'cli';
       await expecting([SourceError], async () => {
         const repository = await openLocalRepository(fromUserDirectory(directory));
+        const { prefix } = repository;
+        const id = options.commentId ?? prefix.replace(/\/$/, '');
         try {
           const server = options.base === undefined || isAsked ? serverIn(options) : undefined;
           const plan = await planOf(repository, options, server);
           const report: PlanReport = PLAN_REPORTS[options.format];
-          const { prefix } = repository;
-          const id = options.commentId ?? prefix.replace(/\/$/, '');
           print(report(plan, { prefix, id, isRecorded: server !== undefined }));
           process.exitCode = exitCodeOf(plan);
+        } catch (error) {
+          if (options.format === 'markdown') print(markdownWithoutPlan(id));
+          throw error;
         } finally {
           repository.close();
         }

@@ -137,6 +137,18 @@ describe.each([GITHUB, GITLAB])('the plan job on $name', ({ name, author, runJob
     expect(api.comments[0]?.body).toContain(`\`${STAGING}:5:16\``);
   });
 
+  it('does not leave the comment of an earlier commit where there is no plan of the newest one', async () => {
+    const api = await startCommentApi(name, author);
+    const stacks = await clone();
+    expect(await runJob(stacks, api, WRITE_TOKEN)).toMatchObject({ code: 0 });
+    // Histories without a common commit have no plan.
+    const orphan = 'git commit-tree -m other "$(git write-tree)"';
+    await git(stacks.directory, `git update-ref "refs/remotes/origin/$BRANCH" "$(${orphan})"`);
+    expect(await runJob(stacks, api, WRITE_TOKEN)).toMatchObject({ code: 3 });
+    expect(api.comments).toHaveLength(1);
+    expect(api.comments[0]?.body).toMatch(/^<!-- treeline-plan -->\n\n### Treeline plan: none\n/);
+  });
+
   it('does not fail where its token may not write, as in a pull request from a fork, and leaves the plan elsewhere', async () => {
     const api = await startCommentApi(name, author);
     const stacks = await clone();

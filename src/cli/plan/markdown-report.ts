@@ -54,6 +54,15 @@ export function markdownReport(plan: Plan, options: MarkdownOptions = {}): strin
   return [head, ...written.map(({ text }) => text), ...known, lastLine(plan, options, omitted)].join('\n\n');
 }
 
+/**
+ * Returns the comment for commits of which no plan could be made. It takes the place of an earlier one, which is about other
+ * commits: an author could have that of a harmless commit stay.
+ */
+export function markdownWithoutPlan(id: string): string {
+  const advice = 'No plan of the newest commit could be made. The output of the command says why.';
+  return `${markerOf(id)}\n\n### Treeline plan: none\n\n${advice}`;
+}
+
 /** What may stand in a comment of HTML without ending it. */
 const OUTSIDE_ID = /[^A-Za-z0-9._/-]/gu;
 
