@@ -4,6 +4,7 @@ import { countOf } from '../../model/count-words.ts';
 import type { Json } from '../../model/json.ts';
 import type { Difference } from '../../plan/plan.ts';
 import { code } from './markdown-text.ts';
+import { missingIn } from './missing-items.ts';
 import { secretText } from './secret-text.ts';
 
 /** The length of a value in characters, beyond which it is cut. */
@@ -40,11 +41,6 @@ function listDifference(from: readonly Json[], to: readonly Json[]): string {
   ];
   if (parts.length === 1) return `another order of ${countOf(to.length, 'item')}`;
   return parts.join(', ');
-}
-
-function missingIn(items: readonly Json[], others: readonly Json[]): readonly Json[] {
-  const known = new Set(others.map((other) => JSON.stringify(other)));
-  return items.filter((item) => !known.has(JSON.stringify(item)));
 }
 
 function itemsText(verb: string, items: readonly Json[]): readonly string[] {

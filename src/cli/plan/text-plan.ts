@@ -19,6 +19,7 @@ import type {
 import { hasNoEffect } from '../../plan/plan-digest.ts';
 import { formatProblem } from '../format-problem.ts';
 import { visibleLine } from '../output.ts';
+import { missingIn } from './missing-items.ts';
 import { secretText } from './secret-text.ts';
 
 /** How many names an entry lists. */
@@ -153,11 +154,8 @@ function namesText(names: readonly string[]): string {
 function arrow({ from, to }: Difference): string {
   if (from === SECRET_VALUE || to === SECRET_VALUE) return secretText({ from, to });
   if (Array.isArray(from) && Array.isArray(to)) {
-    const [old, now] = [from, to] as readonly (readonly Json[])[];
-    const parts = [
-      ...itemsText('adds', now?.filter((item) => !old?.includes(item)) ?? []),
-      ...itemsText('removes', old?.filter((item) => !now?.includes(item)) ?? []),
-    ];
+    const [old, now] = [from as readonly Json[], to as readonly Json[]];
+    const parts = [...itemsText('adds', missingIn(now, old)), ...itemsText('removes', missingIn(old, now))];
     if (parts.length > 0) return parts.join(', ');
   }
   return `${valueText(from)} -> ${valueText(to)}`;

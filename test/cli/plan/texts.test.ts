@@ -6,6 +6,7 @@ import { jsonPlan } from '../../../src/cli/plan/json-plan.ts';
 import { textPlan } from '../../../src/cli/plan/text-plan.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
 import { planned, SHOP } from '../../plan/planned.ts';
+import { processorMs } from '../../support/processor-time.ts';
 
 const SHOP_FILE = 'stacks/instances/shop.yaml';
 const BLOG_FILE = 'stacks/instances/blog.yaml';
@@ -57,4 +58,14 @@ it('the texts are those of text-plans.txt', () => {
 
 it('the JSON is that of plan.json.txt', () => {
   matches('plan.json.txt', `${jsonPlan(planned(EVERYTHING, { files: FILES, budget: 1 }))}\n`);
+});
+
+it('a text of long lists takes a time that grows with their length', () => {
+  const list = (length: number, prefix: string): string[] => Array.from({ length }, (_, at) => `${prefix}${at}`);
+  const source = { type: 'common', name: 'global', file: 'types/common/global.yaml', line: 1 };
+  const change = { key: 'ntp', from: list(50_000, 'a'), to: list(50_000, 'b'), isSecret: false };
+  const plan = { ...planned({}), configuration: [{ ...change, nodes: 1, examples: ['web'], source }] };
+  const start = processorMs();
+  expect(textPlan(plan)).toMatch(/adds "b0", .* and 49995 more, removes "a0", .* and 49995 more/);
+  expect(processorMs() - start).toBeLessThan(1_500);
 });
