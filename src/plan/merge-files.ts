@@ -8,8 +8,8 @@ type Files = Snapshot['files'];
 
 /** The file lists of the commits of a merge. */
 interface FilesToMerge {
-  /** Of the merge bases: one, or several where the histories cross. */
-  readonly ancestors: readonly Files[];
+  /** Of the merge base. */
+  readonly ancestor: Files;
   readonly base: Files;
   readonly head: Files;
 }
@@ -22,15 +22,12 @@ interface MergedFiles {
 }
 
 /** Returns the files after a merge. */
-export function mergeFiles({ ancestors, base, head }: FilesToMerge): MergedFiles {
+export function mergeFiles({ ancestor, base, head }: FilesToMerge): MergedFiles {
   const files = new Map(base);
   const conflicts = new Set<string>();
   const added: string[] = [];
   for (const path of new Set([...base.keys(), ...head.keys()])) {
-    const side = changedSide(
-      ancestors.map((files) => files.get(path)),
-      { base: base.get(path), head: head.get(path) },
-    );
+    const side = changedSide({ ancestor: ancestor.get(path), base: base.get(path), head: head.get(path) });
     if (side === 'both' && isPlaced(path, base.get(path) ?? head.get(path))) conflicts.add(path);
     if (side !== 'head') continue;
     const file = head.get(path);
@@ -47,21 +44,35 @@ export function mergeFiles({ ancestors, base, head }: FilesToMerge): MergedFiles
   return { files, conflicts: [...conflicts].sort(compareNames) };
 }
 
+/** A version that no commit has: both sides have changed it. */
+const UNKNOWN: SnapshotFile = { oid: '', mode: '100644' };
+
+/**
+ * Returns the files of a merge base that stands for two, as git makes it where histories cross: a file that both have
+ * changed since they parted is of neither side.
+ */
+export function mergeAncestors({ ancestor, base, head }: FilesToMerge): Files {
+  const files = new Map<string, SnapshotFile>();
+  for (const path of new Set([...base.keys(), ...head.keys()])) {
+    const versions = { ancestor: ancestor.get(path), base: base.get(path), head: head.get(path) };
+    const side = changedSide(versions);
+    const file = side === 'both' ? UNKNOWN : versions[side === 'head' ? 'head' : 'base'];
+    if (file !== undefined) files.set(path, file);
+  }
+  return files;
+}
+
 interface Versions {
+  readonly ancestor: SnapshotFile | undefined;
   readonly base: SnapshotFile | undefined;
   readonly head: SnapshotFile | undefined;
 }
 
 /** Returns which side changed a file; `none` also where both did so equally. */
-function changedSide(
-  ancestors: readonly (SnapshotFile | undefined)[],
-  { base, head }: Versions,
-): 'none' | 'base' | 'head' | 'both' {
+function changedSide({ ancestor, base, head }: Versions): 'none' | 'base' | 'head' | 'both' {
   if (isSameFile(base, head)) return 'none';
-  const isOldBase = ancestors.some((file) => isSameFile(file, base));
-  const isOldHead = ancestors.some((file) => isSameFile(file, head));
-  if (isOldBase === isOldHead) return 'both';
-  return isOldBase ? 'head' : 'base';
+  if (isSameFile(ancestor, base)) return 'head';
+  return isSameFile(ancestor, head) ? 'base' : 'both';
 }
 
 function isSameFile(a: SnapshotFile | undefined, b: SnapshotFile | undefined): boolean {

@@ -1,7 +1,7 @@
 // Every way in which the two sides of a merge can have changed a file.
 import { describe, expect, it } from 'vitest';
 import type { SnapshotFile } from '../../src/model/snapshot.ts';
-import { mergeFiles } from '../../src/plan/merge-files.ts';
+import { mergeAncestors, mergeFiles } from '../../src/plan/merge-files.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -12,9 +12,9 @@ function filesOf(texts: Texts): ReadonlyMap<string, SnapshotFile> {
   );
 }
 
-function merged(ancestors: readonly Texts[], base: Texts, head: Texts) {
+function merged(ancestor: Texts, base: Texts, head: Texts) {
   const { files, conflicts } = mergeFiles({
-    ancestors: ancestors.map(filesOf),
+    ancestor: filesOf(ancestor),
     base: filesOf(base),
     head: filesOf(head),
   });
@@ -39,11 +39,11 @@ describe('a file', () => {
     ['that base removed and head changed', { [WEB]: '1' }, {}, { [WEB]: '2' }, {}, true],
     ['that head made a link', { [WEB]: '1' }, { [WEB]: '1' }, { [WEB]: '->1' }, { [WEB]: '->1' }, false],
   ])('%s', (_, ancestor, base, head, files, isConflict) => {
-    expect(merged([ancestor], base, head)).toEqual({ files, conflicts: isConflict ? [WEB] : [] });
+    expect(merged(ancestor, base, head)).toEqual({ files, conflicts: isConflict ? [WEB] : [] });
   });
 
   it('beside the layout never needs a rebase', () => {
-    expect(merged([{ 'main.c': '1' }], { 'main.c': '2' }, { 'main.c': '3' })).toEqual({
+    expect(merged({ 'main.c': '1' }, { 'main.c': '2' }, { 'main.c': '3' })).toEqual({
       files: { 'main.c': '2' },
       conflicts: [],
     });
@@ -53,25 +53,29 @@ describe('a file', () => {
     ['a folder of base', { 'types/role/web.yaml/notes.txt': '1' }, { [WEB]: '1' }],
     ['a file of base', { 'types/role/web': '1' }, { 'types/role/web/a.yaml': '1' }],
   ])('that stands where %s does needs a rebase', (_, base, head) => {
-    expect(merged([{}], base, head)).toEqual({ files: base, conflicts: Object.keys(head) });
+    expect(merged({}, base, head)).toEqual({ files: base, conflicts: Object.keys(head) });
   });
 
   it('beside the layout that stands where a folder does is left out', () => {
-    expect(merged([{}], { 'docs/a.txt': '1' }, { docs: '1' })).toEqual({ files: { 'docs/a.txt': '1' }, conflicts: [] });
+    expect(merged({}, { 'docs/a.txt': '1' }, { docs: '1' })).toEqual({ files: { 'docs/a.txt': '1' }, conflicts: [] });
   });
 
   it('takes the place of a folder that it replaces', () => {
     const before = { 'types/role/web.yaml/notes.txt': '1' };
-    expect(merged([before], before, { [WEB]: '1' })).toEqual({ files: { [WEB]: '1' }, conflicts: [] });
+    expect(merged(before, before, { [WEB]: '1' })).toEqual({ files: { [WEB]: '1' }, conflicts: [] });
   });
 });
 
-describe('with two merge bases', () => {
-  it('what differs from both of them on one side only is that side', () => {
-    expect(merged([{ [WEB]: '1' }, { [WEB]: '1' }], { [WEB]: '1' }, { [WEB]: '2' }).files).toEqual({ [WEB]: '2' });
-  });
-
-  it('what each side has from another one needs a rebase', () => {
-    expect(merged([{ [WEB]: '1' }, { [WEB]: '2' }], { [WEB]: '2' }, { [WEB]: '1' }).conflicts).toEqual([WEB]);
+describe('of two merge bases', () => {
+  it.each<[string, Texts, Texts, Texts, Texts]>([
+    ['what neither changed', { [WEB]: '1' }, { [WEB]: '1' }, { [WEB]: '1' }, { [WEB]: '1' }],
+    ['what one changed', { [WEB]: '1' }, { [WEB]: '1' }, { [WEB]: '2' }, { [WEB]: '2' }],
+    ['what the other changed', { [WEB]: '1' }, { [WEB]: '2' }, { [WEB]: '1' }, { [WEB]: '2' }],
+    ['what one removed', { [WEB]: '1' }, { [WEB]: '1' }, {}, {}],
+    ['what both changed', { [WEB]: '1' }, { [WEB]: '2' }, { [WEB]: '3' }, { [WEB]: '' }],
+    ['what one changed and the other removed', { [WEB]: '1' }, { [WEB]: '2' }, {}, { [WEB]: '' }],
+  ])('%s', (_, ancestor, base, head, files) => {
+    const joined = mergeAncestors({ ancestor: filesOf(ancestor), base: filesOf(base), head: filesOf(head) });
+    expect(Object.fromEntries([...joined].map(([path, { oid }]) => [path, oid]))).toEqual(files);
   });
 });

@@ -10,7 +10,7 @@ import { searchHistory } from '../../follow/search-history.ts';
 import type { DeleteBudget } from '../../machine/removals.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
-import { mergeFiles } from '../../plan/merge-files.ts';
+import { mergeAncestors, mergeFiles } from '../../plan/merge-files.ts';
 import type { Merge } from '../../plan/plan-merge.ts';
 import { safetyOfServers } from '../../plan/safety-of-servers.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
@@ -91,24 +91,53 @@ async function mergedFiles(
   repository: MergeRepository,
   { base, head, ancestors }: Commits & { readonly ancestors: readonly string[] },
 ): Promise<ReturnType<typeof mergeFiles>> {
-  const filesAt = async (commit: string): Promise<Snapshot['files']> =>
-    (await repository.snapshot(commit, NO_BLOBS)).files;
-  const lists: Snapshot['files'][] = [];
-  for (const commit of ancestors) lists.push(await filesAt(commit));
+  const filesAt = async (commit: string): Promise<Files> => (await repository.snapshot(commit, NO_BLOBS)).files;
   const files = { base: await filesAt(base), head: await filesAt(head) };
   if (!files.base.has(TREE_FILE) && !files.head.has(TREE_FILE)) throw new SourceError(noLayoutText(repository));
-  return mergeFiles({ ancestors: lists, ...files });
+  return mergeFiles({ ancestor: await filesBefore(repository, ancestors), ...files });
+}
+
+type Files = Snapshot['files'];
+
+const NO_FILES: Files = new Map();
+/** How often histories that cross are followed back. Beyond that, what differs between merge bases needs a rebase. */
+const CROSSINGS_MAX = 20;
+
+/** Returns the files of the merge base. Of several, one joins after the other, each pair upon their own merge base, as git does. */
+async function filesBefore(
+  repository: MergeRepository,
+  ancestors: readonly string[],
+  crossings = CROSSINGS_MAX,
+): Promise<Files> {
+  let joined: { readonly commit: string; readonly files: Files } | undefined;
+  for (const commit of ancestors) {
+    const { files } = await repository.snapshot(commit, NO_BLOBS);
+    if (joined === undefined) {
+      joined = { commit, files };
+      continue;
+    }
+    const isFollowed = crossings > 0 && ancestors.length === 2;
+    const earlier = isFollowed ? await mergeBasesOf(repository, joined.commit, commit) : [];
+    const ancestor = await filesBefore(repository, earlier, crossings - 1);
+    joined = { commit, files: mergeAncestors({ ancestor, base: joined.files, head: files }) };
+  }
+  return joined?.files ?? NO_FILES;
+}
+
+/** None where histories have come together that are unrelated. */
+async function mergeBasesOf(repository: MergeRepository, a: string, b: string): Promise<readonly string[]> {
+  try {
+    return await repository.ancestorsOf(a, b);
+  } catch (error) {
+    if (error instanceof SourceError) return [];
+    throw error;
+  }
 }
 
 /** Reads only the files that the state in force does not have. */
 async function readSnapshot(
   repository: MergeRepository,
-  {
-    base,
-    head,
-    files,
-    before,
-  }: Commits & { readonly files: Snapshot['files']; readonly before: DesiredState | undefined },
+  { base, head, files, before }: Commits & { readonly files: Files; readonly before: DesiredState | undefined },
 ): Promise<Snapshot> {
   const isNew = wantsBlob(before?.catalog);
   const wants = (path: string, oid: string): boolean => files.get(path)?.oid === oid && isNew(path, oid);

@@ -77,6 +77,22 @@ describe('a branch behind main', () => {
     await repository.commit({ [BLOG_FILE]: null }, { branch: 'branch', parents: [merged] });
     expect(actionsIn(await planAt(repository.path))).toEqual(['delete blog-db', 'delete blog-web-1']);
   });
+
+  it.each([
+    ['and main has changed the file too', { text: `${SHOP[SHOP_FILE]}  shape: large\n`, isConflict: true }],
+    ['and main has it as both bases together', { text: GROWN[SHOP_FILE], isConflict: false }],
+  ])('whose history crosses that of main, and which takes back what main has had from it, %s', async (_, main) => {
+    const { repository, first } = await branched();
+    const onMain = await repository.commit(DEBUG);
+    const onBranch = await repository.commit(GROWN, { branch: 'branch', parents: [first] });
+    const crossed = await repository.commit(GROWN, { parents: [onMain, onBranch] });
+    const merged = await repository.commit(DEBUG, { branch: 'branch', parents: [onBranch, onMain] });
+    await repository.commit({ [SHOP_FILE]: main.text, 'types/zone/x.yaml': '{}\n' }, { parents: [crossed] });
+    await repository.commit({ [SHOP_FILE]: SHOP[SHOP_FILE] }, { branch: 'branch', parents: [merged] });
+    const plan = await planAt(repository.path);
+    expect(plan.problems.map(({ code }) => code)).toEqual(main.isConflict ? ['needs_rebase'] : []);
+    expect(actionsIn(plan)).toEqual(main.isConflict ? [] : ['update shop-db', 'delete shop-web-4']);
+  });
 });
 
 describe('base', () => {
