@@ -107,7 +107,7 @@ interface Lifting {
  * once; those of the branch itself count as if they had come one by one, and what a merge brings from elsewhere does not.
  */
 export async function liftedProtection(
-  source: Source,
+  source: Pick<Source, 'snapshot'>,
   { desired, commits, lifted: before }: Lifting,
 ): Promise<ReadonlySet<string>> {
   const lifted = new Set(before);

@@ -8,7 +8,6 @@ import type { Spec, WantedServer } from '../model/spec.ts';
 import { changedProperties, type IsSecret, shownProperties } from './changed-properties.ts';
 import type { RetainedServer, ServerChange } from './plan.ts';
 import type { RecordedFacts } from './recorded-facts.ts';
-import { isMadeServer } from './safety-of-recorded.ts';
 import type { ServerChanges } from './server-changes.ts';
 
 interface ComparedServers {
@@ -30,7 +29,7 @@ export function recordedChanges({ recorded, after, merge, isSecret }: ComparedSe
   const retained: RetainedServer[] = [];
   for (const name of [...new Set([...wanted.keys(), ...rows.keys()])].sort(compareNames)) {
     const [server, row] = [wanted.get(name), rows.get(name)];
-    const left = row === undefined || !isMadeServer(row) ? leftToMake(server, row) : leftToChange(server, row);
+    const left = wasApplied(row) ? leftToChange(server, row) : leftToMake(server, row);
     if (left === undefined) continue;
     const { instance, key: group } = server ?? row ?? { instance: '', key: '' };
     const { reason, file, line } = told.get(name) ?? { reason: left.reason, file: null, line: null };
@@ -47,9 +46,15 @@ interface LeftToDo {
   readonly reason: string;
 }
 
-/** Nothing is there, as far as is known: a server that nobody wants is forgotten. */
+const UNWANTED: LeftToDo = { action: 'delete', reason: 'no commit wants the server any more' };
+
+function wasApplied(row: RecordedFacts | undefined): row is RecordedFacts {
+  return row !== undefined && row.provider !== null && row.applied !== null;
+}
+
+/** What a create may have made is deleted where nobody wants it; what is known not to be there is forgotten. */
 function leftToMake(server: WantedServer | undefined, row: RecordedFacts | undefined): LeftToDo | undefined {
-  if (server === undefined) return undefined;
+  if (server === undefined) return row?.mayExist === true ? UNWANTED : undefined;
   return {
     action: 'create',
     reason: row === undefined ? 'the server is not recorded yet' : 'the server is not made yet',
@@ -60,7 +65,7 @@ function leftToChange(
   server: WantedServer | undefined,
   { applied, dirty, replacing }: RecordedFacts,
 ): LeftToDo | undefined {
-  if (server === undefined) return { action: 'delete', reason: 'no commit wants the server any more' };
+  if (server === undefined) return UNWANTED;
   const isSame = applied !== null && needsNoAction(server.spec, applied);
   if (replacing) return { action: 'replace', reason: 'the server is being replaced' };
   if (dirty) return { action: 'update', reason: 'the last action on the server has not succeeded' };

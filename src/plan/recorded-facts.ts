@@ -7,6 +7,7 @@ import { isSameSpec } from '../machine/difference.ts';
 import { instanceAddress } from '../model/address.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import type { Spec, WantedServer } from '../model/spec.ts';
+import type { State } from '../model/state.ts';
 
 /** One recorded server, as `GET /operations/recorded` answers it. */
 export interface RecordedFacts {
@@ -14,14 +15,17 @@ export interface RecordedFacts {
   readonly instance: string;
   readonly key: string;
   readonly index: string | null;
+  readonly state: State;
   /** The followed commit that last changed its wanted spec. */
   readonly commit: string;
   readonly incarnation: number;
   readonly provider: string | null;
   /** Null: no commit wants it any more. */
   readonly wanted: Spec | null;
-  /** Null: nothing that Treeline made is there. */
+  /** Null: no action has succeeded yet. */
   readonly applied: Spec | null;
+  /** A create has begun, and no check has found the server absent since. */
+  readonly mayExist: boolean;
   readonly dirty: boolean;
   readonly replacing: boolean;
   readonly approved: boolean;

@@ -16,11 +16,12 @@ interface RecordedLimits extends PlannedLimits {
   readonly approval?: string | undefined;
 }
 
-/** Returns the facts. Protection that was lifted by an earlier commit is not recorded where a plan reads it. */
-export function safetyOfRecorded({ servers, heldBefore, approval, budget, approvedCount = 0 }: RecordedLimits): Safety {
+/** Returns the facts. */
+export function safetyOfRecorded(limits: RecordedLimits): Safety {
+  const { servers, heldBefore, approval, budget, approvedCount = 0, unprotected = new Set() } = limits;
   const byName = new Map(servers.map((server) => [server.name, server]));
   return {
-    unprotected: new Set(),
+    unprotected,
     deletions: {
       limit: typeof budget === 'number' ? budget : removalsMax(budget, servers.length),
       recent: 0,
@@ -41,9 +42,9 @@ export function safetyOfRecorded({ servers, heldBefore, approval, budget, approv
   };
 }
 
-/** Returns true if Treeline made or adopted the server. */
-export function isMadeServer({ provider, applied }: RecordedFacts): boolean {
-  return provider !== null && applied !== null;
+/** Returns true if Treeline made or adopted the server, or a create of it runs or is lost, as `isMade` of machine/existence.ts. */
+function isMadeServer({ provider, applied, state }: RecordedFacts): boolean {
+  return provider !== null && (applied !== null || state === 'creating' || state === 'unknown');
 }
 
 function removalsUnderWay(servers: readonly RecordedFacts[]): ReadonlyMap<string, readonly Removal[]> {

@@ -10,13 +10,15 @@ export interface PlannedLimits {
   readonly budget: DeleteBudget | number;
   /** The largest number in a `Treeline-Approve-Deletes` trailer of the commits that the merge brings; 0 without one. */
   readonly approvedCount?: number;
+  /** Keys of the units whose protection was lifted; left out: none. A merge lifts none: only a commit of the branch itself does, see docs/decisions/0029. */
+  readonly unprotected?: ReadonlySet<string>;
 }
 
-/** Returns the facts. A merge lifts no protection: only a commit of the branch itself does, see docs/decisions/0029. */
+/** Returns the facts. */
 export function safetyOfServers({ owners }: Pick<Baseline, 'owners'>, limits: PlannedLimits): Safety {
-  const { budget, approvedCount = 0 } = limits;
+  const { budget, approvedCount = 0, unprotected = new Set() } = limits;
   return {
-    unprotected: new Set(),
+    unprotected,
     deletions: {
       limit: typeof budget === 'number' ? budget : removalsMax(budget, owners.size),
       recent: 0,

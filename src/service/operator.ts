@@ -113,6 +113,8 @@ export interface RecordedServer {
   readonly wanted: Spec | null;
   /** What the last success applied; null: nothing that Treeline made is there. */
   readonly applied: Spec | null;
+  /** A create has begun, and no check has found the server absent since. */
+  readonly mayExist: boolean;
   /** An update or delete began after `applied` was recorded and has not succeeded. */
   readonly dirty: boolean;
   /** It is being deleted and created anew. */
@@ -131,6 +133,8 @@ export interface RecordedState {
   /** The followed commit. */
   readonly commit: string;
   readonly held: readonly HeldItem[];
+  /** Names of the instances whose protection is lifted for deletes that are held, or that wait for held ones; sorted. */
+  readonly lifted: readonly string[];
   /** Sorted by name. */
   readonly servers: readonly RecordedServer[];
 }

@@ -1,4 +1,6 @@
 // Lists the recorded servers with what is wanted and applied, for programs that compare a desired state with them.
+import { liftsIn } from '../desired/lifts.ts';
+import { nameAt } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { HeldItem, RecordedServer, RecordedState } from './operator.ts';
@@ -13,15 +15,16 @@ export function recordedIn(
   const servers = [...rows.list('server')]
     .sort(([a], [b]) => compareNames(a, b))
     .map(([name, row]) => recordedServer(name, row, instances));
-  return { commit: desired.commit, held, servers };
+  const lifted = [...liftsIn(rows.list('held'))].map(nameAt).sort(compareNames);
+  return { commit: desired.commit, held, lifted, servers };
 }
 
 function recordedServer(name: string, row: ServerRow, held: ReadonlySet<string>): RecordedServer {
   const { instance, key, index, state, reason, since, commit, generation, incarnation, provider } = row;
-  const { wanted, applied, dirty, replacing, approved, outputs, policy } = row;
+  const { wanted, applied, mayExist, dirty, replacing, approved, outputs, policy } = row;
   return {
     ...{ name, instance, key, index, state, reason, since, commit, generation, incarnation, provider },
-    ...{ wanted, applied, dirty, replacing, approved, held: held.has(instance) },
+    ...{ wanted, applied, mayExist, dirty, replacing, approved, held: held.has(instance) },
     ...{ protected: policy.protected, deletion: policy.deletion, outputs },
   };
 }

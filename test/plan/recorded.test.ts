@@ -21,7 +21,15 @@ function doneIn({ units }: DesiredState): readonly RecordedFacts[] {
   return [...units.values()].flatMap(({ servers }) =>
     [...servers.values()].map(({ name, instance, key, index, spec, policy }) => ({
       ...{ name, instance, key, index, commit: COMMIT, incarnation: 1, provider: 'lab', wanted: spec, applied: spec },
-      ...{ dirty: false, replacing: false, approved: false, protected: policy.protected, deletion: policy.deletion },
+      ...{
+        state: 'done',
+        mayExist: true,
+        dirty: false,
+        replacing: false,
+        approved: false,
+        protected: policy.protected,
+        deletion: policy.deletion,
+      },
     })),
   );
 }
@@ -123,10 +131,32 @@ describe('compared with recorded servers', () => {
 
   it('what was never made and is not wanted is forgotten', () => {
     const given = {
-      rows: { 'blog-db': { applied: null }, 'blog-web-1': { applied: null, provider: null } },
+      rows: {
+        'blog-db': { applied: null, mayExist: false },
+        'blog-web-1': { applied: null, mayExist: false, provider: null },
+      },
       texts: { [BLOG_FILE]: null },
     };
     expect(planMerge(mergeOf(given))).toMatchObject({ changes: [], held: null });
+  });
+
+  it('what is being made, or may have been, is deleted; one that is being made counts against the budget', () => {
+    const rows = {
+      'blog-db': { applied: null, state: 'creating' },
+      'blog-web-1': { applied: null, state: 'retrying' },
+    } as const;
+    const plan = planMerge(mergeOf({ rows, texts: { [BLOG_FILE]: null }, budget: 0 }));
+    expect(plan.changes.map(({ action, resource }) => `${action} ${resource}`)).toEqual([
+      ...['delete blog-db', 'delete blog-web-1'],
+    ]);
+    expect(plan.held).toMatchObject({ instances: ['blog'], deletes: 1 });
+  });
+
+  it('what may have been made of an instance that retains its servers is left', () => {
+    const files = { ...SHOP, [BLOG_FILE]: `${SHOP[BLOG_FILE]}deletion: retain\n` };
+    const rows = { 'blog-db': { applied: null, state: 'creating' } } as const;
+    const plan = planMerge(mergeOf({ rows, files, texts: { [BLOG_FILE]: null } }));
+    expect(plan.retained.map(({ resource }) => resource)).toEqual(['blog-db', 'blog-web-1']);
   });
 
   it('what the row says is retained stays', () => {

@@ -8,12 +8,13 @@ it('tells where each server belongs, what is wanted and applied, and what keeps 
   core.source.commit(shopFiles({ web: 'name: web, size: small', db: 'name: db' }));
   await core.poll();
   const up = core.operator.recorded();
-  expect(up).toMatchObject({ commit: core.reader.commit(), held: [] });
+  expect(up).toMatchObject({ commit: core.reader.commit(), held: [], lifted: [] });
   expect(up.servers.map(({ name }) => name)).toEqual(['db', 'web']);
   const web = up.servers[1];
   expect(web).toMatchObject({
     ...{ name: 'web', instance: 'shop', key: 'web', index: null, state: 'done', reason: null, provider: 'lab' },
     ...{ generation: 1, protected: false, deletion: 'delete', held: false, replacing: false, approved: false },
+    mayExist: true,
     wanted: { kind: 'Platform::Server', properties: { name: 'web', size: 'small' } },
   });
   expect(web?.applied).toEqual(web?.wanted);

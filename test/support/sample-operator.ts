@@ -53,7 +53,7 @@ export function createSampleOperator(): SampleOperator {
     },
     overview: () => operator.status,
     held: () => [],
-    recorded: () => ({ commit: COMMIT, held: [], servers: [] }),
+    recorded: () => ({ commit: COMMIT, held: [], lifted: [], servers: [] }),
     problems: () => ({ commit: 'c'.repeat(40), problems: [] }),
     approve: ({ reason }, digest) => note('approve', reason, digest),
     acceptHistory: ({ reason }, commit) => note('accept-history', reason, commit),

@@ -5,7 +5,7 @@ import { straysIn } from '../../catalog/strays.ts';
 import { problemsOf } from '../../derive.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
 import { deriveAt } from '../../follow/restore.ts';
-import { approvedCountOf, COMMITS_MAX } from '../../follow/safety.ts';
+import { approvedCountOf, COMMITS_MAX, liftedProtection } from '../../follow/safety.ts';
 import { searchHistory } from '../../follow/search-history.ts';
 import type { DeleteBudget } from '../../machine/removals.ts';
 import { isError, type Problem } from '../../model/problem.ts';
@@ -14,7 +14,7 @@ import { mergeAncestors, mergeFiles } from '../../plan/merge-files.ts';
 import type { Merge } from '../../plan/plan-merge.ts';
 import { safetyOfServers } from '../../plan/safety-of-servers.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
-import { SourceError } from '../../source/source.ts';
+import { type Commit, SourceError } from '../../source/source.ts';
 
 /** What a plan reads of a repository. */
 type MergeRepository = Omit<LocalRepository, 'lastChanges' | 'close'>;
@@ -52,8 +52,18 @@ export async function readStep(repository: MergeRepository, { base, head, budget
   const { before, problemsBefore } = await stateAt(repository, from);
   const { files } = await repository.snapshot(to, NO_BLOBS);
   const snapshot = await readSnapshot(repository, { base: to, head: to, files, before });
-  const safety = before === undefined ? undefined : safetyOfServers(before, { budget });
-  return { base: from, head: to, before, problemsBefore, snapshot, safety, approvedCount: 0 };
+  const step = { base: from, head: to, before, problemsBefore, snapshot };
+  if (before === undefined) return { ...step, approvedCount: 0 };
+  const commits = await commitsOfStep(repository, { base: from, head: to });
+  const approvedCount = approvedCountOf(commits);
+  const unprotected = await liftedProtection(repository, { desired: before, commits, lifted: new Set() });
+  return { ...step, approvedCount, safety: safetyOfServers(before, { budget, approvedCount, unprotected }) };
+}
+
+/** Returns the commits whose trailers and lifts count: of a rewritten history the newest one, and none where it was set back. */
+async function commitsOfStep(repository: MergeRepository, { base, head }: Commits): Promise<readonly Commit[]> {
+  const isNext = (await repository.commitsBetween(head, base, 1)).length === 0;
+  return await repository.commitsBetween(base, head, isNext ? COMMITS_MAX : 1);
 }
 
 interface StateInForce {

@@ -1,6 +1,7 @@
 // Reads a plan that is compared with the recorded servers of a running controller.
 import type { HeldBefore } from '../../desired/deletions.ts';
 import type { DeleteBudget } from '../../machine/removals.ts';
+import { instanceAddress } from '../../model/address.ts';
 import type { Problem } from '../../model/problem.ts';
 import { quote } from '../../model/quote.ts';
 import type { Plan } from '../../plan/plan.ts';
@@ -56,10 +57,11 @@ function onRecorded(
   { recorded, problems: newest, budget }: RecordedOrder,
   approval?: string,
 ): Merge {
-  const { servers, held, commit } = recorded;
+  const { servers, held, lifted, commit } = recorded;
   if (merge.before === undefined) return merge;
   const problemsBefore = newest.commit === commit ? newest.problems : merge.problemsBefore;
-  const limits = { servers, heldBefore: heldDeletes(held), approval, budget, approvedCount };
+  const unprotected = new Set([...(merge.safety?.unprotected ?? []), ...lifted.map(instanceAddress)]);
+  const limits = { servers, heldBefore: heldDeletes(held), approval, budget, approvedCount, unprotected };
   const before = withRecorded(merge.before, servers, problemsBefore);
   return {
     ...merge,

@@ -5,7 +5,7 @@ import type { Plan } from '../../../src/plan/plan.ts';
 import type { RecordedState } from '../../../src/service/operator.ts';
 import { openLocalRepository } from '../../../src/source/local-repository.ts';
 import { actionsIn } from '../../plan/planned.ts';
-import { headOf, push, type Scene, untilHeld, upAndDone } from '../../scenario/scene.ts';
+import { headOf, push, pushAtOnce, type Scene, untilHeld, upAndDone } from '../../scenario/scene.ts';
 import { instanceText, OFFICE, SHOP, TEMPLATE, templateText } from '../../scenario/stacks.ts';
 import { treeline } from '../../support/command-line.ts';
 import { runGit } from '../../support/git-repository.ts';
@@ -85,6 +85,21 @@ describe('treeline plan --server', () => {
       ...['create store-db', 'create store-web-1'],
     ]);
     await expect(approved(scene, '0'.repeat(64))).rejects.toThrow(`held are ${item.digest}`);
+  });
+
+  it('shows the deletes of an instance whose protection was lifted before they were held', async () => {
+    const scene = await upAndDone();
+    await push(scene, { [SHOP]: instanceText('shop', 4, 'protected: true\n') });
+    await pushAtOnce(scene, [{ files: { [SHOP]: instanceText('shop', 4) } }, { files: { [SHOP]: null } }]);
+    const item = await untilHeld(scene, 'deletes');
+    const deletes = ['db', 'web-1', 'web-2', 'web-3', 'web-4'].map((name) => `delete shop-${name}`);
+
+    const plan = await approved(scene, item.digest);
+    expect(actionsIn(plan)).toEqual(deletes);
+    expect(plan.problems).toEqual([]);
+    const merged = await planned(scene, await headOf(scene.site));
+    expect(actionsIn(merged)).toEqual(deletes);
+    expect(merged.held).toMatchObject({ instances: ['shop'], deletes: 5 });
   });
 
   it('shows what accepting a commit does that leaves nothing, or has another history', async () => {
