@@ -15,6 +15,7 @@ import { markdownWithoutPlan } from './plan/markdown-report.ts';
 import { PLAN_REPORTS, type PlanReport } from './plan/plan-report.ts';
 import { readMerge } from './plan/read-merge.ts';
 import { planOfApproval, planOnRecorded, type RecordedOrder } from './plan/read-recorded.ts';
+import { tellLifts } from './plan/tell-lifts.ts';
 import { addOptionalServerOptions, getFrom, type ServerOptions, serverIn } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
@@ -106,7 +107,10 @@ async function readPlan(
   const { base, head, approval, deleteBudget: budget = DELETE_BUDGET } = options;
   if (server === undefined && approval !== undefined) throw new CommandFailure('--approval needs --server');
   if (server === undefined && base === undefined) throw new CommandFailure('say what to merge into: --base <revision>');
-  if (server === undefined) return planMerge(await readMerge(repository, { base: base ?? '', head, budget }));
+  if (server === undefined) {
+    const merge = await readMerge(repository, { base: base ?? '', head, budget });
+    return await tellLifts(repository, merge, planMerge(merge));
+  }
   const recorded = await recordedState(server, { repository, base });
   const problems = (await getFrom(server, '/operations/problems')) as RecordedOrder['problems'];
   if (approval !== undefined) return await planOfApproval(repository, { recorded, problems, budget, digest: approval });

@@ -13,6 +13,7 @@ import type { HeldItem, RecordedState } from '../../service/operator.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { type ReadMerge, readMerge, readStep } from './read-merge.ts';
+import { tellLifts } from './tell-lifts.ts';
 
 /** What is recorded, and the limit of deletes. */
 export interface RecordedOrder {
@@ -28,7 +29,8 @@ export async function planOnRecorded(
   { head, ...order }: RecordedOrder & { readonly head: string },
 ): Promise<Plan> {
   const { recorded, budget } = order;
-  return planMerge(onRecorded(await readMerge(repository, { base: recorded.commit, head, budget }), order));
+  const merge = onRecorded(await readMerge(repository, { base: recorded.commit, head, budget }), order);
+  return await tellLifts(repository, merge, planMerge(merge));
 }
 
 /** Returns the effect of an approval. Throws CommandFailure where nothing is held under the digest. */

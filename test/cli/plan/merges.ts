@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type MergeOrder, readMerge } from '../../../src/cli/plan/read-merge.ts';
+import { tellLifts } from '../../../src/cli/plan/tell-lifts.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
 import { planMerge } from '../../../src/plan/plan-merge.ts';
 import { openLocalRepository } from '../../../src/source/local-repository.ts';
@@ -17,5 +18,6 @@ export function emptyRepository(options: { readonly bare?: boolean } = {}): Prom
 export async function planAt(path: string, order: Partial<MergeOrder> = {}): Promise<Plan> {
   const repository = await openLocalRepository(path);
   onTestFinished(() => repository.close());
-  return planMerge(await readMerge(repository, { base: 'main', head: 'branch', budget: 100, ...order }));
+  const merge = await readMerge(repository, { base: 'main', head: 'branch', budget: 100, ...order });
+  return await tellLifts(repository, merge, planMerge(merge));
 }

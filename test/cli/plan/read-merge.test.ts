@@ -158,6 +158,26 @@ describe('base', () => {
   });
 });
 
+describe('a protected instance', () => {
+  const FAST_FORWARD = /a fast-forward or a rebase does, since a commit of this branch lifts/;
+
+  it.each([
+    ['a branch that lifts the protection first says what else than a merge would delete', true],
+    ['a branch that does not says how to lift it', false],
+  ])('of %s', async (_, isLifted) => {
+    const repository = await emptyRepository();
+    const first = await repository.commit({ ...SHOP, [BLOG_FILE]: `${SHOP[BLOG_FILE]}protected: true\n` });
+    const change = isLifted ? { [BLOG_FILE]: SHOP[BLOG_FILE] } : DEBUG;
+    const lift = await repository.commit(change, { branch: 'branch', parents: [first] });
+    await repository.commit({ [BLOG_FILE]: null }, { branch: 'branch', parents: [lift] });
+    await repository.commit({ 'types/zone/x.yaml': '{}\n' });
+    const plan = await planAt(repository.path);
+    expect(actionsIn(plan)).toEqual([]);
+    expect(plan.problems).toMatchObject([{ code: 'protected_instance' }]);
+    expect(FAST_FORWARD.test(plan.problems[0]?.hint ?? '')).toBe(isLifted);
+  });
+});
+
 describe('deletes', () => {
   it('that a trailer of the branch allows are not held', async () => {
     const { repository, first } = await branched();
