@@ -15,6 +15,7 @@ import type { Merge } from '../../plan/plan-merge.ts';
 import { safetyOfServers } from '../../plan/safety-of-servers.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
 import { type Commit, SourceError } from '../../source/source.ts';
+import { withLastAdministrators } from './last-administrators.ts';
 
 /** What a plan reads of a repository. */
 type MergeRepository = Omit<LocalRepository, 'lastChanges' | 'close'>;
@@ -77,11 +78,17 @@ async function stateAt(repository: MergeRepository, commit: string): Promise<Sta
   const problems = problemsOf(alone);
   if (alone.isFollowed) {
     const isWhole = !problems.some(isError) && !straysIn(alone.desired.catalog).some(hasAddress);
-    if (isWhole) return { before: alone.desired, problemsBefore: problems };
+    const before = isWhole ? await withLastAdministrators(repository, alone.desired) : undefined;
+    if (before === alone.desired) return { before, problemsBefore: problems };
+    if (before !== undefined) return await stateUpon(repository, commit, before);
   }
-  const before = await searchHistory(repository, commit);
-  if (before === undefined) return { before, problemsBefore: problems };
-  // What stands in place of an object is a mistake only beside the version that is in force.
+  const found = await searchHistory(repository, commit);
+  if (found === undefined) return { before: found, problemsBefore: problems };
+  return await stateUpon(repository, commit, await withLastAdministrators(repository, found));
+}
+
+/** What stands in place of an object, or takes the last administrator away, is a mistake only beside what is in force. */
+async function stateUpon(repository: MergeRepository, commit: string, before: DesiredState): Promise<StateInForce> {
   return {
     before,
     problemsBefore: problemsOf(await deriveAt(repository, commit, { baseline: before, earlier: before })),

@@ -1,0 +1,45 @@
+// Finds the administrators that stay registered although the files of a commit do not have them: no commit removes the
+// last ones. See desired/active-clients.ts.
+import {
+  type ActiveVersion,
+  type ActiveVersions,
+  type DesiredState,
+  EMPTY_BASELINE,
+} from '../../desired/desired-state.ts';
+import { deriveAt } from '../../follow/restore.ts';
+import type { Client } from '../../model/objects.ts';
+import type { LocalRepository } from '../../source/local-repository.ts';
+
+/** How many commits are searched. */
+const COMMITS_MAX = 1_000;
+
+type History = Pick<LocalRepository, 'has' | 'describe' | 'snapshot'>;
+
+/** Returns the same desired state where it has an administrator, else with those of the newest commit before it that has some. */
+export async function withLastAdministrators(repository: History, desired: DesiredState): Promise<DesiredState> {
+  if (administratorsIn(desired.clients).length > 0) return desired;
+  let commit = desired.commit;
+  let registry = await registryAt(repository, commit);
+  for (let count = 0; count < COMMITS_MAX; count += 1) {
+    const [parent] = (await repository.describe(commit)).parents;
+    if (parent === undefined || !(await repository.has(parent))) return desired;
+    commit = parent;
+    const earlier = await registryAt(repository, commit);
+    if (earlier === registry) continue;
+    registry = earlier;
+    const found = await deriveAt(repository, commit, { baseline: EMPTY_BASELINE, earlier: desired });
+    const last = found.isFollowed ? administratorsIn(found.desired.clients) : [];
+    if (last.length > 0) return { ...desired, clients: new Map([...desired.clients, ...last]) };
+  }
+  return desired;
+}
+
+function administratorsIn(clients: ActiveVersions<Client>): readonly [string, ActiveVersion<Client>][] {
+  return [...clients].filter(([, { entry }]) => entry.object?.role === 'administrator');
+}
+
+/** Returns the versions of the files of clients, as a text. */
+async function registryAt(repository: History, commit: string): Promise<string> {
+  const { files } = await repository.snapshot(commit, () => false);
+  return [...files].flatMap(([path, { oid }]) => (path.startsWith('clients/') ? [`${path} ${oid}`] : [])).join('\n');
+}
