@@ -101,6 +101,11 @@ describe('compared with recorded servers', () => {
       ['replace shop-web-1: the server is being replaced'],
     ],
     [
+      'one is being deleted, and is wanted again',
+      { rows: { 'shop-web-1': { state: 'deleting', dirty: true } } },
+      ['replace shop-web-1: the server is being deleted, and is created anew'],
+    ],
+    [
       'one is on its way out',
       {
         rows: { 'blog-web-1': { wanted: null } },
