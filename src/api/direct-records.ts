@@ -12,6 +12,9 @@ const RECORD_PATH = /^\/hiera\/([\w.-]+)(?:\/([\w.-]+))?$/;
 /** Holds the records of about 30,000 nodes of common size. */
 const CACHE_BYTES_MAX = 32 * 1024 * 1024;
 
+/** Stands for an answer that is left to the routes. */
+const TOO_LARGE: SerializedAnswer = { json: '', bytes: 0, etag: '' };
+
 interface DirectOptions extends AuthenticateOptions {
   /** Answers of fewer bytes are sent as they are, whatever the client accepts. */
   readonly packedBytesMin: number;
@@ -32,8 +35,10 @@ export function answerRecords(options: DirectOptions): (request: IncomingMessage
     const body = key === undefined ? found.record() : found.value(key)?.value;
     if (body === undefined) return undefined;
     const answer = serialize(body);
-    cache.set(path, found.sources, answer);
-    return answer;
+    // The routes pack it: only that it is too large is kept, or it would take the room of many others.
+    const kept = answer.bytes < packedBytesMin ? answer : TOO_LARGE;
+    cache.set(path, found.sources, kept);
+    return kept;
   }
 
   return (request, response) => {
@@ -43,7 +48,7 @@ export function answerRecords(options: DirectOptions): (request: IncomingMessage
       if (malformation(request) !== undefined || 'code' in admit(options, request)) return undefined;
       return answerOf(url);
     });
-    if (answer === undefined || answer.bytes >= packedBytesMin) return false;
+    if (answer === undefined || answer === TOO_LARGE) return false;
     sendSerialized(request, response, { commit: reader.commit(), answer, more: newRequestId() });
     return true;
   };

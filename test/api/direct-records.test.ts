@@ -52,3 +52,21 @@ it('a certificate that is registered no more gets nothing, though the answer is 
   for (const [serial, client] of before) api.reader.registry.set(serial, client);
   expect(refused).toMatchObject({ status: 403, body: { error: 'client_not_registered' } });
 });
+
+it('a record that is left to the routes, which pack it, takes no room from those that are kept', async () => {
+  const { findNode } = api.reader;
+  const sources = [{}, undefined] as const;
+  let computed = 0;
+  const nodeOf = (name: string) => ({
+    ...{ name, sources, explained: () => ({}), value: () => undefined },
+    record() {
+      computed += 1;
+      return { name, text: name === 'small' ? '' : 'x'.repeat(9 * 1024 * 1024) };
+    },
+  });
+  Object.assign(api.reader, { findNode: nodeOf });
+  for (const name of ['small', 'big-1', 'big-2', 'big-3', 'big-4', 'small', 'big-4'])
+    await api.request(`/hiera/${name}`);
+  Object.assign(api.reader, { findNode });
+  expect(computed).toBe(5);
+});
