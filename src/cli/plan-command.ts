@@ -32,16 +32,20 @@ interface PlanOptions extends Partial<ServerOptions> {
 }
 
 const HELP = `
-The files of the merge are those of base, with every file that head has changed since both parted.
-With --server, base is the commit that the controller follows, and servers are compared with what is
-recorded of them; --base leaves the controller out, also where the environment names one.
+The files of the merge are those of base, with every file that head has changed
+since both parted. What is not committed is in no plan.
+
+With --server, base is the commit that the controller follows, and servers are
+compared with what is recorded of them; --base leaves the controller out, also
+where the environment names one.
 
 Exit code 0: no effect, 1: new errors, 2: changes, 3: could not run.
 
 Examples:
   treeline plan --base origin/main
   treeline plan --base origin/main --head feature stacks --format json
-  treeline plan --server https://treeline.example:8443 --cert me.crt --key me.key --ca ca.crt`;
+  treeline plan --server https://treeline.example:8443 \\
+    --cert me.crt --key me.key --ca ca.crt`;
 
 /** Adds the command. */
 export function addPlanCommand(program: Command): void {
@@ -73,7 +77,7 @@ export function addPlanCommand(program: Command): void {
           const server = options.base === undefined || isAsked ? serverIn(options) : undefined;
           const plan = await planOf(repository, options, server);
           const report: PlanReport = PLAN_REPORTS[options.format];
-          print(report(plan, { prefix, id, isRecorded: server !== undefined }));
+          print(report(plan, { prefix, id, approval: options.approval, isRecorded: server !== undefined }));
           process.exitCode = exitCodeOf(plan);
         } catch (error) {
           if (options.format === 'markdown') print(markdownWithoutPlan(id));
@@ -85,6 +89,8 @@ export function addPlanCommand(program: Command): void {
     });
 }
 
+const NO_BASE =
+  'say what to merge into: --base <revision>, such as --base origin/main; or --server, to compare with a running controller';
 const SLOW_MS = 2_000;
 
 /** Tells on a terminal that the command is at work, where it takes longer than a moment. */
@@ -106,7 +112,7 @@ async function readPlan(
 ): Promise<Plan> {
   const { base, head, approval, deleteBudget: budget = DELETE_BUDGET } = options;
   if (server === undefined && approval !== undefined) throw new CommandFailure('--approval needs --server');
-  if (server === undefined && base === undefined) throw new CommandFailure('say what to merge into: --base <revision>');
+  if (server === undefined && base === undefined) throw new CommandFailure(NO_BASE);
   if (server === undefined) {
     const merge = await readMerge(repository, { base: base ?? '', head, budget });
     return await tellLifts(repository, merge, planMerge(merge));

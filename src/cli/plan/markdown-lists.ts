@@ -15,6 +15,7 @@ import type { Item, Section } from './markdown-section.ts';
 import { placeText } from './markdown-servers.ts';
 import { code, prose } from './markdown-text.ts';
 import { differenceText, valueText } from './markdown-value.ts';
+import { problemCounts } from './plan-headline.ts';
 import { secretText } from './secret-text.ts';
 
 const NAMES_MAX = 5;
@@ -58,7 +59,7 @@ export function renameSection(renames: readonly Rename[]): readonly Section[] {
   const items = renames.map(({ instance, into, deletes, creates }) => {
     const names = into === instance ? code(instance) : `${code(instance)} into ${code(into)}`;
     const counts = `${countOf(deletes, 'delete')}, ${countOf(creates, 'create')}`;
-    return itemOf(`rename of ${names}: ${counts}; give \`name\` to keep them`);
+    return itemOf(`rename of ${names}: ${counts}`);
   });
   return sectionOf({
     noun: 'rename',
@@ -106,16 +107,6 @@ export function problemsSection(problems: readonly Problem[], prefix: string): r
   return sectionOf({ noun: 'problem', heading, note: null, items });
 }
 
-/** Returns how many errors and how many warnings there are, without those of which there are none. */
-export function problemCounts(problems: readonly Problem[]): readonly string[] {
-  const errors = problems.filter(isError).length;
-  const warnings = problems.length - errors;
-  return [
-    ...(errors === 0 ? [] : [countOf(errors, 'error')]),
-    ...(warnings === 0 ? [] : [countOf(warnings, 'warning')]),
-  ];
-}
-
 function problemItem(problem: Problem, prefix: string): Item {
   const { severity, code: name, message, hint, instances = [] } = problem;
   const place = placeOf(problem);
@@ -153,7 +144,7 @@ export function heldSection(held: Plan['held']): readonly Section[] {
       note: `${holdText(held)} ${ADVICE}${trailerAdvice(held)}.`,
       items: [
         ...instances.map((instance) => itemOf(code(instance))),
-        ...waiting.map((instance) => itemOf(`${code(instance)} waits for them`)),
+        ...waiting.map((instance) => itemOf(`${code(instance)} stays as it is until then`)),
       ],
     },
   ];
@@ -162,10 +153,11 @@ export function heldSection(held: Plan['held']): readonly Section[] {
 const ADVICE =
   'If it is meant, an administrator reads the digest with `treeline held` after the merge and says `treeline approve DIGEST`';
 
-function holdText({ kind, deletes, reason }: PlannedHold): string {
-  const stays = kind === 'nothing left' ? 'Nothing of the merge happens' : 'No change of these instances happens';
-  const count = deletes === 0 ? '' : ` with ${countOf(deletes, 'delete or replacement', 'deletes and replacements')}`;
-  return `${stays}${count} until it is approved: ${prose(reason)}.`;
+function holdText({ kind, deletes, instances, reason }: PlannedHold): string {
+  const all = kind === 'nothing left' ? 'the merge' : instances.length === 1 ? 'this instance' : 'these instances';
+  if (deletes === 0) return `Nothing of ${all} changes until it is approved: ${prose(reason)}.`;
+  const wait = `${countOf(deletes, 'delete')} ${deletes === 1 ? 'waits' : 'wait'} for an approval`;
+  return `${wait}, with every other change of ${all}: ${prose(reason)}.`;
 }
 
 function trailerAdvice({ kind, deletes }: PlannedHold): string {

@@ -9,14 +9,14 @@ import {
   heldSection,
   invalidSection,
   nodesSection,
-  problemCounts,
   problemsSection,
   renameSection,
   safetySection,
 } from './markdown-lists.ts';
 import { type Section, writeSections } from './markdown-section.ts';
-import { retainedSection, serverCounts, serverSections } from './markdown-servers.ts';
+import { retainedSection, serverSections } from './markdown-servers.ts';
 import { code } from './markdown-text.ts';
+import { headlineOf } from './plan-headline.ts';
 
 /** The length of a report. A comment of GitHub holds 65,536 characters. */
 export const MARKDOWN_LENGTH_MAX = 60_000;
@@ -73,43 +73,13 @@ function markerOf(id: string): string {
   return `<!-- treeline-plan ${written} -->`;
 }
 
-/** Returns the counts of all that happens, in the order of the sections. */
-function headlineOf({
-  access,
-  safety,
-  changes,
-  retained,
-  nodes,
-  configuration,
-  problems,
-  invalid,
-  held,
-}: Plan): string {
-  const effects = [
-    ...counted(access.length, 'access change'),
-    ...counted(safety.length, 'safety change'),
-    ...serverCounts(changes),
-    ...counted(retained.length, 'server left', 'servers left'),
-    ...counted(configuration.length, 'configuration change'),
-    ...counted(nodes.length, 'record change'),
-    ...counted(invalid.length, 'invalid instance'),
-    ...(held === null
-      ? []
-      : [held.instances.length === 0 ? 'held' : `${countOf(held.instances.length, 'instance')} held`]),
-  ];
-  return [...(effects.length === 0 ? ['No effect'] : effects), ...problemCounts(problems)].join(', ');
-}
-
-function counted(count: number, noun: string, plural?: string): readonly string[] {
-  return count === 0 ? [] : [countOf(count, noun, plural)];
-}
-
 function sectionsOf(plan: Plan, prefix: string): readonly Section[] {
   const servers = serverSections(plan.changes, prefix);
   const deletes = servers.filter(({ noun }) => noun === 'delete');
   return [
     ...accessSection(plan.access),
     ...safetySection(plan.safety),
+    ...heldSection(plan.held),
     ...renameSection(plan.renames),
     ...deletes,
     ...servers.filter((section) => !deletes.includes(section)),
@@ -118,7 +88,6 @@ function sectionsOf(plan: Plan, prefix: string): readonly Section[] {
     ...nodesSection(plan.nodes, prefix),
     ...problemsSection(plan.problems, prefix),
     ...invalidSection(plan.invalid),
-    ...heldSection(plan.held),
   ];
 }
 

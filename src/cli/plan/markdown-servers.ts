@@ -23,14 +23,6 @@ const HEADINGS = [
   readonly verb: string;
 }[];
 
-/** Returns how many servers are deleted, replaced, updated and created, in this order, without those of which there are none. */
-export function serverCounts(changes: readonly ServerChange[]): readonly string[] {
-  return HEADINGS.flatMap(({ action, noun }) => {
-    const count = changes.filter((change) => change.action === action).length;
-    return count === 0 ? [] : [countOf(count, noun)];
-  });
-}
-
 /** Returns a section for each action that occurs. The files begin with `prefix`. */
 export function serverSections(changes: readonly ServerChange[], prefix: string): readonly Section[] {
   return HEADINGS.flatMap(({ action, noun, verb }) => {
@@ -46,9 +38,9 @@ export function serverSections(changes: readonly ServerChange[], prefix: string)
 export function retainedSection(retained: readonly RetainedServer[], prefix: string): readonly Section[] {
   if (retained.length === 0) return [];
   const items = alikeOf(retained, DELETED_NAMES_MAX).map((alike) => itemOf(alike, prefix));
-  const heading = `Leaves ${countOf(retained.length, 'server')} as ${retained.length === 1 ? 'it is' : 'they are'}`;
-  const note =
-    'No version wants them any more. Their instance says `deletion: retain`: Treeline forgets them, and nothing deletes them.';
+  const [they, them, their] = retained.length === 1 ? ['it is', 'it', 'Its'] : ['they are', 'them', 'Their'];
+  const heading = `Leaves ${countOf(retained.length, 'server')} as ${they}`;
+  const note = `No version wants ${them} any more. ${their} instance says \`deletion: retain\`: Treeline forgets ${them}, and nothing deletes ${them}.`;
   return [{ noun: 'server', heading, note, items }];
 }
 

@@ -2,10 +2,13 @@
 import type { Plan } from '../../plan/plan.ts';
 import { jsonPlan } from './json-plan.ts';
 import { type MarkdownOptions, markdownReport } from './markdown-report.ts';
-import { textPlan } from './text-plan.ts';
+import { type TextOptions, textPlan } from './text-plan.ts';
 
-/** Returns a plan in one format. The formats other than Markdown need no options. */
-export type PlanReport = (plan: Plan, options: MarkdownOptions) => string;
+/** What the reports tell beside the plan. */
+type ReportOptions = MarkdownOptions & TextOptions;
+
+/** Returns a plan in one format. */
+export type PlanReport = (plan: Plan, options: ReportOptions) => string;
 
 /** The formats of `treeline plan --format`, the default first. */
 export const PLAN_REPORTS = {

@@ -20,16 +20,25 @@ import { hasNoEffect } from '../../plan/plan-digest.ts';
 import { formatProblem } from '../format-problem.ts';
 import { visibleLine } from '../output.ts';
 import { missingIn } from './missing-items.ts';
+import { headlineOf } from './plan-headline.ts';
 import { secretText } from './secret-text.ts';
 
 /** How many names an entry lists. */
 const NAMES_MAX = 5;
+/** Servers of one entry that go, or are left: all of them are named, in several entries where they are more. */
+const PART_MAX = 20;
 const SIGNS = { create: '+', add: '+', update: '~', change: '~', replace: '!', delete: '-', remove: '-' } as const;
-const DONE = { delete: 'deleted', replace: 'replaced', create: 'created', update: 'updated' } as const;
+const DONE = { delete: 'deleted', replace: 'replaced', update: 'updated', create: 'created' } as const;
+
+/** What the text tells beside the plan. */
+export interface TextOptions {
+  /** The digest of the approval that is planned, in place of a merge. */
+  readonly approval?: string | undefined;
+}
 
 /** Returns the plan as text. */
-export function textPlan(plan: Plan): string {
-  const { base, head, access, safety, changes, retained, nodes, configuration, renames, invalid, problems } = plan;
+export function textPlan(plan: Plan, { approval }: TextOptions = {}): string {
+  const { access, safety, changes, retained, nodes, configuration, renames, invalid, problems } = plan;
   const sections = [
     section('Access', access.map(accessLine)),
     section('Safety', safety.map(safetyLine)),
@@ -42,12 +51,17 @@ export function textPlan(plan: Plan): string {
     section('Instances that become invalid, and stay as they were', invalid),
   ].filter((lines) => lines !== '');
   return [
-    `merging ${shortOid(head)} into ${shortOid(base)}`,
-    ...(hasNoEffect(plan) ? ['No effect'] : []),
+    `${titleOf(plan, approval)}\n${headlineOf(plan)}`,
+    ...(approval === undefined ? sameCommitLine(plan) : []),
     ...sections,
     ...problems.map((problem) => formatProblem(problem)),
     ...knownLine(plan),
   ].join('\n\n');
+}
+
+function titleOf({ base, head }: Plan, approval: string | undefined): string {
+  const [into, merged] = [base, head].map(shortOid);
+  return approval === undefined ? `merging ${merged} into ${into}` : `approving ${visibleLine(approval)} at ${into}`;
 }
 
 function section(title: string, lines: readonly string[]): string {
@@ -67,11 +81,16 @@ function safetyLine({ object, field, from, to }: SafetyChange): string {
 
 function heldLines({ held }: Plan): readonly string[] {
   if (held === null) return [];
-  const { deletes, instances, waiting, reason } = held;
+  const { kind, deletes, instances, waiting, reason } = held;
+  const all = kind === 'nothing left' ? 'the merge' : namesText(instances);
+  const wait = `${countOf(deletes, 'delete')} ${deletes === 1 ? 'waits' : 'wait'} for an approval`;
+  const stays = waiting.length === 1 ? 'stays as it is' : 'stay as they are';
   return [
-    `${countOf(deletes, 'delete')} of ${namesText(instances)}, with every other change of ${instances.length === 1 ? 'it' : 'them'}, until approved`,
+    deletes === 0 ? `nothing of ${all} changes until it is approved` : `${wait}, with every other change of ${all}`,
     `because ${reason}`,
-    ...(waiting.length === 0 ? [] : [`${namesText(waiting)} stays as it is until then`]),
+    ...(waiting.length === 0 ? [] : [`${namesText(waiting)} ${stays} until then`]),
+    'if it is meant: after the merge, "treeline held" shows the command to approve it',
+    ...(kind === 'budget' ? [`or the commit of the merge has the trailer Treeline-Approve-Deletes: ${deletes}`] : []),
   ];
 }
 
@@ -89,33 +108,54 @@ function changeLines(changes: readonly ServerChange[]): readonly string[] {
     JSON.stringify([action, reason, file, line, properties]),
   );
   const sorted = [...groups.values()].sort((a, b) => rankOf(a) - rankOf(b));
-  return sorted.flatMap((equal) => {
+  return sorted.flatMap(inParts).flatMap((equal) => {
     const [first] = equal;
     if (first === undefined) return [];
     const { action, reason, properties } = first;
     return [
-      `${SIGNS[action]} ${namesText(equal.map(({ resource }) => resource))}: ${reason}`,
+      `${SIGNS[action]} ${namesText(namesOf(equal), isDestroyed(first) ? PART_MAX : NAMES_MAX)}: ${reason}`,
       ...Object.entries(properties).map(([name, difference]) => `    ${name}: ${arrow(difference)}`),
       ...placeLine(first),
     ];
   });
+
+  function inParts(equal: readonly ServerChange[]): readonly (readonly ServerChange[])[] {
+    return equal[0] !== undefined && isDestroyed(equal[0]) ? partsOf(equal) : [equal];
+  }
 
   function rankOf([change]: readonly ServerChange[]): number {
     return actions.indexOf(change?.action ?? '');
   }
 }
 
+function isDestroyed({ action }: ServerChange): boolean {
+  return action === 'delete' || action === 'replace';
+}
+
+function namesOf(servers: readonly RetainedServer[]): readonly string[] {
+  return servers.map(({ resource }) => resource);
+}
+
+function partsOf<Server>(servers: readonly Server[]): readonly (readonly Server[])[] {
+  return Array.from({ length: Math.ceil(servers.length / PART_MAX) }, (_, index) =>
+    servers.slice(index * PART_MAX, (index + 1) * PART_MAX),
+  );
+}
+
 function retainedLines(retained: readonly RetainedServer[]): readonly string[] {
   const groups = Map.groupBy(retained, ({ reason, file, line }) => JSON.stringify([reason, file, line]));
-  return [...groups.values()].flatMap((equal) => [
-    `${namesText(equal.map(({ resource }) => resource))}: ${equal[0]?.reason}`,
-    ...(equal[0] === undefined ? [] : placeLine(equal[0])),
-  ]);
+  return [...groups.values()]
+    .flatMap(partsOf)
+    .flatMap((equal) => [
+      `${namesText(namesOf(equal), PART_MAX)}: ${equal[0]?.reason}`,
+      ...(equal[0] === undefined ? [] : placeLine(equal[0])),
+    ]);
 }
 
 function renameLine({ instance, into, deletes, creates }: Rename): string {
   const what = instance === into ? `servers of ${instance}` : `${instance} becomes ${into}`;
-  return `${what}: ${countOf(deletes, 'delete')}, ${countOf(creates, 'create')}; give "name" to keep them`;
+  const counts = `${countOf(deletes, 'delete')}, ${countOf(creates, 'create')}`;
+  return `${what}: ${counts}; servers that keep their names (property "name") stay`;
 }
 
 function configurationLines({ key, from, to, nodes, examples, source }: ConfigurationChange): readonly string[] {
@@ -127,6 +167,12 @@ function configurationLines({ key, from, to, nodes, examples, source }: Configur
 
 function nodeLine({ action, node, file }: NodeChange): string {
   return `${SIGNS[action]} ${node} (${visibleLine(file)})`;
+}
+
+/** Who has changed files and not committed them sees no effect. */
+function sameCommitLine(plan: Plan): readonly string[] {
+  if (plan.base !== plan.head || !hasNoEffect(plan)) return [];
+  return ['Both are the same commit: what is not committed is in no plan'];
 }
 
 function knownLine({ knownProblems }: Plan): readonly string[] {
@@ -145,9 +191,9 @@ function placeText({ file, line }: { readonly file: string | null; readonly line
   return line === null ? path : `${path}:${line}`;
 }
 
-function namesText(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_MAX).join(', ');
-  return names.length <= NAMES_MAX ? shown : `${shown} and ${names.length - NAMES_MAX} more`;
+function namesText(names: readonly string[], max: number = NAMES_MAX): string {
+  const shown = names.slice(0, max).join(', ');
+  return names.length <= max ? shown : `${shown} and ${names.length - max} more`;
 }
 
 /** Of two lists, what is added and removed; where only their order differs, both. */

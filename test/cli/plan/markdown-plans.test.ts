@@ -20,7 +20,7 @@ describe('the report of a plan', () => {
     const instance = SHOP['stacks/instances/shop.yaml'];
     const plan = planned({ 'stacks/instances/shop.yaml': null, 'stacks/instances/store.yaml': instance });
     const report = markdownReport(plan);
-    expect(report).toContain('- rename of `shop` into `store`: 4 deletes, 4 creates; give `name` to keep them');
+    expect(report).toContain('- rename of `shop` into `store`: 4 deletes, 4 creates\n');
     expect(report.indexOf('#### Renames')).toBeLessThan(report.indexOf('#### Deletes'));
   });
 
@@ -33,6 +33,36 @@ describe('the report of a plan', () => {
     expect(report).toContain('  - `api_password`: changed (secret)');
     expect(report).toMatch(/^- `admin_password`: changed \(secret\) on \d+ nodes/m);
     expect(report).not.toContain('secret/');
+  });
+
+  it('names no object where a key is computed', () => {
+    const named = SHOP['stacks/templates/web.yaml'].replace(
+      'properties: { environment',
+      'properties: { name: db, environment',
+    );
+    const { 'stacks/instances/blog.yaml': instance, ...files } = { ...SHOP, 'stacks/templates/web.yaml': named };
+    const { 'stacks/instances/shop.yaml': _shop, ...rest } = { ...files, 'stacks/instances/old.yaml': instance };
+    const moved = { 'stacks/instances/old.yaml': null, 'stacks/instances/new.yaml': instance };
+    const report = markdownReport(planned(moved, { files: rest }));
+    expect(report).toMatch(/^- `stackInstance`: `\["old"\]` → `\["new"\]` on 1 node \(`db`\)$/m);
+    expect(report).not.toContain('(empty)');
+  });
+
+  it('says what is held before what is deleted, and of one server that it is left', () => {
+    const instance = 'stackTemplate: web\ndeletion: retain\nparameters: { count: "2" }\n';
+    const files = { ...SHOP, 'stacks/instances/wiki.yaml': instance };
+    const changes = { 'stacks/instances/shop.yaml': null, 'stacks/instances/wiki.yaml': instance.replace('2', '1') };
+    const report = markdownReport(planned(changes, { files, budget: 1 }));
+    expect(report).toContain('4 deletes wait for an approval, with every other change of this instance: over');
+    expect(report.indexOf('#### Held')).toBeLessThan(report.indexOf('#### Deletes'));
+    expect(report).toContain('#### Leaves 1 server as it is\n\nNo version wants it any more. Its instance says');
+  });
+
+  it('says of a commit that leaves no client that all of it is held', () => {
+    const files = { ...SHOP, 'clients/B2.yaml': 'role: proxy\n' };
+    const report = markdownReport(planned({ 'clients/A1.yaml': null, 'clients/B2.yaml': null }, { files }));
+    expect(report).toContain('1 access change, all of it held, 1 error\n');
+    expect(report).toContain('Nothing of the merge changes until it is approved: no client would be left');
   });
 
   it('says what is held, and what lets it go on', () => {

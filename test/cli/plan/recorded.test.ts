@@ -1,6 +1,7 @@
 // Plans against a running controller: servers are compared with what is recorded of them.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { planOfApproval, planOnRecorded, type RecordedOrder } from '../../../src/cli/plan/read-recorded.ts';
+import { textPlan } from '../../../src/cli/plan/text-plan.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
 import type { RecordedState } from '../../../src/service/operator.ts';
 import { openLocalRepository } from '../../../src/source/local-repository.ts';
@@ -70,6 +71,8 @@ describe('treeline plan --server', () => {
       ['db', 'web-1', 'web-2', 'web-3', 'web-4'].map((name) => `delete shop-${name}`),
     );
     expect(approval).toMatchObject({ held: null, problems: [], base: commit, head: commit });
+    const text = textPlan(approval, { approval: item.digest });
+    expect(text).toMatch(`approving ${item.digest} at ${commit.slice(0, 12)}\n5 deletes\n`);
   });
 
   it('shows what approving the deletes of an instance does besides', async () => {

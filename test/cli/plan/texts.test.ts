@@ -35,6 +35,9 @@ const EVERYTHING = {
   [WIKI_FILE]: 'stackTemplate: web\ndeletion: retain\nparameters: { count: "2" }\n',
 };
 
+const FILES_OF_CLIENTS = { ...SHOP, 'clients/B2.yaml': 'role: proxy\n' };
+const FILES_OF_MANY = { ...SHOP, [WIKI_FILE]: 'stackTemplate: web\nparameters: { count: "24" }\n' };
+
 const PLANS: Readonly<Record<string, () => Plan>> = {
   'no effect': () => planned({ [SHOP_FILE]: `# a comment\n${SHOP[SHOP_FILE]}` }),
   'one line of common': () =>
@@ -43,6 +46,9 @@ const PLANS: Readonly<Record<string, () => Plan>> = {
   'a wrong instance, and a wrong one of before': () =>
     planned({ [BLOG_FILE]: 'stackTemplate: wbe\n' }, { files: { ...SHOP, [WIKI_FILE]: 'stackTemplate: wbe\n' } }),
   'nothing left': () => planned({ [SHOP_FILE]: null, [BLOG_FILE]: null }),
+  'no client left': () => planned({ 'clients/A1.yaml': null, 'clients/B2.yaml': null }, { files: FILES_OF_CLIENTS }),
+  'every server that is deleted': () => planned({ [WIKI_FILE]: null }, { files: FILES_OF_MANY }),
+  'base and head are one commit': () => ({ ...planned({}), head: '1'.repeat(40) }),
 };
 
 function matches(name: string, text: string): void {
