@@ -74,7 +74,9 @@ function withoutOutputs(layer: ExplainedLayer): ExplainedLayer {
 
 /** Returns the failure for a node that does not exist. */
 export function missingNode({ desired, title }: ExplainedState, { node }: Subject): CommandFailure {
-  const advice = didYouMean(node, nodeNames(desired)) ?? `"treeline validate" tells what is wrong in ${title}`;
+  const advice =
+    didYouMean(node, nodeNames(desired)) ??
+    `no valid instance makes it in ${title}, and no clientcert has that name: see "treeline validate"`;
   return new CommandFailure(`there is no node "${node}"; ${advice}`);
 }
 

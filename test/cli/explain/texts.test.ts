@@ -109,6 +109,7 @@ const ASKED: readonly string[] = [
   'shop-web-1 prot',
   'shop-web-1 prot --diff v1',
   'shop-web-9 --diff v1',
+  'other --diff v1',
   'shop-web-1 --diff v2',
   'shop-web-1 --diff v1...main',
   'shop-web-1 --diff --upload-pack=x',
