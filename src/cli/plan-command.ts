@@ -16,7 +16,7 @@ import { PLAN_REPORTS, type PlanReport } from './plan/plan-report.ts';
 import { readMerge } from './plan/read-merge.ts';
 import { planOfApproval, planOnRecorded, type RecordedOrder } from './plan/read-recorded.ts';
 import { tellLifts } from './plan/tell-lifts.ts';
-import { addOptionalServerOptions, getFrom, type ServerOptions, serverIn } from './server-connection.ts';
+import { addOptionalServerOptions, getFrom, requireServer, type ServerOptions, serverIn } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 const EXIT_PROBLEMS = 1;
@@ -74,7 +74,7 @@ export function addPlanCommand(program: Command): void {
         const { prefix } = repository;
         const id = options.commentId ?? prefix.replace(/\/$/, '');
         try {
-          const server = options.base === undefined || isAsked ? serverIn(options) : undefined;
+          const server = await controllerIn(options, isAsked);
           const plan = await planOf(repository, options, server);
           const report: PlanReport = PLAN_REPORTS[options.format];
           print(report(plan, { prefix, id, approval: options.approval, isRecorded: server !== undefined }));
@@ -105,13 +105,21 @@ async function planOf(...order: Parameters<typeof readPlan>): Promise<Plan> {
   }
 }
 
+/** A base leaves out a controller that only the environment names. Only a controller knows approvals. */
+async function controllerIn(options: PlanOptions, isAsked: boolean): Promise<ServerOptions | undefined> {
+  if (options.base !== undefined && !isAsked) return undefined;
+  return options.approval === undefined ? serverIn(options) : await requireServer(options);
+}
+
 async function readPlan(
   repository: LocalRepository,
   options: PlanOptions,
   server: ServerOptions | undefined,
 ): Promise<Plan> {
   const { base, head, approval, deleteBudget: budget = DELETE_BUDGET } = options;
-  if (server === undefined && approval !== undefined) throw new CommandFailure('--approval needs --server');
+  if (server === undefined && approval !== undefined) {
+    throw new CommandFailure('--approval asks a running controller: leave --base out');
+  }
   if (server === undefined && base === undefined) throw new CommandFailure(NO_BASE);
   if (server === undefined) {
     const merge = await readMerge(repository, { base: base ?? '', head, budget });

@@ -75,7 +75,7 @@ export function causeOfValidity({ before, after }: UnitVersions): CauseLine {
 }
 
 /** A version that was built from rows: its files are not known. */
-function isUnread({ inputs }: Unit): boolean {
+export function isUnread({ inputs }: Unit): boolean {
   return inputs.size === 0;
 }
 

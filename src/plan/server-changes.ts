@@ -11,6 +11,7 @@ import {
   causeOfProperties,
   causeOfResource,
   causeOfValidity,
+  isUnread,
   lineAt,
 } from './causes.ts';
 import { changedProperties, type IsSecret, shownProperties } from './changed-properties.ts';
@@ -100,12 +101,19 @@ function newInstance(after: Unit, { writtenBefore }: ComparedUnits): Told {
   return { reason, ...causeOfValidity({ before: written, after }) };
 }
 
-function goneServer(server: WantedServer, before: Unit, { after: units }: ComparedUnits): RetainedServer {
-  const after = units.get(instanceAddress(server.instance));
+function goneServer(
+  server: WantedServer,
+  before: Unit,
+  { after: units, writtenBefore }: ComparedUnits,
+): RetainedServer {
+  const address = instanceAddress(server.instance);
+  const after = units.get(address);
   const place = placeOf(server);
   if (after !== undefined) return { ...place, ...membersText({ before, after }, server, 'gone') };
   const reason = `the stack instance ${quote(server.instance)} is removed`;
-  return { ...place, reason, file: before.entry.path, line: null };
+  // What rows tell of an instance has no file: base has it, or an earlier commit has removed it.
+  const entry = isUnread(before) ? writtenBefore.get(address)?.entry : before.entry;
+  return { ...place, reason, file: entry?.path ?? null, line: null };
 }
 
 type Told = CauseLine & Pick<ServerChange, 'reason'>;

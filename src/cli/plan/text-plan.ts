@@ -59,9 +59,15 @@ export function textPlan(plan: Plan, { approval }: TextOptions = {}): string {
   ].join('\n\n');
 }
 
-function titleOf({ base, head }: Plan, approval: string | undefined): string {
-  const [into, merged] = [base, head].map(shortOid);
-  return approval === undefined ? `merging ${merged} into ${into}` : `approving ${visibleLine(approval)} at ${into}`;
+/** Into itself no commit is merged: a controller tells what is left of those that it has followed. */
+function isMerge({ base, head }: Plan): boolean {
+  return base !== head;
+}
+
+function titleOf(plan: Plan, approval: string | undefined): string {
+  const [into, merged] = [plan.base, plan.head].map(shortOid);
+  if (approval !== undefined) return `approving ${visibleLine(approval)} at ${into}`;
+  return isMerge(plan) ? `merging ${merged} into ${into}` : `what is left to do at ${into}`;
 }
 
 function section(title: string, lines: readonly string[]): string {
@@ -79,7 +85,8 @@ function safetyLine({ object, field, from, to }: SafetyChange): string {
   return `~ ${object} ${field}: ${arrow({ from, to })}`;
 }
 
-function heldLines({ held }: Plan): readonly string[] {
+function heldLines(plan: Plan): readonly string[] {
+  const { held } = plan;
   if (held === null) return [];
   const { kind, deletes, instances, waiting, reason } = held;
   const all = kind === 'nothing left' ? 'the merge' : namesText(instances);
@@ -89,8 +96,12 @@ function heldLines({ held }: Plan): readonly string[] {
     deletes === 0 ? `nothing of ${all} changes until it is approved` : `${wait}, with every other change of ${all}`,
     `because ${reason}`,
     ...(waiting.length === 0 ? [] : [`${namesText(waiting)} ${stays} until then`]),
-    'if it is meant: after the merge, "treeline held" shows the command to approve it',
-    ...(kind === 'budget' ? [`or the commit of the merge has the trailer Treeline-Approve-Deletes: ${deletes}`] : []),
+    `if it is meant: ${isMerge(plan) ? 'after the merge, ' : ''}"treeline held" shows the command to approve it`,
+    ...(kind === 'budget'
+      ? [
+          `or ${isMerge(plan) ? 'the commit of the merge' : 'a later commit'} has the trailer Treeline-Approve-Deletes: ${deletes}`,
+        ]
+      : []),
   ];
 }
 
@@ -171,8 +182,8 @@ function nodeLine({ action, node, file }: NodeChange): string {
 
 /** Who has changed files and not committed them sees no effect. */
 function sameCommitLine(plan: Plan): readonly string[] {
-  if (plan.base !== plan.head || !hasNoEffect(plan)) return [];
-  return ['Both are the same commit: what is not committed is in no plan'];
+  if (isMerge(plan) || !hasNoEffect(plan)) return [];
+  return ['Base and head are the same commit: what is not committed is in no plan'];
 }
 
 function knownLine({ knownProblems }: Plan): readonly string[] {

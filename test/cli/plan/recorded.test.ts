@@ -64,15 +64,19 @@ describe('treeline plan --server', () => {
       'update office-web-1',
       ...['db', 'web-1', 'web-2', 'web-3', 'web-4'].map((name) => `delete shop-${name}`),
     ]);
-    expect(plan.changes[1]).toMatchObject({ reason: 'the stack instance "shop" is removed' });
+    // The file went with an earlier commit, and rows do not name it.
+    expect(plan.changes[1]).toMatchObject({ reason: 'the stack instance "shop" is removed', file: null, line: null });
+    const text = textPlan(await planned(scene, 'main'));
+    expect(text).toContain(`what is left to do at ${commit.slice(0, 12)}\n`);
+    expect(text).toContain('if it is meant: "treeline held" shows the command to approve it\n  or a later commit has');
 
     const approval = await approved(scene, item.digest);
     expect(actionsIn(approval)).toEqual(
       ['db', 'web-1', 'web-2', 'web-3', 'web-4'].map((name) => `delete shop-${name}`),
     );
     expect(approval).toMatchObject({ held: null, problems: [], base: commit, head: commit });
-    const text = textPlan(approval, { approval: item.digest });
-    expect(text).toMatch(`approving ${item.digest} at ${commit.slice(0, 12)}\n5 deletes\n`);
+    const approving = textPlan(approval, { approval: item.digest });
+    expect(approving).toMatch(`approving ${item.digest} at ${commit.slice(0, 12)}\n5 deletes\n`);
   });
 
   it('shows what approving the deletes of an instance does besides', async () => {
@@ -150,6 +154,14 @@ describe('treeline plan --server', () => {
       stderr: expect.stringMatching(/which this repository does not have: "git fetch" brings it/),
     });
     expect(await run('--base', 'HEAD')).toMatchObject({ code: 3, stderr: expect.stringMatching(/which is not HEAD/) });
+    expect(await treeline(['plan', clone, '--base', 'HEAD', '--approval', 'x'])).toMatchObject({
+      code: 3,
+      stderr: 'treeline: --approval asks a running controller: leave --base out\n',
+    });
+    expect(await treeline(['plan', clone, '--approval', 'x'])).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/^treeline: say which controller, and who asks: --server/),
+    });
     // A variable of the shell names the controller, and the commits alone are asked for.
     const env = { TREELINE_SERVER: 'https://127.0.0.1:1' };
     expect(await treeline(['plan', clone, '--base', 'HEAD'], { env })).toMatchObject({ code: 0 });
