@@ -8,7 +8,7 @@ import { secretsOf } from '../hiera/secrets.ts';
 import { type Entry, isValidEntry } from '../model/entry.ts';
 import { compareNames } from '../model/names.ts';
 import type { Hierarchy } from '../model/objects.ts';
-import { type Problem, sortProblems } from '../model/problem.ts';
+import { isError, type Problem, sortProblems } from '../model/problem.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { accessChanges } from './access-changes.ts';
 import type { IsSecret } from './changed-properties.ts';
@@ -58,8 +58,8 @@ export function planMerge(merge: Merge): Plan {
   const outcome = accepted.isFollowed ? outcomeOf(accepted, safety, deriveAgain) : undefined;
   const effects = outcome === undefined ? NO_EFFECTS : effectsOf(merge, outcome);
   const known = merge.problemsBefore ?? (before === undefined ? [] : problemsAndRemarks(before));
-  const problems = merged.isFollowed && outcome !== undefined ? outcome.problems : problemsOf(merged);
-  const { added, known: knownProblems } = newProblems(known, sortProblems([...conflicts, ...problems]));
+  const problems = sortProblems([...conflicts, ...problemsAfter(merged, outcome)]);
+  const { added, known: knownProblems } = newProblems(known, problems);
   return {
     ...{ base, head, digest: planDigest(effects), ...effects },
     invalid: outcome === undefined ? [] : newlyInvalid(before, outcome),
@@ -70,6 +70,14 @@ export function planMerge(merge: Merge): Plan {
 
 function isHeld(derivation: Derivation): boolean {
   return !derivation.isFollowed && derivation.nothingLeft !== undefined;
+}
+
+/** Of a commit that is held whole, also the mistakes that stop instances once it is accepted. */
+function problemsAfter(merged: Derivation, outcome: MergeOutcome | undefined): readonly Problem[] {
+  if (outcome === undefined) return problemsOf(merged);
+  if (merged.isFollowed) return outcome.problems;
+  const stopping = outcome.problems.filter(isError);
+  return [...stopping, ...newProblems(stopping, problemsOf(merged)).added];
 }
 
 type Effects = Pick<Plan, 'access' | 'safety' | 'changes' | 'retained' | 'nodes' | 'configuration' | 'renames'>;

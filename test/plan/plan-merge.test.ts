@@ -519,8 +519,19 @@ describe('deletes', () => {
   it('of everything hold the whole commit', () => {
     const plan = planned({ [BLOG_FILE]: null, [SHOP_FILE]: null });
     expect(plan.held).toMatchObject({ kind: 'nothing left', limit: null, deletes: 6, instances: ['blog', 'shop'] });
-    expect(plan.problems).toMatchObject([{ code: 'nothing_left' }, { code: 'no_instance' }].slice(0, 1));
+    expect(plan.problems).toMatchObject([{ code: 'nothing_left' }]);
     expect(plan.changes).toHaveLength(6);
+  });
+
+  it('of everything leave out a protected instance, and say why', () => {
+    const files = { ...SHOP, [SHOP_FILE]: `${SHOP[SHOP_FILE]}protected: true\n` };
+    const plan = planned({ [BLOG_FILE]: null, [SHOP_FILE]: null }, { files });
+    expect(plan.invalid).toEqual(['shop']);
+    expect(plan.problems).toMatchObject([
+      { code: 'nothing_left' },
+      { code: 'protected_instance', instances: ['shop'] },
+    ]);
+    expect(plan.changes).toHaveLength(2);
   });
 });
 

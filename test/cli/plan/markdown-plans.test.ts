@@ -61,7 +61,7 @@ describe('the report of a plan', () => {
   it('says of a commit that leaves no client that all of it is held', () => {
     const files = { ...SHOP, 'clients/B2.yaml': 'role: proxy\n' };
     const report = markdownReport(planned({ 'clients/A1.yaml': null, 'clients/B2.yaml': null }, { files }));
-    expect(report).toContain('1 access change, all of it held, 1 error\n');
+    expect(report).toContain('1 access change, all of it held, 2 errors\n');
     expect(report).toContain('Nothing of the merge changes until it is approved: no client would be left');
   });
 
