@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { problemsOf } from '../src/derive.ts';
 import type { DesiredState } from '../src/desired/desired-state.ts';
 import { nodeNames, nodeOf } from '../src/desired/node-records.ts';
 import { describeProblems } from './support/entries.ts';
@@ -444,5 +445,22 @@ describe('what a commit costs', () => {
     repository.commit({ [SHOP]: 'stackTemplate: cache\n' });
     const after = repository.commit({ 'stacks/templates/caches.yaml': FILES[TEMPLATE] });
     expect(after.problems.map(({ hint }) => hint)).toEqual(['did you mean "caches"?']);
+  });
+});
+
+describe('all problems of a commit', () => {
+  test('that is followed are those of its instances too', () => {
+    const repository = new TextRepository();
+    repository.commit(FILES);
+    const followed = repository.try({ [SHOP]: 'stackTemplate: cache\n' });
+    expect(problemsOf(followed).map(({ code, file }) => `${code} ${file}`)).toContain(`unknown_template ${SHOP}`);
+  });
+
+  test('that is not followed are the reasons for that', () => {
+    const repository = new TextRepository();
+    repository.commit(FILES);
+    const refused = repository.try({ 'tree.yaml': 'name: [\n' });
+    expect(refused.isFollowed).toBe(false);
+    expect(problemsOf(refused).map(({ file }) => file)).toContain('tree.yaml');
   });
 });

@@ -1,5 +1,5 @@
 // Tells the state after a merge: at once, and once a person has approved what waits.
-import type { Derivation } from '../derive.ts';
+import { type Derivation, judgeAgain } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { HeldDeletes } from '../desired/deletions.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
@@ -27,18 +27,14 @@ export interface MergeOutcome {
   readonly held: PlannedHold | null;
 }
 
-/** Derives the merged files again, upon the state that they made active, by other facts. */
-type DeriveAgain = (desired: DesiredState, safety: Safety) => Derivation;
-
 /** Returns the outcome of a commit that is followed. */
-export function outcomeOf({ desired }: Followed, safety: Safety | undefined, deriveAgain: DeriveAgain): MergeOutcome {
+export function outcomeOf({ desired }: Followed, safety: Safety | undefined): MergeOutcome {
   const { units } = desired;
   if (desired.held.size === 0 || safety === undefined) {
     return { desired, units, invalid: desired.invalid, problems: problemsAndRemarks(desired), waiting: [], held: null };
   }
   // What a person approves happens upon what was active by then, as the controller judges the commit anew.
-  const again = deriveAgain(desired, { ...safety, deletions: { ...safety.deletions, isApproved: () => true } });
-  const approved = again.isFollowed ? again.desired : desired;
+  const approved = judgeAgain(desired, { ...safety, deletions: { ...safety.deletions, isApproved: () => true } });
   const waits = (name: string): boolean => !desired.held.has(name) && !approved.invalid.has(name);
   const waiting = [...desired.invalid].filter(waits).sort(compareNames);
   const held = { ...holdOf(desired.held, safety), waiting };

@@ -53,9 +53,7 @@ export function planMerge(merge: Merge): Plan {
   const merged = derive(snapshot, from);
   // A commit that leaves nothing is held: the plan shows what it does once a person accepts it.
   const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;
-  const deriveAgain = (desired: DesiredState, judging: Safety): Derivation =>
-    derive(snapshot, { baseline: desired, earlier: desired, safety: judging, isAccepted: true });
-  const outcome = accepted.isFollowed ? outcomeOf(accepted, safety, deriveAgain) : undefined;
+  const outcome = accepted.isFollowed ? outcomeOf(accepted, safety) : undefined;
   const effects = outcome === undefined ? NO_EFFECTS : effectsOf(merge, outcome);
   const known = merge.problemsBefore ?? (before === undefined ? [] : problemsAndRemarks(before));
   const problems = sortProblems([...conflicts, ...problemsAfter(merged, outcome)]);
