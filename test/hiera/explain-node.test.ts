@@ -6,10 +6,11 @@ import { wantsBlob } from '../../src/catalog/load-catalog.ts';
 import { derive } from '../../src/derive.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { explanationOfNode, nodeNames } from '../../src/desired/node-records.ts';
-import { explainNode } from '../../src/hiera/explain-node.ts';
+import { explainLastRecord, explainNode } from '../../src/hiera/explain-node.ts';
 import { resolveNode } from '../../src/hiera/resolve-node.ts';
 import type { NodeExplanation } from '../../src/model/explanation.ts';
 import type { JsonMap } from '../../src/model/json.ts';
+import type { ExplainedRecord } from '../../src/model/record.ts';
 import { readDirectory } from '../../src/source/directory-snapshot.ts';
 import { explainedRecordOf } from '../support/explained-records.ts';
 import { objectEntry, scopeOf, serverOf } from './build.ts';
@@ -163,3 +164,52 @@ function explanationIn(desired: DesiredState, node: string, key?: string): Expla
   const rows = { server: () => undefined, read: () => ({ oid: '', updated: TIME }) };
   return explanationOfNode({ desired, rows }, node, key);
 }
+
+describe('the last record of a server that no commit wants', () => {
+  const role = { type: 'role', name: 'web', file: 'types/role/web.yaml', line: 1 };
+  const common = { type: 'common', name: 'base', file: 'types/common/base.yaml', line: 2 };
+  const computed = { type: 'clientcert', name: 'web-1', file: null, line: null };
+  const record: ExplainedRecord = {
+    name: { ...computed, value: 'web-1', merge: 'first', overrides: [] },
+    level: { ...role, value: 'debug', merge: 'first', overrides: [{ ...common, value: 'info' }] },
+    ntp: {
+      ...role,
+      ...{ value: ['d', 'b'], merge: 'unique' },
+      overrides: [
+        { ...computed, type: 'environment', name: 'prod', value: ['b'] },
+        { ...computed, type: 'zone', name: 'z', value: null },
+        { ...common, value: ['a'] },
+      ],
+    },
+  };
+
+  it('has the layers that say something, and what each says', () => {
+    const explained = explainLastRecord('web-1', 'shop', { record });
+    expect(explained).toMatchObject({ node: 'web-1', stackInstance: ['shop'], isWanted: false });
+    expect(said(explained, 'name')).toEqual(['computed clientcert web-1: "web-1" used']);
+    expect(said(explained, 'level')).toEqual([
+      'object role web: "debug" used',
+      'object common base: "info" overridden',
+    ]);
+    expect(said(explained, 'ntp')).toEqual([
+      'object role web: ["d","b"] used',
+      'computed environment prod: ["b"] used',
+      'computed zone z: null removes',
+      'object common base: ["a"] overridden',
+    ]);
+  });
+
+  it('has each layer once, and its line', () => {
+    const { layers, keys } = explainLastRecord('web-1', 'shop', { record });
+    expect(layers.filter(({ type }) => type === 'role')).toHaveLength(1);
+    expect(keys.level?.statements.map(({ at }) => at)).toEqual([
+      { file: 'types/role/web.yaml', line: 1 },
+      { file: 'types/common/base.yaml', line: 2 },
+    ]);
+    expect(keys.name?.statements[0]?.at).toBeNull();
+  });
+
+  it('tells one key alone', () => {
+    expect(Object.keys(explainLastRecord('web-1', 'shop', { record, key: 'level' }).keys)).toEqual(['level']);
+  });
+});
