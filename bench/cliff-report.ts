@@ -33,21 +33,31 @@ export interface MeasuredCase {
 
 export interface CliffReport {
   readonly text: string;
-  readonly isLinear: boolean;
+  /** What does not grow in line, takes too long or goes wrong. */
+  readonly failures: readonly string[];
 }
 
 /** Returns the report on all cases. `limitSeconds` is how long a case might take at one size. */
 export function cliffReport(
   cases: readonly MeasuredCase[],
-  { machine, limitSeconds }: { readonly machine: string; readonly limitSeconds: number },
+  { limitSeconds }: { readonly limitSeconds: number },
 ): CliffReport {
   const head = ['case', 'step', 'size', 's', 'CPU, s', 'longest stall, s', 'CPU growth', 'verdict'];
   const rows = cases.flatMap((each) => each.steps.flatMap((step) => rowsOf(each, step, limitSeconds)));
-  const failures = cases.flatMap(({ name, failures }) => failures.map((failure) => `**${name}: ${failure}**`));
+  const failures = cases.flatMap(failuresOf);
   const titles = cases.map(({ name, title, unit }) => `- ${name}: ${title}. The size counts ${unit}.`);
-  const isLinear = failures.length === 0 && cases.every(({ steps }) => steps.every((step) => isFine(verdictOf(step))));
-  const text = [`${machine}. A case might take ${limitSeconds} s.`, titles.join('\n'), markdownTable(head, rows)];
-  return { text: [...text, ...failures].join('\n\n'), isLinear };
+  const text = [`A case might take ${limitSeconds} s.`, titles.join('\n'), markdownTable(head, rows)];
+  return { text: [...text, ...failures.map((failure) => `**${failure}**`)].join('\n\n'), failures };
+}
+
+/** Returns the step whose processor time grew most, of those that take long enough to tell; undefined where none does. */
+export function worstGrowth(
+  cases: readonly MeasuredCase[],
+): { readonly step: string; readonly growth: number } | undefined {
+  const steps = cases.flatMap(({ name, steps }) => steps.map((each) => ({ name, each })));
+  const told = steps.filter(({ each }) => verdictOf(each) === 'linear' || verdictOf(each) === 'NOT LINEAR');
+  const [worst] = told.toSorted((a, b) => growthOf(b.each) - growthOf(a.each));
+  return worst && { step: `${worst.name}, ${worst.each.step}`, growth: growthOf(worst.each) };
 }
 
 /** Returns how the processor time grew, or NaN where one of the two is missing. */
@@ -65,8 +75,10 @@ export function verdictOf(step: MeasuredStep): Verdict {
   return growthOf(step) <= GROWTH_MAX ? 'linear' : 'NOT LINEAR';
 }
 
-function isFine(verdict: Verdict): boolean {
-  return verdict === 'linear' || verdict === 'small';
+function failuresOf({ name, steps, failures }: MeasuredCase): string[] {
+  const verdicts = steps.map((step) => ({ step: step.step, verdict: verdictOf(step) }));
+  const bad = verdicts.filter(({ verdict }) => verdict === 'NOT LINEAR' || verdict === 'TOO LONG');
+  return [...failures, ...bad.map(({ step, verdict }) => `${step}: ${verdict}`)].map((each) => `${name}: ${each}`);
 }
 
 function rowsOf({ name, sizes }: MeasuredCase, step: MeasuredStep, limitSeconds: number): string[][] {

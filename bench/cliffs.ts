@@ -1,38 +1,50 @@
 // The benchmark `cliffs`: whether the work grows in line with the servers concerned, where it once did not.
 // docs/benchmarks.md says how to read it.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
+import { absentRow, rowOf } from './bench-row.ts';
 import { CLIFF_CASES, type CliffCase } from './cliff-cases.ts';
-import { type Cost, cliffReport, type MeasuredCase } from './cliff-report.ts';
-import { machineOf, say, wholeNumber } from './machine.ts';
+import { type Cost, cliffReport, GROWTH_MAX, type MeasuredCase, worstGrowth } from './cliff-report.ts';
 import { OwnedProcess } from './owned-process.ts';
 
 const RUN = join(import.meta.dirname, 'cliff-run.ts');
 const LIMIT_SECONDS_MAX = 3_600;
 const DIVIDE_MAX = 1_000;
 
-interface Options {
-  readonly cases: readonly (readonly [name: string, measured: CliffCase])[];
-  readonly limitSeconds: number;
-  readonly isJson: boolean;
+interface CliffsOptions {
+  readonly only: readonly string[];
+  readonly limit: number;
+  readonly divide: number;
 }
 
-/** Prints a report, with progress on standard error. Returns whether every step grew in line with its size. */
-export async function benchCliffs(args: readonly string[]): Promise<boolean> {
-  const { cases, limitSeconds, isJson } = optionsOf(args);
-  const folder = mkdtempSync(join(tmpdir(), 'treeline-bench-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+/** Returns the part `cliffs` of the table. It fails where a step does not grow in line with its size. */
+export const CLIFFS = definePart({
+  name: 'cliffs',
+  summary: 'processor time at a size and at its double, where it once grew with the square or cube',
+  options: {
+    only: { kind: 'names', of: Object.keys(CLIFF_CASES), help: 'the cases' },
+    limit: { kind: 'number', default: 120, max: LIMIT_SECONDS_MAX, help: 'seconds that a case may take at one size' },
+    divide: { kind: 'number', default: 1, quick: 10, max: DIVIDE_MAX, help: 'divides every size' },
+  },
+  run: benchCliffs,
+});
+
+async function benchCliffs({ only, limit, divide }: CliffsOptions, context: BenchContext): Promise<PartReport> {
+  const running = { ...context, limitSeconds: limit };
   const measured: MeasuredCase[] = [];
-  for (const [name, each] of cases) measured.push(await measureCase([name, each], { folder, limitSeconds }));
-  const { text, isLinear } = cliffReport(measured, { machine: machineOf(), limitSeconds });
-  process.stdout.write(isJson ? `${JSON.stringify({ isLinear, cases: measured }, null, 2)}\n` : `${text}\n`);
-  return isLinear;
+  for (const name of only) measured.push(await measureCase([name, caseNamed(name, divide)], running));
+  const { text, failures } = cliffReport(measured, { limitSeconds: limit });
+  const [work, target] = [`${measured.length} cliffs, CPU at the double of a size: worst`, { atMost: GROWTH_MAX }];
+  const worst = worstGrowth(measured);
+  const row =
+    worst === undefined
+      ? absentRow(work, 'every step took less than half a second', { target, unit: 'times' })
+      : rowOf({ work, value: worst.growth, unit: 'times', target, note: worst.step });
+  return { rows: [row], text, failures, data: measured };
 }
 
-interface Running {
-  readonly folder: string;
+interface Running extends BenchContext {
   readonly limitSeconds: number;
 }
 
@@ -56,7 +68,7 @@ interface Run {
 
 async function runCase(
   [name, size]: readonly [name: string, size: number],
-  { folder, limitSeconds }: Running,
+  { folder, say, limitSeconds }: Running,
 ): Promise<Run> {
   const output = join(folder, `${name}-${size}.jsonl`);
   const child = new OwnedProcess({ file: process.execPath, args: [RUN, name, `${size}`], cwd: folder, output });
@@ -81,30 +93,9 @@ function costsOf(lines: readonly string[]): ReadonlyMap<string, Cost | undefined
   return costs;
 }
 
-function optionsOf(args: readonly string[]): Options {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      only: { type: 'string' },
-      limit: { type: 'string', default: '120' },
-      divide: { type: 'string', default: '1' },
-      json: { type: 'boolean', default: false },
-    },
-  });
-  const divide = wholeNumber(values.divide, { option: '--divide', max: DIVIDE_MAX });
-  const names = values.only?.split(',') ?? Object.keys(CLIFF_CASES);
-  return {
-    cases: names.map((name) => [name, caseNamed(name, divide)]),
-    limitSeconds: wholeNumber(values.limit, { option: '--limit', max: LIMIT_SECONDS_MAX }),
-    isJson: values.json,
-  };
-}
-
 function caseNamed(name: string, divide: number): CliffCase {
   const found = CLIFF_CASES[name];
-  if (found === undefined) {
-    throw new Error(`--only: there is no case "${name}"; say some of: ${Object.keys(CLIFF_CASES).join(', ')}`);
-  }
+  if (found === undefined) throw new Error(`there is no case "${name}"`);
   const first = Math.round(found.sizes[0] / divide);
   return { ...found, sizes: [first, 2 * first] };
 }

@@ -1,10 +1,10 @@
 // The benchmark `execute`: what Treeline adds to the time of the programs that it runs, beside the same programs run by
 // a bare loop, and what 1,000 long-running calls cost in memory. docs/benchmarks.md says how to read it.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { machineOf, say, wholeNumber } from './machine.ts';
+import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
+import { rowOf } from './bench-row.ts';
 import { markdownTable } from './markdown-table.ts';
 import { OwnedProcess } from './owned-process.ts';
 
@@ -34,15 +34,21 @@ esac
 `;
 const LONG_PROGRAM = '#!/bin/sh\nexec sleep 600\n';
 
-/**
- * Prints a report in Markdown, with progress on standard error. Returns whether the share of time that is not the
- * programs' own is within its limit.
- */
-export async function benchExecute(args: readonly string[]): Promise<boolean> {
-  const options = optionsOf(args);
-  const folder = mkdtempSync(join(tmpdir(), 'treeline-bench-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
-  const rounds = await measureRounds(folder, options);
+/** Returns the part `execute` of the table. */
+export const EXECUTE = definePart({
+  name: 'execute',
+  summary: 'programs run by a provider, beside the same programs run by a bare loop',
+  options: {
+    servers: { kind: 'number', default: 2_000, quick: 100, max: SERVERS_MAX, help: 'servers, two calls each' },
+    rounds: { kind: 'number', default: 3, quick: 1, max: ROUNDS_MAX, help: 'rounds; the best counts' },
+    calls: { kind: 'number', default: 1_000, quick: 100, max: LONG_CALLS_MAX, help: 'calls that run for long' },
+  },
+  run: benchExecute,
+});
+
+async function benchExecute(options: Options, context: BenchContext): Promise<PartReport> {
+  const { folder, say } = context;
+  const rounds = await measureRounds(context, options);
   say(`${options.calls} calls that run for long`);
   const program = writeProgram(folder, 'long', LONG_PROGRAM);
   const memory = await measure<Memory>(folder, [RUN, 'memory', program, `${options.calls}`]);
@@ -50,8 +56,12 @@ export async function benchExecute(args: readonly string[]): Promise<boolean> {
   const treeline = best(rounds.map((round) => round.treeline));
   const isBusy = bare.ms > BUSY * Math.max(idealMs(options), bare.cpuMs / availableParallelism());
   const share = isBusy ? 1 - bare.cpuMs / treeline.cpuMs : 1 - bare.ms / treeline.ms;
-  process.stdout.write(`${reportOf({ options, bare, treeline, isBusy, share, memory })}\n`);
-  return share <= SHARE_MAX;
+  const row = rowOf({
+    work: `${options.servers.toLocaleString('en')} servers by programs of ${PROGRAM_MS} ms: time that is not the programs' own`,
+    ...{ value: share * 100, unit: '%', target: { atMost: SHARE_MAX * 100 } },
+    ...(isBusy ? { note: 'of the processor time, since other work took most of the machine' } : {}),
+  });
+  return { rows: [row], text: reportOf({ options, bare, treeline, isBusy, share, memory }), failures: [] };
 }
 
 interface Options {
@@ -89,24 +99,8 @@ interface Measured {
   readonly memory: Memory;
 }
 
-function optionsOf(args: readonly string[]): Options {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      servers: { type: 'string', default: '2000' },
-      rounds: { type: 'string', default: '3' },
-      calls: { type: 'string', default: '1000' },
-    },
-  });
-  return {
-    servers: wholeNumber(values.servers, { option: '--servers', max: SERVERS_MAX }),
-    rounds: wholeNumber(values.rounds, { option: '--rounds', max: ROUNDS_MAX }),
-    calls: wholeNumber(values.calls, { option: '--calls', max: LONG_CALLS_MAX }),
-  };
-}
-
 /** Each round runs both, so that a busy minute of the machine meets both. */
-async function measureRounds(folder: string, { servers, rounds }: Options): Promise<readonly Round[]> {
+async function measureRounds({ folder, say }: BenchContext, { servers, rounds }: Options): Promise<readonly Round[]> {
   const program = writeProgram(folder, 'program', PROGRAM);
   const count = servers * CALLS_A_SERVER;
   const measured: Round[] = [];
@@ -176,7 +170,7 @@ function reportOf({ options, bare, treeline, isBusy, share, memory }: Measured):
   const { beforeBytes, duringBytes, endMs } = memory;
   const addedBytes = duringBytes - beforeBytes;
   return [
-    `${machineOf()}. ${servers} servers, a check and a create of ${PROGRAM_MS} ms each, ${CONCURRENCY} at once; the best of ${rounds} rounds.\n`,
+    `${servers} servers, a check and a create of ${PROGRAM_MS} ms each, ${CONCURRENCY} at once; the best of ${rounds} rounds.\n`,
     markdownTable(['', 'time, s', 'a call, ms', 'calls a second', 'CPU a call, ms'], rows),
     isBusy ? '\nOther work took most of the machine, so only the processor time can be compared.' : '',
     `\nThe share of Treeline's ${isBusy ? 'processor time' : 'time'} that is not the programs' own is ${(share * 100).toFixed(0)} %; at most ${SHARE_MAX * 100} % is allowed.`,

@@ -1,14 +1,12 @@
 // The benchmark `hiera`: the records of all nodes in one answer, whether or not something changed, and what others notice of
 // it. docs/benchmarks.md says how to read it.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { repositoryFiles } from '../test/support/sized-repository.ts';
+import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
+import { rowOf } from './bench-row.ts';
 import { identityFiles } from './load.ts';
-import { machineOf, say, wholeNumber } from './machine.ts';
 import { markdownTable, median } from './markdown-table.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite, type Site } from './site.ts';
@@ -39,11 +37,23 @@ interface Round extends Timed {
   readonly worstSmall: number;
 }
 
-/** Prints a report in Markdown, with progress on standard error. Returns whether every target is reached. */
-export async function benchHiera(args: readonly string[]): Promise<boolean> {
-  const { rounds, servers } = optionsOf(args);
-  const folder = mkdtempSync(join(tmpdir(), 'treeline-bench-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+interface HieraOptions {
+  readonly rounds: number;
+  readonly servers: number;
+}
+
+/** Returns the part `hiera` of the table. */
+export const HIERA = definePart({
+  name: 'hiera',
+  summary: 'the records of all nodes in one answer, and what small reads notice of it',
+  options: {
+    rounds: { kind: 'number', default: 5, quick: 1, max: ROUNDS_MAX, help: 'rounds; medians count' },
+    servers: { kind: 'number', default: 10_000, quick: 1_000, max: SERVERS_MAX, help: 'servers of the installation' },
+  },
+  run: benchHiera,
+});
+
+async function benchHiera({ rounds, servers }: HieraOptions, { folder, say }: BenchContext): Promise<PartReport> {
   const instances = Math.ceil(servers / SERVERS_AN_INSTANCE);
   const site = await createSite(folder, { ...repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE }) });
   const controller = new ServedController(site, 'hiera');
@@ -60,25 +70,26 @@ export async function benchHiera(args: readonly string[]): Promise<boolean> {
     say(`round ${round + 1} of ${rounds}`);
   }
   await controller.stop();
-  const rows = [
-    rowOf('the first time', [first]),
-    rowOf('nothing changed', unchanged),
-    rowOf('every record changed', changed),
+  const cells = [
+    cellsOf('the first time', [first]),
+    cellsOf('nothing changed', unchanged),
+    cellsOf('every record changed', changed),
   ];
   const head = ['records of all nodes', 'MB', 'first byte, ms', 'whole, ms', 'worst small read, ms'];
-  process.stdout.write(`${machineOf()}. Rounds: ${rounds}. Servers: ${servers}.\n\n${markdownTable(head, rows)}\n`);
-  const firstByte = median(unchanged.map((round) => round.firstByte));
-  const stall = median(changed.map(({ worstSmall }) => worstSmall));
-  process.stdout.write(`\nFirst byte where nothing changed: ${verdict(firstByte, FIRST_BYTE_MS_MAX)}; `);
-  process.stdout.write(`small reads where everything did: ${verdict(stall, STALL_MS_MAX)}.\n`);
-  return firstByte <= FIRST_BYTE_MS_MAX && stall <= STALL_MS_MAX;
+  const work = `GET ${ALL}, ${servers.toLocaleString('en')} servers`;
+  const firstByte = rowOf({
+    ...{ work: `${work}: first byte where nothing changed`, unit: 'ms', target: { atMost: FIRST_BYTE_MS_MAX } },
+    value: median(unchanged.map((round) => round.firstByte)),
+  });
+  const worstSmall = rowOf({
+    ...{ work: `${work}: worst small read where every record changed`, unit: 'ms', target: { atMost: STALL_MS_MAX } },
+    value: median(changed.map(({ worstSmall }) => worstSmall)),
+  });
+  const text = `Rounds: ${rounds}. Servers: ${servers}. Medians.\n\n${markdownTable(head, cells)}`;
+  return { rows: [firstByte, worstSmall], text, failures: [] };
 }
 
-function verdict(ms: number, most: number): string {
-  return `${ms.toFixed(0)} ms, at most ${most}: ${ms <= most ? 'reached' : 'MISSED'}`;
-}
-
-function rowOf(title: string, rounds: readonly Round[]): string[] {
+function cellsOf(title: string, rounds: readonly Round[]): string[] {
   const middle = (read: (round: Round) => number): string => median(rounds.map(read)).toFixed(0);
   const megabytes = (median(rounds.map(({ bytes }) => bytes)) / 1e6).toFixed(1);
   return [
@@ -143,15 +154,4 @@ async function asker(controller: ServedController): Promise<Ask> {
 function pemOf(site: Site): { readonly ca: Buffer; readonly key: Buffer; readonly cert: Buffer } {
   const { ca, key, cert } = identityFiles(site);
   return { ca: readFileSync(ca), key: readFileSync(key), cert: readFileSync(cert) };
-}
-
-function optionsOf(args: readonly string[]): { readonly rounds: number; readonly servers: number } {
-  const { values } = parseArgs({
-    args: [...args],
-    options: { rounds: { type: 'string', default: '5' }, servers: { type: 'string', default: '10000' } },
-  });
-  return {
-    rounds: wholeNumber(values.rounds, { option: '--rounds', max: ROUNDS_MAX }),
-    servers: wholeNumber(values.servers, { option: '--servers', max: SERVERS_MAX }),
-  };
 }

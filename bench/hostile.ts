@@ -1,15 +1,14 @@
 // The benchmark `hostile`: whether a real controller on a real repository answers honest clients in time, and within its
 // memory, while somebody pushes what was made to stop it. docs/benchmarks.md says how to read it.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { runGit } from '../test/support/git-repository.ts';
 import { type HttpsClient, keepAlive } from '../test/support/https-client.ts';
 import { instancePath, instanceText, repositoryFiles } from '../test/support/sized-repository.ts';
+import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
+import { rowOf } from './bench-row.ts';
 import { CASES, type HostileCase } from './hostile-cases.ts';
-import { machineOf, say } from './machine.ts';
 import { markdownTable } from './markdown-table.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite, type Site } from './site.ts';
@@ -20,6 +19,7 @@ const PEAK_BYTES_MAX = 512 * MIB;
 const INSTANCES = 100;
 const SERVERS_AN_INSTANCE = 2;
 const PAUSE_MS = 10;
+const NAMES = CASES.map(({ name }) => name);
 /** An answer that takes longer counts as this. */
 const ANSWER_MS_MAX = 30_000;
 /** Until the controller has said what becomes of a commit. */
@@ -43,35 +43,46 @@ export interface HostileRun {
   readonly isFollowing: boolean;
 }
 
-/** Prints a report in Markdown, with progress on standard error. Returns whether every case kept the limits. */
-export async function benchHostile(args: readonly string[]): Promise<boolean> {
-  const cases = casesOf(args);
-  const folder = mkdtempSync(join(tmpdir(), 'treeline-bench-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+/** Returns the part `hostile`, which runs only where it is named. It fails where a case does not keep the limits. */
+export const HOSTILE = definePart({
+  name: 'hostile',
+  summary: 'answers to honest clients while somebody pushes what was made to stop the controller',
+  options: { only: { kind: 'names', of: NAMES, quick: NAMES.slice(0, 1), help: 'the cases' } },
+  run: benchHostile,
+});
+
+async function benchHostile(
+  { only }: { readonly only: readonly string[] },
+  context: BenchContext,
+): Promise<PartReport> {
   const runs: HostileRun[] = [];
-  for (const each of cases) {
-    const run = await measure(join(folder, each.name), each);
+  for (const each of CASES.filter(({ name }) => only.includes(name))) {
+    const folder = join(context.folder, each.name);
+    const run = await measure({ ...context, folder }, each);
     runs.push(run);
-    say(
-      `${run.title}: ${Math.round(Math.max(run.livezMs, run.readMs))} ms, ${mib(run.peakBytes)} MiB, ${verdictOf(run)}`,
-    );
-    rmSync(join(folder, each.name), { recursive: true, force: true, maxRetries: 3 });
+    const worst = Math.round(Math.max(run.livezMs, run.readMs));
+    context.say(`${run.title}: ${worst} ms, ${mib(run.peakBytes)} MiB, ${verdictOf(run)}`);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   }
-  process.stdout.write(`${machineOf()}.\n\n${reportOf(runs)}\n`);
-  return runs.every((run) => verdictOf(run) === 'held');
+  const work = `${runs.length} hostile pushes`;
+  const broken = runs.filter((run) => verdictOf(run) !== 'held');
+  return {
+    rows: [
+      rowOf({
+        ...{ work: `${work}: worst answer to an honest client`, unit: 'ms', target: { atMost: LATENCY_MS_MAX } },
+        value: Math.max(...runs.map(({ livezMs, readMs }) => Math.max(livezMs, readMs))),
+      }),
+      rowOf({
+        ...{ work: `${work}: peak memory`, unit: 'MiB', target: { atMost: PEAK_BYTES_MAX / MIB } },
+        value: Math.max(...runs.map(({ peakBytes }) => peakBytes)) / MIB,
+      }),
+    ],
+    text: reportOf(runs),
+    failures: broken.map((run) => `${run.title}: ${verdictOf(run)}`),
+  };
 }
 
-function casesOf(args: readonly string[]): readonly HostileCase[] {
-  const { values } = parseArgs({ args: [...args], options: { only: { type: 'string', default: '' } } });
-  if (values.only === '') return CASES;
-  const names = values.only.split(',');
-  const unknown = names.find((name) => !CASES.some((each) => each.name === name));
-  const known = CASES.map(({ name }) => name).join(', ');
-  if (unknown !== undefined) throw new Error(`--only: there is no case "${unknown}"; say some of: ${known}`);
-  return CASES.filter(({ name }) => names.includes(name));
-}
-
-async function measure(folder: string, { title, files, history }: HostileCase): Promise<HostileRun> {
+async function measure({ folder, say }: BenchContext, { title, files, history }: HostileCase): Promise<HostileRun> {
   const site = await createSite(folder, { ...repositoryFiles({ instances: INSTANCES, servers: SERVERS_AN_INSTANCE }) });
   const good = await site.repository.head();
   const controller = new ServedController(site, 'hostile');

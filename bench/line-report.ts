@@ -2,7 +2,7 @@
 // worst of what has a limit.
 import type { LineRun } from './line-run.ts';
 import { markdownTable, median } from './markdown-table.ts';
-import { TERRAFORM_MS_MAX, type TerraformRun, type TerraformRuns } from './terraform.ts';
+import type { TerraformRun, TerraformRuns } from './terraform.ts';
 
 const MIB = 2 ** 20;
 /** The limit of memory, and the desired state that it is for. */
@@ -20,10 +20,10 @@ export interface Measured {
 }
 
 export interface ReportFacts {
-  /** In a few words. */
-  readonly machine: string;
   /** The version of terraform, or why it was left out. */
   readonly terraform: { readonly version: string } | { readonly absence: string };
+  /** The most for one command of terraform. */
+  readonly limitSeconds: number;
 }
 
 export interface Report {
@@ -64,15 +64,15 @@ const TERRAFORM: readonly Column[] = [
 ];
 
 /** Returns the report on one size or more; the first is what the others are compared with. */
-export function reportOf(measured: readonly Measured[], { machine, terraform }: ReportFacts): Report {
+export function reportOf(measured: readonly Measured[], facts: ReportFacts): Report {
   const failures = measured.flatMap(failuresOf);
   const parts = [
-    `${machine}. Runs: ${measured[0]?.runs.length}. "Each" is the cost of one, relative to the first row.`,
+    `Runs: ${measured[0]?.runs.length}. "Each" is the cost of one, relative to the first row.`,
     '### From the start to all done',
     tableOf('servers', measured, BUILD),
     '### Afterwards',
     tableOf('servers', measured, AFTERWARDS),
-    ...besideOf(measured, terraform),
+    ...besideOf(measured, facts),
     ...failures.map((failure) => `**${failure}**`),
   ];
   return { text: parts.join('\n\n'), failures };
@@ -95,13 +95,15 @@ function mibOf(bytes: number | undefined): number | undefined {
   return bytes === undefined ? undefined : bytes / MIB;
 }
 
-function besideOf(measured: readonly Measured[], terraform: ReportFacts['terraform']): string[] {
+function besideOf(all: readonly Measured[], { terraform, limitSeconds }: ReportFacts): string[] {
   if ('absence' in terraform) return [`Terraform was left out: ${terraform.absence}.`];
+  const measured = all.filter((row) => row.terraform !== undefined);
+  if (measured.length === 0) return ['Terraform was run at none of these sizes.'];
   const isShort = measured.some((row) => row.terraform?.plan?.seconds === undefined);
   return [
     `### Terraform ${terraform.version}, as many resources`,
     tableOf('resources', measured, TERRAFORM),
-    ...(isShort ? [`${NOT_MEASURED}: not through after ${TERRAFORM_MS_MAX / 60_000} minutes.`] : []),
+    ...(isShort ? [`${NOT_MEASURED}: not through after ${limitSeconds} s.`] : []),
   ];
 }
 

@@ -17,3 +17,10 @@ export function median(numbers: readonly number[]): number {
   const middle = (sorted.length - 1) / 2;
   return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
 }
+
+/** Returns a table whose cells are as long as their texts: one with words. */
+export function plainTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lineOf = (row: readonly string[]): string =>
+    `| ${row.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [lineOf(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(lineOf)].join('\n');
+}

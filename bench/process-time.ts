@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 /** Linux has counted processor time for programs in hundredths of a second on every common machine. */
-const MS_A_TICK = 10;
+export const MS_A_TICK = 10;
 
 /** Returns the processor time of this process and of all processes below it that have ended and were waited for, ms. */
 export function familyCpuMs(): number {

@@ -1,14 +1,11 @@
 // The benchmark `reads`: records over mutual TLS, beside a bare Node HTTPS server that sends the same bytes.
 // docs/benchmarks.md says how to read it.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { Reply } from '../test/support/https-client.ts';
 import { repositoryFiles } from '../test/support/sized-repository.ts';
+import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
+import { type PartRow, rowOf } from './bench-row.ts';
 import { type FloorServer, identityFiles, measureLoad, startFloor } from './load.ts';
 import type { Load } from './load-run.ts';
-import { machineOf, say, wholeNumber } from './machine.ts';
 import { markdownTable, median } from './markdown-table.ts';
 import type { OwnedProcess } from './owned-process.ts';
 import { ServedController } from './served-controller.ts';
@@ -19,13 +16,16 @@ const SERVERS_MAX = 100_000;
 const ROUNDS_MAX = 50;
 const CONNECTIONS = 32;
 const WARM_UP_MS = 1_000;
-const MEASURE_MS = 3_000;
+const SECONDS_MAX = 60;
 /** Of the bare server's rate. */
 const RATIO_MIN = 0.6;
 const UNCHANGED_RATIO_MIN = 0.75;
 
 /** One request, and the least share of the bare server's rate at which it is to be answered. */
 interface Case {
+  /** In the one table. */
+  readonly work: string;
+  /** In the part's own. */
   readonly title: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -46,11 +46,32 @@ interface Rates {
   readonly bare: Rate;
 }
 
-/** Prints a report in Markdown, with progress on standard error. Returns whether every ratio reaches its target. */
-export async function benchReads(args: readonly string[]): Promise<boolean> {
-  const { rounds, servers } = optionsOf(args);
-  const folder = mkdtempSync(join(tmpdir(), 'treeline-bench-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+interface ReadsOptions {
+  readonly rounds: number;
+  readonly servers: number;
+  readonly seconds: number;
+}
+
+/** Returns the part `reads` of the table. */
+export const READS = definePart({
+  name: 'reads',
+  summary: 'small reads over mutual TLS, beside a bare Node HTTPS server that sends the same bytes',
+  options: {
+    rounds: { kind: 'number', default: 3, quick: 1, max: ROUNDS_MAX, help: 'rounds; medians count' },
+    servers: { kind: 'number', default: 1_000, quick: 100, max: SERVERS_MAX, help: 'servers of the installation' },
+    seconds: {
+      kind: 'number',
+      default: 3,
+      quick: 1,
+      max: SECONDS_MAX,
+      help: 'seconds for each request and server in a round',
+    },
+  },
+  run: benchReads,
+});
+
+async function benchReads(options: ReadsOptions, { folder, say }: BenchContext): Promise<PartReport> {
+  const { rounds, servers, seconds } = options;
   const instances = Math.ceil(servers / SERVERS_AN_INSTANCE);
   const site = await createSite(folder, { ...repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE }) });
   const controller = new ServedController(site, 'reads');
@@ -59,19 +80,18 @@ export async function benchReads(args: readonly string[]): Promise<boolean> {
   const cases = await casesOf(site, controller);
   const measured = new Map<Case, Rates[]>(cases.map((each) => [each, []]));
   for (let round = 1; round <= rounds; round += 1) {
-    for (const [each, rates] of measured) rates.push(await measureRound(controller, each));
+    for (const [each, rates] of measured) rates.push(await measureRound(controller, each, seconds));
     say(`round ${round} of ${rounds}`);
   }
   await Promise.all(cases.map(({ floor }) => floor.stop()));
   await controller.stop();
-  const rows = [...measured].map(([each, rates]) => rowOf(each, rates));
-  const head = ['read', 'a second', 'bare server', 'ratio', 'CPU, µs', 'of the bare server', 'target', 'verdict'];
+  const rows = [...measured].map(([each, rates]) => tableRowOf(each, rates));
+  const head = ['read', 'a second', 'bare server', 'ratio', 'CPU, µs', 'of the bare server'];
   const table = markdownTable(
     head,
-    rows.map(({ cells }) => cells),
+    [...measured].map(([each, rates]) => cellsOf(each, rates)),
   );
-  process.stdout.write(`${machineOf()}. Rounds: ${rounds}. Servers: ${servers}.\n\n${table}\n`);
-  return rows.every(({ isReached }) => isReached);
+  return { rows, text: `Rounds: ${rounds}. Servers: ${servers}.\n\n${table}`, failures: [] };
 }
 
 /** The bare servers send, byte for byte, what the controller sends now; but for the date and the request's id. */
@@ -84,11 +104,13 @@ async function casesOf(site: Site, controller: ServedController): Promise<readon
     const tag = String(whole.headers.etag);
     const unchanged = await client.request(path, { headers: { 'If-None-Match': tag } });
     cases.push({
+      work: `GET ${path}`,
       ...{ title: `GET ${path}`, path, headers: {}, status: 200, ratioMin: RATIO_MIN },
       floor: await startFloor(site, `floor-${cases.length}`, answerOf(whole)),
     });
     cases.push({
-      ...{ title: `the same, unchanged (304)`, path, headers: { 'If-None-Match': tag }, status: 304 },
+      work: `GET ${path}, unchanged (304)`,
+      ...{ title: 'the same, unchanged (304)', path, headers: { 'If-None-Match': tag }, status: 304 },
       ratioMin: UNCHANGED_RATIO_MIN,
       floor: await startFloor(site, `floor-${cases.length}`, answerOf(unchanged)),
     });
@@ -107,8 +129,9 @@ function answerOf({ status, headers, bytes }: Reply): Parameters<typeof startFlo
   };
 }
 
-async function measureRound(controller: ServedController, { path, headers, status, floor }: Case): Promise<Rates> {
-  const times = { connections: CONNECTIONS, warmUpMs: WARM_UP_MS, ms: MEASURE_MS };
+async function measureRound(controller: ServedController, each: Case, seconds: number): Promise<Rates> {
+  const { path, headers, status, floor } = each;
+  const times = { connections: CONNECTIONS, warmUpMs: WARM_UP_MS, ms: seconds * 1000 };
   const load = { path, headers, ...times, ...identityFiles(controller.site) };
   const rate = async (port: number, { process }: { readonly process: OwnedProcess }): Promise<Rate> => {
     const before = process.usage().cpuSeconds;
@@ -119,28 +142,22 @@ async function measureRound(controller: ServedController, { path, headers, statu
   return { bare: await rate(floor.port, floor), treeline: await rate(await controller.apiPort(), controller) };
 }
 
-function rowOf(
-  { title, ratioMin }: Case,
-  rates: readonly Rates[],
-): { readonly cells: string[]; readonly isReached: boolean } {
-  const ratio = median(rates.map(({ treeline, bare }) => treeline.perSecond / bare.perSecond));
-  const isReached = ratio >= ratioMin;
-  const middle = (read: (rates: Rates) => number): string => median(rates.map(read)).toFixed(0);
-  const cells = [
-    ...[title, middle(({ treeline }) => treeline.perSecond), middle(({ bare }) => bare.perSecond), ratio.toFixed(2)],
-    ...[middle(({ treeline }) => treeline.cpuMicroseconds), middle(({ bare }) => bare.cpuMicroseconds)],
-    ...[`≥ ${ratioMin}`, isReached ? 'reached' : 'MISSED'],
-  ];
-  return { cells, isReached };
+function tableRowOf({ work, ratioMin }: Case, rates: readonly Rates[]): PartRow {
+  return rowOf({
+    ...{ work, value: median(rates.map(({ treeline }) => treeline.perSecond)), unit: '/s', target: { ratioMin } },
+    peer: {
+      name: 'bare Node HTTPS',
+      value: median(rates.map(({ bare }) => bare.perSecond)),
+      ratio: median(rates.map(({ treeline, bare }) => treeline.perSecond / bare.perSecond)),
+    },
+  });
 }
 
-function optionsOf(args: readonly string[]): { readonly rounds: number; readonly servers: number } {
-  const { values } = parseArgs({
-    args: [...args],
-    options: { rounds: { type: 'string', default: '3' }, servers: { type: 'string', default: '1000' } },
-  });
-  return {
-    rounds: wholeNumber(values.rounds, { option: '--rounds', max: ROUNDS_MAX }),
-    servers: wholeNumber(values.servers, { option: '--servers', max: SERVERS_MAX }),
-  };
+function cellsOf({ title }: Case, rates: readonly Rates[]): string[] {
+  const middle = (read: (rates: Rates) => number, digits = 0): string => median(rates.map(read)).toFixed(digits);
+  return [
+    ...[title, middle(({ treeline }) => treeline.perSecond), middle(({ bare }) => bare.perSecond)],
+    middle(({ treeline, bare }) => treeline.perSecond / bare.perSecond, 2),
+    ...[middle(({ treeline }) => treeline.cpuMicroseconds), middle(({ bare }) => bare.cpuMicroseconds)],
+  ];
 }

@@ -1,34 +1,108 @@
-// Runs a benchmark by its name: `npm run bench -- line`. What each of them measures is in docs/benchmarks.md.
-import { benchCliffs } from './cliffs.ts';
-import { benchExecute } from './execute.ts';
-import { benchHiera } from './hiera.ts';
-import { benchHostile } from './hostile.ts';
-import { benchLine } from './line.ts';
-import { benchReads } from './reads.ts';
-import { benchWrites } from './writes.ts';
+// Runs benchmarks and prints what they found as one table: all of them, or those that are named (`npm run bench -- line`).
+// docs/benchmarks.md tells what each measures.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Command, helpText, partNamed, readCommand } from './bench-options.ts';
+import type { BenchPart } from './bench-part.ts';
+import {
+  type BenchReport,
+  detailedText,
+  jsonText,
+  type MeasuredPart,
+  rowsOf,
+  tableText,
+  writtenInto,
+} from './bench-report.ts';
+import { absentRow } from './bench-row.ts';
+import { CLIFFS } from './cliffs.ts';
+import { EXECUTE } from './execute.ts';
+import { HIERA } from './hiera.ts';
+import { HOSTILE } from './hostile.ts';
+import { LINE } from './line.ts';
+import { watchMachine } from './machine.ts';
+import { endOwnedProcesses } from './owned-process.ts';
+import { READS } from './reads.ts';
+import { WRITES } from './writes.ts';
 
+const EXIT_MISSED = 1;
 const EXIT_FAILED = 3;
 
-/** Each gets the rest of the arguments, and tells whether everything that must hold did. */
-const BENCHES: ReadonlyMap<string, (args: readonly string[]) => Promise<boolean>> = new Map([
-  ['cliffs', benchCliffs],
-  ['execute', benchExecute],
-  ['hiera', benchHiera],
-  ['hostile', benchHostile],
-  ['line', benchLine],
-  ['reads', benchReads],
-  ['writes', benchWrites],
-]);
+/** The parts of the table, in its order. */
+const TABLE: readonly BenchPart[] = [LINE, READS, HIERA, WRITES, EXECUTE, CLIFFS];
+/** Parts that run only where they are named. */
+const OTHERS: readonly BenchPart[] = [HOSTILE];
+const PARTS = [...TABLE, ...OTHERS];
 
-async function run([name = '', ...args]: readonly string[]): Promise<boolean> {
-  const bench = BENCHES.get(name);
-  if (bench !== undefined) return await bench(args);
-  const known = [...BENCHES.keys()].join(', ');
-  throw new Error(`there is no benchmark "${name}"; say one of: ${known}. For example: npm run bench -- line`);
+type Values = Parameters<BenchPart['run']>[0];
+
+/** Returns the exit code. */
+async function run(args: readonly string[]): Promise<number> {
+  if (process.platform !== 'linux') throw new Error('what a process costs is read from /proc: this runs on Linux only');
+  const command = readCommand(args, PARTS);
+  if (command.isHelp) {
+    process.stdout.write(helpText(command.names, PARTS));
+    return 0;
+  }
+  // What may be wrong is read before hours of measuring, which it would lose.
+  const document = command.write === undefined ? '' : readFileSync(command.write, 'utf8');
+  const chosen = (command.names.length === 0 ? TABLE : command.names.map((name) => partNamed(name, PARTS))).map(
+    (part) => ({ part, values: command.valuesOf(part) }),
+  );
+  const machine = watchMachine();
+  const parts: MeasuredPart[] = [];
+  let isComplete = true;
+  for (const { part, values } of chosen) {
+    const measured = await measure(part, values);
+    parts.push(measured ?? failedPart(part));
+    isComplete &&= measured !== undefined;
+  }
+  const report = { machine: machine(), isQuick: command.isQuick, parts };
+  print(report, command);
+  if (command.write !== undefined) writeFileSync(command.write, writtenInto(document, report));
+  return isComplete ? exitCodeOf(report) : EXIT_FAILED;
+}
+
+/** Returns undefined where the part failed; standard error tells how then. */
+async function measure(part: BenchPart, values: Values): Promise<MeasuredPart | undefined> {
+  const folder = mkdtempSync(join(tmpdir(), `treeline-bench-${part.name}-`));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  process.once('exit', remove);
+  say(`${part.name}: ${part.summary}`);
+  try {
+    return { part: part.name, ...(await part.run(values, { folder, say })) };
+  } catch (error) {
+    say(`${part.name} could not be measured: ${error instanceof Error ? error.stack : error}`);
+    return undefined;
+  } finally {
+    endOwnedProcesses();
+    remove();
+    process.off('exit', remove);
+  }
+}
+
+function failedPart({ name, summary }: BenchPart): MeasuredPart {
+  const row = absentRow(summary, 'the measurement failed; standard error tells how');
+  return { part: name, rows: [row], text: 'The measurement failed.', failures: [] };
+}
+
+function print(report: BenchReport, { isJson, isDetailed }: Command): void {
+  const text = isDetailed ? detailedText(report) : tableText(report);
+  process.stdout.write(`${isJson ? jsonText(report) : text}\n`);
+}
+
+function exitCodeOf(report: BenchReport): number {
+  const isMissed = rowsOf(report).some(({ verdict }) => verdict === 'missed');
+  return isMissed || report.parts.some(({ failures }) => failures.length > 0) ? EXIT_MISSED : 0;
+}
+
+/** Tells on standard error how far it is, with the time. */
+function say(text: string): void {
+  process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 }
 
 try {
-  process.exitCode = (await run(process.argv.slice(2))) ? 0 : 1;
+  process.exitCode = await run(process.argv.slice(2));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
   // Not only the exit code: processes that were started may still run, and end with this one.

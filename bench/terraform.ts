@@ -5,8 +5,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OwnedProcess, type Usage } from './owned-process.ts';
 
-/** What each command gets. */
-export const TERRAFORM_MS_MAX = 15 * 60_000;
 const ENVIRONMENT = { ...process.env, CHECKPOINT_DISABLE: '1', TF_IN_AUTOMATION: '1', TF_INPUT: '0' };
 
 /** One command of terraform; `seconds` is undefined where it was ended because it took too long. */
@@ -31,15 +29,19 @@ export function terraformVersion(): string | undefined {
   }
 }
 
-/** Applies `count` resources in an empty folder, then plans without a change. Throws where a command fails. */
-export async function measureTerraform(folder: string, count: number): Promise<TerraformRuns> {
+/**
+ * Applies `count` resources in an empty folder, then plans without a change. Throws where a command fails; one that takes
+ * more than `limitSeconds` is ended.
+ */
+export async function measureTerraform(folder: string, count: number, limitSeconds: number): Promise<TerraformRuns> {
+  const run = (args: readonly string[]): Promise<TerraformRun> => runTerraform(folder, args, limitSeconds);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'main.tf'), configurationOf(count));
-  await run(folder, ['init', '-input=false', '-no-color']);
-  const apply = await run(folder, ['apply', '-auto-approve', '-input=false', '-no-color']);
+  await run(['init', '-input=false', '-no-color']);
+  const apply = await run(['apply', '-auto-approve', '-input=false', '-no-color']);
   if (apply.seconds === undefined) return { apply, plan: undefined };
   // With -detailed-exitcode, anything to do would be exit code 2.
-  return { apply, plan: await run(folder, ['plan', '-detailed-exitcode', '-input=false', '-no-color']) };
+  return { apply, plan: await run(['plan', '-detailed-exitcode', '-input=false', '-no-color']) };
 }
 
 function configurationOf(count: number): string {
@@ -50,11 +52,11 @@ function configurationOf(count: number): string {
 `;
 }
 
-async function run(folder: string, args: readonly string[]): Promise<TerraformRun> {
+async function runTerraform(folder: string, args: readonly string[], limitSeconds: number): Promise<TerraformRun> {
   const start = performance.now();
   const output = join(folder, 'output.log');
   const terraform = new OwnedProcess({ file: 'terraform', args, cwd: folder, output, env: ENVIRONMENT });
-  const code = await terraform.exit(TERRAFORM_MS_MAX);
+  const code = await terraform.exit(limitSeconds * 1000);
   if (code !== undefined && code !== 0)
     throw new Error(`terraform ${args.join(' ')} ended with ${code}; see ${output}`);
   return { ...terraform.usage(), seconds: code === undefined ? undefined : (performance.now() - start) / 1000 };

@@ -1,14 +1,12 @@
 // The benchmark `writes`: how many changes a second come to a local repository through the interface, beside
 // `git commit && git push` by the real git in the same minutes. docs/benchmarks.md says how to read it.
-import { mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { runGit } from '../test/support/git-repository.ts';
 import { type HttpsClient, keepAlive } from '../test/support/https-client.ts';
 import { repositoryFiles } from '../test/support/sized-repository.ts';
-import { machineOf, say, wholeNumber } from './machine.ts';
+import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
+import { type PartRow, rowOf, type Target } from './bench-row.ts';
 import { markdownTable, median } from './markdown-table.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite, type Site } from './site.ts';
@@ -20,6 +18,8 @@ const SERVERS_AN_INSTANCE = 2;
 const ALONE = 20;
 const WRITERS = 20;
 const WRITES_OF_EACH = 5;
+const ALONE_RATIO_MIN = 1;
+const TOGETHER_MIN = 200;
 
 /** Changes a second, in one round. */
 interface Round {
@@ -28,42 +28,82 @@ interface Round {
   readonly together: number;
 }
 
-/**
- * Prints a report in Markdown, with progress on standard error. Returns whether every write was answered with 201 and is
- * in the history once.
- */
-export async function benchWrites(args: readonly string[]): Promise<boolean> {
-  const { rounds, instances } = optionsOf(args);
-  const folder = mkdtempSync(join(tmpdir(), 'treeline-bench-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+interface WritesOptions {
+  readonly rounds: number;
+  readonly instances: number;
+}
+
+/** Returns the part `writes` of the table. It fails where a write is not in the history exactly once. */
+export const WRITES = definePart({
+  name: 'writes',
+  summary: 'changes through the interface to a local repository, beside `git commit && git push`',
+  options: {
+    rounds: { kind: 'number', default: 5, quick: 1, max: ROUNDS_MAX, help: 'rounds; medians count' },
+    instances: { kind: 'number', default: 100, quick: 10, max: INSTANCES_MAX, help: 'instances of the installation' },
+  },
+  run: benchWrites,
+});
+
+async function benchWrites({ rounds, instances }: WritesOptions, { folder, say }: BenchContext): Promise<PartReport> {
   const site = await createSite(folder, { ...repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE }) });
   const controller = new ServedController(site, 'writes');
   await controller.ready();
   await controller.quiet();
-  const measured = await measureRounds(site, await controller.client(), rounds);
-  await controller.stop();
-  const isWhole = await isHistoryWhole(site, rounds);
-  process.stdout.write(`${reportOf(measured, instances)}\n`);
-  if (!isWhole) process.stdout.write('\n**The history is not what was written.**\n');
-  return isWhole;
-}
-
-async function measureRounds(site: Site, client: HttpsClient, rounds: number): Promise<readonly Round[]> {
+  const client = await controller.client();
   const clone = join(site.folder, 'clone');
   await runGit(['clone', '--quiet', site.repository.path, clone]);
   const measured: Round[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    const git = await rateOf(ALONE, () => commitAndPush(clone, round));
-    const alone = await rateOf(ALONE, () => write(client, { writer: 'alone', round, writes: ALONE }));
-    const together = await rateOf(WRITERS * WRITES_OF_EACH, async () => {
-      const writers = Array.from({ length: WRITERS }, (_, index) => `writer-${index}`);
-      await Promise.all(writers.map((writer) => write(client, { writer, round, writes: WRITES_OF_EACH })));
-    });
-    measured.push({ git, alone, together });
-    const rates = [git, alone, together].map((rate) => rate.toFixed(1)).join(', ');
-    say(`round ${round} of ${rounds}: a second, git ${rates.replace(', ', '; through the interface ')}`);
+    measured.push(await measureRound({ clone, client, round }));
+    say(`round ${round} of ${rounds}: a second, ${roundText(measured.at(-1))}`);
   }
-  return measured;
+  await controller.stop();
+  const isWhole = await isHistoryWhole(site, rounds);
+  return {
+    rows: rowsOf(measured),
+    text: reportOf(measured, instances),
+    failures: isWhole ? [] : ['the history is not what was written'],
+  };
+}
+
+function roundText(round: Round | undefined): string {
+  const [git, alone, together] = [round?.git, round?.alone, round?.together].map((rate) => rate?.toFixed(1));
+  return `git ${git}; through the interface ${alone}, ${together}`;
+}
+
+interface RoundParts {
+  readonly clone: string;
+  readonly client: HttpsClient;
+  readonly round: number;
+}
+
+async function measureRound({ clone, client, round }: RoundParts): Promise<Round> {
+  const git = await rateOf(ALONE, () => commitAndPush(clone, round));
+  const alone = await rateOf(ALONE, () => write(client, { writer: 'alone', round, writes: ALONE }));
+  const together = await rateOf(WRITERS * WRITES_OF_EACH, async () => {
+    const writers = Array.from({ length: WRITERS }, (_, index) => `writer-${index}`);
+    await Promise.all(writers.map((writer) => write(client, { writer, round, writes: WRITES_OF_EACH })));
+  });
+  return { git, alone, together };
+}
+
+function rowsOf(rounds: readonly Round[]): readonly PartRow[] {
+  const git = median(rounds.map((round) => round.git));
+  const row = (how: string, read: (round: Round) => number, target: Target): PartRow => {
+    const ratio = median(rounds.map((round) => read(round) / round.git));
+    const peer = { name: 'git commit && git push', value: git, ratio };
+    return rowOf({
+      work: `POST into a local remote, ${how}`,
+      value: median(rounds.map(read)),
+      unit: '/s',
+      target,
+      peer,
+    });
+  };
+  return [
+    row('one at a time', ({ alone }) => alone, { ratioMin: ALONE_RATIO_MIN }),
+    row(`${WRITERS} writers`, ({ together }) => together, { atLeast: TOGETHER_MIN }),
+  ];
 }
 
 async function rateOf(count: number, work: () => Promise<void>): Promise<number> {
@@ -109,7 +149,7 @@ async function isHistoryWhole({ repository }: Site, rounds: number): Promise<boo
 
 function reportOf(rounds: readonly Round[], instances: number): string {
   const git = median(rounds.map((round) => round.git));
-  const rowOf = (title: string, read: (round: Round) => number): string[] => {
+  const cellsOf = (title: string, read: (round: Round) => number): string[] => {
     const rate = median(rounds.map(read));
     const ratio = median(rounds.map((round) => read(round) / round.git));
     return [title, rate.toFixed(1), `× ${ratio.toFixed(2)}`];
@@ -118,20 +158,9 @@ function reportOf(rounds: readonly Round[], instances: number): string {
     ['writes', 'a second', 'beside git'],
     [
       ['git commit && git push', git.toFixed(1), '× 1.00'],
-      rowOf('one at a time', ({ alone }) => alone),
-      rowOf(`${WRITERS} at once`, ({ together }) => together),
+      cellsOf('one at a time', ({ alone }) => alone),
+      cellsOf(`${WRITERS} at once`, ({ together }) => together),
     ],
   );
-  return `${machineOf()}. Rounds: ${rounds.length}. Instances: ${instances}.\n\n${table}`;
-}
-
-function optionsOf(args: readonly string[]): { readonly rounds: number; readonly instances: number } {
-  const { values } = parseArgs({
-    args: [...args],
-    options: { rounds: { type: 'string', default: '5' }, instances: { type: 'string', default: '100' } },
-  });
-  return {
-    rounds: wholeNumber(values.rounds, { option: '--rounds', max: ROUNDS_MAX }),
-    instances: wholeNumber(values.instances, { option: '--instances', max: INSTANCES_MAX }),
-  };
+  return `Rounds: ${rounds.length}. Instances: ${instances}. Medians.\n\n${table}`;
 }

@@ -4,7 +4,8 @@ import type { LineRun } from '../../bench/line-run.ts';
 import { median } from '../../bench/markdown-table.ts';
 
 const MIB = 2 ** 20;
-const CIRCUMSTANCES = { machine: '2 processors', terraform: { absence: '--no-terraform' } } as const;
+const CIRCUMSTANCES = { terraform: { absence: '--no-terraform' }, limitSeconds: 900 } as const;
+const BESIDE = { terraform: { version: '1.2.3' }, limitSeconds: 900 } as const;
 
 interface Figures {
   readonly seconds?: number;
@@ -79,7 +80,7 @@ describe('a report', () => {
     const run = { seconds: 4, cpuSeconds: 2, peakBytes: 80 * MIB };
     const through = { ...measuredOf(10, {}), terraform: { apply: run, plan: { ...run, seconds: 1 } } };
     const cutOff = { ...measuredOf(20, {}), terraform: { apply: { ...run, seconds: undefined }, plan: undefined } };
-    const { text } = reportOf([through, cutOff], { machine: 'm', terraform: { version: '1.2.3' } });
+    const { text } = reportOf([through, cutOff], BESIDE);
     expect(rowOf(text, 'Terraform 1.2.3', '10')).toEqual([
       '10',
       '4.0',
@@ -91,8 +92,9 @@ describe('a report', () => {
       '× 1.00',
     ]);
     expect(rowOf(text, 'Terraform 1.2.3', '20')).toEqual(['20', '–', '–', '–', '–', '–', '–', '–']);
-    expect(text).toContain('–: not through after 15 minutes.');
-    expect(reportOf([through], { machine: 'm', terraform: { version: '1.2.3' } }).text).not.toContain('not through');
+    expect(text).toContain('–: not through after 900 s.');
+    expect(reportOf([through], BESIDE).text).not.toContain('not through');
+    expect(reportOf([measuredOf(10, {})], BESIDE).text).toContain('Terraform was run at none of these sizes.');
     expect(reportOf([measuredOf(10, {})], CIRCUMSTANCES).text).toContain('Terraform was left out: --no-terraform.');
   });
 });

@@ -1,0 +1,90 @@
+// Renders what all parts measured: the one table, the details of each part, JSON, and both in a document between markers.
+import type { PartReport } from './bench-part.ts';
+import { type BenchRow, numberText, type OtherPeer } from './bench-row.ts';
+import { type Machine, machineText } from './machine.ts';
+import { plainTable } from './markdown-table.ts';
+
+export interface MeasuredPart extends PartReport {
+  readonly part: string;
+}
+
+export interface BenchReport {
+  readonly machine: Machine;
+  readonly isQuick: boolean;
+  readonly parts: readonly MeasuredPart[];
+}
+
+/** Returns the rows of all parts, in their order. */
+export function rowsOf({ parts }: BenchReport): readonly BenchRow[] {
+  return parts.flatMap(({ part, rows }) => rows.map((row) => ({ part, ...row })));
+}
+
+/** Returns the machine and the one table, in Markdown. */
+export function tableText(report: BenchReport): string {
+  const head = ['part', 'work', 'value', 'peer in the same run', 'its value', 'ratio', 'target', 'verdict'];
+  const rows = rowsOf(report).map(cellsOf);
+  const failures = report.parts.flatMap(({ part, failures }) => failures.map((each) => `- **${part}: ${each}**`));
+  const missed = rowsOf(report).filter(({ verdict }) => verdict === 'missed').length;
+  const absent = rowsOf(report).filter(({ verdict }) => verdict === 'not measured').length;
+  return [
+    machineText(report.machine),
+    ...(report.isQuick ? ['**Small sizes (`--quick`)**: targets are for the usual ones.'] : []),
+    plainTable(head, rows),
+    `${rows.length - missed - absent} reached, ${missed} missed, ${absent} not measured. A ratio above 1 is better than the peer.`,
+    ...(failures.length === 0 ? [] : [failures.join('\n')]),
+  ].join('\n\n');
+}
+
+/** Returns the table with the details of each part below it. */
+export function detailedText(report: BenchReport): string {
+  return [tableText(report), ...report.parts.map(({ part, text }) => `## ${part}\n\n${text}`)].join('\n\n');
+}
+
+/** Returns everything as one JSON document. */
+export function jsonText(report: BenchReport): string {
+  const { machine, isQuick, parts } = report;
+  const details = parts.map(({ part, failures, data }) => ({ part, failures, data }));
+  return JSON.stringify({ machine, isQuick, rows: rowsOf(report), parts: details }, null, 2);
+}
+
+/**
+ * Returns a document with the table and the details of the measured parts in place of what stood between their markers,
+ * `<!-- bench:table -->` and `<!-- bench:end -->`, and so for each part's name. Throws where one has no place.
+ */
+export function writtenInto(document: string, report: BenchReport): string {
+  const places: [name: string, text: string][] = report.parts.map(({ part, text }) => {
+    return [part, `${machineText(report.machine)}\n\n${text}`];
+  });
+  return [['table', tableText(report)] as const, ...places].reduce(
+    (text, [name, content]) => replaced(text, name, content),
+    document,
+  );
+}
+
+function replaced(document: string, name: string, content: string): string {
+  const begin = `<!-- bench:${name} -->\n`;
+  const from = document.indexOf(begin);
+  const to = document.indexOf('<!-- bench:end -->', from);
+  if (from === -1 || to === -1) throw new Error(`the document has no markers for "${name}": ${begin.trim()}`);
+  return `${document.slice(0, from + begin.length)}\n${content}\n\n${document.slice(to)}`;
+}
+
+function cellsOf(row: BenchRow): string[] {
+  const { part, work, value, unit, peer, peerValue, ratio, target, verdict, note, others = [] } = row;
+  const said = verdict === 'missed' ? 'MISSED' : verdict;
+  return [
+    ...[part, work, withUnit(value, unit)],
+    ...[[peer ?? '–', ...others.map((other) => other.peer)].join('<br>')],
+    ...[[withUnit(peerValue, unit), ...others.map((other) => otherText(other, unit))].join('<br>')],
+    ...[[numberText(ratio), ...others.map((other) => numberText(other.ratio))].join('<br>')],
+    ...[target, note === undefined ? said : `${said}: ${note}`],
+  ];
+}
+
+function otherText({ value, note }: OtherPeer, unit: string): string {
+  return note ?? withUnit(value, unit);
+}
+
+function withUnit(value: number | undefined, unit: string): string {
+  return value === undefined ? '–' : `${numberText(value)} ${unit}`.trim();
+}

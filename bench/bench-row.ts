@@ -1,0 +1,127 @@
+// Rows of the one table of all benchmarks: a value, what a peer reached in the same run, and whether the target is reached.
+
+export type Verdict = 'reached' | 'missed' | 'not measured';
+
+/** One line of the table. */
+export interface BenchRow extends PartRow {
+  readonly part: string;
+}
+
+/** A row as its part makes it; `rowOf` does. */
+export interface PartRow {
+  readonly work: string;
+  readonly value: number | undefined;
+  /** Of the value and the peers' values. More is better where it ends with `/s`, less is better otherwise. */
+  readonly unit: string;
+  readonly peer?: string;
+  readonly peerValue?: number;
+  /** How many times better than the peer: above 1, Treeline is ahead. */
+  readonly ratio?: number;
+  readonly target: string;
+  readonly verdict: Verdict;
+  /** Why something was not measured, or what a reader has to know. */
+  readonly note?: string;
+  /** Peers that the target does not speak of. */
+  readonly others?: readonly OtherPeer[];
+}
+
+export interface OtherPeer {
+  readonly peer: string;
+  readonly value?: number;
+  readonly ratio?: number;
+  readonly note?: string;
+}
+
+/**
+ * A peer's value in the same run, or why there is none. `ratio` is given where it is the median of the rounds' ratios, which a
+ * busy minute disturbs less than the ratio of the medians.
+ */
+export type Peer = { readonly name: string } & (
+  | { readonly value: number; readonly ratio?: number }
+  | { readonly absence: string }
+);
+
+/** What is to be reached. Where there are two, the ratio decides, and the value only where the peer was not measured. */
+export interface Target {
+  readonly ratioMin?: number;
+  readonly atMost?: number;
+  readonly atLeast?: number;
+}
+
+/** What a part has measured for one row. */
+export interface Measurement {
+  readonly work: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly target: Target;
+  readonly peer?: Peer;
+  readonly others?: readonly Peer[];
+  readonly note?: string;
+}
+
+/** Returns the row of a measurement, with its verdict. */
+export function rowOf({ work, value, unit, target, peer, others, note }: Measurement): PartRow {
+  const ratio = peer !== undefined && 'value' in peer ? ratioOf(unit, value, peer) : undefined;
+  const notes = [absenceOf(peer), note].filter((each) => each !== undefined);
+  return {
+    ...{ work, value, unit, target: targetText(target, unit), verdict: verdictOf(value, ratio, target) },
+    ...(peer === undefined ? {} : { peer: peer.name }),
+    ...(peer !== undefined && 'value' in peer ? { peerValue: peer.value } : {}),
+    ...(ratio === undefined ? {} : { ratio }),
+    ...(notes.length === 0 ? {} : { note: notes.join('; ') }),
+    ...(others === undefined ? {} : { others: others.map((other) => otherOf(other, value, unit)) }),
+  };
+}
+
+/** Returns the row of a work that could not be measured, with the reason. */
+export function absentRow(work: string, reason: string, { target = {}, unit = '' }: AbsentParts = {}): PartRow {
+  return { work, value: undefined, unit, target: targetText(target, unit), verdict: 'not measured', note: reason };
+}
+
+interface AbsentParts {
+  readonly target?: Target;
+  readonly unit?: string;
+}
+
+function otherOf(other: Peer, value: number, unit: string): OtherPeer {
+  if ('absence' in other) return { peer: other.name, note: `not measured: ${other.absence}` };
+  return { peer: other.name, value: other.value, ratio: ratioOf(unit, value, other) };
+}
+
+function absenceOf(peer: Peer | undefined): string | undefined {
+  return peer !== undefined && 'absence' in peer ? `${peer.name} not measured: ${peer.absence}` : undefined;
+}
+
+function ratioOf(unit: string, value: number, peer: { readonly value: number; readonly ratio?: number }): number {
+  return peer.ratio ?? (unit.endsWith('/s') ? value / peer.value : peer.value / value);
+}
+
+function verdictOf(value: number, ratio: number | undefined, { ratioMin, atMost, atLeast }: Target): Verdict {
+  const isOneNeeded = atMost === undefined && atLeast === undefined;
+  if (ratioMin !== undefined && (ratio !== undefined || isOneNeeded)) {
+    return ratio === undefined ? 'not measured' : said(ratio >= ratioMin);
+  }
+  return said(value <= (atMost ?? Number.POSITIVE_INFINITY) && value >= (atLeast ?? Number.NEGATIVE_INFINITY));
+}
+
+function said(isReached: boolean): Verdict {
+  return isReached ? 'reached' : 'missed';
+}
+
+function targetText({ ratioMin, atMost, atLeast }: Target, unit: string): string {
+  const ofValue = [
+    ...(atMost === undefined ? [] : [`≤ ${numberText(atMost)} ${unit}`]),
+    ...(atLeast === undefined ? [] : [`≥ ${numberText(atLeast)} ${unit}`]),
+  ].map((text) => text.trim());
+  if (ratioMin === undefined) return ofValue.join(', ') || '–';
+  const ofRatio = `ratio ≥ ${numberText(ratioMin)}`;
+  return ofValue.length === 0 ? ofRatio : `${ofRatio} (${ofValue.join(', ')})`;
+}
+
+/** Returns a number with about three digits, or a dash for none. */
+export function numberText(value: number | undefined): string {
+  if (value === undefined || Number.isNaN(value)) return '–';
+  const size = Math.abs(value);
+  if (size >= 100) return Math.round(value).toLocaleString('en');
+  return String(Number(value.toFixed(size >= 10 ? 1 : size >= 0.1 ? 2 : 4)));
+}

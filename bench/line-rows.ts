@@ -1,0 +1,102 @@
+// The rows of the benchmark `line` in the one table: those sizes and steps that have a target.
+import { type PartRow, type Peer, rowOf, type Target } from './bench-row.ts';
+import type { Measured, ReportFacts } from './line-report.ts';
+import type { LineRun } from './line-run.ts';
+import { median } from './markdown-table.ts';
+import type { TerraformRun } from './terraform.ts';
+
+const MIB = 2 ** 20;
+
+interface Row {
+  readonly step: string;
+  readonly unit: string;
+  readonly read: (run: LineRun) => number;
+  /** By the number of servers; without `ratioMin` where there is nothing to compare with. */
+  readonly targets: Readonly<Record<number, Target>>;
+  /** The command of terraform that is beside it. */
+  readonly beside?: 'apply' | 'plan';
+}
+
+const ROWS: readonly Row[] = [
+  {
+    ...{ step: 'start to all `done`', unit: 's', read: ({ build }) => build.seconds, beside: 'apply' },
+    targets: {
+      1000: { ratioMin: 20, atMost: 0.75 },
+      5000: { ratioMin: 200, atMost: 1.5 },
+      10000: { ratioMin: 400, atMost: 2.8 },
+    },
+  },
+  {
+    ...{ step: 'start to all `done`, peak memory', unit: 'MiB', read: ({ build }) => build.peakBytes / MIB },
+    targets: { 100000: { atMost: 768 } },
+  },
+  {
+    ...{ step: 'restart without a change', unit: 's', read: ({ restart }) => restart.seconds, beside: 'plan' },
+    targets: { 5000: { atMost: 0.6 }, 100000: { atMost: 4 } },
+  },
+  {
+    ...{ step: 'restart, peak memory', unit: 'MiB', read: ({ restart }) => restart.peakBytes / MIB },
+    targets: { 10000: { atMost: 256 } },
+  },
+  {
+    ...{ step: 'one instance changed, to its ten servers', unit: 's', read: ({ change }) => change.seconds },
+    targets: { 10000: { atMost: 0.1 }, 100000: { atMost: 0.1 } },
+  },
+];
+/** At these two, what a server costs may differ by no more than this. */
+const LINEAR = { from: 10_000, to: 100_000, timesMax: 1.3 };
+
+/** Returns a row for each target whose size was measured. */
+export function lineRows(measured: readonly Measured[], facts: ReportFacts): readonly PartRow[] {
+  const rows = ROWS.flatMap((row) =>
+    measured.flatMap((each) => {
+      const target = row.targets[each.servers];
+      return target === undefined ? [] : [rowAt(row, each, { target, facts })];
+    }),
+  );
+  return [...rows, ...linearRow(measured)];
+}
+
+interface RowParts {
+  readonly target: Target;
+  readonly facts: ReportFacts;
+}
+
+function rowAt({ step, unit, read, beside }: Row, each: Measured, { target, facts }: RowParts): PartRow {
+  const peer = beside === undefined || each.servers > 10_000 ? undefined : peerOf(each, beside, facts);
+  const isEnded = peer?.isEnded === true;
+  return rowOf({
+    ...{
+      work: `${step}, ${each.servers.toLocaleString('en')} servers`,
+      value: median(each.runs.map(read)),
+      unit,
+      target,
+    },
+    ...(peer === undefined ? {} : { peer: peer.peer }),
+    ...(isEnded ? { note: `terraform was ended after ${facts.limitSeconds} s: the ratio is at least this` } : {}),
+  });
+}
+
+function peerOf(
+  { terraform }: Measured,
+  command: 'apply' | 'plan',
+  facts: ReportFacts,
+): { readonly peer: Peer; readonly isEnded: boolean } {
+  const name = `terraform ${command}`;
+  if ('absence' in facts.terraform) return { peer: { name, absence: facts.terraform.absence }, isEnded: false };
+  const run: TerraformRun | undefined = terraform?.[command];
+  if (run === undefined) return { peer: { name, absence: 'not run at this size' }, isEnded: false };
+  return { peer: { name, value: run.seconds ?? facts.limitSeconds }, isEnded: run.seconds === undefined };
+}
+
+function linearRow(measured: readonly Measured[]): readonly PartRow[] {
+  const perServer = (servers: number): number => {
+    const runs = measured.find((each) => each.servers === servers)?.runs ?? [];
+    return median(runs.map(({ build }) => build.cpuSeconds)) / servers;
+  };
+  const times = perServer(LINEAR.to) / perServer(LINEAR.from);
+  if (Number.isNaN(times)) return [];
+  const [from, to] = [LINEAR.from, LINEAR.to].map((servers) => servers.toLocaleString('en'));
+  const work = `start to all \`done\`: CPU a server of ${to}, relative to ${from}`;
+  return [rowOf({ work, value: times, unit: 'times', target: { atMost: LINEAR.timesMax } })];
+}
