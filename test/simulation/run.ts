@@ -4,17 +4,29 @@ import { scriptOf } from './script.ts';
 import { shrunk } from './shrink.ts';
 import { type Run, simulate } from './simulate.ts';
 
+const HELP = `npm run simulate -- [OPTIONS]: plays random histories of an installation, and watches its promises.
+
+  --seeds N       how many (default: 2000)
+  --from N        the first seed (default: 1)
+  --all           does not stop at the first broken promise
+  --theme NAME    only seeds of that theme
+  --quiet         does not tell the story of a broken promise
+  --progress N    tells after every N seeds how far it is
+  --seed N        plays one, and shortens its script where a promise is broken; with --script, prints that too
+  --plans         compares what plans say with what merges do
+  --planted       how soon each planted defect is found, within --seeds; with --only ID, those whose id begins so
+`;
+
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', short: 'h', default: false },
     seeds: { type: 'string', default: '2000' },
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
-    story: { type: 'boolean', default: false },
     all: { type: 'boolean', default: false },
     planted: { type: 'boolean', default: false },
     only: { type: 'string' },
     script: { type: 'boolean', default: false },
-    until: { type: 'string' },
     theme: { type: 'string' },
     quiet: { type: 'boolean', default: false },
     progress: { type: 'string' },
@@ -54,7 +66,7 @@ async function runMany(from: number, count: number): Promise<boolean> {
     const { promise } = run.violation;
     const known = finds.get(promise);
     finds.set(promise, { seed: known?.seed ?? seed, count: (known?.count ?? 0) + 1 });
-    if (known === undefined) print(report(run));
+    print(report(run));
     if (!values.all) {
       if (!values.quiet) await tell(seed);
       return false;
@@ -84,6 +96,10 @@ function tellProgress({
 }
 
 async function main(): Promise<boolean> {
+  if (values.help) {
+    print(HELP.trimEnd());
+    return true;
+  }
   if (values.plans) return (await import('./run-plans.ts')).runPlans(values);
   if (values.planted) return (await import('./plant.ts')).plantAll(Number(values.seeds), values.only);
   if (values.seed !== undefined) return tell(Number(values.seed));

@@ -115,6 +115,15 @@ function hasTakenNames({ instance, shape, all, facts }: Approved, desired: Desir
   });
 }
 
+/** Whether another instance that stays as it was asks for a server of its names, in whatever spelling: none of both comes first. */
+function isDisputed({ instance, shape, last }: Refused): boolean {
+  const names = new Set(serversOf(shape).map((name) => name.toLowerCase()));
+  return INSTANCES.some((other) => {
+    const isOther = other !== instance && last.staying.has(other);
+    return isOther && newestServers(last.files, other)?.some((name) => names.has(name.toLowerCase())) === true;
+  });
+}
+
 /**
  * Whether nothing allows an instance to keep what it gives to the taker: it gives it all to the taker, and if it was
  * protected, the commit that lifted that came with the one that gives.
@@ -161,10 +170,11 @@ function watchYes(facts: Facts, { all }: Followed): void {
     const shape = validShape(last.files, instance);
     // So is what needs a server that went with another approved removal: the commit contradicts itself.
     const isValidEntry = shape !== undefined && hasOutsideNeeds(shape, instance, desired);
-    // Where another one makes a server of its names, or keeps it as it is held, it waits for that one.
+    // Where another one makes a server of its names, asks for one, or keeps it as it is held, it waits for that one.
     if (
       !isValidEntry ||
       hasTakenNames({ instance, shape, last, all, facts }, desired) ||
+      isDisputed({ instance, shape, last }) ||
       handsToHeld(shape, instance, { last, desired })
     )
       continue;
