@@ -1,12 +1,12 @@
 // The benchmark `execute`: what Treeline adds to the time of the programs that it runs, beside the same programs run by
 // a bare loop, and what 1,000 long-running calls cost in memory. docs/benchmarks.md says how to read it.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
 import { rowOf } from './bench-row.ts';
 import { markdownTable } from './markdown-table.ts';
-import { OwnedProcess } from './owned-process.ts';
+import { printedResult } from './printed-result.ts';
 
 const BARE_LOOP = join(import.meta.dirname, 'bare-loop.ts');
 const RUN = join(import.meta.dirname, 'execute-run.ts');
@@ -115,18 +115,8 @@ async function measureRounds({ folder, say }: BenchContext, { servers, rounds }:
   return measured;
 }
 
-/** Runs a measurement in a process and a folder of its own, and returns the JSON that it prints. */
-async function measure<Result>(folder: string, args: readonly string[]): Promise<Result> {
-  const cwd = mkdtempSync(join(folder, 'run-'));
-  const output = join(cwd, 'output');
-  // As in an installed package, nothing has to be compiled: what takes the types away would stay in memory.
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') };
-  const child = new OwnedProcess({ file: process.execPath, args, cwd, output, env });
-  const code = await child.exit(RUN_MS_MAX);
-  const lines = readFileSync(output, 'utf8').trim().split('\n');
-  rmSync(cwd, { recursive: true, force: true, maxRetries: 3 });
-  if (code !== 0) throw new Error(`${args.join(' ')} did not get through: ${lines.slice(-8).join(' ')}`);
-  return JSON.parse(lines.at(-1) ?? '') as Result;
+function measure<Result>(folder: string, args: readonly string[]): Promise<Result> {
+  return printedResult<Result>(folder, { args, msMax: RUN_MS_MAX });
 }
 
 function writeProgram(folder: string, name: string, text: string): string {

@@ -1,0 +1,51 @@
+// Computes the record of every server of an installation that was just derived: `records-run.ts SERVERS ROUNDS`. Prints one
+// line of JSON; see RecordsResult.
+import { createHash } from 'node:crypto';
+import { nodeOf } from '../src/desired/node-records.ts';
+import type { HieraNode } from '../src/hiera/node.ts';
+import { recordOf } from '../src/hiera/record.ts';
+import { TextRepository } from '../test/support/text-repository.ts';
+import { KEYS, recordsFiles, serversOf } from './records-files.ts';
+
+/** Each round begins with nothing but files; the first only lets Node compile what the others run. */
+export interface RecordsResult {
+  readonly rounds: readonly {
+    readonly deriveCpuSeconds: number;
+    readonly cpuSeconds: number;
+    readonly seconds: number;
+  }[];
+  /** Of the values of all servers, so that it can be compared. */
+  readonly digest: string;
+}
+
+const FACTS = { outputs: {}, updated: '2026-11-22T00:00:00Z' };
+
+function cpuSecondsOf(work: () => void): { readonly cpuSeconds: number; readonly seconds: number } {
+  const before = process.cpuUsage();
+  const start = performance.now();
+  work();
+  const seconds = (performance.now() - start) / 1000;
+  const { user, system } = process.cpuUsage(before);
+  return { cpuSeconds: (user + system) / 1e6, seconds };
+}
+
+const [servers = Number.NaN, rounds = Number.NaN] = process.argv.slice(2).map(Number);
+const names = serversOf(servers).flat();
+const results: RecordsResult['rounds'][number][] = [];
+let records: Readonly<Record<string, unknown>>[] = [];
+for (let round = 0; round <= rounds; round += 1) {
+  let nodes: HieraNode[] = [];
+  const derived = cpuSecondsOf(() => {
+    const desired = new TextRepository().commit(recordsFiles(servers));
+    nodes = names.flatMap((name) => nodeOf(desired, name) ?? []);
+  });
+  records = [];
+  const computed = cpuSecondsOf(() => {
+    records = nodes.map((node) => recordOf(node, FACTS));
+  });
+  if (round > 0) results.push({ ...computed, deriveCpuSeconds: derived.cpuSeconds });
+}
+const digest = createHash('sha256');
+for (const record of records) digest.update(JSON.stringify(KEYS.map((key) => record[key])));
+const result: RecordsResult = { rounds: results, digest: digest.digest('hex') };
+process.stdout.write(`${JSON.stringify(result)}\n`);
