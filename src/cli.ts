@@ -1,6 +1,9 @@
 #!/usr/bin/env node
 // Entry point of the command. Checks the version of Node before it loads the rest, since an old Node fails there with
 // an unhelpful error.
+import { enableCompileCache } from 'node:module';
+import { join } from 'node:path';
+
 const NODE_MAJOR_LEAST = 24;
 
 // A reader that closes the pipe early (`| head`) is no failure.
@@ -8,6 +11,12 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);
 });
+
+// Of TypeScript, Node keeps what it made of it: that halves the processor time of a start. In the clone's own node_modules, as
+// who may write there may change the program. The files of a package are JavaScript, where it would save little.
+if (import.meta.filename.endsWith('.ts')) {
+  enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
+}
 
 if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_LEAST) {
   const { run } = await import('./cli/run.ts');

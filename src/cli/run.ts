@@ -46,8 +46,9 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['proxy'], load: async () => (await import('./proxy-command.ts')).addProxyCommand },
 ];
 
-/** Returns what adds the command that is called; all commands where it is none of these, as for the help. */
+/** Returns what adds the command that is called; none for the version, all where it is none of these, as for the help. */
 async function commandsFor(called: string | undefined): Promise<readonly Add[]> {
+  if (called === '--version' || called === '-V') return [];
   const one = COMMANDS.find(({ names }) => called !== undefined && names.includes(called));
   return Promise.all((one === undefined ? COMMANDS : [one]).map(({ load }) => load()));
 }

@@ -2,7 +2,7 @@
 // accepts a truncated pack, and its push does not report whether anything was sent; see
 // docs/decisions/0051-what-git-does-itself.md.
 
-import { Errors, getRemoteInfo2, type HttpClient } from 'isomorphic-git';
+import type { HttpClient } from 'isomorphic-git';
 import { isOid } from '../../git/git-object.ts';
 import { reasonOf } from '../../model/quote.ts';
 import { SourceError } from '../source.ts';
@@ -30,6 +30,11 @@ export async function askForBranches(
 ): Promise<Advertisement> {
   const { name, url } = transport;
   const http = httpOver(transport, signal);
+  // Loaded when a remote is asked first: it is the largest package, and a start serves what it has before that.
+  const { Errors, getRemoteInfo2 } = await import('isomorphic-git');
+  /** isomorphic-git wraps unexpected errors into a request to report a bug; usually the answer is damaged. */
+  const damageOf = (error: unknown): string =>
+    error instanceof Errors.InternalError ? error.data.message : reasonOf(error);
   try {
     // Version 1: in version 2, isomorphic-git mistakes an empty repository for one that speaks no version at all.
     const { refs = [], capabilities } = await getRemoteInfo2({ http, url, forPush, protocolVersion: 1 });
@@ -54,11 +59,6 @@ function httpOver(transport: Transport, signal: AbortSignal): HttpClient {
 
 async function* iterate(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks;
-}
-
-/** isomorphic-git wraps unexpected errors into a request to report a bug; usually the answer is damaged. */
-function damageOf(error: unknown): string {
-  return error instanceof Errors.InternalError ? error.data.message : reasonOf(error);
 }
 
 /**
