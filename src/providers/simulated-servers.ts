@@ -1,5 +1,5 @@
 // Stores the servers of the simulated provider in a file of JSON lines, one line per change, so that a killed
-// controller loses none. At every start, and whenever the file has doubled, it is compacted to one line per server.
+// controller loses none. At a start that finds more, and whenever the file has doubled, it is compacted to one line per server.
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isMap } from '../model/json.ts';
@@ -47,9 +47,16 @@ export class SimulatedServers {
     this.#goneMax = goneMax;
     this.#compactionBytes = compactionBytes;
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    for (const { name, server } of linesOf(file)) this.#keep(name, server);
+    let lines = 0;
+    let length = 0;
+    for (const { name, server, end } of linesOf(file)) {
+      this.#keep(name, server);
+      lines += 1;
+      length = end;
+    }
     this.#gone.clear();
-    this.#writeAnew();
+    if (lines > 0 && lines === this.#servers.size) this.#goOn(length);
+    else this.#writeAnew();
   }
 
   /** Returns the properties of a server, or undefined if there is none. */
@@ -87,6 +94,20 @@ export class SimulatedServers {
     if (this.#gone.size > this.#goneMax && oldest !== undefined) this.#gone.delete(oldest);
   }
 
+  /** Appends to the file after its first `length` bytes; the rest was never finished. */
+  #goOn(length: number): void {
+    const descriptor = openSync(this.#file, 'r+');
+    ftruncateSync(descriptor, length);
+    this.#use(descriptor, length);
+  }
+
+  #use(descriptor: number, length: number): void {
+    this.close();
+    this.#descriptor = descriptor;
+    this.#length = length;
+    this.#compactAt = Math.max(2 * length, this.#compactionBytes);
+  }
+
   /** The change that triggered this is in the old file already, so a failure costs disk space only. */
   #compact(): void {
     try {
@@ -108,10 +129,7 @@ export class SimulatedServers {
       closeSync(descriptor);
       throw error;
     }
-    this.close();
-    this.#descriptor = descriptor;
-    this.#length = length;
-    this.#compactAt = Math.max(2 * length, this.#compactionBytes);
+    this.#use(descriptor, length);
   }
 
   #append(line: Buffer): void {
@@ -150,16 +168,16 @@ function* slicesOf(servers: ReadonlyMap<string, Server>): Generator<Buffer> {
   yield Buffer.from(slice);
 }
 
-/** Text after the last line break was never finished. */
-function* linesOf(file: string): Generator<{ name: string; server: Server }> {
+/** Yields the lines, each with the byte at which it ends. Text after the last line break was never finished. */
+function* linesOf(file: string): Generator<{ name: string; server: Server; end: number }> {
   const bytes = readBytes(file);
   let start = 0;
   for (let line = 1; ; line += 1) {
     const end = bytes.indexOf(NEWLINE, start);
     if (end === -1) return;
     const text = bytes.toString('utf8', start, end);
-    yield parseLine(text) ?? refuse(file, { line, text });
     start = end + 1;
+    yield { ...(parseLine(text) ?? refuse(file, { line, text })), end: start };
   }
 }
 

@@ -45,9 +45,11 @@ export function createSimulatedProvider(options: SimulatedOptions, clock: Clock)
     signal.throwIfAborted();
     calls.push(call);
     if (calls.length > CALLS_KEPT_MAX) calls.shift();
+    const ms = durationOf(call.operation, options);
+    if (ms <= 0) return act(call);
     const isEarly = shareOf(`${options.seed} early ${call.action}`) < 0.5;
     const early = isEarly ? act(call) : undefined;
-    await wait(durationOf(call.operation, options), { signal, clock });
+    await wait(ms, { signal, clock });
     return early ?? act(call);
   }
 
@@ -94,6 +96,7 @@ function createFailures({ seed, failRate }: SimulatedOptions): { next(action: st
   const tries = new Map<string, number>();
   return {
     next(action) {
+      if (failRate === 0) return undefined;
       const attempt = (tries.get(action) ?? 0) + 1;
       tries.delete(action);
       if (shareOf(`${seed} try ${attempt} of ${action}`) >= failRate) return undefined;
@@ -116,7 +119,6 @@ function durationOf(operation: Operation, options: SimulatedOptions): number {
 }
 
 function wait(ms: number, { signal, clock }: { signal: AbortSignal; clock: Clock }): Promise<void> {
-  if (ms <= 0) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const cancel = clock.after(ms, () => {
       signal.removeEventListener('abort', stop);

@@ -255,6 +255,23 @@ describe('the file', () => {
     reopened.close();
   });
 
+  it('is not written anew at a start that finds one line a server; an unfinished line is cut off', () => {
+    const file = join(temporaryDirectory(), 'simulated.json');
+    const servers = new SimulatedServers(file);
+    for (const name of ['web-1', 'web-2']) servers.change(name, { action: `c-${name}`, properties: { size: 'small' } });
+    servers.close();
+    const before = statSync(file);
+    appendFileSync(file, '{"name":"web-3","prop');
+    const reopened = new SimulatedServers(file);
+    expect(statSync(file)).toMatchObject({ ino: before.ino, size: before.size });
+    reopened.change('web-4', { action: 'c-web-4', properties: { size: 'large' } });
+    reopened.close();
+    const again = new SimulatedServers(file);
+    const found = ['web-1', 'web-2', 'web-3', 'web-4'].map((name) => again.find(name)?.size);
+    expect(found).toEqual(['small', 'small', undefined, 'large']);
+    again.close();
+  });
+
   it('stays as it is where it cannot be written anew, and the change counts', () => {
     const file = join(temporaryDirectory(), 'simulated.json');
     const servers = new SimulatedServers(file, { compactionBytes: 500 });
