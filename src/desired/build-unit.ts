@@ -9,8 +9,10 @@ import { addressOf, instanceAddress } from '../model/address.ts';
 import { type Entry, isValidEntry, problemAt } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
 import { invariant } from '../model/invariant.ts';
+import { isSame } from '../model/json.ts';
 import type { StackInstance, StackTemplate, TypedObject } from '../model/objects.ts';
 import { affecting, isError, type Problem } from '../model/problem.ts';
+import { listSharing } from '../model/shared-lists.ts';
 import type { WantedServer } from '../model/spec.ts';
 import { stackTooLarge } from './store-capacity.ts';
 import { TrackedReads } from './tracked-reads.ts';
@@ -79,9 +81,11 @@ function withServers(unit: Unit, expanded: readonly ExpandedServer[], { reads, i
   const servers = new Map<string, WantedServer>();
   const nodes = new Map<string, HieraNode>();
   const problems: Problem[] = [...unit.problems];
+  let last: WantedServer | undefined;
   for (const server of expanded) {
     const resolved = resolveNode({ server, clientcert: reads.object('clientcert', server.name) }, scope);
-    servers.set(server.name, wantedServer(server, instance, resolved.provisioning));
+    last = sharing(last, wantedServer(server, instance, resolved.provisioning));
+    servers.set(server.name, last);
     nodes.set(server.name, resolved.node);
     problems.push(...resolved.problems);
   }
@@ -89,6 +93,14 @@ function withServers(unit: Unit, expanded: readonly ExpandedServer[], { reads, i
   const whole = { ...unit, servers, nodes, outside, problems };
   const large = stackTooLarge(whole);
   return large === undefined ? whole : { ...unit, problems: [...problems, large] };
+}
+
+/** Returns `server` with the policy and the layers of the one before it in the unit, where they are equal. */
+function sharing(before: WantedServer | undefined, server: WantedServer): WantedServer {
+  if (before === undefined) return server;
+  const policy = isSame({ ...before.policy }, { ...server.policy }) ? before.policy : server.policy;
+  const layers = isSame(before.spec.layers, server.spec.layers) ? before.spec.layers : server.spec.layers;
+  return { ...server, policy, spec: { ...server.spec, layers } };
 }
 
 function wantedServer(
@@ -129,6 +141,7 @@ function scopeOf(reads: TrackedReads): SelectableObjects {
     object: (type, name) => reads.object(type, name),
     namesOf: (type) => reads.namesOf(type),
     hints: new Map(),
+    share: listSharing(),
   };
 }
 

@@ -30,10 +30,20 @@ export interface AmendedTemplate {
   readonly problems: readonly Problem[];
 }
 
-/** Returns the template as it stands in its file. */
-export function templateAsWritten(
-  template: Entry<StackTemplate> & { readonly object: StackTemplate },
-): AmendedTemplate {
+type Template = Entry<StackTemplate> & { readonly object: StackTemplate };
+
+const templates = new WeakMap<Template, AmendedTemplate>();
+
+/** Returns the template as it stands in its file: always the same one for the same entry, since thousands of instances share it. */
+export function templateAsWritten(template: Template): AmendedTemplate {
+  const known = templates.get(template);
+  if (known !== undefined) return known;
+  const written = readTemplate(template);
+  templates.set(template, written);
+  return written;
+}
+
+function readTemplate(template: Template): AmendedTemplate {
   return {
     parameters: template.object.parameters,
     resources: resourcesOf(template.object),
@@ -45,14 +55,16 @@ export function templateAsWritten(
   };
 }
 
-/** Returns the template as `instance` amends it. */
+/** Returns the template as `instance` amends it; as it is written where the instance amends nothing. */
 export function amendTemplate(
   instance: Entry<StackInstance> & { readonly object: StackInstance },
-  template: Entry<StackTemplate> & { readonly object: StackTemplate },
+  template: Template,
 ): AmendedTemplate {
   const written = templateAsWritten(template);
-  const additions = readSections(instance, ADDITIONS, instance.object.stackTemplateAdditions);
-  const substractions = readSections(instance, SUBSTRACTIONS, instance.object.stackTemplateSubstractions);
+  const { stackTemplateAdditions, stackTemplateSubstractions } = instance.object;
+  if (isLeaf(stackTemplateAdditions) && isLeaf(stackTemplateSubstractions)) return written;
+  const additions = readSections(instance, ADDITIONS, stackTemplateAdditions);
+  const substractions = readSections(instance, SUBSTRACTIONS, stackTemplateSubstractions);
   const laid = overlay({ parameters: written.parameters, resources: written.resources }, additions.sections);
   const resources = mapAt(laid.value, 'resources');
   const split = splitRetired(mapAt(substractions.sections, 'resources'), resources, {

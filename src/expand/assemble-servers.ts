@@ -2,6 +2,7 @@
 import { below } from '../model/entry.ts';
 import type { ExpandedServer, Origin } from '../model/expanded.ts';
 import { compareNames, SERVER } from '../model/names.ts';
+import { listSharing } from '../model/shared-lists.ts';
 import type { AmendedTemplate } from './amend-template.ts';
 import type { Blueprint } from './blueprint.ts';
 import { configurationOnlyOf } from './configuration-only.ts';
@@ -29,6 +30,7 @@ export function assembleServers(
       const [text, second] = blueprint.properties.get(property)?.texts ?? [];
       return text === undefined || second !== undefined ? originOf(property) : parameters.blame(text);
     };
+    const share = listSharing();
     return servers.map(
       (server): ExpandedServer => ({
         name: server.name,
@@ -37,7 +39,7 @@ export function assembleServers(
         index: server.index,
         kind: SERVER,
         properties: server.properties,
-        configurationOnly: configurationOnlyOf(server),
+        configurationOnly: share(configurationOnlyOf(server)),
         dependsOn: server.dependsOn,
         outside: server.outside,
         lists: listsItself ? listed.filter((name) => name !== server.name) : listed,

@@ -52,15 +52,33 @@ export function expandStack(
 
 /** Reads and checks everything that is written; only where that is right are values computed. */
 function expandAmended(instance: Instance, amended: AmendedTemplate): Stage {
-  const { blueprints, problems: shape } = readBlueprints(amended);
+  const { blueprints, shape, checked } = readTemplate(amended);
   const parameters = resolveParameters(instance, amended);
-  const written = [...amended.problems, ...shape, ...parameters.problems, ...checkAmended(amended, blueprints)];
+  const written = [...amended.problems, ...shape, ...parameters.problems, ...checked];
   if (!hasNoErrors(written)) return { servers: [], problems: written };
   const { members, problems: counted } = countServers(blueprints, { amended, parameters });
   const problems = [...written, ...counted];
   if (!hasNoErrors(problems)) return { servers: [], problems };
   const stage = expandMembers(members, { instance: instance.object.name, amended, parameters });
   return { ...stage, problems: [...problems, ...stage.problems] };
+}
+
+interface ReadTemplate {
+  readonly blueprints: readonly Blueprint[];
+  readonly shape: readonly Problem[];
+  readonly checked: readonly Problem[];
+}
+
+const readTemplates = new WeakMap<AmendedTemplate, ReadTemplate>();
+
+/** Instances that amend nothing share the blueprints of their template. */
+function readTemplate(amended: AmendedTemplate): ReadTemplate {
+  const known = readTemplates.get(amended);
+  if (known !== undefined) return known;
+  const { blueprints, problems: shape } = readBlueprints(amended);
+  const read = { blueprints, shape, checked: checkAmended(amended, blueprints) };
+  readTemplates.set(amended, read);
+  return read;
 }
 
 interface Read {

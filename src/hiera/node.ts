@@ -6,6 +6,7 @@ import type { PlainTypeName } from '../model/names.ts';
 import type { Hierarchy, TreeNode, TypedObject } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { RecordValue } from '../model/record.ts';
+import type { ShareList } from '../model/shared-lists.ts';
 
 /** The values of a layer by key. Null removes what more general layers set. */
 export type LayerValues = Readonly<Record<string, RecordValue | null>>;
@@ -31,6 +32,8 @@ export interface SelectableObjects {
   readonly namesOf: (type: PlainTypeName) => readonly string[];
   /** The problem of each object that does not exist, by `<type>/<name>`: thousands of servers may select one. */
   readonly hints: Map<string, string>;
+  /** Nodes that select the same layers one after the other share the list of them. */
+  readonly share: ShareList;
 }
 
 /** A server of a stack, or a clientcert that no stack makes. */

@@ -17,12 +17,12 @@ import { type Selection, selectLayers } from './select-layers.ts';
 export function resolveNode(owner: NodeOwner, scope: SelectableObjects): ResolvedNode {
   const { object: hierarchy } = scope.hierarchy;
   const own = ownLayers(owner);
-  const shared = sharedLayers(own, scope);
-  const layers = [...shared.layers, ...own];
-  const problems = [...ownProblems(owner), ...shared.problems, ...checkValues(layers, scope.hierarchy)];
+  const selection = sharedLayers(own, scope);
+  const shared = scope.share(selection.layers);
+  const problems = [...ownProblems(owner), ...selection.problems, ...checkValues([...shared, ...own], scope.hierarchy)];
   return {
-    node: { ...describe(owner), shared: shared.layers, own, hierarchy },
-    provisioning: provisioningOf(shared.layers, hierarchy.provisioning),
+    node: { ...describe(owner), shared, own, hierarchy },
+    provisioning: provisioningOf(shared, hierarchy.provisioning),
     problems: owner.server === null ? problems : affecting(problems, owner.server.instance),
   };
 }

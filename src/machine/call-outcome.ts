@@ -5,6 +5,7 @@ import type { Answer } from '../model/call-result.ts';
 import type { JsonMap } from '../model/json.ts';
 import { momentOf } from '../model/moment.ts';
 import type { DriftPolicy, Properties } from '../model/objects.ts';
+import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { advance, requeue } from './advance.ts';
@@ -80,7 +81,7 @@ export function isOutdated(row: ServerRow, action: RunningAction): boolean {
  * it is created again.
  */
 export function gone({ incarnation, wanted, applied }: ServerRow): Partial<ServerRow> {
-  const nothing = { action: null, applied: null, outputs: {}, mayExist: false, dirty: false, approved: false };
+  const nothing = { action: null, applied: null, outputs: NO_OUTPUTS, mayExist: false, dirty: false, approved: false };
   return { ...nothing, checked: true, incarnation: incarnation + 1, replacing: wanted !== null && applied !== null };
 }
 

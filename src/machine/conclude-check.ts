@@ -4,6 +4,7 @@
 
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { isSame, type JsonMap } from '../model/json.ts';
+import { sharedOutputs } from '../model/outputs.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { advance } from './advance.ts';
@@ -142,7 +143,12 @@ function knownAfter(row: ServerRow, { spec }: RunningAction, observed: JsonMap):
 function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow {
   const observed = differences({ wanted, applied: wanted }, answer.observed, at.isSecret);
   const facts = {
-    ...{ applied: withObserved(wanted, answer.observed), outputs: answer.outputs, checked: true, attempt: 0 },
+    ...{
+      applied: withObserved(wanted, answer.observed),
+      outputs: sharedOutputs(answer.outputs),
+      checked: true,
+      attempt: 0,
+    },
     ...(at.isPretending ? { isPretended: true } : {}),
     ...(at.proxyTags === undefined ? {} : { proxyTags: at.proxyTags }),
     ...{ adopting: false, gaveUp: false, replacing: false, dirty: false },

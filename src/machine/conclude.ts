@@ -1,6 +1,7 @@
 // Computes the row of a server after an action or a check has ended. Pure; the counterpart of decide.ts.
 
 import type { Answer, CallResult } from '../model/call-result.ts';
+import { sharedOutputs } from '../model/outputs.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
@@ -59,7 +60,7 @@ function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: E
 function concludeDone(row: ServerRow, action: RunningAction, { answer, at }: Ending): ServerRow {
   const applied = appliedBy(action, answer);
   const attempt = applied === action.spec ? 0 : row.attempt + 1;
-  const facts = { applied, outputs: answer.outputs, action: null, attempt };
+  const facts = { applied, outputs: sharedOutputs(answer.outputs), action: null, attempt };
   const whole = { dirty: false, replacing: false, gaveUp: false };
   const after = catchUp(advance(row, 'succeed', { ...moment(at), ...facts, ...whole }), at);
   if (attempt <= at.retry.attempts || isConverged(after) || isOutdated(row, action)) return after;

@@ -1,5 +1,6 @@
 // Forgets what a provider has only pretended to make, once another one is responsible. Pure.
 import { momentOf } from '../model/moment.ts';
+import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { advance, requeue } from './advance.ts';
 
@@ -10,7 +11,7 @@ import { advance, requeue } from './advance.ts';
 export function forgetPretended({ isPretended: _, ...row }: ServerRow, now: number): ServerRow {
   const at = { now: momentOf(now) };
   const facts = {
-    ...{ action: null, applied: null, outputs: {}, provider: null, incarnation: row.incarnation + 1 },
+    ...{ action: null, applied: null, outputs: NO_OUTPUTS, provider: null, incarnation: row.incarnation + 1 },
     ...{ checked: false, mayExist: false, dirty: false, replacing: false, approved: false },
     ...{ attempt: 0, gaveUp: false, due: null },
   };

@@ -3,6 +3,7 @@
 import { isSame } from '../model/json.ts';
 import { momentOf } from '../model/moment.ts';
 import { compareNames } from '../model/names.ts';
+import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ServerPolicy, Spec, WantedServer } from '../model/spec.ts';
@@ -55,7 +56,7 @@ export function firstRow(server: WantedServer, { commit, time, now }: CommitStam
     gaveUp: false,
     due: null,
     provider: null,
-    outputs: {},
+    outputs: NO_OUTPUTS,
     updated: time,
     lastRecord: null,
   };

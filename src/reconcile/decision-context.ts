@@ -192,7 +192,7 @@ function isYetToCome(row: ServerRow | undefined): boolean {
 
 function otherSpellings(name: string, ledger: LedgerReads): readonly string[] {
   const spellings = ledger.index.spellingsOf(name);
-  return spellings.size < 2 ? [] : [...spellings].filter((other) => other !== name);
+  return spellings.length < 2 ? [] : spellings.filter((other) => other !== name);
 }
 
 /**

@@ -7,6 +7,7 @@ import { specsInUse } from '../machine/holders.ts';
 import { type GroupView, groupOf } from '../machine/rollout.ts';
 import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
+import { CompactNames } from './compact-names.ts';
 import { GroupCounts } from './group-counts.ts';
 
 type OptionalRow = ServerRow | undefined;
@@ -14,14 +15,14 @@ type OptionalRow = ServerRow | undefined;
 /** The index over the rows of all servers. */
 export class RowIndex {
   /** By server, the names of the servers that depend on it or list it, by their applied spec or a running action's. */
-  readonly #dependents = new NameSets();
+  readonly #dependents = new CompactNames();
   readonly #counts = new GroupCounts();
-  readonly #instances = new NameSets();
+  readonly #instances = new CompactNames();
   /**
    * By lower-case name, the names of the rows with that spelling: more than one only while all but one are being
    * deleted.
    */
-  readonly #spellings = new NameSets();
+  readonly #spellings = new CompactNames();
   /** By followed commit, the names of the servers that gave up on its update. */
   readonly #failedUpdates = new NameSets();
   /** By site, the names of its servers, and of those that may count as gone. */
@@ -42,7 +43,8 @@ export class RowIndex {
     this.#gone.moveOne(name, before && goneOf(before), after && goneOf(after));
     this.#counts.follow(name, after, after === undefined ? '' : groupOf(after));
     if (before?.applied !== after?.applied || before?.action !== after?.action) {
-      this.#dependents.move(name, neededBy(before), neededBy(after));
+      const [needed, needs] = [neededBy(before), neededBy(after)];
+      this.#dependents.move(name, needed.difference(needs), needs.difference(needed));
     }
     if (before?.instance !== after?.instance) {
       this.#instances.move(
@@ -61,8 +63,8 @@ export class RowIndex {
   }
 
   /** Returns the names of the recorded servers that equal this name without regard to case, itself included. */
-  spellingsOf(server: string): ReadonlySet<string> {
-    return this.#spellings.of(server.toLowerCase());
+  spellingsOf(server: string): readonly string[] {
+    return [...this.#spellings.of(server.toLowerCase())];
   }
 
   /** Notes whether a call for a server is claimed: its group counts it as away. */
@@ -97,7 +99,7 @@ export class RowIndex {
 
   /** Returns true if a recorded server belongs to an instance. */
   hasServers(instance: string): boolean {
-    return this.#instances.of(instance).size > 0;
+    return this.#instances.has(instance);
   }
 
   /** Returns the names of the recorded servers of an instance, sorted. Walks over all of them. */
@@ -153,7 +155,7 @@ function removalOf(row: ServerRow): string | undefined {
   return isBeingRemoved(row) && !isApproved ? row.instance : undefined;
 }
 
-function neededBy(row: OptionalRow): ReadonlySet<string> {
+function neededBy(row: OptionalRow): Set<string> {
   const specs = row === undefined ? [] : specsInUse(row);
   return new Set(specs.flatMap(({ dependsOn, lists }) => [...dependsOn, ...lists]));
 }

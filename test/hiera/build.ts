@@ -7,6 +7,7 @@ import { emptyMap, isMap, type JsonMap } from '../../src/model/json.ts';
 import { isPlainTypeName } from '../../src/model/names.ts';
 import type { Hierarchy, HierarchyLevel, Properties, TreeNode, TypedObject } from '../../src/model/objects.ts';
 import type { Problem } from '../../src/model/problem.ts';
+import { listSharing } from '../../src/model/shared-lists.ts';
 
 /** Returns the entry of a file below `types/`; its type and name are those of `path`. */
 export function objectEntry(path: string, text: string, problems: readonly Problem[] = []) {
@@ -83,6 +84,7 @@ export function scopeOf({ hierarchy = '{}', tree = TREE, objects = [] }: ScopePa
     },
     namesOf: (type) => [...byAddress.values()].flatMap(({ object }) => (object?.type === type ? [object.name] : [])),
     hints: new Map(),
+    share: listSharing(),
   };
 }
 
