@@ -110,7 +110,7 @@ export async function composeCore(
   );
   const registry = await openProviders(settings, { log, clock, opened });
   const source = opened.adopt(await sourceOf(settings, { log, clock }), (it: GitSource) => it.close());
-  const triggers = triggersOf(settings, { log, clock });
+  const triggers = triggersOf(settings, { log, clock, source });
   const publisher = publisherOf(settings, { source, clock });
   const { execution } = settings;
   const { writes } = settings.repository;
@@ -242,6 +242,7 @@ function writeQueueOf(
   const branch: BranchView = {
     newest: (options) => follower.newest(options),
     desiredAt: (commit) => follower.desiredAt(commit),
+    pushed: (commit, base) => follower.pushed(commit, base),
     expect: (files, writings) => follower.expect(files, writings),
     fetch: () => source.fetch(null),
     isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
@@ -281,11 +282,15 @@ async function sourceOf(
 }
 
 /** A local repository is watched and also polled: a lost hint costs time, never a commit. */
-function triggersOf({ repository }: Settings, { log, clock }: Omit<SharedParts, 'opened' | 'files'>): Trigger[] {
+function triggersOf(
+  { repository }: Settings,
+  { log, clock, source }: Omit<SharedParts, 'opened' | 'files'> & { readonly source: GitSource },
+): Trigger[] {
   const poll = createPollTimer(repository.pollSeconds * 1000, clock);
   const url = parseRepositoryUrl(repository.url);
   if (url.kind !== 'local') return [poll];
-  return [poll, createBranchWatch({ path: url.path, branch: repository.branch, log })];
+  const isKnown = (head: string): boolean => source.isOwnHead(head);
+  return [poll, createBranchWatch({ path: url.path, branch: repository.branch, isKnown, log })];
 }
 
 /** Returns the directory of the local copy of the repository. */

@@ -23,11 +23,18 @@ const RETRY_MS = 5_000;
 /** Some hosts lock an account that asks with a wrong password too often. */
 const RETRY_MS_MAX = 120_000;
 const BRANCH = 'branch';
+const PUSHED = 'pushed commit';
 
 interface FollowerOptions extends CommitFollowerOptions {
   readonly triggers: readonly Trigger[];
   readonly reviews: Reviews;
   readonly log: Logger;
+}
+
+/** A commit that this process has pushed, and the head on which it was made. */
+interface PushedCommit {
+  readonly commit: string;
+  readonly base: string;
 }
 
 /** Polls the branch, and has each new commit followed. */
@@ -42,6 +49,8 @@ export class Follower {
   /** What all rows took when the newest commit was judged last. */
   #judgedBytes = 0;
   #notReadyReason = 'the repository was not read yet';
+  /** The newest commit that this process has pushed; undefined once it was looked at. */
+  #pushed: PushedCommit | undefined;
   #isStopping = false;
   /** Polls that failed, one after the other. */
   #failures = 0;
@@ -52,7 +61,7 @@ export class Follower {
     this.#commits = new CommitFollower(options);
     this.#errors = new RepeatedErrors(clock);
     this.#arrivals = new Arrivals(current, (ancestor, descendant) => source.isAncestor(ancestor, descendant));
-    this.#queue = new KeyedQueue({ clock, concurrency: 1, handle: () => this.#handle() });
+    this.#queue = new KeyedQueue({ clock, concurrency: 1, handle: (name) => this.#handle(name) });
     reviews.listen(() => this.poll());
   }
 
@@ -79,6 +88,17 @@ export class Follower {
     return this.#arrivals.wait(commit, () => this.poll());
   }
 
+  /**
+   * Resolves like {@link desiredAt} for a commit that this process has pushed onto `base`. Where the branch was at the base
+   * and is followed, the commit is followed without a look at the remote.
+   */
+  pushed(commit: string, base: string): Promise<DesiredState> {
+    return this.#arrivals.wait(commit, () => {
+      this.#pushed = { commit, base };
+      this.#queue.add(PUSHED);
+    });
+  }
+
   /** Asks for a poll, and resolves with the desired state of the commit that it finds; see Arrivals. Throws like {@link desiredAt}. */
   newest(options?: { readonly inHurry: boolean }): Promise<DesiredState> {
     return this.#arrivals.newest(() => this.poll(), options);
@@ -98,9 +118,10 @@ export class Follower {
   }
 
   /** Never throws: the one place where a poll that failed is caught. */
-  async #handle(): Promise<void> {
+  async #handle(name: string): Promise<void> {
     const operation = randomUUID();
     const log = this.#options.log.child({ operation });
+    if (name === PUSHED) return await this.#tryPushed({ operation, log });
     try {
       this.#arrivals.begin();
       await this.#poll({ operation, log });
@@ -115,6 +136,30 @@ export class Follower {
       this.#queue.addAfter(BRANCH, Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** this.#failures));
       this.#failures += 1;
     }
+  }
+
+  /** Follows the pushed commit, or asks for a poll, which then also says what is wrong. Never throws. */
+  async #tryPushed(poll: Poll): Promise<void> {
+    const pushed = this.#pushed;
+    this.#pushed = undefined;
+    if (pushed === undefined) return;
+    try {
+      await this.#followPushed(pushed, poll);
+    } catch (error) {
+      poll.log.warn({ err: error, commit: pushed.commit }, 'the pushed commit could not be followed at once; polling');
+    }
+    if (this.#arrivals.pushed(pushed.commit)) this.poll();
+  }
+
+  /** Follows a commit that was the branch's head a moment ago. Anything unusual is left to a poll. */
+  async #followPushed({ commit, base }: PushedCommit, poll: Poll): Promise<void> {
+    const { source, current, ledger, reviews } = this.#options;
+    const isAtBase = this.#polledHead === base && current.get()?.commit === base;
+    if (!isAtBase || reviews.isOpen || !(await source.adopt(commit))) return;
+    this.#polledHead = undefined;
+    await this.#judge(commit, { isReview: false, poll });
+    this.#polledHead = commit;
+    this.#judgedBytes = ledger.rowBytes;
   }
 
   async #poll(poll: Poll): Promise<void> {

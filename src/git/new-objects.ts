@@ -12,9 +12,9 @@ export class NewObjects {
     this.#present = present;
   }
 
-  /** In order of creation, each once. */
-  get made(): readonly GitObject[] {
-    return [...this.#made.values()];
+  /** By id, in order of creation, each once. */
+  get made(): ReadonlyMap<string, GitObject> {
+    return this.#made;
   }
 
   /**

@@ -1,5 +1,6 @@
 // Triggers a poll within milliseconds when a branch of a local repository moves. Only a hint: the next poll finds
 // changes that it misses (another ref storage, a network disk, too many watches).
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FileWatch, watchFiles } from '../file-watch.ts';
 import type { Logger } from '../log.ts';
@@ -10,11 +11,13 @@ interface BranchWatchOptions {
   /** Absolute path of a bare repository or of a work tree. */
   readonly path: string;
   readonly branch: string;
+  /** Returns true for a head that needs no poll: it is fetched already, or this process is pushing it. */
+  readonly isKnown?: (head: string) => boolean;
   readonly log?: Logger;
 }
 
 /** Returns a trigger on the two files that hold a branch's head. If they cannot be watched, it logs that. */
-export function createBranchWatch({ path, branch, log }: BranchWatchOptions): Trigger {
+export function createBranchWatch({ path, branch, isKnown, log }: BranchWatchOptions): Trigger {
   let opening: Promise<FileWatch | undefined> = Promise.resolve(undefined);
 
   function complain(error: unknown): undefined {
@@ -24,7 +27,13 @@ export function createBranchWatch({ path, branch, log }: BranchWatchOptions): Tr
   async function open(poll: () => void): Promise<FileWatch> {
     const { commonDirectory } = await findGitDirectory(path);
     const files = [join(commonDirectory, 'refs', 'heads', branch), join(commonDirectory, 'packed-refs')];
-    return watchFiles(files, { changed: poll, failed: complain });
+    return watchFiles(files, { changed: () => void pollIfNew(files, poll), failed: complain });
+  }
+
+  /** A packed branch is no file of its own, and other ref storages have other files: then there is a poll. */
+  async function pollIfNew([file = '']: readonly string[], poll: () => void): Promise<void> {
+    const head = isKnown === undefined ? '' : await readFile(file, 'latin1').catch(() => '');
+    if (isKnown?.(head.trim()) !== true) poll();
   }
 
   return {

@@ -9,9 +9,11 @@ import { compareNames } from '../model/names.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { didYouMean } from '../model/suggest.ts';
 import type { RepositoryAccess } from '../settings.ts';
+import { adoptCommits } from './adopt-commits.ts';
 import { withDeadline } from './deadline.ts';
 import { findFileChanges } from './find-file-changes.ts';
 import { copyIn, readFollowed, writeFollowed } from './local-copy.ts';
+import type { PreparedCommits } from './publisher.ts';
 import { fetchVerified } from './quarantine.ts';
 import { NO_ACCESS } from './remotes/http-access.ts';
 import { createHttpTransport } from './remotes/http-transport.ts';
@@ -86,6 +88,15 @@ export interface GitSource extends Source {
   /** Provides the objects of the local copy while `work` runs. The next fetch repairs damage that it finds. */
   readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value>;
 
+  /**
+   * Keeps commits that are about to be pushed, in place of those before: once they are the branch's head, they are taken
+   * from here and not fetched.
+   */
+  offer(prepared: PreparedCommits): void;
+
+  /** Returns true if a commit is the branch's head as it was fetched last, or the last of the offered commits. */
+  isOwnHead(commit: string): boolean;
+
   /** The cost of the last snapshot. */
   readonly counts: SnapshotCounts;
 }
@@ -110,6 +121,7 @@ class BranchSource implements GitSource {
   readonly #log: Logger | undefined;
   readonly #reader: SnapshotReader;
   readonly #directory: readonly string[];
+  #offered: PreparedCommits | undefined;
   #state: 'unchecked' | 'intact' | 'damaged' = 'unchecked';
   /** The last head that was fetched or found in the local copy. */
   #head: Commit | undefined;
@@ -139,6 +151,20 @@ class BranchSource implements GitSource {
     const fetch = this.#fetching.then(() => this.#remote.secrets.guard(() => this.#fetch()));
     this.#fetching = fetch.catch(() => undefined);
     return fetch;
+  }
+
+  offer(prepared: PreparedCommits): void {
+    this.#offered = prepared;
+  }
+
+  isOwnHead(commit: string): boolean {
+    return commit === this.#head?.oid || commit === this.#offered?.commits.at(-1);
+  }
+
+  adopt(commit: string): Promise<boolean> {
+    const adopt = this.#fetching.then(() => this.#adopt(commit));
+    this.#fetching = adopt;
+    return adopt;
   }
 
   has(commit: string): Promise<boolean> {
@@ -201,6 +227,7 @@ class BranchSource implements GitSource {
     const head = headOf(branches.heads, this.#branch, this.#remote.name);
     const here = await this.#find(head);
     if (here !== undefined) return here;
+    if ((await this.#adopt(head)) && this.#head !== undefined) return this.#head;
     const anew = this.#state === 'damaged';
     const commit = await fetchVerified({
       ...deadline,
@@ -217,6 +244,24 @@ class BranchSource implements GitSource {
     this.#head = descriptionOf(commit);
     this.#log?.info({ repository: this.#remote.name, branch: this.#branch, commit: commit.oid, anew }, 'fetched');
     return this.#head;
+  }
+
+  /** Never throws: what fails here, a fetch repairs. */
+  async #adopt(head: string): Promise<boolean> {
+    const offered = this.#offered;
+    if (this.#head?.oid === head) return this.#state === 'intact';
+    if (offered?.commits.at(-1) !== head || this.#state !== 'intact') return false;
+    try {
+      const commit = await this.readObjects((objects) => adoptCommits(objects, offered, this.#limits.packsMax));
+      if (commit !== undefined) this.#head = descriptionOf(commit);
+      return commit !== undefined;
+    } catch (error) {
+      this.#log?.warn(
+        { err: error },
+        'commits that were pushed could not be added to the local copy, they are fetched',
+      );
+      return false;
+    }
   }
 
   /** Returns the head if it is in an undamaged copy: the branch did not move, or moved back to an older commit. */

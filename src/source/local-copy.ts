@@ -7,6 +7,9 @@ import { FOLLOWED_REF, initRepository, PRIVATE_DIRECTORY, PRIVATE_FILE } from '.
 import { isOid } from '../git/git-object.ts';
 import { packBases } from '../git/pack-files.ts';
 
+/** The length of the checksum at the end of a pack. */
+const CHECKSUM_BYTES = 20;
+
 /** Returns the path of the local copy in the cache directory. */
 export function copyIn(folder: string): string {
   return join(folder, 'repository.git');
@@ -27,13 +30,7 @@ export async function readFollowed(gitDirectory: string): Promise<string | null>
 export async function writeFollowed(gitDirectory: string, oid: string): Promise<void> {
   const path = join(gitDirectory, FOLLOWED_REF);
   const written = join(gitDirectory, 'followed.new');
-  const file = await open(written, 'w', PRIVATE_FILE.mode);
-  try {
-    await file.writeFile(`${oid}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await writeDurably(written, `${oid}\n`);
   await rename(written, path);
   await syncPath(dirname(path));
 }
@@ -52,6 +49,39 @@ export async function extendCopy(gitDirectory: string, quarantine: string, head:
   }
   await syncPath(folder);
   await writeFollowed(gitDirectory, head);
+}
+
+/** A pack that was made here, its index, and the head to which it extends the copy. */
+interface OwnPack {
+  readonly pack: Uint8Array;
+  readonly index: Uint8Array;
+  readonly head: string;
+}
+
+/** Adds a pack to the copy, which has all objects that its own refer to, and then records its head. Durable once it resolves. */
+export async function addPack(gitDirectory: string, { pack, index, head }: OwnPack): Promise<void> {
+  const folder = join(gitDirectory, 'objects', 'pack');
+  const base = join(folder, `pack-${Buffer.from(pack.subarray(-CHECKSUM_BYTES)).toString('hex')}`);
+  // The index last, as in extendCopy.
+  for (const [ending, bytes] of [
+    ['.pack', pack],
+    ['.idx', index],
+  ] as const) {
+    await writeDurably(join(folder, `tmp_own${ending}`), bytes);
+    await rename(join(folder, `tmp_own${ending}`), `${base}${ending}`);
+  }
+  await syncPath(folder);
+  await writeFollowed(gitDirectory, head);
+}
+
+async function writeDurably(path: string, bytes: Uint8Array | string): Promise<void> {
+  const file = await open(path, 'w', PRIVATE_FILE.mode);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 /** Replaces the copy in `folder`, if any, by a new one made of verified packs only. */

@@ -34,5 +34,5 @@ export async function prepareCommits(present: ObjectReader, order: CommitOrder):
     // Yields to other work: a large directory takes a while.
     await setImmediate();
   }
-  return { is: 'prepared', base, commits: made, pack: encodePack(objects.made) };
+  return { is: 'prepared', base, commits: made, ...encodePack(objects.made) };
 }

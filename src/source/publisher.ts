@@ -16,6 +16,8 @@ export interface PreparedCommits {
   readonly commits: readonly string[];
   /** A pack with every object that the base lacks. */
   readonly pack: Uint8Array;
+  /** The index of the pack, in git's version 2. */
+  readonly index: Uint8Array;
 }
 
 /** The reasons for which commits are not on the remote, and will not arrive there without another push. */

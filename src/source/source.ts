@@ -37,6 +37,12 @@ export interface Source {
    */
   fetch(known: string | null): Promise<Commit>;
 
+  /**
+   * Resolves to true once a commit that this process has made and pushed is in the local copy, without asking the remote;
+   * to false where it has to be fetched. Never throws.
+   */
+  adopt(commit: string): Promise<boolean>;
+
   /** Returns true if the local copy has a commit. Throws SourceError if the copy cannot be read. */
   has(commit: string): Promise<boolean>;
 

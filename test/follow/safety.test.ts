@@ -137,6 +137,7 @@ describe('protection that one of several commits lifts', () => {
     return {
       ...{
         fetch: notAsked,
+        adopt: notAsked,
         has: notAsked,
         describe: notAsked,
         commitsBetween: notAsked,

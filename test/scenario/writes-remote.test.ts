@@ -106,16 +106,27 @@ describe('a remote that fails once', () => {
     await expectIntact(site.repository);
   }, 60_000);
 
-  it('after it took the commits is waited for, until what is read is at them', async () => {
+  it('after it took the commits is not needed to follow them: they are here', async () => {
     const { server, running, write } = await upAndWritingOverHttp();
-    let isFollowed = false;
+    let isPushed = false;
+    server.misbehave = async (exchange) => {
+      isPushed ||= STAGES.push(exchange);
+      return isPushed && STAGES.poll(exchange) && (await reset(exchange));
+    };
+    expect((await write('/types/role/', { body: { name: 'web', port: 81 } })).status).toBe(201);
+    expect((await running.get('/types/role/web/')).body).toMatchObject({ port: 81 });
+  });
+
+  it('after it took the commits, whose answer is lost, is waited for until it tells of them', async () => {
+    const { server, running, write } = await upAndWritingOverHttp();
+    let isPushed = false;
     let polls = 0;
     server.misbehave = async (exchange) => {
-      if (STAGES.push(exchange)) {
-        isFollowed = true;
-        return false;
+      if (STAGES.push(exchange) && !isPushed) {
+        isPushed = true;
+        return await afterwards(reset)(exchange);
       }
-      if (!isFollowed || !STAGES.poll(exchange) || polls === 3) return false;
+      if (!isPushed || (!STAGES.poll(exchange) && !STAGES.list(exchange)) || polls === 3) return false;
       polls += 1;
       return await reset(exchange);
     };

@@ -109,6 +109,12 @@ export class SimulatedGit {
         for (const commit of this.historyOf(head.oid)) here.add(commit);
         return head;
       },
+      adopt: async (commit) => {
+        const history = [...this.historyOf(commit)];
+        if (!history.every((each) => here.has(each) || this.#prepared.has(each))) return false;
+        for (const each of history) here.add(each);
+        return true;
+      },
       has: async (commit) => here.has(commit),
       snapshot: async (commit, wants) => {
         const { files, time } = find(commit);
@@ -173,7 +179,7 @@ export class SimulatedGit {
       this.#prepared.set(parent.oid, parent);
       ids.push(parent.oid);
     }
-    return { is: 'prepared', base, commits: ids, pack: new Uint8Array() };
+    return { is: 'prepared', base, commits: ids, pack: new Uint8Array(), index: new Uint8Array() };
   }
 
   #add(facts: Omit<GitCommit, 'oid' | 'time'>): GitCommit {

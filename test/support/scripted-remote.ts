@@ -65,6 +65,7 @@ export class ScriptedRemote implements Publisher {
       if (!this.#has(commit)) throw new Error(`${commit} is not on the branch`);
       return this.head;
     },
+    pushed: (commit) => this.branch.desiredAt(commit),
     expect: () => undefined,
     fetch: async () => {
       await this.onFetch();
@@ -84,7 +85,7 @@ export class ScriptedRemote implements Publisher {
       this.#prepared.set(name, commit);
       return name;
     });
-    return { is: 'prepared', base, commits: names, pack: new Uint8Array() };
+    return { is: 'prepared', base, commits: names, pack: new Uint8Array(), index: new Uint8Array() };
   }
 
   async push(prepared: PreparedCommits, proposal?: string): Promise<PushOutcome> {

@@ -51,6 +51,11 @@ export class TextSource implements Source {
     return this.#find(this.#head);
   }
 
+  /** Commits that a controller pushes are made elsewhere. */
+  async adopt(): Promise<boolean> {
+    return false;
+  }
+
   /** Empties the local copy: only what is fetched again is there. */
   loseCopy(): void {
     this.#here = new Set();

@@ -16,6 +16,9 @@ export interface BranchView {
   /** Resolves once a commit of the branch, or one after it, is followed. Throws like `newest`. */
   desiredAt(commit: string): Promise<DesiredState>;
 
+  /** Resolves like `desiredAt` for a commit that was just pushed onto `base`: it need not be looked for at the remote. */
+  pushed(commit: string, base: string): Promise<DesiredState>;
+
   /**
    * Hands over the files of commits that are about to be pushed, so that following them parses nothing again, and the
    * clients that write them.

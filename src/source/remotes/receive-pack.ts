@@ -44,7 +44,11 @@ export function canReport({ capabilities }: Advertisement): boolean {
 }
 
 /** Reads the answer to a push of `branch`. Throws if the report is incomplete: then the result is unknown. */
-export function readReport(body: Buffer, branch: string, { capabilities }: Advertisement): PushReport {
+export function readReport(
+  body: Buffer,
+  branch: string,
+  { capabilities }: Pick<Advertisement, 'capabilities'>,
+): PushReport {
   const { content, words, failure } = capabilities.has(BANDS)
     ? splitBands(body)
     : { content: body, words: '', failure: null };

@@ -14,31 +14,66 @@ const SERVICE = 'git-receive-pack';
 const NOT_ALLOWED: ReadonlySet<number> = new Set([401, 403]);
 const NOT_TAKEN: ReadonlySet<number> = new Set([...NOT_ALLOWED, 404, 413]);
 
+/** What a remote can do beside taking a push. */
+type Abilities = Pick<Advertisement, 'capabilities'>;
+
 /** Returns the pusher to the repository behind a transport. */
 export function createSmartPusher(transport: Transport): Pusher {
   const { name, secrets } = transport;
+  /** As advertised for the last push, if the remote answered that as expected. */
+  let abilities: Abilities | undefined;
+  /** The commit that was pushed last: pushed again, it may be there already, and the remote is asked. */
+  let last: string | undefined;
+
+  async function push(order: PushOrder): Promise<PushOutcome> {
+    const isRepeated = order.commit === last;
+    const known = order.old === null || isRepeated ? undefined : abilities;
+    abilities = undefined;
+    last = order.commit;
+    if (known !== undefined) return await pushUnasked(order, known);
+    const advertisement = await advertise(transport, order.signal);
+    if ('is' in advertisement) return advertisement;
+    const settled = settledBy(advertisement, name, order);
+    if (settled !== undefined) return settled;
+    if (!canReport(advertisement)) {
+      return refused(`"${name}" does not say what becomes of a push: its Git server is too old`);
+    }
+    return await sendWith(order, advertisement);
+  }
+
+  /** The remote itself compares the branch with its old head. Another no is believed only if the branch is there. */
+  async function pushUnasked(order: PushOrder, known: Abilities): Promise<PushOutcome> {
+    const outcome = await sendWith(order, known);
+    if (outcome.is !== 'refused') return outcome;
+    const advertisement = await advertise(transport, order.signal);
+    return 'is' in advertisement ? outcome : (settledBy(advertisement, name, order) ?? outcome);
+  }
+
+  async function sendWith(order: PushOrder, { capabilities }: Abilities): Promise<PushOutcome> {
+    const outcome = await send(transport, order, { capabilities });
+    if (outcome.is === 'pushed' || outcome.is === 'moved') abilities = { capabilities };
+    return outcome;
+  }
+
   return {
     name,
     async push(order) {
-      const outcome = await secrets.guard(() => push(transport, order));
+      const outcome = await secrets.guard(() => push(order));
       return 'reason' in outcome ? { ...outcome, reason: secrets.strip(outcome.reason) } : outcome;
     },
   };
 }
 
-async function push(transport: Transport, order: PushOrder): Promise<PushOutcome> {
-  const { name } = transport;
-  const { branch, old, commit } = order;
-  const isNew = old === null;
-  const advertisement = await advertise(transport, order.signal);
-  if ('is' in advertisement) return advertisement;
-  const head = advertisement.heads.get(branch) ?? null;
+/** Returns the outcome if nothing is left to send: the branch is not where the push begins. */
+function settledBy(
+  { heads }: Advertisement,
+  name: string,
+  { branch, old, commit }: PushOrder,
+): PushOutcome | undefined {
+  const head = heads.get(branch) ?? null;
   if (head === commit) return { is: 'pushed' };
-  if (head !== old) return isNew ? branchExists(name, branch) : { is: 'moved' };
-  if (!canReport(advertisement)) {
-    return refused(`"${name}" does not say what becomes of a push: its Git server is too old`);
-  }
-  return await send(transport, order, advertisement);
+  if (head === old) return undefined;
+  return old === null ? branchExists(name, branch) : { is: 'moved' };
 }
 
 async function advertise(transport: Transport, signal: AbortSignal): Promise<Advertisement | PushOutcome> {
@@ -51,7 +86,7 @@ async function advertise(transport: Transport, signal: AbortSignal): Promise<Adv
 }
 
 /** After the first byte may have been sent, no failure proves that nothing happened. */
-async function send(transport: Transport, order: PushOrder, advertisement: Advertisement): Promise<PushOutcome> {
+async function send(transport: Transport, order: PushOrder, abilities: Abilities): Promise<PushOutcome> {
   const { name } = transport;
   const { branch, old } = order;
   let isSent = false;
@@ -60,13 +95,13 @@ async function send(transport: Transport, order: PushOrder, advertisement: Adver
       url: `${transport.url}/${SERVICE}`,
       method: 'POST',
       headers: { 'content-type': `application/x-${SERVICE}-request`, accept: `application/x-${SERVICE}-result` },
-      body: pushRequest(order, { ...advertisement, pack: order.pack }),
+      body: pushRequest(order, { ...abilities, pack: order.pack }),
       signal: order.signal,
       sending: () => {
         isSent = true;
       },
     });
-    const { refusal: reason, words } = readReport(Buffer.concat(body), branch, advertisement);
+    const { refusal: reason, words } = readReport(Buffer.concat(body), branch, abilities);
     return reason === null ? { is: 'pushed' } : judgeRefusal({ name, branch, isNew: old === null, reason, words });
   } catch (error) {
     if (!isSent) throw error;
