@@ -14,6 +14,7 @@ import { Reviews } from '../src/reconcile/reviews.ts';
 import { stallsIn } from '../src/reconcile/stall-graph.ts';
 import { createReader } from '../src/service/create-reader.ts';
 import type { Reader } from '../src/service/reader.ts';
+import { createSlices } from '../src/slices.ts';
 import { ManualClock } from '../test/support/manual-clock.ts';
 import { MemoryStore } from '../test/support/memory-store.ts';
 import { ScriptedProvider } from '../test/support/scripted-provider.ts';
@@ -67,7 +68,9 @@ export class CliffCore {
     });
     this.reader = reader;
     this.#reconciler = reconciler;
-    this.#follower = new Follower({ ...shared, source: this.source, triggers: [], current, reconciler, reviews });
+    const inSlices = createSlices(shared.clock);
+    const parts = { source: this.source, triggers: [], current, reconciler, reviews };
+    this.#follower = new Follower({ ...shared, inSlices, ...parts });
     this.#follower.start();
   }
 

@@ -1,7 +1,7 @@
 // The pure pipeline from a commit to the desired state. Reconciling, the service and the command line all use it.
 
 import type { Catalog } from './catalog/catalog.ts';
-import { loadCatalog, type ParsedFiles } from './catalog/load-catalog.ts';
+import { catalogSteps, type ParsedFiles } from './catalog/load-catalog.ts';
 import { withUnreadable } from './catalog/unreadable.ts';
 import { selectActiveClients } from './desired/active-clients.ts';
 import { selectActiveObjects } from './desired/active-objects.ts';
@@ -17,6 +17,7 @@ import { isValidUnit, type Unit } from './desired/unit.ts';
 import { nameAt } from './model/address.ts';
 import { type Problem, sortProblems } from './model/problem.ts';
 import type { Snapshot } from './model/snapshot.ts';
+import { finish, type Steps } from './model/steps.ts';
 
 /** A commit that is followed, or the reason for which it is not; then the desired state is unchanged. */
 export type Derivation =
@@ -27,7 +28,7 @@ export type Derivation =
        * Returns the desired state as other facts judge it, without reading files again: the same object if the
        * judgement is equal.
        */
-      readonly judge: (safety: Safety) => DesiredState;
+      readonly judge: (safety: Safety) => Steps<DesiredState>;
     }
   | {
       readonly isFollowed: false;
@@ -63,9 +64,16 @@ export interface Before {
  * valid one. Mistakes of the user are problems, never exceptions. docs/concepts.md, wrong commits.
  */
 export function derive(snapshot: Snapshot, before: Before = { baseline: EMPTY_BASELINE }): Derivation {
+  return finish(deriveSteps(snapshot, before));
+}
+
+/** Does what {@link derive} does, in steps: each is a file, a unit, or some hundred servers. */
+export function* deriveSteps(snapshot: Snapshot, before: Before): Steps<Derivation> {
   const { baseline, earlier, parsedFiles, safety, isAccepted = false, isKnown = false } = before;
-  const loaded = withUnreadable(loadCatalog(snapshot, earlier?.catalog, parsedFiles), knownObjects(baseline));
-  const catalog = withoutPlainSecrets(loaded);
+  const read = yield* catalogSteps(snapshot, earlier?.catalog, parsedFiles);
+  const loaded = withUnreadable(read, knownObjects(baseline));
+  yield;
+  const catalog = yield* withoutPlainSecrets(loaded);
   const left = isAccepted ? undefined : nothingLeft(catalog, baseline);
   const refused = [...(left === undefined ? [] : [left]), ...catalog.fatal];
   if (refused.length > 0) {
@@ -73,15 +81,16 @@ export function derive(snapshot: Snapshot, before: Before = { baseline: EMPTY_BA
     return { isFollowed: false, catalog, problems, nothingLeft: left };
   }
 
-  const templateProblems = checkTemplates(catalog, earlier);
-  const stacks = buildInstances(catalog, templateProblems, earlier);
+  const templateProblems = yield* checkTemplates(catalog, earlier);
+  const stacks = yield* buildInstances(catalog, templateProblems, earlier);
   const built = { catalog, baseline, earlier, stacks, templateProblems, blobsRead: snapshot.blobs.size };
   const proposed = { candidates: stacks.units, catalog };
   const proposal = { ...proposed, undetermined: isKnown ? [] : newlyUndetermined(proposed, baseline) };
-  const admission = admitInstances(proposal, baseline, safety);
-  const desired = desiredOf(built, admission);
-  const judge = (now: Safety): DesiredState =>
-    admission.holdsFor(now) ? desired : desiredOf(built, admitInstances(proposal, baseline, now));
+  const admission = yield* admitInstances(proposal, baseline, safety);
+  const desired = yield* desiredOf(built, admission);
+  function* judge(now: Safety): Steps<DesiredState> {
+    return admission.holdsFor(now) ? desired : yield* desiredOf(built, yield* admitInstances(proposal, baseline, now));
+  }
   return { isFollowed: true, desired, judge };
 }
 
@@ -89,13 +98,13 @@ export function derive(snapshot: Snapshot, before: Before = { baseline: EMPTY_BA
  * Returns the desired state of the same commit as other facts judge it, such as an approval that is not given yet. What
  * is active now is the baseline, as in a review of what is held. Reads no files.
  */
-export function judgeAgain(desired: DesiredState, safety: Safety): DesiredState {
+export function* judgeAgain(desired: DesiredState, safety: Safety): Steps<DesiredState> {
   const { catalog, templateProblems } = desired;
   const units = new Map([...desired.candidates].filter(([, { type }]) => type === 'stack-instance'));
   const stacks = { units, built: 0, recordsMerged: 0 };
   const built = { catalog, baseline: desired, earlier: desired, stacks, templateProblems, blobsRead: 0 };
   const undetermined = newlyUndetermined({ candidates: units, catalog }, desired);
-  return desiredOf(built, admitInstances({ candidates: units, undetermined }, desired, safety));
+  return yield* desiredOf(built, yield* admitInstances({ candidates: units, undetermined }, desired, safety));
 }
 
 interface Built extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
@@ -106,14 +115,23 @@ interface Built extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
 }
 
 /** Returns the desired state for the admitted versions. */
-function desiredOf(
+function* desiredOf(
   { catalog, baseline, earlier, stacks, templateProblems, blobsRead }: Built,
   instances: AdmittedInstances,
-): DesiredState {
-  const clientcerts = buildClientcerts(catalog, instances.owners, earlier);
+): Steps<DesiredState> {
+  const clientcerts = yield* buildClientcerts(catalog, instances.owners, earlier);
   const candidates = new Map([...stacks.units, ...clientcerts.units]);
   const registry = selectActiveClients(catalog, baseline.clients);
   const units = new Map([...instances.units, ...validOrBaseline(clientcerts.units, baseline)]);
+  yield;
+  const problems = sortProblems([
+    ...catalog.problems,
+    ...[...templateProblems.values()].flat(),
+    ...[...candidates.values()].flatMap((unit) => unit.problems),
+    ...instances.problems,
+    ...registry.problems,
+  ]);
+  yield;
   return {
     commit: catalog.commit,
     time: catalog.time,
@@ -133,13 +151,7 @@ function desiredOf(
     approved: instances.approved,
     spent: instances.spent,
     unused: instances.unused,
-    problems: sortProblems([
-      ...catalog.problems,
-      ...[...templateProblems.values()].flat(),
-      ...[...candidates.values()].flatMap((unit) => unit.problems),
-      ...instances.problems,
-      ...registry.problems,
-    ]),
+    problems,
     counts: {
       blobsRead,
       filesParsed: catalog.parsed,

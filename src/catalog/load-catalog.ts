@@ -5,6 +5,7 @@ import { compareNames } from '../model/names.ts';
 import type { Hierarchy, TreeNode } from '../model/objects.ts';
 import { isError, sortProblems } from '../model/problem.ts';
 import type { Snapshot } from '../model/snapshot.ts';
+import { finish, type Steps } from '../model/steps.ts';
 import type { Catalog, FileEntry } from './catalog.ts';
 import { DEFAULT_HIERARCHY } from './hierarchy.ts';
 import { isOfType, nameEntries } from './name-entries.ts';
@@ -27,9 +28,19 @@ export const NO_FILES: ParsedFiles = new Map();
  * all: the same file is the same object, and the answer does not depend on `previous` otherwise. It does not depend on
  * `parsedFiles` at all.
  */
-export function loadCatalog(snapshot: Snapshot, previous?: Catalog, parsedFiles: ParsedFiles = NO_FILES): Catalog {
+export function loadCatalog(snapshot: Snapshot, previous?: Catalog, parsedFiles?: ParsedFiles): Catalog {
+  return finish(catalogSteps(snapshot, previous, parsedFiles));
+}
+
+/** Does what {@link loadCatalog} does, in steps. */
+export function* catalogSteps(
+  snapshot: Snapshot,
+  previous?: Catalog,
+  parsedFiles: ParsedFiles = NO_FILES,
+): Steps<Catalog> {
   const layout = layoutOf(snapshot);
-  if (layout.length > FILES_MAX) return refuseSize(snapshot, layout.length);
+  if (layout.length > FILES_MAX) return yield* refuseSize(snapshot, layout.length);
+  yield;
   const files = new Map<string, FileEntry>();
   let parsed = 0;
   for (const file of layout) {
@@ -37,8 +48,9 @@ export function loadCatalog(snapshot: Snapshot, previous?: Catalog, parsedFiles:
     const entry = known ?? sameIn(parsedFiles, file) ?? readEntry(file, snapshot.blobs.get(file.oid));
     files.set(file.path, entry);
     if (known === undefined && entry.text !== null) parsed++;
+    yield;
   }
-  return assemble(snapshot, files, parsed);
+  return yield* assemble(snapshot, files, parsed);
 }
 
 /**
@@ -93,11 +105,14 @@ function sameIn(files: ParsedFiles | undefined, { path, oid, placed }: PlacedFil
   return known?.oid === oid && isObjectPath(placed) ? known : undefined;
 }
 
-function assemble(snapshot: Snapshot, files: ReadonlyMap<string, FileEntry>, parsed: number): Catalog {
+function* assemble(snapshot: Snapshot, files: ReadonlyMap<string, FileEntry>, parsed: number): Steps<Catalog> {
   const { problems, ...named } = nameEntries(files.values());
+  yield;
   const hierarchy = hierarchyOf(files);
   const tree = treeOf(files, hierarchy);
   const all = [...files.values()].flatMap((entry) => entry.problems);
+  const sorted = sortProblems([...all, ...problems, ...tree.problems]);
+  yield;
   return {
     commit: snapshot.commit,
     time: snapshot.time,
@@ -107,7 +122,7 @@ function assemble(snapshot: Snapshot, files: ReadonlyMap<string, FileEntry>, par
     files,
     places: new Map([...snapshot.files].filter(([path]) => isNearLayout(path))),
     unreadable: new Map(),
-    problems: sortProblems([...all, ...problems, ...tree.problems]),
+    problems: sorted,
     fatal: sortProblems([...tree.problems, ...hierarchy.problems]).filter(isError),
     parsed,
   };
@@ -154,12 +169,12 @@ function noTree(files: ReadonlyMap<string, FileEntry>): Entry<TreeNode> {
 }
 
 /** Returns an empty catalog with the problem: no file of such a commit is read. */
-function refuseSize(snapshot: Snapshot, count: number): Catalog {
+function* refuseSize(snapshot: Snapshot, count: number): Steps<Catalog> {
   const problem = problemAt({ ...NO_HIERARCHY, path: '.' }, '', {
     code: 'too_many_files',
     message: `the layout holds ${count} files, and at most ${FILES_MAX} are read`,
     hint: 'split the repository',
   });
-  const empty = assemble({ ...snapshot, files: new Map() }, new Map(), 0);
+  const empty = yield* assemble({ ...snapshot, files: new Map() }, new Map(), 0);
   return { ...empty, problems: [problem], fatal: [problem] };
 }

@@ -36,6 +36,7 @@ import { createPreview } from '../service/write/preview.ts';
 import { WriteQueue } from '../service/write/write-queue.ts';
 import type { Writer } from '../service/writer.ts';
 import type { Settings } from '../settings.ts';
+import { createSlices, type RunInSlices } from '../slices.ts';
 import { createBranchWatch } from '../source/branch-watch.ts';
 import { createGitPublisher } from '../source/git-publisher.ts';
 import { createGitSource, type GitSource } from '../source/git-source.ts';
@@ -86,6 +87,8 @@ interface OutsideParts extends Omit<SharedParts, 'files'> {
   readonly statusFailure?: () => StatusFailure | undefined;
   /** Interval between comparisons of the clocks; default: one second. */
   readonly compareMs?: number;
+  /** Runs long work in slices; default: by the clock. */
+  readonly inSlices?: RunInSlices;
   /** Yields to other work between two writes; default: one turn of the event loop. */
   readonly yieldToOthers?: () => Promise<unknown>;
 }
@@ -129,9 +132,9 @@ export async function composeCore(
 
 /** Resolves with the core of these parts; it does not follow the repository yet. The simulator uses it too. */
 export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
-  const { store, registry, source, triggers, clock, log, random } = outside;
+  const { store, registry, source, triggers, clock, log, random, inSlices = createSlices(clock) } = outside;
   const current = new CurrentState();
-  const ledger = new Ledger(store);
+  const ledger = new Ledger(store, inSlices);
   const gate = new CommitGate();
   const reviews = new Reviews(ledger.list('approval').size > 0);
   const review = (): void => reviews.ask();
@@ -157,7 +160,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   });
   outside.opened.adopt(watch, async (it) => it.stop());
   await corrected;
-  const follower = new Follower({ ...shared, source, triggers, current, reconciler, reviews });
+  const follower = new Follower({ ...shared, inSlices, source, triggers, current, reconciler, reviews });
   const requests = new RowRequests({ ...shared, reconciler, reviews });
   const queue = writeQueueOf(outside, follower);
   const safety = (): Safety => safetyOf(ledger, { budget: deleteBudget, now: clock.now() });

@@ -4,6 +4,7 @@
 import { instanceAddress } from '../model/address.ts';
 import { problemAt } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import type { Consequences } from './deletions.ts';
 import { cycleRefusals } from './dependency-cycles.ts';
 import type { Baseline } from './desired-state.ts';
@@ -37,26 +38,32 @@ export class Admission {
   /** Servers of refused versions for which it is not checked yet which instance loses them. */
   readonly #refusedServers = new Set<string>();
 
-  constructor(candidates: ReadonlyMap<string, Unit>, baseline: Baseline) {
+  constructor(baseline: Baseline) {
     this.#versions = new Versions(baseline);
     this.#needs = new OutsideNeeds(this.#versions, this.#missing);
+  }
+
+  /** Selects the newest version of every instance, where that is valid. */
+  *propose(candidates: ReadonlyMap<string, Unit>): Steps<void> {
     for (const [key, unit] of candidates) {
       if (unit.type !== 'stack-instance') continue;
       if (isValidUnit(unit)) this.#move(key, unit);
       else this.#reject(key, unit);
+      yield;
     }
   }
 
   /** Returns the current versions. A held instance waits for a person; it is not refused, unless it is invalid too. */
-  result(): AdmittedSet {
-    const owners = new Map([...this.#versions.claims.all()].map(({ name, key }) => [name, key]));
+  *result(): Steps<AdmittedSet> {
+    const owners = new Map<string, string>();
+    yield* visitAll(this.#versions.claims.all(), ({ name, key }) => owners.set(name, key));
     return { units: this.#versions.all(), owners, refused: this.#versions.pinned.difference(this.#held) };
   }
 
   /** Returns the consequences of the current versions for servers, as long as no more are pinned. */
-  consequences(): Omit<Consequences, 'undetermined'> {
+  *consequences(): Steps<Omit<Consequences, 'undetermined'>> {
     return {
-      removed: this.losses(),
+      removed: yield* this.losses(),
       specOf: (server) => this.#versions.makerOf(server)?.servers.get(server)?.spec,
       retains: (instance) => this.#versions.retains(instance),
       isPinned: (instance) => this.isPinned(instanceAddress(instance)),
@@ -64,12 +71,12 @@ export class Admission {
   }
 
   /** Returns the active servers that no version makes any more, by instance. */
-  losses(): ReadonlyMap<string, readonly string[]> {
+  losses(): Steps<ReadonlyMap<string, readonly string[]>> {
     return this.#versions.losses();
   }
 
   /** Returns refusals of the protected instances that would lose servers. */
-  protectedLosses(unprotected: ReadonlySet<string>): readonly Refusal[] {
+  protectedLosses(unprotected: ReadonlySet<string>): Steps<readonly Refusal[]> {
     return protectedRefusals(this.#versions, unprotected);
   }
 
@@ -92,7 +99,7 @@ export class Admission {
   }
 
   /** Pins instances until names and hand-overs are compatible. Does not check dependencies yet. */
-  settleNames(): Problem[] {
+  settleNames(): Steps<Problem[]> {
     return this.#narrow(() => this.#nameRefusals());
   }
 
@@ -101,27 +108,31 @@ export class Admission {
    * gives up is refused last, since another refusal may pin that owner and keep the server. `lastly` may refuse some of
    * the settled versions: a version refused for another reason needs no capacity.
    */
-  settle(lastly: (units: AdmittedSet['units']) => readonly Refusal[]): Problem[] {
+  *settle(lastly: (units: AdmittedSet['units']) => readonly Refusal[]): Steps<Problem[]> {
     const names = (): readonly Refusal[] => this.#nameRefusals();
     const needs = (): readonly Refusal[] => this.#needs.refusals();
     const cycles = (): readonly Refusal[] => cycleRefusals(this.#versions);
-    const firstProblems = this.#narrow(() => firstOf(names, needs, () => (this.#needs.hasUndecided ? cycles() : [])));
+    const firstProblems = yield* this.#narrow(() =>
+      firstOf(names, needs, () => (this.#needs.hasUndecided ? cycles() : [])),
+    );
     const givenUp = (): readonly Refusal[] => this.#needs.givenUpRefusals();
-    const otherProblems = this.#narrow(() =>
+    const otherProblems = yield* this.#narrow(() =>
       firstOf(names, needs, givenUp, cycles, () => lastly(this.#versions.all())),
     );
     return [...firstProblems, ...otherProblems];
   }
 
   /** Pins at least one instance per iteration, so there are at most as many iterations as instances. */
-  #narrow(refusals: () => readonly Refusal[]): Problem[] {
+  *#narrow(refusals: () => readonly Refusal[]): Steps<Problem[]> {
     const problems: Problem[] = [];
     for (let refused = refusals(); refused.length > 0; refused = refusals()) {
       for (const { key, problem } of refused) {
         this.pin(key);
         problems.push(problem);
+        yield;
       }
     }
+    yield;
     return problems;
   }
 

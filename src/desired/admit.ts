@@ -3,6 +3,7 @@
 // from files of two commits.
 import { instanceAddress } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
+import type { Steps } from '../model/steps.ts';
 import { Admission, type AdmittedSet } from './admission.ts';
 import {
   type Consequences,
@@ -49,35 +50,35 @@ interface Proposal {
 }
 
 /** Returns the active instances after this commit. */
-export function admitInstances(
+export function* admitInstances(
   { candidates, undetermined }: Proposal,
   baseline: Baseline,
   safety?: Safety,
-): AdmittedInstances {
+): Steps<AdmittedInstances> {
   const waiting = new Set<string>();
-  const first = attempt({ candidates, baseline, safety, waiting });
+  const first = yield* attempt({ candidates, baseline, safety, waiting });
   const { problems, limits } = first;
-  if (safety === undefined) return { ...first.admission.result(), problems, limits, ...UNJUDGED };
-  const intended = { ...first.admission.consequences(), undetermined };
+  if (safety === undefined) return { ...(yield* first.admission.result()), problems, limits, ...UNJUDGED };
+  const intended = { ...(yield* first.admission.consequences()), undetermined };
   const removed = new Map(intended.removed);
   for (let settled = first; ; ) {
     const { admission } = settled;
-    const consequences = consequencesOf({ admission, intended, waiting, removed });
+    const consequences = yield* consequencesOf({ admission, intended, waiting, removed });
     const judgement = judgeDeletions(consequences, safety.deletions);
     const more = [...judgement.held.keys()].filter((name) => !admission.isPinned(instanceAddress(name)));
     // Each iteration holds at least one more instance, so there are at most as many iterations as instances; usually
     // one.
     if (more.length === 0) {
-      const result = admission.result();
+      const result = yield* admission.result();
       const isSameCapacity = sameCapacity(result, { limits: settled.limits, baseline, safety });
       const { problems, limits } = settled;
       return { ...result, problems, limits, ...judged(judgement, { consequences, safety, isSameCapacity }) };
     }
     for (const name of more) waiting.add(instanceAddress(name));
-    settled = attempt({ candidates, baseline, safety, waiting });
+    settled = yield* attempt({ candidates, baseline, safety, waiting });
     // Held instances keep their servers, so a version that lacked one may be admitted now, and lose servers that are
     // not judged yet.
-    for (const [instance, servers] of settled.admission.losses())
+    for (const [instance, servers] of yield* settled.admission.losses())
       removed.set(instance, removed.get(instance) ?? servers);
   }
 }
@@ -90,7 +91,7 @@ const UNJUDGED = { held: new Map(), approved: NONE, spent: NONE, unused: NONE, h
  * those that hold meanwhile. An instance that is pinned because of a waiting one does not want its removed servers back
  * for that.
  */
-function consequencesOf({
+function* consequencesOf({
   admission,
   intended,
   waiting,
@@ -100,9 +101,9 @@ function consequencesOf({
   readonly intended: Consequences;
   readonly waiting: ReadonlySet<string>;
   readonly removed: Consequences['removed'];
-}): Consequences {
-  const actual = admission.consequences();
-  const of = (instance: string): ReturnType<Admission['consequences']> =>
+}): Steps<Consequences> {
+  const actual = yield* admission.consequences();
+  const of = (instance: string): Omit<Consequences, 'undetermined'> =>
     waiting.has(instanceAddress(instance)) ? intended : actual;
   return {
     removed,
@@ -173,15 +174,16 @@ interface Settled {
  * If a protected unit turns out only then to lose servers, it is pinned in another attempt, before dependent units are
  * refused.
  */
-function attempt({ candidates, baseline, safety, waiting }: AdmissionInput): Settled {
+function* attempt({ candidates, baseline, safety, waiting }: AdmissionInput): Steps<Settled> {
   const protectedUnits = new Map<string, Refusal>();
   for (;;) {
-    const admission = new Admission(candidates, baseline);
+    const admission = new Admission(baseline);
+    yield* admission.propose(candidates);
     for (const key of waiting) admission.hold(key);
     for (const key of protectedUnits.keys()) admission.pin(key);
-    const problems = [...[...protectedUnits.values()].map(({ problem }) => problem), ...admission.settleNames()];
-    const lose = (): readonly Refusal[] => (safety === undefined ? [] : admission.protectedLosses(safety.unprotected));
-    const losses = lose();
+    const names = yield* admission.settleNames();
+    const problems = [...[...protectedUnits.values()].map(({ problem }) => problem), ...names];
+    const losses = safety === undefined ? [] : yield* admission.protectedLosses(safety.unprotected);
     for (const { key, problem } of losses) {
       admission.pin(key);
       problems.push(problem);
@@ -193,8 +195,8 @@ function attempt({ candidates, baseline, safety, waiting }: AdmissionInput): Set
       isShort ||= refusals.length > 0;
       return refusals;
     };
-    problems.push(...admission.settle(shortages));
-    const late = lose();
+    problems.push(...(yield* admission.settle(shortages)));
+    const late = safety === undefined ? [] : yield* admission.protectedLosses(safety.unprotected);
     const isProtecting = protectedUnits.size + losses.length > 0;
     if (late.length === 0) return { admission, problems, limits: { isProtecting, isShort } };
     for (const refusal of late) protectedUnits.set(refusal.key, refusal);

@@ -7,6 +7,7 @@ import { type Entry, isValidEntry, problemAt } from '../model/entry.ts';
 import type { StackTemplate } from '../model/objects.ts';
 import { affecting, type Problem } from '../model/problem.ts';
 import { reasonOf } from '../model/quote.ts';
+import type { Steps } from '../model/steps.ts';
 import { blankUnit, buildClientcert, buildInstance } from './build-unit.ts';
 import type { DesiredState } from './desired-state.ts';
 import { hasSameReads } from './tracked-reads.ts';
@@ -23,15 +24,16 @@ export interface Candidates {
 }
 
 /** Returns every instance as defined in `catalog`. `earlier` only saves work: the result is the same without it. */
-export function buildInstances(
+export function* buildInstances(
   catalog: Catalog,
   templateProblems: TemplateProblems,
   earlier?: Pick<DesiredState, 'candidates'>,
-): Candidates {
+): Steps<Candidates> {
   const check = (template: Entry<StackTemplate>): readonly Problem[] => templateProblems.get(template) ?? [];
   const reuse = new Reuse(catalog, earlier?.candidates);
   for (const named of catalog.instances) {
     reuse.orBuild({ type: 'stack-instance', named }, () => buildInstance(named, catalog, check));
+    yield;
   }
   return reuse;
 }
@@ -40,25 +42,30 @@ export function buildInstances(
  * Returns every hand-written clientcert: one whose name no active stack makes. `owners`: the unit that makes each
  * server.
  */
-export function buildClientcerts(
+export function* buildClientcerts(
   catalog: Catalog,
   owners: ReadonlyMap<string, string>,
   earlier?: Pick<DesiredState, 'candidates'>,
-): Candidates {
+): Steps<Candidates> {
   const reuse = new Reuse(catalog, earlier?.candidates);
   for (const [address, entry] of catalog.objects) {
     const [type, name] = splitAddress(address);
     if (type !== 'clientcert' || owners.has(name)) continue;
     reuse.orBuild({ type, named: [name, entry] }, () => buildClientcert([name, entry], catalog));
+    yield;
   }
   return reuse;
 }
 
 /** Returns the problems of each template, without any instance. */
-export function checkTemplates(catalog: Catalog, earlier?: Pick<DesiredState, 'templateProblems'>): TemplateProblems {
+export function* checkTemplates(
+  catalog: Catalog,
+  earlier?: Pick<DesiredState, 'templateProblems'>,
+): Steps<TemplateProblems> {
   const checked = new Map<Entry<StackTemplate>, readonly Problem[]>();
   for (const entry of catalog.templates.values()) {
     if (isValidEntry(entry)) checked.set(entry, earlier?.templateProblems.get(entry) ?? checkOne(entry));
+    yield;
   }
   return checked;
 }

@@ -2,6 +2,7 @@
 // handed over to an instance that cannot become active. docs/decisions/0050.
 import { instanceAddress } from '../model/address.ts';
 import { problemAt } from '../model/entry.ts';
+import type { Steps } from '../model/steps.ts';
 import type { MissingServers } from './missing-servers.ts';
 import { handOverText, type ProtectedLoss, protectedText } from './refusal-texts.ts';
 import { isProtected, type Refusal } from './unit.ts';
@@ -11,8 +12,9 @@ import type { Versions } from './versions.ts';
  * Returns refusals of instances that were protected before and would lose servers: retained servers too, and servers
  * that move to an instance without protection. `unprotected`: addresses of instances whose protection was lifted.
  */
-export function protectedRefusals(versions: Versions, unprotected: ReadonlySet<string>): readonly Refusal[] {
-  return [...protectedLosses(versions)].flatMap(([instance, loss]) => {
+export function* protectedRefusals(versions: Versions, unprotected: ReadonlySet<string>): Steps<readonly Refusal[]> {
+  const losses = yield* protectedLosses(versions);
+  return [...losses].flatMap(([instance, loss]) => {
     const key = instanceAddress(instance);
     const unit = versions.baseline.units.get(key);
     if (unit === undefined || !isProtected(unit) || unprotected.has(key) || versions.pinned.has(key)) return [];
@@ -21,9 +23,9 @@ export function protectedRefusals(versions: Versions, unprotected: ReadonlySet<s
   });
 }
 
-function protectedLosses(versions: Versions): ReadonlyMap<string, ProtectedLoss> {
+function* protectedLosses(versions: Versions): Steps<ReadonlyMap<string, ProtectedLoss>> {
   const losses = new Map<string, ProtectedLoss>();
-  for (const [instance, deleted] of versions.losses({ withRetained: true }))
+  for (const [instance, deleted] of yield* versions.losses({ withRetained: true }))
     losses.set(instance, { deleted, given: [] });
   for (const [instance, given] of handedToUnprotected(versions)) {
     losses.set(instance, { deleted: losses.get(instance)?.deleted ?? [], given });

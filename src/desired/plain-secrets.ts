@@ -9,6 +9,7 @@ import { type Entry, isValidEntry } from '../model/entry.ts';
 import type { Hierarchy, StackInstance, StackTemplate } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import { sortProblems } from '../model/problem.ts';
+import type { Steps } from '../model/steps.ts';
 import { writtenLayers } from './written-layers.ts';
 
 /**
@@ -23,15 +24,15 @@ const checkedUnder = new WeakMap<Hierarchy, Checked>();
  * Returns the catalog in which every object with a plain secret is invalid: with an error at the value, which is never
  * quoted. Without a valid hierarchy the secrets are unknown, and the catalog is returned unchanged.
  */
-export function withoutPlainSecrets(catalog: Catalog): Catalog {
+export function* withoutPlainSecrets(catalog: Catalog): Steps<Catalog> {
   const { hierarchy } = catalog;
   if (!isValidEntry(hierarchy) || (hierarchy.object.secrets?.keys ?? []).length === 0) return catalog;
   const checked: Checked = checkedUnder.get(hierarchy.object) ?? new WeakMap();
   checkedUnder.set(hierarchy.object, checked);
   const check = new Check(hierarchy.object, checked);
-  const objects = check.each(catalog.objects, (entry) => [layerOf(entry)]);
-  const templates = check.each(catalog.templates, layersOfTemplate);
-  const instances = check.each(catalog.instances, layersOfInstance);
+  const objects = yield* check.each(catalog.objects, (entry) => [layerOf(entry)]);
+  const templates = yield* check.each(catalog.templates, layersOfTemplate);
+  const instances = yield* check.each(catalog.instances, layersOfInstance);
   if (check.problems.length === 0) return catalog;
   return {
     ...catalog,
@@ -55,15 +56,17 @@ class Check {
   }
 
   /** Returns the entries by the same names; the same map if none of them is invalid. */
-  each<Value>(
+  *each<Value>(
     entries: ReadonlyMap<string, Entry<Value>>,
     layersOf: (entry: ValidEntry<Value>) => readonly Layer[],
-  ): ReadonlyMap<string, Entry<Value>> {
-    const wrong = [...entries].flatMap(([name, entry]) => {
+  ): Steps<ReadonlyMap<string, Entry<Value>>> {
+    const wrong = new Map<string, Entry<Value>>();
+    for (const [name, entry] of entries) {
       const found = isValidEntry(entry) ? this.#wrongVersion(entry, layersOf) : null;
-      return found === null ? [] : [[name, found] as const];
-    });
-    return wrong.length === 0 ? entries : new Map([...entries, ...wrong]);
+      if (found !== null) wrong.set(name, found);
+      yield;
+    }
+    return wrong.size === 0 ? entries : new Map([...entries, ...wrong]);
   }
 
   #wrongVersion<Value>(

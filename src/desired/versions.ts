@@ -1,6 +1,7 @@
 // Tracks the version of each instance while an admission pins those that are not compatible. It does not know the
 // reasons.
 import { instanceAddress, nameAt } from '../model/address.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import { Claims } from './claims.ts';
 import type { Baseline } from './desired-state.ts';
 import { isRetaining, isSameVersion, type Unit, unitAddress } from './unit.ts';
@@ -92,16 +93,16 @@ export class Versions {
   }
 
   /** Returns the active servers that no version makes any more, by instance. */
-  losses({ withRetained = false } = {}): ReadonlyMap<string, readonly string[]> {
+  *losses({ withRetained = false } = {}): Steps<ReadonlyMap<string, readonly string[]>> {
     const losses = new Map<string, string[]>();
-    for (const [server, key] of this.baseline.owners) {
-      if (this.#claims.ownerOf(server) !== undefined || this.#isUnreadable(key)) continue;
-      if (!withRetained && this.isRetained(key, server)) continue;
+    yield* visitAll(this.baseline.owners, ([server, key]) => {
+      if (this.#claims.ownerOf(server) !== undefined || this.#isUnreadable(key)) return;
+      if (!withRetained && this.isRetained(key, server)) return;
       const instance = nameAt(key);
       const known = losses.get(instance);
       if (known === undefined) losses.set(instance, [server]);
       else known.push(server);
-    }
+    });
     return losses;
   }
 

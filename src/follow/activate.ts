@@ -2,10 +2,13 @@
 import type { Clock } from '../clock.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import type { Logger } from '../log.ts';
-import { isError } from '../model/problem.ts';
+import { isError, type Problem } from '../model/problem.ts';
+import type { Change } from '../model/rows.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import type { CommitGate } from '../reconcile/commit-gate.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
+import type { RunInSlices } from '../slices.ts';
 import type { CurrentState } from './current-state.ts';
 import { lastRecordsOf } from './last-records.ts';
 import { logProblems } from './log-problems.ts';
@@ -27,6 +30,7 @@ export interface ActivationParts {
   readonly current: CurrentState;
   readonly reconciler: Pick<Reconciler, 'enqueue'> & Partial<Pick<Reconciler, 'proxyWork'>>;
   readonly clock: Clock;
+  readonly inSlices: RunInSlices;
 }
 
 interface Activation extends Poll {
@@ -37,53 +41,80 @@ interface Activation extends Poll {
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;
   /** Judges the desired state by the rows as they are in the exclusive section. Left out: it is activated as it is. */
-  readonly judge?: () => DesiredState;
+  readonly judge?: () => Steps<DesiredState>;
   /** Returns the client that wrote an instance; left out: none is known. */
   readonly clientOf?: (instance: string) => string | null;
 }
 
-/** Activates a desired state. Its deletes are judged in the same exclusive section in which its rows are written. */
-export async function activate(
-  { ledger, gate, current, reconciler, clock }: ActivationParts,
-  derived: DesiredState,
-  { operation, log, before, last = before, newest, judge = () => derived, clientOf = () => null }: Activation,
-): Promise<void> {
+/**
+ * Activates a desired state. Its deletes are judged in the same exclusive section in which its rows are written: other work
+ * runs between two slices of it, but none that writes rows. Readers see the rows and the desired state change at once.
+ */
+export async function activate(parts: ActivationParts, derived: DesiredState, activation: Activation): Promise<void> {
+  const { ledger, gate, reconciler, inSlices } = parts;
+  const { operation, log, before } = activation;
   const { journalBytes, rowBytes } = ledger;
   const { desired, changes } = await gate.exclusive(async () => {
-    const judged = judge();
-    const lastRecord = lastRecordsOf(last);
-    const now = clock.now();
-    const wanted = syncChanges(ledger, { desired: judged, before, last, newest, now, lastRecord });
-    const { commit } = judged;
-    await ledger.commit(wanted, {
-      kind: 'commit',
-      now,
-      commit,
-      clientOf,
-      mistakeOf: (name) => mistakeOf(name, judged),
-    });
-    current.set(judged);
-    return { desired: judged, changes: wanted };
+    const activated = await record(parts, derived, activation);
+    const names = namesToEnqueue(parts, before, activated);
+    await inSlices(visitAll(names, (name) => reconciler.enqueue([name], operation)));
+    return activated;
   });
-  const servers = changes.filter(({ kind }) => kind === 'server').map(({ name }) => name);
-  // What was held and is not any more has rows that did not change.
-  const released = changes.filter(({ kind, value }) => kind === 'held' && value === null).map(({ name }) => name);
-  const enqueued = before === undefined ? ledger.list('server').keys() : servers;
-  const ofProxies = [...serversOfProxies(ledger, { before, desired })].filter((server) =>
-    reconciler.proxyWork?.isAwaiting(server),
-  );
-  const ofReleased = released.flatMap((name) => ledger.index.serversOf(name));
-  reconciler.enqueue([...enqueued, ...ofReleased, ...ofProxies], operation);
-  const counts = { ...desired.counts, servers: servers.length, journalBytes: ledger.journalBytes - journalBytes };
+  const servers = changes.filter(({ kind }) => kind === 'server').length;
+  const counts = { ...desired.counts, servers, journalBytes: ledger.journalBytes - journalBytes };
   log.info({ commit: desired.commit, ...counts, problems: desired.problems.length }, 'commit followed');
   logProblems(desired.problems, log);
   warnOfCapacity(desired, { before, bytesBefore: rowBytes }, log);
   for (const [instance, { reason, digest }] of desired.held) log.warn({ instance, digest, reason }, 'deletes are held');
 }
 
-/** Returns the place of the first mistake of an invalid instance; undefined for a valid one. */
-function mistakeOf(instance: string, { invalid, problems }: DesiredState): string | undefined {
-  if (!invalid.has(instance)) return undefined;
-  const first = problems.find((problem) => isError(problem) && problem.instances?.includes(instance));
-  return first === undefined ? 'it is invalid' : placeAndCode(first);
+/** What was activated. */
+interface Activated {
+  readonly desired: DesiredState;
+  readonly changes: readonly Change[];
+}
+
+/** Judges the desired state, and writes the rows that follow from it. */
+async function record(
+  { ledger, current, clock, inSlices }: ActivationParts,
+  derived: DesiredState,
+  { before, last = before, newest, judge, clientOf = () => null }: Activation,
+): Promise<Activated> {
+  const desired = judge === undefined ? derived : await inSlices(judge());
+  const lastRecord = lastRecordsOf(last);
+  const now = clock.now();
+  const changes = await inSlices(syncChanges(ledger, { desired, before, last, newest, now, lastRecord }));
+  const { commit } = desired;
+  const cause = { kind: 'commit', now, commit, clientOf, mistakeOf: mistakesIn(desired) } as const;
+  await ledger.commit(changes, cause, () => current.set(desired));
+  return { desired, changes };
+}
+
+/** Yields the servers that a commit concerns: those whose rows changed, and those that may go on without such a change. */
+function* namesToEnqueue(
+  { ledger, reconciler: { proxyWork } }: ActivationParts,
+  before: DesiredState | undefined,
+  { desired, changes }: Activated,
+): Generator<string> {
+  if (before === undefined) yield* ledger.list('server').keys();
+  for (const { kind, name, value } of changes) {
+    if (kind === 'server' && before !== undefined) yield name;
+    // What was held and is not any more has rows that did not change.
+    if (kind === 'held' && value === null) yield* ledger.index.serversOf(name);
+  }
+  if (proxyWork === undefined) return;
+  for (const server of serversOfProxies(ledger, { before, desired })) if (proxyWork.isAwaiting(server)) yield server;
+}
+
+/** Returns a function that returns the place of the first mistake of an invalid instance; undefined for a valid one. */
+function mistakesIn({ invalid, problems }: DesiredState): (instance: string) => string | undefined {
+  const first = new Map<string, Problem>();
+  for (const problem of problems.filter(isError)) {
+    for (const instance of problem.instances ?? []) if (!first.has(instance)) first.set(instance, problem);
+  }
+  return (instance) => {
+    if (!invalid.has(instance)) return undefined;
+    const problem = first.get(instance);
+    return problem === undefined ? 'it is invalid' : placeAndCode(problem);
+  };
 }

@@ -6,6 +6,7 @@ import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } 
 import { historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import type { DeleteBudget } from '../machine/removals.ts';
 import type { Problem } from '../model/problem.ts';
+import type { Steps } from '../model/steps.ts';
 import type { Writings } from '../model/writing.ts';
 import type { Commit, Source } from '../source/source.ts';
 import { type ActivationParts, activate, type Poll } from './activate.ts';
@@ -53,21 +54,22 @@ export class CommitFollower {
 
   /** Activates what was active before. What was approved since is judged after that, when it is known what would go. */
   async restore(poll: Poll): Promise<void> {
-    const { source, ledger } = this.#options;
+    const { source, ledger, inSlices } = this.#options;
     const safety = (): Safety => withoutApprovals(this.#safety());
-    const { desired, judge, baseline } = await restoreDesired(source, ledger, safety());
+    const { desired, judge, baseline } = await restoreDesired({ source, ledger, inSlices }, safety());
     await activate(this.#options, desired, { ...poll, last: baseline, judge: () => judge(safety()) });
   }
 
   /** Begins with the first commit ever, or after the store was lost: for what is wrong in it, its history is searched. */
   async begin(commit: string, poll: Poll): Promise<void> {
-    const desired = await searchHistory(this.#options.source, commit);
+    const { source, inSlices } = this.#options;
+    const desired = await searchHistory(source, commit, inSlices);
     if (desired !== undefined) await activate(this.#options, desired, poll);
   }
 
   /** Follows a commit, if it comes after the one that is followed and is valid as a whole. `newest`: that of the branch. */
   async follow(commit: string, poll: Poll & { readonly newest: string }): Promise<CommitVerdict> {
-    const { source, current } = this.#options;
+    const { source, current, inSlices } = this.#options;
     const desired = current.get();
     const followed = this.#followed();
     const isNext = followed === undefined || (await source.isAncestor(followed.commit, commit));
@@ -84,11 +86,12 @@ export class CommitFollower {
       isAccepted: commit === desired?.commit || this.#isApproved(nothingLeftDigest(commit)),
       safety: { ...this.#safety(approvedCount), unprotected: NOTHING },
       parsedFiles: this.#expected,
+      inSlices,
     });
     if (!derivation.isFollowed) return wrong(commit, derivation);
     const { isProtecting } = derivation.desired.limits;
     const unprotected = isProtecting ? await this.#lifted(desired, commits) : NOTHING;
-    const judge = (): DesiredState => derivation.judge({ ...this.#safety(approvedCount), unprotected });
+    const judge = (): Steps<DesiredState> => derivation.judge({ ...this.#safety(approvedCount), unprotected });
     const clientOf = this.#written.clientsOf(commits);
     await activate(this.#options, derivation.desired, { ...poll, before: desired, last: baseline, judge, clientOf });
     return { kind: 'followed' };
@@ -110,7 +113,8 @@ export class CommitFollower {
   async #baseline(followed: Followed | undefined, commit: string): Promise<Baseline> {
     if (followed === undefined) return EMPTY_BASELINE;
     const { baseline, isLost } = followed;
-    const found = isLost ? await searchHistory(this.#options.source, commit) : undefined;
+    const { source, inSlices } = this.#options;
+    const found = isLost ? await searchHistory(source, commit, inSlices) : undefined;
     return found === undefined ? baseline : { ...baseline, objects: new Map([...found.objects, ...baseline.objects]) };
   }
 
@@ -118,7 +122,8 @@ export class CommitFollower {
   async #lifted(desired: DesiredState | undefined, commits: readonly Commit[]): Promise<ReadonlySet<string>> {
     const { unprotected: lifted } = this.#safety();
     if (desired === undefined) return lifted;
-    return await liftedProtection(this.#options.source, { desired, commits, lifted });
+    const { source, inSlices } = this.#options;
+    return await liftedProtection(source, { desired, commits, lifted, inSlices });
   }
 
   async #newCommits(desired: DesiredState, commit: string, isNext: boolean): Promise<readonly Commit[]> {

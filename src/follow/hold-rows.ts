@@ -9,6 +9,7 @@ import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { instanceAddress } from '../model/address.ts';
 import { momentOf } from '../model/moment.ts';
 import type { ApprovalRow, HeldRow, RolloutRow, ServerRow, SuspensionRow } from '../model/rows.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 
 /** Returns the held instances by name; one that was held for the same before keeps its time. */
 export function heldRows(
@@ -90,17 +91,17 @@ export function keptSuspensions(
  * Returns how many updates each commit wanted, for the commits that are not through with them. `rows` are as they will
  * be. An update that heals is one of the commit that last changed its server.
  */
-export function rolloutRows(
+export function* rolloutRows(
   recorded: ReadonlyMap<string, RolloutRow>,
   rows: Iterable<ServerRow>,
   commit: string,
-): ReadonlyMap<string, RolloutRow> {
+): Steps<ReadonlyMap<string, RolloutRow>> {
   const open = new Map<string, number>();
   const healed = new Set<string>();
-  for (const row of rows) {
+  yield* visitAll(rows, (row) => {
     if (isHealQueued(row)) healed.add(row.commit);
     if (isUpdateOpen(row)) open.set(row.commit, (open.get(row.commit) ?? 0) + 1);
-  }
+  });
   const rollouts = new Map([...recorded].filter(([name]) => open.has(name)));
   const updates = open.get(commit);
   // Where the first failures that would hold the rest are all there is, nothing has to be remembered.

@@ -7,6 +7,7 @@ import { addressOf, instanceAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
 import type { ActiveRow, Document, HeadRow, NodeRow, PinnedRow, ServerRow, TerminatingRow } from '../model/rows.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import type { Store } from '../store/store.ts';
 
 /** The name of the one row of the kind `head`. */
@@ -71,13 +72,14 @@ interface Terminating {
   readonly before: Baseline | undefined;
 }
 
-/** Returns the instances that are no longer active and still have servers, by name. `after` tells rows that change now. */
-export function terminatingRows(
-  store: Pick<Store, 'read' | 'list'>,
+/** Returns the instances that are no longer active and still have servers, by name. `after`: all rows as they will be. */
+export function* terminatingRows(
+  store: Pick<Store, 'read'>,
   { desired, before }: Terminating,
-  after: (server: string) => ServerRow | undefined,
-): ReadonlyMap<string, TerminatingRow> {
-  const remaining = new Set([...store.list('server')].map(([name, row]) => (after(name) ?? row).instance));
+  after: readonly ServerRow[],
+): Steps<ReadonlyMap<string, TerminatingRow>> {
+  const remaining = new Set<string>();
+  yield* visitAll(after, ({ instance }) => remaining.add(instance));
   const rows = new Map<string, TerminatingRow>();
   for (const name of remaining) {
     const key = instanceAddress(name);

@@ -19,19 +19,22 @@ export function registeredProxies(current: CurrentState): () => Iterable<readonl
 }
 
 /**
- * Returns the servers whose proxy may be another one after a commit: all of an instance that it changes, or of every
+ * Yields the servers whose proxy may be another one after a commit: all of an instance that it changes, or of every
  * instance if other proxies are registered. None without `before`.
  */
-export function serversOfProxies(
+export function* serversOfProxies(
   ledger: Pick<Ledger, 'list' | 'index'>,
   { before, desired }: { readonly before: DesiredState | undefined; readonly desired: DesiredState },
-): Iterable<string> {
-  if (before === undefined) return [];
-  if (haveOtherTags(before.clients, desired.clients)) return ledger.list('server').keys();
-  const changed = [...desired.units].filter(([key, unit]) => before.units.get(key) !== unit);
-  return changed
-    .filter(([, { type }]) => type === 'stack-instance')
-    .flatMap(([, { name }]) => ledger.index.serversOf(name));
+): Generator<string> {
+  if (before === undefined) return;
+  if (haveOtherTags(before.clients, desired.clients)) {
+    yield* ledger.list('server').keys();
+    return;
+  }
+  for (const [key, { type, name }] of desired.units) {
+    const isChanged = before.units.get(key) !== desired.units.get(key);
+    if (isChanged && type === 'stack-instance') yield* ledger.index.serversOf(name);
+  }
 }
 
 function haveOtherTags(before: Clients, after: Clients): boolean {

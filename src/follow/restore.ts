@@ -2,7 +2,8 @@
 // only: follow-commit.ts activates it. search-history.ts does the same where the rows are lost.
 
 import { wantsBlob } from '../catalog/load-catalog.ts';
-import { type Before, type Derivation, derive } from '../derive.ts';
+import { systemClock } from '../clock.ts';
+import { type Before, type Derivation, deriveSteps } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import { buildClientcert } from '../desired/build-unit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
@@ -12,47 +13,67 @@ import type { Entry } from '../model/entry.ts';
 import { invariant } from '../model/invariant.ts';
 import type { StackInstance } from '../model/objects.ts';
 import type { PinnedRow } from '../model/rows.ts';
+import type { Steps } from '../model/steps.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
+import { createSlices, type RunInSlices } from '../slices.ts';
 import type { Source } from '../source/source.ts';
 import { HEAD } from './object-rows.ts';
 import { parseAhead } from './parse-ahead.ts';
 import { entryOfRow, keptObjects, recordedOwners } from './recorded-baseline.ts';
 import { recordedUnit } from './recorded-unit.ts';
 
-/** Reads a commit and derives it, reusing the work of another desired state. It yields to other work while files are parsed. */
-export async function deriveAt(source: Pick<Source, 'snapshot'>, commit: string, before: Before): Promise<Derivation> {
+interface ReadOptions extends Before {
+  /** Left out: slices by the machine's clock. */
+  readonly inSlices?: RunInSlices | undefined;
+}
+
+/** Reads a commit and derives it, reusing the work of another desired state. It yields to other work again and again. */
+export async function deriveAt(
+  source: Pick<Source, 'snapshot'>,
+  commit: string,
+  { inSlices = createSlices(systemClock), ...before }: ReadOptions,
+): Promise<Derivation> {
   const previous = before.earlier?.catalog;
   const snapshot = await source.snapshot(commit, wantsBlob(previous, before.parsedFiles));
   const parsed = await parseAhead(snapshot, previous);
-  return derive(snapshot, { ...before, parsedFiles: new Map([...(before.parsedFiles ?? []), ...parsed]) });
+  const parsedFiles = new Map([...(before.parsedFiles ?? []), ...parsed]);
+  return await inSlices(deriveSteps(snapshot, { ...before, parsedFiles }));
 }
 
 /** The desired state that was active when the previous process ended. */
 interface RestoredState {
   readonly desired: DesiredState;
   /** See Derivation. */
-  readonly judge: (safety: Safety) => DesiredState;
+  readonly judge: (safety: Safety) => Steps<DesiredState>;
   /** The versions that the rows tell of, including those that another judgement of the desired state would not want. */
   readonly baseline: Baseline;
 }
 
+/** The parts that a restored state is read with. */
+interface RestoreParts {
+  readonly source: Source;
+  readonly ledger: Ledger;
+  readonly inSlices: RunInSlices;
+}
+
 /** Returns the desired state as it was when the recorded head was activated. Throws where that commit is not here any more. */
-export async function restoreDesired(source: Source, ledger: Ledger, safety: Safety): Promise<RestoredState> {
+export async function restoreDesired(parts: RestoreParts, safety: Safety): Promise<RestoredState> {
+  const { source, ledger, inSlices } = parts;
   const head = ledger.read('head', HEAD);
   invariant(head !== undefined, 'there is a recorded head to restore');
-  const alone = await deriveAt(source, head.commit, { baseline: EMPTY_BASELINE });
+  const alone = await deriveAt(source, head.commit, { baseline: EMPTY_BASELINE, inSlices });
   invariant(alone.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
   const pinned = ledger.list('pinned');
   const units = new Map(
     [...alone.desired.candidates].filter(([, unit]) => isValidUnit(unit) && !pinned.has(unitAddress(unit))),
   );
   for (const unit of recordedUnits(ledger, alone.desired)) units.set(unitAddress(unit), unit);
-  for (const unit of await olderUnits(source, pinned, alone.desired)) units.set(unitAddress(unit), unit);
+  for (const unit of await olderUnits(parts, pinned, alone.desired)) units.set(unitAddress(unit), unit);
   const { hasHierarchy } = alone.desired;
   const kept = keptObjects(pinned);
   const baseline: Baseline = { ...EMPTY_BASELINE, units, owners: recordedOwners(ledger), ...kept, hasHierarchy };
   // Errors of the recorded head were known when it was activated: the rows have what they hold.
-  const known = { baseline, earlier: alone.desired, safety, isAccepted: true, isKnown: true };
+  const known = { baseline, earlier: alone.desired, safety, isAccepted: true, isKnown: true, inSlices };
   const restored = await deriveAt(source, head.commit, known);
   invariant(restored.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
   return { ...restored, baseline };
@@ -60,7 +81,7 @@ export async function restoreDesired(source: Source, ledger: Ledger, safety: Saf
 
 /** Returns the active version of each pinned instance and clientcert, derived from its own commit. */
 async function olderUnits(
-  source: Source,
+  parts: RestoreParts,
   pinned: ReadonlyMap<string, PinnedRow>,
   newest: DesiredState,
 ): Promise<Unit[]> {
@@ -72,7 +93,7 @@ async function olderUnits(
     keysByCommit.set(commit, [...(keysByCommit.get(commit) ?? []), address]);
   }
   for (const [commit, keys] of keysByCommit) {
-    const older = await desiredAt(source, commit, newest);
+    const older = await desiredAt(parts, commit, newest);
     if (older === undefined) continue;
     for (const key of keys) {
       const unit = older.candidates.get(key) ?? clientcertAt(older, key);
@@ -98,8 +119,12 @@ function clientcertAt({ catalog }: DesiredState, key: string): Unit | undefined 
 }
 
 /** An older commit by itself; undefined where it is gone, as after a rewritten history and a lost local copy. */
-async function desiredAt(source: Source, commit: string, newest: DesiredState): Promise<DesiredState | undefined> {
+async function desiredAt(
+  { source, inSlices }: RestoreParts,
+  commit: string,
+  newest: DesiredState,
+): Promise<DesiredState | undefined> {
   if (!(await source.has(commit))) return undefined;
-  const derivation = await deriveAt(source, commit, { baseline: EMPTY_BASELINE, earlier: newest });
+  const derivation = await deriveAt(source, commit, { baseline: EMPTY_BASELINE, earlier: newest, inSlices });
   return derivation.isFollowed ? derivation.desired : undefined;
 }

@@ -16,6 +16,7 @@ import {
 import type { ApprovalRow, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
+import type { RunInSlices } from '../slices.ts';
 import type { Commit, Source } from '../source/source.ts';
 import { isApprovalOpen } from './hold-rows.ts';
 import { deriveAt } from './restore.ts';
@@ -100,6 +101,7 @@ interface Lifting {
   readonly commits: readonly Commit[];
   /** Keys of units whose protection was lifted before. */
   readonly lifted: ReadonlySet<string>;
+  readonly inSlices?: RunInSlices;
 }
 
 /**
@@ -108,13 +110,13 @@ interface Lifting {
  */
 export async function liftedProtection(
   source: Pick<Source, 'snapshot'>,
-  { desired, commits, lifted: before }: Lifting,
+  { desired, commits, lifted: before, inSlices }: Lifting,
 ): Promise<ReadonlySet<string>> {
   const lifted = new Set(before);
   let earlier = desired;
   const line = firstParentLine(commits, desired.commit).slice(1, PROTECTION_COMMITS_MAX);
   for (const { oid } of line.reverse()) {
-    const derivation = await deriveAt(source, oid, { baseline: desired, earlier, isAccepted: true });
+    const derivation = await deriveAt(source, oid, { baseline: desired, earlier, isAccepted: true, inSlices });
     if (!derivation.isFollowed) continue;
     earlier = derivation.desired;
     for (const [key, unit] of derivation.desired.candidates) {

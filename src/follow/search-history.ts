@@ -4,6 +4,7 @@ import { type Stray, straysIn, straysLeft } from '../catalog/strays.ts';
 import type { Derivation } from '../derive.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { isValidUnit } from '../desired/unit.ts';
+import type { RunInSlices } from '../slices.ts';
 import type { Source } from '../source/source.ts';
 import { deriveAt } from './restore.ts';
 
@@ -17,12 +18,18 @@ type CommitReader = Pick<Source, 'snapshot' | 'describe'>;
  * Returns the desired state of the newest commit that can be followed, as if every commit from an earlier one on had been followed;
  * undefined where none can be followed.
  */
-export async function searchHistory(source: CommitReader, commit: string): Promise<DesiredState | undefined> {
-  const { commits, known } = await commitsToFollow(source, commit);
+export async function searchHistory(
+  source: CommitReader,
+  commit: string,
+  inSlices?: RunInSlices,
+): Promise<DesiredState | undefined> {
+  const { commits, known } = await commitsToFollow(new Search(source, inSlices), commit, source);
   let desired: DesiredState | undefined;
   for (const next of commits) {
     const baseline = desired ?? known;
-    const derivation: Derivation = await deriveAt(source, next, { baseline, earlier: desired, isAccepted: true });
+    const derivation: Derivation = await deriveAt(source, next, {
+      ...{ baseline, earlier: desired, isAccepted: true, inSlices },
+    });
     if (derivation.isFollowed) desired = derivation.desired;
   }
   return desired;
@@ -30,10 +37,10 @@ export async function searchHistory(source: CommitReader, commit: string): Promi
 
 /** Returns the commits from the oldest in which something was found to the newest, along first parents. */
 async function commitsToFollow(
-  source: CommitReader,
+  search: Search,
   commit: string,
+  source: Pick<CommitReader, 'describe'>,
 ): Promise<{ commits: readonly string[]; known: Baseline }> {
-  const search = new Search(source);
   const commits: string[] = [];
   let found = 0;
   let next: string | undefined = commit;
@@ -48,6 +55,7 @@ async function commitsToFollow(
 /** Goes back from the newest commit that can be followed, until nothing is missing. */
 class Search {
   readonly #source: CommitReader;
+  readonly #inSlices: RunInSlices | undefined;
   #earlier: DesiredState | undefined;
   /** Units and objects that are wrong in all commits so far. */
   #missing: ReadonlySet<string> = new Set();
@@ -56,8 +64,9 @@ class Search {
   #strays: readonly Stray[] = [];
   #known: Baseline = EMPTY_BASELINE;
 
-  constructor(source: CommitReader) {
+  constructor(source: CommitReader, inSlices: RunInSlices | undefined) {
     this.#source = source;
+    this.#inSlices = inSlices;
   }
 
   /** The objects of the commits visited so far: an older commit with a link or a folder in place of one has it unreadable. */
@@ -74,7 +83,7 @@ class Search {
     const isFirst = this.#earlier === undefined;
     const { left, isFound } = await this.#straysAt(commit);
     if (!isFirst && this.#missing.size === 0 && !isFound && left.length === this.#strays.length) return false;
-    const before = { baseline: this.#known, earlier: this.#earlier };
+    const before = { baseline: this.#known, earlier: this.#earlier, inSlices: this.#inSlices };
     const derivation: Derivation = await deriveAt(this.#source, commit, before);
     // A commit that is not followed was never active, so it says nothing of what was.
     if (!derivation.isFollowed) return false;

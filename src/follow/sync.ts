@@ -9,6 +9,7 @@ import { type CommitStamp, firstRow, unwantRow, wantRow } from '../machine/want.
 import { instanceAddress } from '../model/address.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import type { Store } from '../store/store.ts';
 import { heldRows, keptApprovals, keptSuspensions, rolloutRows } from './hold-rows.ts';
 import { activeRows, headRow, nodeRows, pinnedRows, terminatingRows } from './object-rows.ts';
@@ -30,89 +31,93 @@ interface Sync {
 type Read = Pick<Store, 'read' | 'list'>;
 
 /** Returns the changes that make the rows agree with the desired state; none where they do already. */
-export function syncChanges(store: Read, sync: Sync): readonly Change[] {
-  const servers = withApprovals([...wantedChanges(store, sync), ...unwantedChanges(store, sync)], store, sync.desired);
-  const changed = new Map(servers.map(({ name, value }) => [name, value]));
-  const after = [...new Map([...store.list('server'), ...changed]).values()];
-  const rollouts = rolloutRows(store.list('rollout'), after, sync.desired.commit);
+export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> {
   const { desired, before, last = before, newest, now } = sync;
-  const rowOf = (name: string): ServerRow | undefined => changed.get(name) ?? store.read('server', name);
-  const terminating = terminatingRows(store, { desired, before: last }, (name) => changed.get(name));
+  const servers = yield* serverChanges(store, sync);
+  const after = yield* rowsAfter(store, servers);
+  const rowOf = (name: string): ServerRow | undefined => servers.get(name)?.value ?? store.read('server', name);
+  const rollouts = yield* rolloutRows(store.list('rollout'), after, desired.commit);
+  const terminating = yield* terminatingRows(store, { desired, before: last }, after);
+  const suspended = keptSuspensions(store.list('suspension'), desired, { rows: after, terminating });
+  const approvals = keptApprovals(store.list('approval'), { desired, newest, rollouts, now });
   return [
-    ...servers,
-    ...tableChanges(store, 'head', headRow(desired)),
-    ...tableChanges(store, 'pinned', pinnedRows(desired)),
-    ...tableChanges(store, 'active', activeRows(desired, store.list('active'))),
-    ...tableChanges(store, 'node', nodeRows(desired, store.list('node'))),
-    ...tableChanges(store, 'held', heldRows(desired, store.list('held'), now)),
-    ...tableChanges(store, 'approval', keptApprovals(store.list('approval'), { desired, newest, rollouts, now })),
-    ...tableChanges(store, 'removal', keptRemovals(store.list('removal'), { rowOf, now })),
-    ...tableChanges(store, 'rollout', rollouts),
-    ...tableChanges(store, 'terminating', terminating),
-    ...tableChanges(
-      store,
-      'suspension',
-      keptSuspensions(store.list('suspension'), desired, { rows: after, terminating }),
-    ),
+    ...servers.values(),
+    ...(yield* tableChanges(store, 'head', headRow(desired))),
+    ...(yield* tableChanges(store, 'pinned', pinnedRows(desired))),
+    ...(yield* tableChanges(store, 'active', activeRows(desired, store.list('active')))),
+    ...(yield* tableChanges(store, 'node', nodeRows(desired, store.list('node')))),
+    ...(yield* tableChanges(store, 'held', heldRows(desired, store.list('held'), now))),
+    ...(yield* tableChanges(store, 'approval', approvals)),
+    ...(yield* tableChanges(store, 'removal', keptRemovals(store.list('removal'), { rowOf, now }))),
+    ...(yield* tableChanges(store, 'rollout', rollouts)),
+    ...(yield* tableChanges(store, 'terminating', terminating)),
+    ...(yield* tableChanges(store, 'suspension', suspended)),
   ];
 }
 
 type ServerRowChange = Extract<Change, { kind: 'server' }> & { readonly value: ServerRow };
 
-function wantedChanges(store: Read, { desired, before, last, now }: Sync): ServerRowChange[] {
-  const changes: ServerRowChange[] = [];
+/** By name. */
+type ServerChanges = Map<string, ServerRowChange>;
+
+function* serverChanges(store: Read, sync: Sync): Steps<ServerChanges> {
+  const changes: ServerChanges = new Map();
+  yield* addWanted(changes, store, sync);
+  yield* addUnwanted(changes, store, sync);
+  yield* addApprovals(changes, store, sync.desired);
+  return changes;
+}
+
+/** Returns all rows of servers as they will be. */
+function* rowsAfter(store: Read, changes: ServerChanges): Steps<readonly ServerRow[]> {
+  const after: ServerRow[] = [];
+  yield* visitAll(store.list('server'), ([name, row]) => after.push(changes.get(name)?.value ?? row));
+  yield* visitAll(changes.values(), ({ value, expected }) => expected === undefined && after.push(value));
+  return after;
+}
+
+function* addWanted(changes: ServerChanges, store: Read, { desired, before, last, now }: Sync): Steps<void> {
   for (const [key, unit] of desired.units) {
     if (before !== undefined && before.units.get(key) === unit) continue;
     const isRestored = before === undefined && last?.units.get(key) === unit;
     const stamp: CommitStamp = { commit: desired.commit, time: desired.time, now, isRestored };
-    for (const server of unit.servers.values()) {
+    yield* visitAll(unit.servers.values(), (server) => {
       const row = store.read('server', server.name);
       const value = row === undefined ? firstRow(server, stamp) : wantRow(row, server, stamp);
-      if (value !== row) changes.push({ kind: 'server', name: server.name, value, expected: row });
-    }
+      if (value !== row) changes.set(server.name, { kind: 'server', name: server.name, value, expected: row });
+    });
+    yield;
   }
-  return changes;
 }
 
-function unwantedChanges(store: Read, { desired, before, now, lastRecord }: Sync): ServerRowChange[] {
-  const changes: ServerRowChange[] = [];
-  const former = before === undefined ? store.list('server').keys() : formerServers(desired, before);
-  for (const name of new Set([...former, ...unwantedServers(store)])) {
-    const row = desired.owners.has(name) ? undefined : store.read('server', name);
-    if (row === undefined || isUnreadable(row.instance, desired)) continue;
+function* addUnwanted(changes: ServerChanges, store: Read, sync: Sync): Steps<void> {
+  const { desired, before, now, lastRecord } = sync;
+  const former = new Set(before === undefined ? [] : formerServers(desired, before));
+  yield* visitAll(store.list('server'), ([name, row]) => {
+    const isAsked = before === undefined || row.wanted === null || former.has(name);
+    if (!isAsked || desired.owners.has(name) || isUnreadable(row.instance, desired)) return;
     const last = row.lastRecord ?? lastRecord(name, row);
     const unwanted = unwantRow(row, { lastRecord: last, commit: desired.commit, now });
     const value = withRetention(unwanted, desired.units.get(instanceAddress(row.instance)));
-    if (value !== row) changes.push({ kind: 'server', name, value, expected: row });
-  }
-  return changes;
+    if (value !== row) changes.set(name, { kind: 'server', name, value, expected: row });
+  });
 }
 
 /** Deletes and replacements that were approved no longer count, also those that wait since an earlier commit. */
-function withApprovals(
-  changes: readonly ServerRowChange[],
-  store: Read,
-  { approved }: DesiredState,
-): ServerRowChange[] {
-  if (approved.size === 0) return [...changes];
-  const byName = new Map(changes.map((change) => [change.name, change]));
-  for (const [name, row] of store.list('server')) {
-    const value = byName.get(name)?.value ?? row;
-    if (!isBeingRemoved(value) || value.approved || !approved.has(value.instance)) continue;
+function* addApprovals(changes: ServerChanges, store: Read, { approved }: DesiredState): Steps<void> {
+  if (approved.size === 0) return;
+  yield* visitAll(store.list('server'), ([name, row]) => {
+    const value = changes.get(name)?.value ?? row;
+    if (!isBeingRemoved(value) || value.approved || !approved.has(value.instance)) return;
     const action = value.action === null ? null : { ...value.action, isApproved: true };
-    byName.set(name, { kind: 'server', name, value: { ...value, action, approved: true }, expected: row });
-  }
-  return [...byName.values()];
+    changes.set(name, { kind: 'server', name, value: { ...value, action, approved: true }, expected: row });
+  });
 }
 
 /** Retains a server whose delete has not begun, where the active version of its instance retains servers by now. */
 function withRetention(row: ServerRow, unit: Unit | undefined): ServerRow {
   if (row.policy.deletion === 'retain' || !isRetaining(unit)) return row;
   return { ...row, policy: { ...row.policy, deletion: 'retain' } };
-}
-
-function* unwantedServers(store: Read): Generator<string> {
-  for (const [name, { wanted }] of store.list('server')) if (wanted === null) yield name;
 }
 
 /** Returns true where the file is there and no valid version of it was found: its servers may still be wanted. */
@@ -126,17 +131,19 @@ function* formerServers(desired: DesiredState, before: Baseline): Generator<stri
   }
 }
 
-/** Yields the changes from the recorded rows of one kind to the wanted ones. Equal values stay. */
+/** Returns the changes from the recorded rows of one kind to the wanted ones. Equal values stay. */
 function* tableChanges<Kind extends Exclude<RowKind, 'server'>>(
   store: Read,
   kind: Kind,
   wanted: ReadonlyMap<string, Rows[Kind]>,
-): Generator<Change> {
+): Steps<readonly Change[]> {
   const recorded = store.list(kind);
-  for (const name of new Set([...recorded.keys(), ...wanted.keys()])) {
+  const changes: Change[] = [];
+  yield* visitAll(new Set([...recorded.keys(), ...wanted.keys()]), (name) => {
     const expected = recorded.get(name);
     const value = wanted.get(name) ?? null;
-    if (expected === value) continue;
-    if (JSON.stringify(expected ?? null) !== JSON.stringify(value)) yield { kind, name, value, expected } as Change;
-  }
+    if (expected === value || JSON.stringify(expected ?? null) === JSON.stringify(value)) return;
+    changes.push({ kind, name, value, expected } as Change);
+  });
+  return changes;
 }

@@ -4,6 +4,7 @@ import type { NewEvent } from '../model/instance-event.ts';
 import { momentOf } from '../model/moment.ts';
 import type { Change } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import { isToldStep, stepText } from './server-event.ts';
 import { EVERY_INSTANCE } from './suspension.ts';
 
@@ -48,24 +49,21 @@ const REASON_MAX = 1_000;
 type Facts = Pick<NewEvent, 'instance'> & Partial<Omit<NewEvent, 'time'>>;
 
 /** Returns the events of changes with that cause, in the order of the changes. */
-export function eventsOf(changes: readonly Change[], cause: Cause): readonly NewEvent[] {
-  const time = momentOf(cause.now);
-  return changes.flatMap((change) =>
-    factsOf(change, cause).map((facts): NewEvent => {
-      const { instance, resource = null, from = null, to = null, reason = '', commit = null, client = null } = facts;
-      const words = cause.kind === 'operation' ? operationText(cause, reason) : reason;
-      return {
-        instance,
-        time,
-        resource,
-        from,
-        to,
-        reason: shortened(words),
-        commit,
-        client: client ?? clientOf(cause, instance),
-      };
-    }),
-  );
+export function* eventsOf(changes: readonly Change[], cause: Cause): Steps<readonly NewEvent[]> {
+  const events: NewEvent[] = [];
+  yield* visitAll(changes, (change) => {
+    for (const facts of factsOf(change, cause)) events.push(eventOf(facts, cause));
+  });
+  return events;
+}
+
+function eventOf(facts: Facts, cause: Cause): NewEvent {
+  const { instance, resource = null, from = null, to = null, reason = '', commit = null, client = null } = facts;
+  const words = cause.kind === 'operation' ? operationText(cause, reason) : reason;
+  return {
+    ...{ instance, time: momentOf(cause.now), resource, from, to, reason: shortened(words), commit },
+    client: client ?? clientOf(cause, instance),
+  };
 }
 
 /** Returns the event of a commit that is not followed. It concerns every instance. */

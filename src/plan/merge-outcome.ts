@@ -6,6 +6,7 @@ import type { DesiredState } from '../desired/desired-state.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
 import { compareNames } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
+import { finish } from '../model/steps.ts';
 import type { PlannedHold, ServerChange } from './plan.ts';
 
 type Followed = Extract<Derivation, { isFollowed: true }>;
@@ -34,7 +35,8 @@ export function outcomeOf({ desired }: Followed, safety: Safety | undefined): Me
     return { desired, units, invalid: desired.invalid, problems: problemsAndRemarks(desired), waiting: [], held: null };
   }
   // What a person approves happens upon what was active by then, as the controller judges the commit anew.
-  const approved = judgeAgain(desired, { ...safety, deletions: { ...safety.deletions, isApproved: () => true } });
+  const deletions = { ...safety.deletions, isApproved: () => true };
+  const approved = finish(judgeAgain(desired, { ...safety, deletions }));
   const waits = (name: string): boolean => !desired.held.has(name) && !approved.invalid.has(name);
   const waiting = [...desired.invalid].filter(waits).sort(compareNames);
   const held = { ...holdOf(desired.held, safety), waiting };

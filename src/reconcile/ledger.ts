@@ -2,18 +2,23 @@
 import { type Cause, eventsOf } from '../machine/instance-events.ts';
 import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
+import { finish, type Steps, visitAll } from '../model/steps.ts';
+import type { RunInSlices } from '../slices.ts';
 import type { Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
 
 /** The rows of the store, and their index. */
 export class Ledger {
   readonly #store: Store;
+  readonly #inSlices: RunInSlices;
   readonly #index = new RowIndex();
 
   readonly #watchers: ((change: Change) => void)[] = [];
 
-  constructor(store: Store) {
+  /** Left out: nothing interrupts a commit. */
+  constructor(store: Store, inSlices: RunInSlices = async (steps) => finish(steps)) {
     this.#store = store;
+    this.#inSlices = inSlices;
     for (const [name, row] of store.list('server')) this.#index.follow(name, undefined, row);
   }
 
@@ -61,14 +66,21 @@ export class Ledger {
   }
 
   /**
-   * Saves all of `changes` or none, with the events that tell of them; see Store.commit. Updates the index at once.
-   * Without a cause, there is nothing to tell.
+   * Saves all of `changes` or none, with the events that tell of them; see Store.commit. Without a cause, there is nothing
+   * to tell. `onSaved` is called as soon as they are saved. The index follows: at once where they are few; where they are
+   * many, other work runs in between, so that they have to be saved in an exclusive section of the CommitGate.
    */
-  async commit(changes: readonly Change[], cause?: Cause): Promise<void> {
-    await this.#store.commit(changes, cause === undefined ? [] : eventsOf(changes, cause));
-    for (const { kind, name, expected, value } of changes) {
+  async commit(changes: readonly Change[], cause?: Cause, onSaved: () => void = () => undefined): Promise<void> {
+    const events = cause === undefined ? [] : await this.#inSlices(eventsOf(changes, cause));
+    await this.#store.commit(changes, events);
+    onSaved();
+    await this.#inSlices(this.#follow(changes));
+  }
+
+  *#follow(changes: readonly Change[]): Steps<void> {
+    yield* visitAll(changes, ({ kind, name, expected, value }) => {
       if (kind === 'server') this.#index.follow(name, expected, value ?? undefined);
-    }
-    for (const watcher of this.#watchers) changes.forEach(watcher);
+    });
+    for (const watcher of this.#watchers) yield* visitAll(changes, watcher);
   }
 }

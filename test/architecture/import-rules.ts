@@ -18,7 +18,7 @@ export const PURE: readonly string[] = [
 ];
 
 /** The folders that are not pure may use these. */
-const SETTINGS = ['clock.ts', 'log.ts', 'settings.ts'];
+const SETTINGS = ['clock.ts', 'slices.ts', 'log.ts', 'settings.ts'];
 
 const ANYTHING = 'anything';
 
@@ -35,6 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   'derive.ts': ['model', 'catalog', 'expand', 'hiera', 'machine', 'desired'],
   plan: ['model', 'catalog', 'expand', 'hiera', 'machine', 'desired', 'derive.ts'],
   'clock.ts': [],
+  'slices.ts': ['model', 'clock.ts'],
   'log.ts': [],
   'file-watch.ts': [],
   'connection-limit.ts': [],
@@ -57,7 +58,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   execute: [...PURE, ...SETTINGS],
   reconcile: [...PURE, 'execute', 'repeated-errors.ts', ...SETTINGS],
   follow: [...PURE, 'reconcile', 'repeated-errors.ts', ...SETTINGS],
-  service: [...PURE, 'clock.ts'],
+  service: [...PURE, 'clock.ts', 'slices.ts'],
   statuses: [...PURE, 'source', 'repeated-errors.ts', ...SETTINGS],
   api: ['model', 'service', 'file-watch.ts', 'listen.ts', 'connection-limit.ts', 'log-throttle.ts', ...SETTINGS],
   proxy: [

@@ -5,6 +5,7 @@ import { admitInstances } from '../../src/desired/admit.ts';
 import { judgeDeletions } from '../../src/desired/deletions.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
 import type { Unit } from '../../src/desired/unit.ts';
+import { finish } from '../../src/model/steps.ts';
 import { didYouMean } from '../../src/model/suggest.ts';
 import { processorMs } from '../support/processor-time.ts';
 import { deletionFacts } from './facts.ts';
@@ -31,7 +32,7 @@ function readsOf(shape: Shape, size: number, before?: Shape): number {
   const { candidates } = desiredOf(shape, size);
   const baseline = before === undefined ? EMPTY_BASELINE : desiredOf(before, size);
   const read = new Map([...candidates].map(([key, unit]) => [key, counted(unit)]));
-  admitInstances({ candidates: read, undetermined: [] }, baseline);
+  finish(admitInstances({ candidates: read, undetermined: [] }, baseline));
   return reads;
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { admitInstances } from '../../src/desired/admit.ts';
 import { buildInstances } from '../../src/desired/candidates.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
+import { finish } from '../../src/model/steps.ts';
 import { describeProblems } from '../support/entries.ts';
 import type { TextChanges } from '../support/text-repository.ts';
 import { instanceFile, one, ownersIn, stacksRepository, two, WRONG } from './stacks.ts';
@@ -290,7 +291,7 @@ describe('versions that are said to be in force and clash', () => {
     const units = new Map([...a.units, ...b.units]);
     const baseline = { ...EMPTY_BASELINE, units, owners: new Map([['x', 'stack-instance/a']]) };
     const wrong = follow({ a: WRONG, b: WRONG, c: one('z') });
-    const { owners, refused, problems } = admitInstances({ ...wrong, undetermined: [] }, baseline);
+    const { owners, refused, problems } = finish(admitInstances({ ...wrong, undetermined: [] }, baseline));
     expect([...owners].sort()).toEqual([
       ['x', 'stack-instance/a'],
       ['z', 'stack-instance/c'],
@@ -368,12 +369,12 @@ describe('a defect of ours in one file', () => {
     const entry = { ...(desired.catalog.instances.get('a') ?? raise()) };
     const broken = { ...entry, object: new Proxy(entry.object ?? raise(), { get: () => raise('out of cheese') }) };
     const catalog = { ...desired.catalog, instances: new Map([...desired.catalog.instances, ['a', broken]]) };
-    const { units } = buildInstances(catalog, new Map(), undefined);
+    const { units } = finish(buildInstances(catalog, new Map(), undefined));
     expect(describeProblems(units.get('stack-instance/a')?.problems ?? [])).toEqual([
       'a.yaml:1:1 internal_error: Treeline failed on this file: out of cheese (this is a defect of Treeline: report it with this text and the file; everything else goes on) [a]',
     ]);
     expect(units.get('stack-instance/b')?.servers.size).toBe(1);
-    const again = buildInstances(catalog, new Map(), { candidates: units });
+    const again = finish(buildInstances(catalog, new Map(), { candidates: units }));
     expect(again.built).toBe(1);
   });
 

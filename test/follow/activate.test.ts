@@ -9,6 +9,7 @@ import type { JsonMap } from '../../src/model/json.ts';
 import type { Change } from '../../src/model/rows.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
+import { createSlices } from '../../src/slices.ts';
 import { deletionFacts } from '../desired/facts.ts';
 import { instanceFile, one, stacksRepository, two } from '../desired/stacks.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -34,10 +35,16 @@ function open() {
   const lines: JsonMap[] = [];
   const enqueued: string[][] = [];
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
-  const reconciler = { enqueue: (names: Iterable<string>) => enqueued.push([...names].sort()) };
+  let names: string[] = [];
+  const reconciler = { enqueue: (more: Iterable<string>) => void names.push(...more) };
   const clock = new ManualClock();
-  const activateCommit = (desired: DesiredState, before?: DesiredState): Promise<void> =>
-    activate({ ledger, gate, current, reconciler, clock }, desired, { operation: 'o1', log, before });
+  const inSlices = createSlices(clock);
+  /** Servers that a failed activation enqueues are among those of the next one. */
+  async function activateCommit(desired: DesiredState, before?: DesiredState): Promise<void> {
+    await activate({ ledger, gate, current, reconciler, clock, inSlices }, desired, { operation: 'o1', log, before });
+    enqueued.push(names.sort());
+    names = [];
+  }
 
   /** Pretends that these servers were made as they are wanted. */
   async function made(...names: readonly string[]): Promise<void> {

@@ -5,6 +5,7 @@ import { heldRows, keptApprovals, rolloutRows } from '../../src/follow/hold-rows
 import { deletesDigest, failuresDigest } from '../../src/machine/hold-digests.ts';
 import { keptRemovals, REMOVAL_MS } from '../../src/machine/removals.ts';
 import type { ApprovalRow, HeldRow, ServerRow } from '../../src/model/rows.ts';
+import { finish } from '../../src/model/steps.ts';
 import { removalsOf } from '../desired/facts.ts';
 import { at, LARGE, NOW, rowIn, running, SMALL } from '../reconcile/build.ts';
 
@@ -135,7 +136,7 @@ describe('a roll-out', () => {
       open('c1', { wanted: SMALL, replacing: true }),
       open('c0'),
     ];
-    expect([...rolloutRows(new Map(), rows, 'c1')]).toEqual([['c1', { updates: 4 }]]);
+    expect([...finish(rolloutRows(new Map(), rows, 'c1'))]).toEqual([['c1', { updates: 4 }]]);
   });
 
   it.each<[name: string, row: ServerRow]>([
@@ -145,13 +146,13 @@ describe('a roll-out', () => {
     ['one that is to go', open('c1', { wanted: null })],
   ])('does not count %s', (_name, row) => {
     const others = Array.from({ length: 4 }, () => open('c1'));
-    expect([...rolloutRows(new Map(), [...others, row], 'c1')]).toEqual([['c1', { updates: 4 }]]);
+    expect([...finish(rolloutRows(new Map(), [...others, row], 'c1'))]).toEqual([['c1', { updates: 4 }]]);
   });
 
   it('of no more servers than may fail is not remembered: there is no rest that could be held', () => {
     const rows = [open('c1'), open('c1'), open('c1')];
-    expect(rolloutRows(new Map(), rows, 'c1').size).toBe(0);
-    expect(rolloutRows(new Map(), [...rows, open('c1')], 'c1').size).toBe(1);
+    expect(finish(rolloutRows(new Map(), rows, 'c1')).size).toBe(0);
+    expect(finish(rolloutRows(new Map(), [...rows, open('c1')], 'c1')).size).toBe(1);
   });
 
   it('keeps its number while one of them is not through, and ends with the last', () => {
@@ -159,9 +160,9 @@ describe('a roll-out', () => {
       ['c0', { updates: 9 }],
       ['c1', { updates: 7 }],
     ]);
-    expect([...rolloutRows(recorded, [open('c1')], 'c1')]).toEqual([['c1', { updates: 7 }]]);
+    expect([...finish(rolloutRows(recorded, [open('c1')], 'c1'))]).toEqual([['c1', { updates: 7 }]]);
     const fresh = Array.from({ length: 5 }, () => open('c2'));
-    expect([...rolloutRows(recorded, [open('c0'), ...fresh], 'c2')]).toEqual([
+    expect([...finish(rolloutRows(recorded, [open('c0'), ...fresh], 'c2'))]).toEqual([
       ['c0', { updates: 9 }],
       ['c2', { updates: 5 }],
     ]);

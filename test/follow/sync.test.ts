@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { syncChanges } from '../../src/follow/sync.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
+import { finish } from '../../src/model/steps.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { TextRepository } from '../support/text-repository.ts';
@@ -29,7 +30,7 @@ class Books {
   async take(desired: DesiredState, { isRestart = false } = {}): Promise<string[]> {
     const lastRecord = (server: string, { updated }: ServerRow) => ({ [server]: { ...FAREWELL, value: updated } });
     const before = isRestart ? undefined : this.#before;
-    const changes = syncChanges(this.store, { desired, before, now: NOW, lastRecord });
+    const changes = finish(syncChanges(this.store, { desired, before, now: NOW, lastRecord }));
     await this.store.commit(changes);
     this.#before = desired;
     return changes.map(({ kind, name, value }) => `${value === null ? '-' : ''}${kind} ${name}`).sort();

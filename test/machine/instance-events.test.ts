@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Cause, eventsOf } from '../../src/machine/instance-events.ts';
 import type { Change, RunningAction, ServerRow } from '../../src/model/rows.ts';
+import { finish } from '../../src/model/steps.ts';
 import { at, LARGE, NOW, rowIn, SMALL, SOON } from '../reconcile/build.ts';
 
 const PASS: Cause = { kind: 'pass', now: NOW };
@@ -23,7 +24,7 @@ const ACTION: RunningAction = {
 
 function told(before: ServerRow | undefined, value: ServerRow | null, cause = PASS) {
   const change: Change = { kind: 'server', name: 'web-1', value, expected: before };
-  return eventsOf([change], cause).map(({ instance, from, to, reason, commit, client }) => [
+  return finish(eventsOf([change], cause)).map(({ instance, from, to, reason, commit, client }) => [
     ...[instance, from, to, reason, commit, client],
   ]);
 }

@@ -37,6 +37,7 @@ import { createFileHistory } from '../../src/service/file-history.ts';
 import type { HeldItem, Operator, Order, StatusFailure } from '../../src/service/operator.ts';
 import type { Reader } from '../../src/service/reader.ts';
 import type { ProviderSettings } from '../../src/settings.ts';
+import { createSlices } from '../../src/slices.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { type MemoryRows, MemoryStore } from '../support/memory-store.ts';
 import { ScriptedProvider } from '../support/scripted-provider.ts';
@@ -153,7 +154,15 @@ export class Core {
     });
     const reconciler = this.#reconciler;
     this.#watch = watchClock({ ...shared, reconciler, waitMsMax: 3_600_000 }).watch;
-    this.follower = new Follower({ ...shared, source, triggers: [], current, reconciler, reviews });
+    this.follower = new Follower({
+      ...shared,
+      inSlices: createSlices(clock),
+      source,
+      triggers: [],
+      current,
+      reconciler,
+      reviews,
+    });
     this.requests = new RowRequests({ ...shared, reconciler, reviews });
     this.operator = createOperator({
       ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger },

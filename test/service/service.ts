@@ -4,6 +4,7 @@ import { syncChanges } from '../../src/follow/sync.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
+import { finish } from '../../src/model/steps.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { stallsIn } from '../../src/reconcile/stall-graph.ts';
 import { createReader } from '../../src/service/create-reader.ts';
@@ -55,7 +56,8 @@ export class Service {
   async commit(changes: TextChanges): Promise<void> {
     const desired = this.repository.commit(changes);
     const lastRecord = (name: string) => this.reader.explainedRecord(name);
-    await this.ledger.commit(syncChanges(this.ledger, { desired, before: this.#desired, now: NOW, lastRecord }));
+    const rows = finish(syncChanges(this.ledger, { desired, before: this.#desired, now: NOW, lastRecord }));
+    await this.ledger.commit(rows);
     this.#desired = desired;
   }
 

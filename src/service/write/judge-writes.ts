@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { ServiceError } from '../../model/service-error.ts';
+import { withResult } from '../../model/steps.ts';
 import type { NewCommit } from '../../source/publisher.ts';
 import { desiredAfter, type Judged } from './check-edits.ts';
 import { commitText } from './commit-text.ts';
@@ -73,7 +74,7 @@ export function judgeRequest(
 ): { readonly edits: readonly FileEdit[] } & Judged {
   requireMatch(request, before);
   const edits = request.draft.edits(before);
-  if (edits.length === 0) return { edits, desired: before, judge: () => before };
+  if (edits.length === 0) return { edits, desired: before, judge: () => withResult(before) };
   return { edits, ...desiredAfter(before, edits, request.draft) };
 }
 

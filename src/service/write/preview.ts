@@ -3,6 +3,7 @@ import { type Clock, within } from '../../clock.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { ServiceError } from '../../model/service-error.ts';
+import { finish } from '../../model/steps.ts';
 import type { Preview, WriteOrder } from '../writer.ts';
 import type { BranchView } from './branch-view.ts';
 import type { Draft, FileEdit } from './draft.ts';
@@ -47,7 +48,7 @@ export function createPreview({ branch, clock, safety }: PreviewParts): PreviewW
       const before = await newest();
       const { edits, desired: after, judge } = judgeRequest({ draft, order }, before);
       // By the budget as it is now, the commit may leave instances held.
-      const { held } = isApproved ? after : judge(safety());
+      const { held } = isApproved ? after : finish(judge(safety()));
       return { diff: diffOf(before, edits), servers: serverChanges({ before, after, held: new Set(held.keys()) }) };
     } finally {
       running -= 1;
