@@ -3,8 +3,9 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Floor } from './floor-run.ts';
+import type { Floor } from './floor-file.ts';
 import type { Load, LoadResult } from './load-run.ts';
+import { startNginx } from './nginx.ts';
 import { OwnedProcess } from './owned-process.ts';
 import type { Site } from './site.ts';
 
@@ -31,29 +32,32 @@ export async function measureLoad(load: Load, status: number): Promise<LoadResul
   return result;
 }
 
-/** A bare Node HTTPS server that sends one answer. */
+/** A server that sends one answer. */
 export interface FloorServer {
   readonly port: number;
   readonly process: OwnedProcess;
-  stop(): Promise<void>;
 }
 
-/** Starts a bare server in a folder. `name` is that of its files; no two share one. */
+/** The programs that send what `startFloor` gives them. */
+export type FloorProgram = 'floor-run' | 'express-run' | 'nginx';
+
+/** Starts a server of one answer. `name` is that of its files in the site's folder; no two share one. */
 export async function startFloor(
   site: Site,
-  name: string,
+  { name, program }: { readonly name: string; readonly program: FloorProgram },
   answer: Pick<Floor, 'status' | 'headers' | 'body'>,
 ): Promise<FloorServer> {
   const file = (ending: string): string => join(site.folder, `${name}.${ending}`);
   const pki = (part: string): string => join(site.folder, 'pki', part);
   const floor: Floor = { ...answer, ca: pki('ca.crt'), key: pki('server.key'), cert: pki('server.crt') };
+  if (program === 'nginx') return await startNginx(file('nginx'), floor);
   writeFileSync(file('json'), JSON.stringify(floor));
   const output = file('log');
-  const args = ['bench/floor-run.ts', file('json')];
+  const args = [`bench/${program}.ts`, file('json')];
   const server = new OwnedProcess({ file: process.execPath, args, cwd: ROOT, output });
   const port = await server.until('it listened', START_MS_MAX, () => {
     const text = readFileSync(output, 'utf8');
     return text.endsWith('\n') ? Number(text) : undefined;
   });
-  return { port, process: server, stop: () => server.stop() };
+  return { port, process: server };
 }

@@ -1,9 +1,9 @@
 // A real ssh server on a loopback port, with keys of its own: for the tests of what goes over ssh.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { freePort } from './free-port.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const SSHD = ['/usr/sbin/sshd', ...(process.env.PATH ?? '').split(':').map((folder) => join(folder, 'sshd'))].find(
@@ -55,14 +55,4 @@ export async function startSshServer(): Promise<SshServer> {
   });
   await expect.poll(() => said, { timeout: 10_000 }).toContain('Server listening');
   return { port, key: user, strangerKey: stranger, knownHosts, stop };
-}
-
-function freePort(): Promise<number> {
-  const { promise, resolve } = Promise.withResolvers<number>();
-  const probe = createServer();
-  probe.listen(0, '127.0.0.1', () => {
-    const address = probe.address();
-    probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-  });
-  return promise;
 }
