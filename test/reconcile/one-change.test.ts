@@ -1,0 +1,119 @@
+// Counts the work of one change in two desired states, of which one is ten times as large. It has to be the same, but for the
+// rows that activation looks at.
+import { expect, it, vi } from 'vitest';
+import type { RowKind } from '../../src/model/rows.ts';
+import { instancePath, instanceText, repositoryFiles, rolePath, roleText } from '../support/sized-repository.ts';
+import type { TextChanges } from '../support/text-repository.ts';
+import { Core } from './core.ts';
+
+const SERVERS = 3;
+/** Instances. */
+const SIZES = { small: 20, large: 200 };
+/** So many instances draw on each role, whatever the size. */
+const USERS = 2;
+/** How often activating a commit looks at the rows of each server, and of each instance, that it leaves as they are. */
+const WALKS_OF_SERVERS = 3;
+const WALKS_OF_INSTANCES = 3;
+
+/** The work of a controller for one commit, until everything rests. */
+interface Work {
+  readonly blobsRead: unknown;
+  readonly filesParsed: unknown;
+  readonly instancesExpanded: unknown;
+  readonly recordsMerged: unknown;
+  /** Handed out by the store, one by one or in a walk. */
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+  readonly bytesWritten: number;
+  readonly calls: number;
+}
+
+/** Returns a controller whose servers are all done. */
+async function restingCore(instances: number): Promise<Core> {
+  const core = new Core({ budget: { percent: 100, least: 1_000, most: 1_000 } });
+  const files = repositoryFiles({ instances, servers: SERVERS, kinds: instances / USERS });
+  core.source.commit(Object.fromEntries(Object.entries(files).map(([path, text]) => [path, String(text)])));
+  await core.poll();
+  expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
+  return core;
+}
+
+async function workOf(instances: number, changes: TextChanges): Promise<Work> {
+  const core = await restingCore(instances);
+  const rowsRead = countRowsRead(core);
+  const committed = vi.spyOn(core.store, 'commit');
+  const [bytes, calls, lines] = [core.store.journalBytes, core.provider.calls.length, core.lines.length];
+  core.source.commit(changes);
+  await core.poll();
+  const cost = core.lines.slice(lines).find(({ msg }) => msg === 'commit followed') ?? {};
+  const { blobsRead, filesParsed, instancesExpanded, recordsMerged } = cost;
+  return {
+    ...{ blobsRead, filesParsed, instancesExpanded, recordsMerged },
+    rowsRead: rowsRead(),
+    rowsWritten: committed.mock.calls.reduce((sum, [rows]) => sum + rows.length, 0),
+    bytesWritten: core.store.journalBytes - bytes,
+    calls: core.provider.calls.length - calls,
+  };
+}
+
+/** Returns a function that returns how many rows the store has handed out since. A walk counts as all rows of its kind. */
+function countRowsRead({ store }: Core): () => number {
+  let rows = 0;
+  const { list } = store;
+  vi.spyOn(store, 'list').mockImplementation((kind: RowKind) => {
+    const all = list.call(store, kind);
+    return new Proxy(all, {
+      get(target, name) {
+        if (name !== 'size') rows += name === 'get' || name === 'has' ? 1 : target.size;
+        const field: unknown = Reflect.get(target, name, target);
+        return typeof field === 'function' ? field.bind(target) : field;
+      },
+    });
+  });
+  return () => rows;
+}
+
+const CHANGES: readonly (readonly [what: string, changes: TextChanges, work: Partial<Work>])[] = [
+  [
+    'a change of one instance',
+    { [instancePath(7)]: instanceText({ kind: 7, servers: SERVERS, version: '2' }) },
+    { filesParsed: 1, instancesExpanded: 1, recordsMerged: SERVERS, calls: SERVERS },
+  ],
+  [
+    'a change of configuration',
+    { [rolePath(7)]: roleText(9000) },
+    { filesParsed: 1, instancesExpanded: USERS, recordsMerged: USERS * SERVERS, calls: 0, rowsWritten: 1 },
+  ],
+  ['the removal of an instance', { [instancePath(7)]: null }, { filesParsed: 0, recordsMerged: 0, calls: SERVERS }],
+  [
+    'a new instance',
+    { 'stacks/instances/more.yaml': instanceText({ kind: 7, servers: SERVERS }) },
+    { filesParsed: 1, instancesExpanded: 1, recordsMerged: SERVERS },
+  ],
+  ['another file', { 'README.md': 'x\n' }, { filesParsed: 0, instancesExpanded: 0, recordsMerged: 0, rowsWritten: 1 }],
+];
+
+it.each(CHANGES)('%s costs the same at both sizes', async (_what, changes, work) => {
+  const { rowsRead: fewRead, ...small } = await workOf(SIZES.small, changes);
+  const { rowsRead: manyRead, ...large } = await workOf(SIZES.large, changes);
+  expect(small).toMatchObject(work);
+  expect(large).toEqual(small);
+  const more = SIZES.large - SIZES.small;
+  expect(manyRead - fewRead).toBeLessThanOrEqual(more * (SERVERS * WALKS_OF_SERVERS + WALKS_OF_INSTANCES));
+});
+
+it.each<[string, (reader: Core['reader']) => unknown]>([
+  ['the status of an instance', (reader) => reader.status('instance-7')],
+  ['the record of a server', (reader) => reader.record('instance-7-web-1')],
+  ['a value of a server', (reader) => reader.value('instance-7-web-1', 'port')],
+])('reading %s reads the same rows at both sizes', async (_what, read) => {
+  const rowsOf = async (instances: number): Promise<number> => {
+    const core = await restingCore(instances);
+    const rowsRead = countRowsRead(core);
+    expect(read(core.reader)).toBeDefined();
+    return rowsRead();
+  };
+  const few = await rowsOf(SIZES.small);
+  expect(few).toBeGreaterThan(0);
+  expect(await rowsOf(SIZES.large)).toBe(few);
+});
