@@ -66,7 +66,7 @@ export interface BenchContext {
 export interface PartReport {
   /** Its rows of the one table: one for each target. */
   readonly rows: readonly PartRow[];
-  /** All that it measured, in Markdown; headings of the third level. */
+  /** All that it measured, in Markdown; headings of the fourth level. */
   readonly text: string;
   /** What must not be, beside targets that are missed. */
   readonly failures: readonly string[];

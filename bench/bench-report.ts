@@ -11,6 +11,8 @@ export interface MeasuredPart extends PartReport {
 export interface BenchReport {
   readonly machine: Machine;
   readonly isQuick: boolean;
+  /** All parts of the table were asked for. */
+  readonly isWhole: boolean;
   readonly parts: readonly MeasuredPart[];
 }
 
@@ -37,28 +39,25 @@ export function tableText(report: BenchReport): string {
 
 /** Returns the table with the details of each part below it. */
 export function detailedText(report: BenchReport): string {
-  return [tableText(report), ...report.parts.map(({ part, text }) => `## ${part}\n\n${text}`)].join('\n\n');
+  return [tableText(report), ...report.parts.map(({ part, text }) => `### ${part}\n\n${text}`)].join('\n\n');
 }
 
 /** Returns everything as one JSON document. */
 export function jsonText(report: BenchReport): string {
-  const { machine, isQuick, parts } = report;
+  const { machine, isQuick, isWhole, parts } = report;
   const details = parts.map(({ part, failures, data }) => ({ part, failures, data }));
-  return JSON.stringify({ machine, isQuick, rows: rowsOf(report), parts: details }, null, 2);
+  return JSON.stringify({ machine, isQuick, isWhole, rows: rowsOf(report), parts: details }, null, 2);
 }
 
 /**
  * Returns a document with the table and the details of the measured parts in place of what stood between their markers,
- * `<!-- bench:table -->` and `<!-- bench:end -->`, and so for each part's name. Throws where one has no place.
+ * `<!-- bench:table -->` and `<!-- bench:end -->`, and so for each part's name. The table of some parts only is left out.
+ * Throws where one has no place.
  */
 export function writtenInto(document: string, report: BenchReport): string {
-  const places: [name: string, text: string][] = report.parts.map(({ part, text }) => {
-    return [part, `${machineText(report.machine)}\n\n${text}`];
-  });
-  return [['table', tableText(report)] as const, ...places].reduce(
-    (text, [name, content]) => replaced(text, name, content),
-    document,
-  );
+  const details = report.parts.map(({ part, text }) => [part, `${machineText(report.machine)}\n\n${text}`] as const);
+  const table = report.isWhole ? [['table', tableText(report)] as const] : [];
+  return [...table, ...details].reduce((text, [name, content]) => replaced(text, name, content), document);
 }
 
 function replaced(document: string, name: string, content: string): string {

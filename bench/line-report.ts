@@ -68,9 +68,9 @@ export function reportOf(measured: readonly Measured[], facts: ReportFacts): Rep
   const failures = measured.flatMap(failuresOf);
   const parts = [
     `Runs: ${measured[0]?.runs.length}. "Each" is the cost of one, relative to the first row.`,
-    '### From the start to all done',
+    '#### From the start to all done',
     tableOf('servers', measured, BUILD),
-    '### Afterwards',
+    '#### Afterwards',
     tableOf('servers', measured, AFTERWARDS),
     ...besideOf(measured, facts),
     ...failures.map((failure) => `**${failure}**`),
@@ -101,7 +101,7 @@ function besideOf(all: readonly Measured[], { terraform, limitSeconds }: ReportF
   if (measured.length === 0) return ['Terraform was run at none of these sizes.'];
   const isShort = measured.some((row) => row.terraform?.plan?.seconds === undefined);
   return [
-    `### Terraform ${terraform.version}, as many resources`,
+    `#### Terraform ${terraform.version}, as many resources`,
     tableOf('resources', measured, TERRAFORM),
     ...(isShort ? [`${NOT_MEASURED}: not through after ${limitSeconds} s.`] : []),
   ];

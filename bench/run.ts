@@ -58,7 +58,7 @@ async function run(args: readonly string[]): Promise<number> {
     parts.push(measured ?? failedPart(part));
     isComplete &&= measured !== undefined;
   }
-  const report = { machine: machine(), isQuick: command.isQuick, parts };
+  const report = { machine: machine(), isQuick: command.isQuick, isWhole: command.names.length === 0, parts };
   print(report, command);
   if (command.write !== undefined) writeFileSync(command.write, writtenInto(document, report));
   return isComplete ? exitCodeOf(report) : EXIT_FAILED;

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { helpText, readCommand } from '../../bench/bench-options.ts';
 import { definePart, type PartReport } from '../../bench/bench-part.ts';
@@ -120,6 +123,7 @@ const MACHINE = { ...watchMachine()(), isBusy: false };
 const REPORT: BenchReport = {
   machine: MACHINE,
   isQuick: false,
+  isWhole: true,
   parts: [
     {
       part: 'reads',
@@ -168,7 +172,7 @@ describe('a report', () => {
     expect(machineText(MACHINE)).not.toContain('busy');
   });
 
-  it('is written into a document between markers, again and again', () => {
+  it('is written into a document between markers, again and again; the table only if it has all parts', () => {
     const place = (name: string): string => `<!-- bench:${name} -->\nold\n<!-- bench:end -->\n`;
     const document = `# Benchmarks\n\n${place('table')}\n## Reads\n\n${place('reads')}\nThe end.\n`;
     const once = writtenInto(document, REPORT);
@@ -177,6 +181,18 @@ describe('a report', () => {
     expect(once).toContain('All about reads.');
     expect(once.endsWith('The end.\n')).toBe(true);
     expect(writtenInto(once, REPORT)).toBe(once);
+    const some = writtenInto(document, { ...REPORT, isWhole: false });
+    expect(some).toContain(place('table'));
+    expect(some).toContain('All about reads.');
     expect(() => writtenInto('# Benchmarks\n', REPORT)).toThrow('no markers for "table"');
   });
+});
+
+it('every benchmark has a place in docs/benchmarks.md', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, ['bench/run.ts', '--help']);
+  const names = [...stdout.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name = '']) => name);
+  expect(names).toEqual(expect.arrayContaining(['reads', 'hostile']));
+  const parts = names.map((part) => ({ ...EMPTY, part, text: `measured: ${part}` }));
+  const written = writtenInto(readFileSync('docs/benchmarks.md', 'utf8'), { ...REPORT, parts });
+  for (const { text } of parts) expect(written).toContain(text);
 });
