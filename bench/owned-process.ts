@@ -66,6 +66,12 @@ export class OwnedProcess {
     });
   }
 
+  /** Its process id. Throws where it could not be started. */
+  get pid(): number {
+    if (this.#child.pid === undefined) throw this.#failed('could not be started');
+    return this.#child.pid;
+  }
+
   get isOver(): boolean {
     return this.#failure !== undefined || this.#child.exitCode !== null || this.#child.signalCode !== null;
   }

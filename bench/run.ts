@@ -17,6 +17,7 @@ import {
 import { absentRow } from './bench-row.ts';
 import { CLIFFS } from './cliffs.ts';
 import { EXECUTE } from './execute.ts';
+import { FETCH } from './fetch.ts';
 import { HIERA } from './hiera.ts';
 import { HOSTILE } from './hostile.ts';
 import { LINE } from './line.ts';
@@ -30,7 +31,7 @@ const EXIT_MISSED = 1;
 const EXIT_FAILED = 3;
 
 /** The parts of the table, in its order. */
-const TABLE: readonly BenchPart[] = [LINE, READS, HIERA, RECORDS, WRITES, EXECUTE, CLIFFS];
+const TABLE: readonly BenchPart[] = [LINE, READS, HIERA, RECORDS, WRITES, FETCH, EXECUTE, CLIFFS];
 /** Parts that run only where they are named. */
 const OTHERS: readonly BenchPart[] = [HOSTILE];
 const PARTS = [...TABLE, ...OTHERS];
