@@ -12,7 +12,9 @@ export interface GitOrder {
   readonly args: readonly string[];
   /** Added to {@link gitEnvironment}. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** A stream is read no faster than git consumes it. */
+  /**
+   * A stream is read no faster than git consumes it, and a piece of it is not used any more once the next is requested.
+   */
   readonly input?: Uint8Array | AsyncIterable<Uint8Array>;
   /** The repository's name, for messages. */
   readonly name: string;
@@ -106,22 +108,15 @@ async function feed(stdin: Writable, input: GitOrder['input'] = new Uint8Array()
     return;
   }
   for await (const chunk of input) {
-    if (!stdin.destroyed && !stdin.write(chunk)) await drained(stdin);
+    if (!stdin.destroyed) await written(stdin, chunk);
   }
   stdin.end();
 }
 
-/** Resolves once more can be written, or the stream is closed. */
-function drained(stdin: Writable): Promise<void> {
+/** Resolves once git has the piece, or has closed its input. */
+function written(stdin: Writable, chunk: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
-    const done = (): void => {
-      stdin.off('drain', done);
-      stdin.off('close', done);
-      resolve();
-    };
-    stdin.on('drain', done);
-    stdin.on('close', done);
-    if (stdin.destroyed) done();
+    stdin.write(chunk, () => resolve());
   });
 }
 
@@ -137,7 +132,8 @@ function outputOf(child: ChildProcessWithoutNullStreams, { name, answerBytesMax 
       if (bytes > answerBytesMax) {
         throw new GitError(`"${name}" sends more than the ${answerBytesMax} bytes that are taken at once`);
       }
-      if (bytes <= KEPT_BYTES_MAX) kept.push(chunk);
+      // A copy: the reader may free what it has read.
+      if (bytes <= KEPT_BYTES_MAX) kept.push(Buffer.from(chunk));
       yield chunk;
     }
     await success;

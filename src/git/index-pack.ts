@@ -19,6 +19,8 @@ interface PackOrder extends PackLimits {
   /** The remote's name, for messages. */
   readonly name: string;
   readonly signal: AbortSignal;
+  /** Runs git at a lower priority. */
+  readonly givesWay: boolean;
 }
 
 /**
@@ -72,7 +74,7 @@ export async function verifyPacks(order: PackOrder): Promise<void> {
 }
 
 async function runIndexPack(
-  { gitDirectory, name, signal }: PackOrder,
+  { gitDirectory, name, signal, givesWay }: PackOrder,
   what: readonly string[],
   input: AsyncIterable<Uint8Array> | Uint8Array = new Uint8Array(),
 ): Promise<void> {
@@ -80,7 +82,7 @@ async function runIndexPack(
   const args = [`--git-dir=${gitDirectory}`, ...BOUNDED, 'index-pack', strict, ...what];
   try {
     await runGit({
-      ...{ args, input, name, signal, givesWay: true },
+      ...{ args, input, name, signal, givesWay },
       environment: BOUNDED_ENVIRONMENT,
       answerBytesMax: OUTPUT_BYTES_MAX,
     });

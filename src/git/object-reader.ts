@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { CatFile, CatFileFailure } from './cat-file.ts';
 import type { ObjectAnswer } from './cat-file-answers.ts';
+import { freeBytes } from './free-bytes.ts';
 import {
   type GitObject,
   isOid,
@@ -125,14 +126,9 @@ function commitIn(oid: string, { bytes }: GitObject): ParsedCommit {
   } catch (error) {
     throw damageOf(oid, error);
   } finally {
-    freeNow(bytes);
+    // A history of large commits would else hold as many as are read between two garbage collections.
+    if (bytes.length >= FREED_BYTES_MIN) freeBytes(bytes);
   }
-}
-
-/** A history of large commits would else hold as many of them as are read between two garbage collections. */
-function freeNow({ buffer, length }: Buffer): void {
-  // Small buffers share their memory with others.
-  if (length >= FREED_BYTES_MIN && buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
 }
 
 function missing(oid: string): never {

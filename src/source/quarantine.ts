@@ -42,9 +42,12 @@ export async function fetchVerified(options: QuarantinedFetch): Promise<ParsedCo
   const copy = copyIn(folder);
   try {
     // The copy may be older than this rule.
-    if (existsSync(copy)) await makePrivateDirectory(copy);
+    const hasCopy = existsSync(copy);
+    if (hasCopy) await makePrivateDirectory(copy);
     const lender = options.anew ? null : await lenderOf(copy, options);
-    const head = await withDeadline(options, (signal) => branches.fetchInto({ quarantine, branch, lender, signal }));
+    // Without a copy, nothing can be served that the first fetch would hold up.
+    const order = { quarantine, branch, lender, givesWay: hasCopy };
+    const head = await withDeadline(options, (signal) => branches.fetchInto({ ...order, signal }));
     const commit = await requireCommit(head, { remote, quarantine });
     if (lender === null) {
       await replaceCopy(folder, quarantine, head);

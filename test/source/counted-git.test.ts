@@ -1,6 +1,7 @@
 // Counts the programs that a poll runs. A `git` on the PATH notes its arguments and runs the real one.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createGitSource, type GitSource } from '../../src/source/git-source.ts';
@@ -12,11 +13,14 @@ const ALL = (): boolean => true;
 let repository: GitRepository;
 let source: GitSource;
 let noted: string;
+/** Each run with its priority, once it has ended. */
+let ended: string;
 
 beforeEach(async () => {
   const folder = temporaryDirectory();
   const real = execFileSync('sh', ['-c', 'command -v git']).toString().trim();
   noted = join(folder, 'noted');
+  ended = join(folder, 'ended');
   writeFileSync(noted, '');
   repository = await createGitRepository(join(folder, 'stacks.git'));
   await repository.commit({ 'a.yaml': 'a: 1\n', 'b.yaml': 'b: 1\n' });
@@ -26,7 +30,11 @@ beforeEach(async () => {
     directory: '.',
     cache: join(folder, 'cache'),
   });
-  writeFileSync(join(folder, 'git'), `#!/bin/sh\necho "$*" >> ${noted}\nexec ${real} "$@"\n`, { mode: 0o755 });
+  writeFileSync(
+    join(folder, 'git'),
+    `#!/bin/sh\necho "$*" >> ${noted}\n${real} "$@"\ncode=$?\necho "$(nice) $*" >> ${ended}\nexit $code\n`,
+    { mode: 0o755 },
+  );
   vi.stubEnv('PATH', `${folder}:${process.env.PATH}`);
 });
 
@@ -93,5 +101,22 @@ describe('a poll', () => {
     await repository.commit({ 'b.yaml': 'b: 2\n' }, { parents: [ours, theirs] });
     const asked = await gitOf(() => follow(oid));
     expect(asked.filter((line) => line === 'merge-base' || line === 'rev-list')).toEqual(['merge-base', 'rev-list']);
+  });
+});
+
+describe('the verification of a pack', () => {
+  /** Returns by how much its priority is lower than this process's. */
+  function givenWay(): readonly number[] {
+    const lines = readFileSync(ended, 'utf8').split('\n');
+    const runs = lines.filter((line) => line.includes(' index-pack '));
+    return runs.map((line) => Number.parseInt(line, 10) - getPriority());
+  }
+
+  it('gives way to this process, except where there is nothing yet that it could serve', async () => {
+    const { oid } = await source.fetch(null);
+    expect(givenWay()).toEqual([0]);
+    await repository.commit({ 'a.yaml': 'a: 2\n' });
+    await source.fetch(oid);
+    expect(givenWay().slice(1)).toEqual([constants.priority.PRIORITY_BELOW_NORMAL]);
   });
 });

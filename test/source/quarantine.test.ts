@@ -183,7 +183,7 @@ it('the answer to an earlier question is refused', async () => {
   await repository.commit(noise(1));
   let earlier: Buffer = Buffer.alloc(0);
   await fetch((answer) => {
-    earlier = answer;
+    earlier = Buffer.from(answer);
     return answer;
   });
   const head = await repository.commit({ new: 'n' });

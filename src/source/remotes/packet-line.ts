@@ -1,6 +1,7 @@
 // Encodes and decodes the packet lines of Git's protocols. See gitprotocol-common and gitprotocol-pack, "Sideband".
 
-const LENGTH_DIGITS = 4;
+/** The number of hexadecimal digits before the content of a packet. */
+export const LENGTH_DIGITS = 4;
 const PACKET_BYTES_MAX = 65_520;
 
 /** Ends a list of packets. */
@@ -13,45 +14,24 @@ export function packetLine(text: string): Buffer {
   return Buffer.concat([Buffer.from(length), bytes]);
 }
 
-/** Decodes packets that arrive in pieces of any size. */
-export class PacketReader {
-  /** The received part of an incomplete packet. */
-  #rest: Buffer = Buffer.alloc(0);
-
-  /** True if the last packet is complete. */
-  get isAtEnd(): boolean {
-    return this.#rest.length === 0;
-  }
-
-  /** Returns the contents of the packets that are complete by now, null for a flush. Throws if they are malformed. */
-  push(bytes: Uint8Array): readonly (Buffer | null)[] {
-    const all = this.isAtEnd
-      ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-      : Buffer.concat([this.#rest, bytes]);
-    const packets: (Buffer | null)[] = [];
-    let at = 0;
-    while (at < all.length) {
-      const digits = all.toString('latin1', at, at + LENGTH_DIGITS);
-      if (!/^[0-9a-f]{1,4}$/.test(digits)) throw new Error('it is not written in packets');
-      if (digits.length < LENGTH_DIGITS) break;
-      const length = Number.parseInt(digits, 16);
-      if (length !== 0 && (length < LENGTH_DIGITS || length > PACKET_BYTES_MAX)) {
-        throw new Error('it is not written in packets');
-      }
-      if (at + length > all.length) break;
-      packets.push(length === 0 ? null : all.subarray(at + LENGTH_DIGITS, at + length));
-      at += length === 0 ? LENGTH_DIGITS : length;
-    }
-    this.#rest = all.subarray(at);
-    return packets;
-  }
+/** Returns the length of a packet, its own digits included; 0 for a flush. Throws if the digits are malformed. */
+export function packetLength(digits: string): number {
+  const length = /^[0-9a-f]{4}$/.test(digits) ? Number.parseInt(digits, 16) : Number.NaN;
+  if (length === 0 || (length >= LENGTH_DIGITS && length <= PACKET_BYTES_MAX)) return length;
+  throw new Error('it is not written in packets');
 }
 
 /** Returns the packets' contents, null for a flush. Throws if they are truncated or malformed. */
 export function readPackets(bytes: Buffer): readonly (Buffer | null)[] {
-  const reader = new PacketReader();
-  const packets = reader.push(bytes);
-  if (!reader.isAtEnd) throw new Error('it is cut off');
+  const packets: (Buffer | null)[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const digits = bytes.toString('latin1', at, at + LENGTH_DIGITS);
+    if (/^[0-9a-f]{1,3}$/.test(digits)) throw new Error('it is cut off');
+    const length = packetLength(digits);
+    if (at + length > bytes.length) throw new Error('it is cut off');
+    packets.push(length === 0 ? null : bytes.subarray(at + LENGTH_DIGITS, at + length));
+    at += Math.max(length, LENGTH_DIGITS);
+  }
   return packets;
 }
 

@@ -37,6 +37,8 @@ export interface FetchOrder {
   readonly branch: string;
   /** Objects reachable from its commit may be omitted. */
   readonly lender: Lender | null;
+  /** Verifies at a lower priority, since this process has other work meanwhile. */
+  readonly givesWay: boolean;
   /** Aborts the fetch at once, with its reason: connections are closed, processes killed. */
   readonly signal: AbortSignal;
 }
@@ -52,8 +54,8 @@ export interface Transport {
   request(request: TransportRequest): Promise<TransportAnswer>;
 
   /**
-   * Returns the result of `work`, which reads the body of the answer as it arrives. The body ends only if the answer is
-   * complete: failures on the way are thrown to the reader and to the caller.
+   * Returns the result of `work`, which reads the body of the answer as it arrives, and may free the memory of its
+   * pieces. The body ends only if the answer is complete: failures on the way are thrown to the reader and to the caller.
    */
   stream<Value>(request: TransportRequest, work: (body: AsyncIterable<Uint8Array>) => Promise<Value>): Promise<Value>;
 }

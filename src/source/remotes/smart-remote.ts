@@ -27,10 +27,10 @@ export function createSmartRemote(transport: Transport, limits: PackLimits): Rem
             'content-type': `application/x-${SERVICE}-request`,
             accept: `application/x-${SERVICE}-result`,
           };
-          const { signal, quarantine: gitDirectory } = order;
+          const { signal, givesWay, quarantine: gitDirectory } = order;
           const request = { url: `${url}/${SERVICE}`, method: 'POST', headers, body, signal };
           await transport.stream(request, (answer) =>
-            indexPack(packIn(name, answer), { ...limits, gitDirectory, name, signal }),
+            indexPack(packIn(name, answer), { ...limits, gitDirectory, name, signal, givesWay }),
           );
           return head;
         },

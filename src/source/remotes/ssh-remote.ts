@@ -33,7 +33,7 @@ export function createSshRemote({ url, silenceMs, ...limits }: SshRemoteOptions)
     }
   }
 
-  async function fetchInto({ quarantine, branch, lender, signal }: FetchOrder): Promise<string> {
+  async function fetchInto({ quarantine, branch, lender, givesWay, signal }: FetchOrder): Promise<string> {
     await initRepository(quarantine, lender);
     const ref = `${HEADS}${branch}`;
     // Keeps a self-contained pack: packs are what is verified and added to the copy.
@@ -42,7 +42,7 @@ export function createSshRemote({ url, silenceMs, ...limits }: SshRemoteOptions)
     const fetched = await git(args, AbortSignal.any([signal, large.signal])).finally(() => large.stop());
     large.signal.throwIfAborted();
     // In a separate step: git 2.39 crashes if fetch-pack is to keep the pack and to verify it (fetch.fsckObjects).
-    await verifyPacks({ ...limits, gitDirectory: quarantine, name: url, signal });
+    await verifyPacks({ ...limits, gitDirectory: quarantine, name: url, signal, givesWay });
     const head = linesOf(fetched, ' ').find((line) => line.ref === ref)?.oid;
     if (head === undefined || !isOid(head)) throw new SourceError(`"${url}" named no commit`);
     return head;

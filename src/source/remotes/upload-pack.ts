@@ -1,10 +1,12 @@
 // Encodes the request of a fetch for one commit, and extracts the pack from the answer. See gitprotocol-pack, "Packfile
-// Negotiation". Sends nothing itself, and buffers at most one piece of the answer.
+// Negotiation". Sends nothing itself, and holds at most one piece of the answer.
 
+import { freeBytes } from '../../git/free-bytes.ts';
 import { notWhole } from '../../git/index-pack.ts';
 import { reasonOf } from '../../model/quote.ts';
 import { SourceError } from '../source.ts';
-import { FLUSH, lineIn, PacketReader, packetLine } from './packet-line.ts';
+import { FetchAnswerReader } from './fetch-answer-reader.ts';
+import { FLUSH, lineIn, packetLine } from './packet-line.ts';
 
 interface WantedCommit {
   /** The remote's name, for messages. */
@@ -19,7 +21,8 @@ const BANDS = 'side-band-64k';
 /** Requested if offered. Not `thin-pack`: every pack of the local copy is self-contained. */
 const WANTED = [BANDS, 'ofs-delta', 'no-progress'];
 const REASON_LENGTH_MAX = 500;
-const NOTHING = Buffer.alloc(0);
+/** A piece of the answer seldom holds more packets, which have up to 64 KiB. */
+const PIECES_MAX = 4;
 
 /** Returns the body of the request. Throws SourceError if the server cannot separate the pack from its messages. */
 export function fetchRequest({ name, head, have }: WantedCommit, capabilities: ReadonlySet<string>): Buffer {
@@ -29,28 +32,33 @@ export function fetchRequest({ name, head, have }: WantedCommit, capabilities: R
   return Buffer.concat([packetLine(`want ${head} ${asked}\n`), Buffer.from(FLUSH), ...haves, packetLine('done\n')]);
 }
 
-/** Yields the pack in the answer in pieces. Throws SourceError if the answer is truncated or malformed. */
+/**
+ * Yields the pack in the answer in pieces, uncopied: a piece can be read until the next is requested, and its memory is
+ * freed then. Throws SourceError if the answer is truncated or malformed.
+ */
 export async function* packIn(name: string, answer: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  const reader = new PacketReader();
+  const reader = new FetchAnswerReader();
   let isOver = false;
   let isThere = false;
   for await (const chunk of answer) {
     const pieces: Buffer[] = [];
-    for (const packet of packetsOf(name, () => reader.push(chunk))) {
+    for (const part of partsOf(name, () => reader.push(chunk))) {
       if (isOver) throw notWhole(name, 'something comes after the end of the answer');
-      if (packet === null) isOver = true;
-      else pieces.push(pieceIn(name, packet));
+      if (!('pack' in part)) {
+        if (part.packet === null) isOver = true;
+        else besidePack(name, part.packet);
+      } else if (part.pack.length > 0) pieces.push(part.pack);
     }
-    const piece = Buffer.concat(pieces);
-    if (piece.length === 0) continue;
-    isThere = true;
-    yield piece;
+    isThere ||= pieces.length > 0;
+    // Small pieces are joined: each one costs its reader a write.
+    yield* pieces.length > PIECES_MAX ? [Buffer.concat(pieces)] : pieces;
+    freeBytes(chunk);
   }
   if (!reader.isAtEnd || (isThere && !isOver)) throw notWhole(name, 'the answer is cut off');
   if (!isThere) throw notWhole(name, 'there is no pack in the answer');
 }
 
-function packetsOf<Packets>(name: string, read: () => Packets): Packets {
+function partsOf<Parts>(name: string, read: () => Parts): Parts {
   try {
     return read();
   } catch (error) {
@@ -58,22 +66,20 @@ function packetsOf<Packets>(name: string, read: () => Packets): Packets {
   }
 }
 
-/** Returns the part of the pack in a packet. A line of text never begins with a band number. */
-function pieceIn(name: string, packet: Buffer): Buffer {
+/** Throws if a packet of another band than the pack's ends the fetch. A line of text never begins with a band number. */
+function besidePack(name: string, packet: Buffer): void {
   switch (packet[0]) {
-    case 1:
-      return packet.subarray(1);
     case 2:
-      return NOTHING;
+      return;
     case 3:
       throw new SourceError(`"${name}" gave up: ${reasonIn(packet.subarray(1))}`);
     default:
-      return beforeThePack(name, lineIn(packet));
+      beforeThePack(name, lineIn(packet));
   }
 }
 
-function beforeThePack(name: string, line: string): Buffer {
-  if (/^(NAK|ACK [0-9a-f]{40})$/.test(line)) return NOTHING;
+function beforeThePack(name: string, line: string): void {
+  if (/^(NAK|ACK [0-9a-f]{40})$/.test(line)) return;
   const refusal = /^ERR (.*)/s.exec(line)?.[1];
   if (refusal !== undefined) throw new SourceError(`"${name}" refuses: ${reasonIn(refusal)}`);
   throw notWhole(name, 'it is no answer to a fetch');
