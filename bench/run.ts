@@ -25,13 +25,14 @@ import { watchMachine } from './machine.ts';
 import { endOwnedProcesses } from './owned-process.ts';
 import { READS } from './reads.ts';
 import { RECORDS } from './records.ts';
+import { STALLS } from './stalls.ts';
 import { WRITES } from './writes.ts';
 
 const EXIT_MISSED = 1;
 const EXIT_FAILED = 3;
 
 /** The parts of the table, in its order. */
-const TABLE: readonly BenchPart[] = [LINE, READS, HIERA, RECORDS, WRITES, FETCH, EXECUTE, CLIFFS];
+const TABLE: readonly BenchPart[] = [LINE, READS, STALLS, HIERA, RECORDS, WRITES, FETCH, EXECUTE, CLIFFS];
 /** Parts that run only where they are named. */
 const OTHERS: readonly BenchPart[] = [HOSTILE];
 const PARTS = [...TABLE, ...OTHERS];

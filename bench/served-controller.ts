@@ -16,6 +16,12 @@ const QUIET_MS_MAX = 60_000;
 const QUIET_MS = 2_000;
 const QUIET_SHARE = 0.05;
 
+/** How Node is started: its own arguments, and the environment. */
+interface NodeOptions {
+  readonly nodeArgs?: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
 export class ServedController {
   readonly site: Site;
   readonly process: OwnedProcess;
@@ -23,11 +29,11 @@ export class ServedController {
   readonly #startedAt = performance.now();
 
   /** Starts it. `name` is its log's, in the site's folder; no two starts share one. */
-  constructor(site: Site, name: string) {
+  constructor(site: Site, name: string, { nodeArgs = [], env = process.env }: NodeOptions = {}) {
     const output = join(site.folder, `${name}.log`);
-    const args = ['src/cli.ts', 'serve', '--config', site.config];
+    const args = [...nodeArgs, 'src/cli.ts', 'serve', '--config', site.config];
     this.site = site;
-    this.process = new OwnedProcess({ file: process.execPath, args, cwd: ROOT, output });
+    this.process = new OwnedProcess({ file: process.execPath, args, cwd: ROOT, output, env });
     this.log = new ServedLog(output);
   }
 
@@ -46,14 +52,14 @@ export class ServedController {
   }
 
   /** Resolves once it has nothing more to do. */
-  async quiet(): Promise<void> {
-    const rounds = QUIET_MS_MAX / QUIET_MS;
+  async quiet(msMax = QUIET_MS_MAX): Promise<void> {
+    const rounds = msMax / QUIET_MS;
     for (let round = 0; round < rounds; round++) {
       const before = this.process.usage().cpuSeconds;
       await sleep(QUIET_MS);
       if (this.process.usage().cpuSeconds - before < (QUIET_MS / 1000) * QUIET_SHARE) return;
     }
-    throw new Error(`the controller did not come to rest within ${QUIET_MS_MAX / 1000} s`);
+    throw new Error(`the controller did not come to rest within ${msMax / 1000} s`);
   }
 
   /** Returns a client of its REST interface, an administrator, once it listens. */
