@@ -3,8 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { Clock } from './clock.ts';
 import type { Steps } from './model/steps.ts';
 
-/** Other work runs after so long: several slices may share one turn of the event loop, and 50 ms is what a read may take. */
-const SLICE_MS = 8;
+/** Other work runs after so many milliseconds. Several slices may share a turn of the event loop. */
+export const SLICE_MS = 8;
 
 /** Resolves with the result of work. It pauses between two steps whenever a slice is over; short work never pauses. */
 export type RunInSlices = <Result>(steps: Steps<Result>) => Promise<Result>;

@@ -89,7 +89,7 @@ interface OutsideParts extends Omit<SharedParts, 'files'> {
   readonly compareMs?: number;
   /** Runs long work in slices; default: by the clock. */
   readonly inSlices?: RunInSlices;
-  /** Yields to other work between two writes; default: one turn of the event loop. */
+  /** Yields to other work between two writes, and between many passes; default: one turn of the event loop. */
   readonly yieldToOthers?: () => Promise<unknown>;
 }
 
@@ -153,6 +153,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     isSecret: activeSecrets(current),
     review,
     isActive: () => current.get() !== undefined,
+    yieldToOthers: outside.yieldToOthers,
   });
   const { watch, corrected } = watchClock({
     ...{ ...shared, reconciler, compareMs: outside.compareMs },

@@ -1,6 +1,8 @@
 // Queues names for passes. It holds names, never events: a pass reads from the rows what has happened. After
 // client-go's workqueue: one name is never handled twice at once, and once more if it was added meanwhile.
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
+import { SLICE_MS } from '../slices.ts';
 import { NameLine } from './name-line.ts';
 
 interface KeyedQueueOptions {
@@ -9,6 +11,8 @@ interface KeyedQueueOptions {
   readonly concurrency: number;
   /** Handles one name. It must not throw. */
   readonly handle: (name: string) => Promise<void>;
+  /** Lets other work run; default: one turn of the event loop. */
+  readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
 }
 
 interface Timer {
@@ -22,19 +26,23 @@ export class KeyedQueue {
   readonly #clock: Clock;
   readonly #concurrency: number;
   readonly #handle: (name: string) => Promise<void>;
+  readonly #yieldToOthers: () => Promise<unknown>;
   /** In order of arrival. Disjoint from `#running`. */
   readonly #waiting = new NameLine();
   readonly #running = new Set<string>();
   /** Added while running; a subset of `#running`. */
   readonly #again = new Set<string>();
   readonly #timers = new Map<string, Timer>();
+  /** When the first name was started in this turn of the event loop; undefined: none was. */
+  #sliceBegan: number | undefined;
   #isStopped = false;
   #idle: (() => void)[] = [];
 
-  constructor({ clock, concurrency, handle }: KeyedQueueOptions) {
+  constructor({ clock, concurrency, handle, yieldToOthers = setImmediate }: KeyedQueueOptions) {
     this.#clock = clock;
     this.#concurrency = concurrency;
     this.#handle = handle;
+    this.#yieldToOthers = yieldToOthers;
   }
 
   /** Number of names that are due and not running. */
@@ -83,12 +91,28 @@ export class KeyedQueue {
   }
 
   #startMore(): void {
-    while (this.#running.size < this.#concurrency) {
+    while (this.#running.size < this.#concurrency && this.#waiting.size > 0 && !this.#isSliceOver()) {
       const name = this.#waiting.take();
       if (name === undefined) return;
       this.#running.add(name);
       void this.#run(name);
     }
+  }
+
+  /** Names that wait for nothing outside would be handled one after the other in a single turn of the event loop. */
+  #isSliceOver(): boolean {
+    const now = this.#clock.monotonic();
+    if (this.#sliceBegan === undefined) {
+      this.#sliceBegan = now;
+      void this.#beginSlice();
+    }
+    return now - this.#sliceBegan >= SLICE_MS;
+  }
+
+  async #beginSlice(): Promise<void> {
+    await this.#yieldToOthers();
+    this.#sliceBegan = undefined;
+    this.#startMore();
   }
 
   async #run(name: string): Promise<void> {

@@ -51,6 +51,8 @@ interface ReconcilerOptions {
   readonly proxies?: () => Iterable<readonly string[]>;
   /** Returns true if a property holds a secret, of which only a reference is known. */
   readonly isSecret: (property: string) => boolean;
+  /** Lets other work run between many passes. Default: one turn of the event loop. */
+  readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
 }
 
 /** Brings every server to its wanted spec. */
@@ -70,10 +72,12 @@ export class Reconciler {
   readonly #failed = new Set<string>();
 
   constructor(options: ReconcilerOptions) {
-    const { clock, log, registry, ledger } = options;
+    const { clock, log, registry, ledger, yieldToOthers } = options;
     this.#options = options;
     this.#errors = new RepeatedErrors(clock);
-    this.#queue = new KeyedQueue({ clock, concurrency: PASSES_MAX, handle: (name) => this.#handle(name) });
+    this.#queue = new KeyedQueue({
+      ...{ clock, concurrency: PASSES_MAX, handle: (name) => this.#handle(name), yieldToOthers },
+    });
     this.#executor = new Executor({
       ...options,
       entryOf: (name) => registry.byName(name),

@@ -1,8 +1,11 @@
 // Queues commits for the disk. All commits that arrive during a write go into the next write together. It decides which
 // commits conflict; the owner of the queue does the writing.
 import type { NewEvent } from '../model/instance-event.ts';
+import { invariant } from '../model/invariant.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
+import type { RunInSlices } from '../slices.ts';
 import { encodeRow, type Tables } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 
@@ -19,8 +22,13 @@ export interface WaitingCommit {
   readonly changes: readonly Change[];
   readonly rows: readonly string[];
   readonly events: readonly NewEvent[];
-  readonly length: number;
   readonly settle: PromiseWithResolvers<void>;
+}
+
+/** A commit whose changes are being encoded. */
+interface AddedCommit extends Omit<WaitingCommit, 'rows'> {
+  /** Undefined: it was refused. */
+  readonly rows: Promise<readonly string[] | undefined>;
 }
 
 /** Which commits of a group are written. */
@@ -32,53 +40,84 @@ export interface Decision {
 
 /** The commits that wait for the disk. */
 export class CommitQueue {
-  #waiting: WaitingCommit[] = [];
+  readonly #inSlices: RunInSlices;
+  #waiting: AddedCommit[] = [];
+
+  constructor(inSlices: RunInSlices) {
+    this.#inSlices = inSlices;
+  }
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
   }
 
-  /** Takes a commit in. The values are written as they are now, whatever becomes of them later. */
+  /** Takes a commit in. The values of a small one are written as they are now, whatever becomes of them later. */
   add(changes: readonly Change[], events: readonly NewEvent[]): Promise<void> {
     if (this.#waiting.length >= WAITING_MAX) {
       throw new StoreError(`${WAITING_MAX} commits wait for the disk already. Nothing was saved; try again later.`);
     }
-    const rows = changes.map(encodeRow);
-    const length = rows.reduce((sum, row) => sum + row.length, 0) + events.length * EVENT_LENGTH;
-    if (length > COMMIT_LENGTH_MAX) {
-      throw new StoreError(`A commit of ${length} characters is too large; the limit is ${COMMIT_LENGTH_MAX}.`);
-    }
     const settle = Promise.withResolvers<void>();
-    this.#waiting.push({ changes, rows, events, length, settle });
+    const rows = this.#inSlices(encodeRows(changes, events)).catch((error: unknown) => {
+      settle.reject(error);
+      return undefined;
+    });
+    this.#waiting.push({ changes, rows, events, settle });
     return settle.promise;
   }
 
-  /** Removes and returns the commits to write next, in the order in which they came. */
-  takeGroup(): WaitingCommit[] {
+  /** Removes and returns the commits to write next, in the order in which they came; none where all were refused. */
+  async takeGroup(): Promise<WaitingCommit[]> {
+    const group: WaitingCommit[] = [];
     let length = 0;
-    let count = 0;
-    for (const commit of this.#waiting) {
-      length += commit.length;
-      if (count > 0 && length > GROUP_LENGTH_MAX) break;
-      count++;
+    for (let count = 0; ; count += 1) {
+      const commit = this.#waiting[count];
+      const rows = await commit?.rows;
+      length += rows === undefined || commit === undefined ? 0 : lengthOf(rows, commit.events);
+      if (commit === undefined || (group.length > 0 && length > GROUP_LENGTH_MAX)) {
+        this.#waiting.splice(0, count);
+        return group;
+      }
+      if (rows !== undefined) group.push({ ...commit, rows });
     }
-    return this.#waiting.splice(0, count);
   }
 }
 
+/** Returns the changes of a commit as the journal holds them. Throws where one row is named twice, and where they are too long. */
+function* encodeRows(changes: readonly Change[], events: readonly NewEvent[]): Steps<readonly string[]> {
+  const rows: string[] = [];
+  const keys = new Set<string>();
+  yield* visitAll(changes, (change) => {
+    rows.push(encodeRow(change));
+    keys.add(keyOf(change));
+  });
+  invariant(keys.size === changes.length, 'a commit names no row twice');
+  const length = lengthOf(rows, events);
+  if (length <= COMMIT_LENGTH_MAX) return rows;
+  throw new StoreError(`A commit of ${length} characters is too large; the limit is ${COMMIT_LENGTH_MAX}.`);
+}
+
+function lengthOf(rows: readonly string[], events: readonly NewEvent[]): number {
+  return rows.reduce((sum, row) => sum + row.length, events.length * EVENT_LENGTH);
+}
+
 /** Returns which commits of a group find every row as they expect it, each seeing those before it as written. */
-export function decideGroup(tables: Tables, group: readonly WaitingCommit[]): Decision {
+export function* decideGroup(tables: Tables, group: readonly WaitingCommit[]): Steps<Decision> {
   const written = new Map<string, Rows[RowKind] | undefined>();
   const accepted: WaitingCommit[] = [];
   const refused = new Map<WaitingCommit, ServiceError>();
   for (const commit of group) {
-    const stale = commit.changes.find((change) => currentOf(change) !== change.expected);
-    if (stale !== undefined) {
-      refused.set(commit, conflictOf(stale));
+    const stale: Change[] = [];
+    yield* visitAll(commit.changes, (change) => {
+      if (currentOf(change) !== change.expected) stale.push(change);
+    });
+    if (stale[0] !== undefined) {
+      refused.set(commit, conflictOf(stale[0]));
       continue;
     }
     accepted.push(commit);
-    for (const change of commit.changes) written.set(keyOf(change), change.value ?? undefined);
+    // Nothing comes after the last one that would have to see it.
+    if (commit === group.at(-1)) continue;
+    yield* visitAll(commit.changes, (change) => written.set(keyOf(change), change.value ?? undefined));
   }
   return { accepted, refused };
 
@@ -89,7 +128,7 @@ export function decideGroup(tables: Tables, group: readonly WaitingCommit[]): De
 }
 
 /** Returns what tells one row from all others. */
-export function keyOf({ kind, name }: Change): string {
+function keyOf({ kind, name }: Change): string {
   return `${kind}/${name}`;
 }
 

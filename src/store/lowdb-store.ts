@@ -2,12 +2,14 @@
 // One process opens it at a time. Writes reach the disk group by group; reads never wait.
 import { resolve } from 'node:path';
 import { Low } from 'lowdb';
+import { systemClock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
-import { invariant } from '../model/invariant.ts';
 import { reasonOf } from '../model/quote.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
-import { CommitQueue, decideGroup, keyOf, type WaitingCommit } from './commit-queue.ts';
+import { visitAll } from '../model/steps.ts';
+import { createSlices, type RunInSlices } from '../slices.ts';
+import { CommitQueue, decideGroup, type WaitingCommit } from './commit-queue.ts';
 import { encodeEvent } from './event-log.ts';
 import { diskFiles, type Files, makeDirectory } from './files.ts';
 import { JOURNAL_BYTES_MAX } from './journal.ts';
@@ -22,7 +24,8 @@ import { StoreError } from './store-error.ts';
 const COMPACTION_BYTES = 4 * 1024 * 1024;
 /** Beyond this a snapshot is written however large it is, so that the journal never comes near its limit. */
 const JOURNAL_BYTES_LARGE = JOURNAL_BYTES_MAX / 4;
-const RECORD_LENGTH = 16 * 1024 * 1024;
+/** A record is made and checked in one go. */
+const RECORD_LENGTH = 2 * 1024 * 1024;
 
 /** The log, and limits that tests lower. */
 export interface LowdbStoreOptions {
@@ -35,6 +38,8 @@ export interface LowdbStoreOptions {
   readonly journalBytesLarge?: number;
   /** About how many characters of JSON a record of the journal has at most; a larger group of commits takes several. */
   readonly recordLength?: number;
+  /** Runs the work of large commits in slices; default: by the machine's clock. */
+  readonly inSlices?: RunInSlices | undefined;
 }
 
 /**
@@ -54,6 +59,7 @@ export async function createLowdbStore(directory: string, options: LowdbStoreOpt
 export async function openStore(path: string, lock: DirectoryLock, options: LowdbStoreOptions): Promise<Store> {
   const { files = diskFiles, log, compactionBytes = COMPACTION_BYTES } = options;
   const { journalBytesLarge = JOURNAL_BYTES_LARGE, recordLength = RECORD_LENGTH } = options;
+  const { inSlices = createSlices(systemClock) } = options;
   const adapter = new JournalAdapter({ files, directory: path, log, recordLength });
   const database = new Low<StoreDocument>(adapter, emptyStoreDocument());
   try {
@@ -63,7 +69,7 @@ export async function openStore(path: string, lock: DirectoryLock, options: Lowd
     lock[Symbol.dispose]();
     throw error;
   }
-  return new LowdbStore({ path, adapter, database, lock, log, compactionBytes, journalBytesLarge });
+  return new LowdbStore({ path, adapter, database, lock, log, compactionBytes, journalBytesLarge, inSlices });
 }
 
 interface Parts {
@@ -74,11 +80,12 @@ interface Parts {
   readonly log: Logger | undefined;
   readonly compactionBytes: number;
   readonly journalBytesLarge: number;
+  readonly inSlices: RunInSlices;
 }
 
 class LowdbStore implements Store {
   readonly #parts: Parts;
-  readonly #queue = new CommitQueue();
+  readonly #queue: CommitQueue;
   readonly #rowBytes: RowBytes;
   #journalBytes = 0;
   /** Raised when a snapshot failed, so that not every commit tries again. */
@@ -90,6 +97,7 @@ class LowdbStore implements Store {
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#queue = new CommitQueue(parts.inSlices);
     this.#compactionBytes = parts.compactionBytes;
     this.#rowBytes = new RowBytes(parts.database.data.tables);
   }
@@ -116,7 +124,6 @@ class LowdbStore implements Store {
 
   async commit(changes: readonly Change[], events: readonly NewEvent[] = []): Promise<void> {
     if (this.#closing !== undefined) throw new StoreError('The store is closed. Nothing was saved.');
-    invariant(new Set(changes.map(keyOf)).size === changes.length, 'a commit names no row twice');
     if (changes.length === 0 && events.length === 0) return;
     const done = this.#queue.add(changes, events);
     this.#writing ??= this.#writeAll();
@@ -143,14 +150,14 @@ class LowdbStore implements Store {
     // Commits of the same turn of the event loop share one write.
     await Promise.resolve();
     while (!this.#queue.isEmpty) {
-      await this.#writeGroup(this.#queue.takeGroup());
+      await this.#writeGroup(await this.#queue.takeGroup());
       await this.#compactIfDue();
     }
     this.#writing = undefined;
   }
 
   async #writeGroup(group: readonly WaitingCommit[]): Promise<void> {
-    const { accepted, refused } = decideGroup(this.#document.tables, group);
+    const { accepted, refused } = await this.#parts.inSlices(decideGroup(this.#document.tables, group));
     try {
       if (accepted.length > 0) await this.#append(accepted);
     } catch (error) {
@@ -174,8 +181,10 @@ class LowdbStore implements Store {
     this.#parts.lock.check();
     const sequence = this.#document.sequence + 1;
     const events = this.#document.events.number(accepted.flatMap((commit) => commit.events));
-    const lines = [...accepted.flatMap(({ rows }) => rows), ...events.map(encodeEvent)];
+    const lines = accepted.flatMap(({ rows }) => rows);
+    await this.#parts.inSlices(visitAll(events, (event) => lines.push(encodeEvent(event))));
     this.#journalBytes += await this.#parts.adapter.append(sequence, lines);
+    // All rows change at once: no reader sees half a commit.
     for (const { changes, rows } of accepted) {
       for (const [index, change] of changes.entries()) {
         setRow(this.#document.tables, change);
