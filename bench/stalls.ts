@@ -63,7 +63,10 @@ export const STALLS = definePart({
       max: SERVERS_MAX,
       help: 'servers of each installation',
     },
-    profile: { kind: 'flag', help: 'writes a CPU profile of each controller into the present folder' },
+    profile: {
+      kind: 'flag',
+      help: 'writes a CPU profile of each controller, and its long turns, into the present folder',
+    },
   },
   run: benchStalls,
 });
@@ -91,7 +94,7 @@ async function measureSize(folder: string, { servers, profile, say }: Measuring)
   const files = repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS });
   const first = Object.entries(files).filter(([path]) => !path.startsWith(INSTANCES));
   const site = await createSite(folder, { ...Object.fromEntries(first), [PROBE]: 'description: read all the time\n' });
-  const noted = join(folder, 'stalls.jsonl');
+  const noted = join(profile ? process.cwd() : folder, `stalls-${servers}.jsonl`);
   const controller = new ServedController(site, 'stalls', {
     nodeArgs: ['--import', PROBE_MODULE, ...(profile ? ['--cpu-prof', '--cpu-prof-dir', process.cwd()] : [])],
     env: { ...process.env, [PROBE_FILE]: noted },
