@@ -2,14 +2,16 @@
 
 import type { DesiredState } from '../desired/desired-state.ts';
 import { isHealQueued } from '../machine/drift.ts';
-import { isConverged } from '../machine/existence.ts';
 import { failuresDigest, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
-import { failuresMax } from '../machine/rollout.ts';
+import { failuresMax, openUpdateOf } from '../machine/rollout.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { instanceAddress } from '../model/address.ts';
 import { momentOf } from '../model/moment.ts';
-import type { ApprovalRow, HeldRow, RolloutRow, ServerRow, SuspensionRow } from '../model/rows.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
+import type { ApprovalRow, Change, HeldRow, RolloutRow, ServerRow, SuspensionRow } from '../model/rows.ts';
+import type { RowIndex } from '../reconcile/row-index.ts';
+
+/** A change of a server's row that does not remove it. */
+export type ServerRowChange = Extract<Change, { kind: 'server' }> & { readonly value: ServerRow };
 
 /** Returns the held instances by name; one that was held for the same before keeps its time. */
 export function heldRows(
@@ -75,42 +77,69 @@ function commitDigests(commit: string): readonly string[] {
   return [historyDigest(commit), nothingLeftDigest(commit)];
 }
 
-/** Returns the suspensions that go on: one ends with its instance. `rows` and `terminating` are as they will be. */
+/** Returns the suspensions that go on: one ends with its instance. `recordedInstances` have rows of servers. */
 export function keptSuspensions(
   recorded: ReadonlyMap<string, SuspensionRow>,
   { units, invalid }: Pick<DesiredState, 'units' | 'invalid'>,
-  { rows, terminating }: { readonly rows: readonly ServerRow[]; readonly terminating: ReadonlyMap<string, unknown> },
+  recordedInstances: ReadonlySet<string>,
+  terminating: ReadonlyMap<string, unknown>,
 ): ReadonlyMap<string, SuspensionRow> {
-  if (recorded.size === 0) return recorded;
-  const present = new Set([EVERY_INSTANCE, ...invalid, ...terminating.keys(), ...rows.map(({ instance }) => instance)]);
-  const isPresent = (name: string): boolean => present.has(name) || units.has(instanceAddress(name));
-  return new Map([...recorded].filter(([name]) => isPresent(name)));
+  const isPresent = (name: string): boolean =>
+    name === EVERY_INSTANCE || recordedInstances.has(name) || units.has(instanceAddress(name));
+  const isKept = (name: string): boolean => isPresent(name) || invalid.has(name) || terminating.has(name);
+  return new Map([...recorded].filter(([name]) => isKept(name)));
+}
+
+/** The numbers of servers with an open update and with a queued heal, by commit. */
+export interface OpenRollouts {
+  readonly updates: ReadonlyMap<string, number>;
+  readonly heals: ReadonlyMap<string, number>;
+}
+
+/** Returns the open rollouts as they will be after these changes. */
+export function openRollouts(
+  index: Pick<RowIndex, 'openUpdates' | 'queuedHeals'>,
+  changes: readonly ServerRowChange[],
+): OpenRollouts {
+  const healOf = (row: ServerRow): string | undefined => (isHealQueued(row) ? row.commit : undefined);
+  return {
+    updates: countsAfter(index.openUpdates(), changes, openUpdateOf),
+    heals: countsAfter(index.queuedHeals(), changes, healOf),
+  };
+}
+
+function countsAfter(
+  recorded: ReadonlyMap<string, ReadonlySet<string>>,
+  changes: readonly ServerRowChange[],
+  keyOf: (row: ServerRow) => string | undefined,
+): ReadonlyMap<string, number> {
+  const counts = new Map([...recorded].map(([key, names]) => [key, names.size]));
+  const add = (key: string | undefined, count: number): void => {
+    if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + count);
+  };
+  for (const { expected, value } of changes) {
+    add(expected && keyOf(expected), -1);
+    add(keyOf(value), 1);
+  }
+  return new Map([...counts].filter(([, count]) => count > 0));
 }
 
 /**
- * Returns how many updates each commit wanted, for the commits that are not through with them. `rows` are as they will
- * be. An update that heals is one of the commit that last changed its server.
+ * Returns how many updates each commit wanted, for the commits that are not through with them. An update that heals is one
+ * of the commit that last changed its server.
  */
-export function* rolloutRows(
+export function rolloutRows(
   recorded: ReadonlyMap<string, RolloutRow>,
-  rows: Iterable<ServerRow>,
+  open: OpenRollouts,
   commit: string,
-): Steps<ReadonlyMap<string, RolloutRow>> {
-  const open = new Map<string, number>();
-  const healed = new Set<string>();
-  yield* visitAll(rows, (row) => {
-    if (isHealQueued(row)) healed.add(row.commit);
-    if (isUpdateOpen(row)) open.set(row.commit, (open.get(row.commit) ?? 0) + 1);
-  });
-  const rollouts = new Map([...recorded].filter(([name]) => open.has(name)));
-  const updates = open.get(commit);
+): ReadonlyMap<string, RolloutRow> {
+  const rollouts = new Map([...recorded].filter(([name]) => open.updates.has(name)));
+  const updates = open.updates.get(commit);
   // Where the first failures that would hold the rest are all there is, nothing has to be remembered.
   const hasRest = updates !== undefined && updates > failuresMax({ updates });
   if (hasRest && !rollouts.has(commit)) rollouts.set(commit, { updates });
-  for (const name of healed) if (!rollouts.has(name)) rollouts.set(name, { updates: open.get(name) ?? 0 });
+  for (const name of open.heals.keys()) {
+    if (!rollouts.has(name)) rollouts.set(name, { updates: open.updates.get(name) ?? 0 });
+  }
   return rollouts;
-}
-
-function isUpdateOpen(row: ServerRow): boolean {
-  return row.wanted !== null && row.applied !== null && !isConverged(row);
 }

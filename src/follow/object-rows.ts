@@ -6,8 +6,7 @@ import { entryAtAddress } from '../desired/tracked-reads.ts';
 import { addressOf, instanceAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
-import type { ActiveRow, Document, HeadRow, NodeRow, PinnedRow, ServerRow, TerminatingRow } from '../model/rows.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
+import type { ActiveRow, Document, HeadRow, NodeRow, PinnedRow, TerminatingRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 
 /** The name of the one row of the kind `head`. */
@@ -72,16 +71,14 @@ interface Terminating {
   readonly before: Baseline | undefined;
 }
 
-/** Returns the instances that are no longer active and still have servers, by name. `after`: all rows as they will be. */
-export function* terminatingRows(
+/** Returns the instances that are no longer active and still have servers, by name. `recorded` are those that have servers. */
+export function terminatingRows(
   store: Pick<Store, 'read'>,
   { desired, before }: Terminating,
-  after: readonly ServerRow[],
-): Steps<ReadonlyMap<string, TerminatingRow>> {
-  const remaining = new Set<string>();
-  yield* visitAll(after, ({ instance }) => remaining.add(instance));
+  recorded: ReadonlySet<string>,
+): ReadonlyMap<string, TerminatingRow> {
   const rows = new Map<string, TerminatingRow>();
-  for (const name of remaining) {
+  for (const name of recorded) {
     const key = instanceAddress(name);
     if (desired.units.has(key)) continue;
     const entry = before?.units.get(key)?.entry ?? store.read('pinned', key);

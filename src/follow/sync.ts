@@ -10,8 +10,15 @@ import { instanceAddress } from '../model/address.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
-import type { Store } from '../store/store.ts';
-import { heldRows, keptApprovals, keptSuspensions, rolloutRows } from './hold-rows.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
+import {
+  heldRows,
+  keptApprovals,
+  keptSuspensions,
+  openRollouts,
+  rolloutRows,
+  type ServerRowChange,
+} from './hold-rows.ts';
 import { activeRows, headRow, nodeRows, pinnedRows, terminatingRows } from './object-rows.ts';
 
 interface Sync {
@@ -28,17 +35,22 @@ interface Sync {
   readonly lastRecord: (server: string, row: ServerRow) => ExplainedRecord | null;
 }
 
-type Read = Pick<Store, 'read' | 'list'>;
+type Read = Pick<Ledger, 'read' | 'list' | 'index'>;
 
-/** Returns the changes that make the rows agree with the desired state; none where they do already. */
+/**
+ * Returns the changes that make the rows agree with the desired state; none where they do already. With a baseline it looks
+ * at the rows of servers of the units that changed, and of servers that are going, and at no others.
+ */
 export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> {
   const { desired, before, last = before, newest, now } = sync;
   const servers = yield* serverChanges(store, sync);
-  const after = yield* rowsAfter(store, servers);
+  const recorded = instancesAfter(store.index, servers);
   const rowOf = (name: string): ServerRow | undefined => servers.get(name)?.value ?? store.read('server', name);
-  const rollouts = yield* rolloutRows(store.list('rollout'), after, desired.commit);
-  const terminating = yield* terminatingRows(store, { desired, before: last }, after);
-  const suspended = keptSuspensions(store.list('suspension'), desired, { rows: after, terminating });
+  const open = openRollouts(store.index, [...servers.values()]);
+  const rollouts = rolloutRows(store.list('rollout'), open, desired.commit);
+  yield;
+  const terminating = terminatingRows(store, { desired, before: last }, recorded);
+  const suspended = keptSuspensions(store.list('suspension'), desired, recorded, terminating);
   const approvals = keptApprovals(store.list('approval'), { desired, newest, rollouts, now });
   return [
     ...servers.values(),
@@ -55,8 +67,6 @@ export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> 
   ];
 }
 
-type ServerRowChange = Extract<Change, { kind: 'server' }> & { readonly value: ServerRow };
-
 /** By name. */
 type ServerChanges = Map<string, ServerRowChange>;
 
@@ -68,12 +78,16 @@ function* serverChanges(store: Read, sync: Sync): Steps<ServerChanges> {
   return changes;
 }
 
-/** Returns all rows of servers as they will be. */
-function* rowsAfter(store: Read, changes: ServerChanges): Steps<readonly ServerRow[]> {
-  const after: ServerRow[] = [];
-  yield* visitAll(store.list('server'), ([name, row]) => after.push(changes.get(name)?.value ?? row));
-  yield* visitAll(changes.values(), ({ value, expected }) => expected === undefined && after.push(value));
-  return after;
+/** Returns the names of the instances that will have rows of servers. */
+function instancesAfter(index: Read['index'], changes: ServerChanges): ReadonlySet<string> {
+  const instances = new Set(index.instances());
+  const moved = [...changes.values()].filter(({ value, expected }) => value.instance !== expected?.instance);
+  const movedAway = Map.groupBy(moved, ({ expected }) => expected?.instance ?? '');
+  for (const [instance, { length }] of movedAway) {
+    if (index.serversOf(instance).length === length) instances.delete(instance);
+  }
+  for (const { value } of moved) instances.add(value.instance);
+  return instances;
 }
 
 function* addWanted(changes: ServerChanges, store: Read, { desired, before, last, now }: Sync): Steps<void> {
@@ -92,23 +106,25 @@ function* addWanted(changes: ServerChanges, store: Read, { desired, before, last
 
 function* addUnwanted(changes: ServerChanges, store: Read, sync: Sync): Steps<void> {
   const { desired, before, now, lastRecord } = sync;
-  const former = new Set(before === undefined ? [] : formerServers(desired, before));
-  yield* visitAll(store.list('server'), ([name, row]) => {
-    const isAsked = before === undefined || row.wanted === null || former.has(name);
-    if (!isAsked || desired.owners.has(name) || isUnreadable(row.instance, desired)) return;
+  const former = before === undefined ? store.list('server').keys() : formerServers(desired, before);
+  const unwanted = [...store.index.unwanted().values()].flatMap((names) => [...names]);
+  yield* visitAll(new Set([...former, ...unwanted]), (name) => {
+    const row = desired.owners.has(name) ? undefined : store.read('server', name);
+    if (row === undefined || isUnreadable(row.instance, desired)) return;
     const last = row.lastRecord ?? lastRecord(name, row);
-    const unwanted = unwantRow(row, { lastRecord: last, commit: desired.commit, now });
-    const value = withRetention(unwanted, desired.units.get(instanceAddress(row.instance)));
+    const unwantedRow = unwantRow(row, { lastRecord: last, commit: desired.commit, now });
+    const value = withRetention(unwantedRow, desired.units.get(instanceAddress(row.instance)));
     if (value !== row) changes.set(name, { kind: 'server', name, value, expected: row });
   });
 }
 
 /** Deletes and replacements that were approved no longer count, also those that wait since an earlier commit. */
 function* addApprovals(changes: ServerChanges, store: Read, { approved }: DesiredState): Steps<void> {
-  if (approved.size === 0) return;
-  yield* visitAll(store.list('server'), ([name, row]) => {
+  const ofApproved = [...approved].flatMap((instance) => store.index.serversOf(instance));
+  yield* visitAll(new Set([...ofApproved, ...(approved.size === 0 ? [] : changes.keys())]), (name) => {
+    const row = store.read('server', name);
     const value = changes.get(name)?.value ?? row;
-    if (!isBeingRemoved(value) || value.approved || !approved.has(value.instance)) return;
+    if (value === undefined || !isBeingRemoved(value) || value.approved || !approved.has(value.instance)) return;
     const action = value.action === null ? null : { ...value.action, isApproved: true };
     changes.set(name, { kind: 'server', name, value: { ...value, action, approved: true }, expected: row });
   });

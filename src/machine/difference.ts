@@ -24,9 +24,14 @@ export function provisionedPart(spec: Spec, quiet: readonly string[] = spec.conf
 
 /** Returns true if a server with the spec `applied` needs no action to satisfy `wanted`. */
 export function needsNoAction(wanted: Spec, applied: Spec): boolean {
-  if (wanted === applied) return true;
+  if (wanted === applied || hasSameContent(wanted, applied)) return true;
   const quiet = wanted.configurationOnly;
   return isSame(provisionedPart(wanted, quiet), provisionedPart(applied, quiet));
+}
+
+/** Spares the provisioned parts of the many specs that are equal as a whole. */
+function hasSameContent(a: Spec, b: Spec): boolean {
+  return a.kind === b.kind && isSame(a.layers, b.layers) && isSame(a.properties, b.properties);
 }
 
 /** Returns true if the two are equal, order of dependencies included. */

@@ -1,6 +1,7 @@
 // Limits how many members of a group may be away at once during a rollout, how fast one follows another, and how many
 // updates of a commit may fail. docs/concepts.md, updates. group-counts.ts counts failed and away members.
 import type { RolloutRow, ServerRow } from '../model/rows.ts';
+import { isConverged } from './existence.ts';
 
 /** Returns the name of the group that a row belongs to; a single server is a group of one. */
 export function groupOf(row: ServerRow): string {
@@ -46,6 +47,12 @@ export function awayMax(maxUnavailable: string, size: number): number {
   const number = Number.parseInt(maxUnavailable, 10);
   const count = maxUnavailable.endsWith('%') ? Math.floor((number * size) / 100) : number;
   return Math.max(1, count);
+}
+
+/** Returns the commit whose update a server waits for, or is in; undefined if it needs none. */
+export function openUpdateOf(row: ServerRow): string | undefined {
+  const isOpen = row.wanted !== null && row.applied !== null && !isConverged(row);
+  return isOpen ? row.commit : undefined;
 }
 
 const FAILURES_LEAST = 3;

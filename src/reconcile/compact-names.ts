@@ -21,6 +21,11 @@ export class CompactNames {
     return this.#names.has(key);
   }
 
+  /** Returns the keys that have names. */
+  keys(): Iterable<string> {
+    return this.#names.keys();
+  }
+
   /** Removes a name from the keys `from`, then adds it to the keys `to`. */
   move(name: string, from: Iterable<string>, to: Iterable<string>): void {
     for (const key of from) this.#set(key, without(this.#names.get(key), name));

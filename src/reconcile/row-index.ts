@@ -1,10 +1,10 @@
 // Indexes the rows by dependency, group and instance. Updated row by row, so that a question about one server does not
 // walk over all of them.
 
-import { mayCountAsGone, siteOf } from '../machine/drift.ts';
+import { isHealQueued, mayCountAsGone, siteOf } from '../machine/drift.ts';
 import { isBeingRemoved } from '../machine/existence.ts';
 import { specsInUse } from '../machine/holders.ts';
-import { type GroupView, groupOf } from '../machine/rollout.ts';
+import { type GroupView, groupOf, openUpdateOf } from '../machine/rollout.ts';
 import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { CompactNames } from './compact-names.ts';
@@ -30,6 +30,11 @@ export class RowIndex {
   readonly #gone = new NameSets();
   /** Names of the servers that are to be deleted or replaced without approval, by instance. */
   readonly #removals = new NameSets();
+  /** By instance, names of the servers that no commit wants. */
+  readonly #unwanted = new NameSets();
+  /** By commit, names of the servers that wait for its update or are in it, and of those that it heals. */
+  readonly #openUpdates = new NameSets();
+  readonly #queuedHeals = new NameSets();
 
   /** Updates the index for one row; undefined if there is none. */
   follow(name: string, before: OptionalRow, after: OptionalRow): void {
@@ -41,6 +46,9 @@ export class RowIndex {
     this.#removals.move(name, keysOf(before, removalOf), keysOf(after, removalOf));
     this.#sites.moveOne(name, before && siteOf(before), after && siteOf(after));
     this.#gone.moveOne(name, before && goneOf(before), after && goneOf(after));
+    this.#unwanted.moveOne(name, before && unwantedOf(before), after && unwantedOf(after));
+    this.#openUpdates.moveOne(name, before && openUpdateOf(before), after && openUpdateOf(after));
+    this.#queuedHeals.moveOne(name, before && queuedHealOf(before), after && queuedHealOf(after));
     this.#counts.follow(name, after, after === undefined ? '' : groupOf(after));
     if (before?.applied !== after?.applied || before?.action !== after?.action) {
       const [needed, needs] = [neededBy(before), neededBy(after)];
@@ -90,6 +98,26 @@ export class RowIndex {
   /** Returns the names of the servers that are to be deleted or replaced without approval, by instance. */
   openRemovals(): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#removals.all();
+  }
+
+  /** Returns the names of the servers that no commit wants, by instance. */
+  unwanted(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#unwanted.all();
+  }
+
+  /** Returns the names of the servers that wait for the update of a commit or are in it, by commit. */
+  openUpdates(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#openUpdates.all();
+  }
+
+  /** Returns the names of the servers that wait for an update that heals them, by the commit that last changed them. */
+  queuedHeals(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#queuedHeals.all();
+  }
+
+  /** Returns the names of the instances that have recorded servers. */
+  instances(): Iterable<string> {
+    return this.#instances.keys();
   }
 
   /** Returns the number of servers of a site, and the names of those that may count as gone. */
@@ -153,6 +181,14 @@ function goneOf(row: ServerRow): string | undefined {
 function removalOf(row: ServerRow): string | undefined {
   const isApproved = row.approved || row.action?.isApproved === true;
   return isBeingRemoved(row) && !isApproved ? row.instance : undefined;
+}
+
+function unwantedOf({ instance, wanted }: ServerRow): string | undefined {
+  return wanted === null ? instance : undefined;
+}
+
+function queuedHealOf(row: ServerRow): string | undefined {
+  return isHealQueued(row) ? row.commit : undefined;
 }
 
 function neededBy(row: OptionalRow): Set<string> {

@@ -1,11 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { HeldDeletes } from '../../src/desired/deletions.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
-import { heldRows, keptApprovals, rolloutRows } from '../../src/follow/hold-rows.ts';
+import {
+  heldRows,
+  keptApprovals,
+  type OpenRollouts,
+  openRollouts,
+  rolloutRows,
+  type ServerRowChange,
+} from '../../src/follow/hold-rows.ts';
 import { deletesDigest, failuresDigest } from '../../src/machine/hold-digests.ts';
 import { keptRemovals, REMOVAL_MS } from '../../src/machine/removals.ts';
 import type { ApprovalRow, HeldRow, ServerRow } from '../../src/model/rows.ts';
-import { finish } from '../../src/model/steps.ts';
+import { RowIndex } from '../../src/reconcile/row-index.ts';
 import { removalsOf } from '../desired/facts.ts';
 import { at, LARGE, NOW, rowIn, running, SMALL } from '../reconcile/build.ts';
 
@@ -128,6 +135,33 @@ describe('a roll-out', () => {
   const open = (commit: string, fields: Partial<ServerRow> = {}): ServerRow =>
     rowIn('pending', { applied: SMALL, wanted: LARGE, commit, ...fields });
 
+  /** The numbers of the open ones where these rows are recorded. */
+  function openIn(rows: readonly ServerRow[]): OpenRollouts {
+    const index = new RowIndex();
+    for (const [number, row] of rows.entries()) index.follow(`web-${number}`, undefined, row);
+    return openRollouts(index, []);
+  }
+
+  it('counts rows as they will be', () => {
+    const index = new RowIndex();
+    const [before, after] = [open('c1'), open('c2')];
+    index.follow('web-1', undefined, before);
+    index.follow('web-2', undefined, before);
+    const changes: readonly ServerRowChange[] = [
+      { kind: 'server', name: 'web-1', value: after, expected: before },
+      { kind: 'server', name: 'web-3', value: after, expected: undefined },
+    ];
+    expect([...openRollouts(index, changes).updates]).toEqual([
+      ['c1', 1],
+      ['c2', 2],
+    ]);
+    expect([
+      ...openRollouts(index, [
+        { ...changes[0], name: 'web-1', value: open('c1', { applied: LARGE }) } as ServerRowChange,
+      ]).updates,
+    ]).toEqual([['c1', 1]]);
+  });
+
   it('counts the servers of a commit that have to be updated or replaced', () => {
     const rows = [
       open('c1'),
@@ -136,7 +170,7 @@ describe('a roll-out', () => {
       open('c1', { wanted: SMALL, replacing: true }),
       open('c0'),
     ];
-    expect([...finish(rolloutRows(new Map(), rows, 'c1'))]).toEqual([['c1', { updates: 4 }]]);
+    expect([...rolloutRows(new Map(), openIn(rows), 'c1')]).toEqual([['c1', { updates: 4 }]]);
   });
 
   it.each<[name: string, row: ServerRow]>([
@@ -146,13 +180,13 @@ describe('a roll-out', () => {
     ['one that is to go', open('c1', { wanted: null })],
   ])('does not count %s', (_name, row) => {
     const others = Array.from({ length: 4 }, () => open('c1'));
-    expect([...finish(rolloutRows(new Map(), [...others, row], 'c1'))]).toEqual([['c1', { updates: 4 }]]);
+    expect([...rolloutRows(new Map(), openIn([...others, row]), 'c1')]).toEqual([['c1', { updates: 4 }]]);
   });
 
   it('of no more servers than may fail is not remembered: there is no rest that could be held', () => {
     const rows = [open('c1'), open('c1'), open('c1')];
-    expect(finish(rolloutRows(new Map(), rows, 'c1')).size).toBe(0);
-    expect(finish(rolloutRows(new Map(), [...rows, open('c1')], 'c1')).size).toBe(1);
+    expect(rolloutRows(new Map(), openIn(rows), 'c1').size).toBe(0);
+    expect(rolloutRows(new Map(), openIn([...rows, open('c1')]), 'c1').size).toBe(1);
   });
 
   it('keeps its number while one of them is not through, and ends with the last', () => {
@@ -160,9 +194,9 @@ describe('a roll-out', () => {
       ['c0', { updates: 9 }],
       ['c1', { updates: 7 }],
     ]);
-    expect([...finish(rolloutRows(recorded, [open('c1')], 'c1'))]).toEqual([['c1', { updates: 7 }]]);
+    expect([...rolloutRows(recorded, openIn([open('c1')]), 'c1')]).toEqual([['c1', { updates: 7 }]]);
     const fresh = Array.from({ length: 5 }, () => open('c2'));
-    expect([...finish(rolloutRows(recorded, [open('c0'), ...fresh], 'c2'))]).toEqual([
+    expect([...rolloutRows(recorded, openIn([open('c0'), ...fresh]), 'c2')]).toEqual([
       ['c0', { updates: 9 }],
       ['c2', { updates: 5 }],
     ]);

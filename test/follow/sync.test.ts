@@ -3,6 +3,7 @@ import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { syncChanges } from '../../src/follow/sync.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { finish } from '../../src/model/steps.ts';
+import { Ledger } from '../../src/reconcile/ledger.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { TextRepository } from '../support/text-repository.ts';
@@ -23,7 +24,7 @@ const PRINTER = 'types/clientcert/printer.yaml';
 
 /** Takes desired states into a store, one after the other, as the follower does. */
 class Books {
-  readonly store = new MemoryStore();
+  readonly store = new Ledger(new MemoryStore());
   #before: DesiredState | undefined;
 
   /** Takes one, and returns what changed, as `<kind> <name>`; a removed row begins with `-`. */

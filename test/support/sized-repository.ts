@@ -1,5 +1,4 @@
 // A large stacks repository, made up: for tests that count work, and for benchmarks that time it.
-import type { FileChanges } from './git-repository.ts';
 
 export interface RepositorySize {
   readonly instances: number;
@@ -10,7 +9,7 @@ export interface RepositorySize {
 }
 
 /** Returns the files of a desired state. Instances are called `instance-0`, …, their servers `instance-0-web-1`, …. */
-export function repositoryFiles({ instances, servers, kinds = 10 }: RepositorySize): FileChanges {
+export function repositoryFiles({ instances, servers, kinds = 10 }: RepositorySize): Readonly<Record<string, string>> {
   const files: Record<string, string> = {
     'tree.yaml': treeOf(kinds),
     'types/common/global.yaml': 'ntp_servers: [ntp1.example, ntp2.example]\nlog_level: info\nbackups: true\n',

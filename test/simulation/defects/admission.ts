@@ -170,8 +170,8 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/hold-rows.ts',
-        find: 'if (recorded.size === 0) return recorded;',
-        replace: 'if (recorded.size >= 0) return recorded;',
+        find: 'return new Map([...recorded].filter(([name]) => isKept(name)));',
+        replace: 'return new Map([...recorded].filter(([name]) => name === name || isKept(name)));',
       },
       {
         file: 'src/reconcile/emptied-instances.ts',
