@@ -13,8 +13,8 @@ const RUN = join(import.meta.dirname, 'records-run.ts');
 const RUN_MS_MAX = 10 * 60_000;
 const SERVERS_MAX = 20_000;
 const ROUNDS_MAX = 50;
-/** In each process, beside the first, in which Node compiles. */
-const TIMES = 3;
+/** At least so many in each process, so that most are computed by compiled code. */
+const RECORDS_MIN = 30_000;
 const RATIO_MIN = 100;
 const PEER = 'Ruby Hiera 3';
 
@@ -43,7 +43,7 @@ async function benchRecords({ servers, rounds }: RecordsOptions, context: BenchC
   const version = rubyHieraVersion();
   const measured: Round[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    const args = [RUN, `${servers}`, `${TIMES}`];
+    const args = [RUN, `${servers}`, `${Math.ceil(RECORDS_MIN / servers)}`];
     const treeline = await printedResult<RecordsResult>(context.folder, { args, msMax: RUN_MS_MAX });
     const ruby = version === undefined ? undefined : await measureRubyHiera(context.folder, servers);
     measured.push({ treeline, ruby });
