@@ -60,12 +60,22 @@ export function writtenInto(document: string, report: BenchReport): string {
   return [...table, ...details].reduce((text, [name, content]) => replaced(text, name, content), document);
 }
 
+/** Throws where `writtenInto` would, so that it is known before hours of measuring. */
+export function checkPlaces(document: string, names: readonly string[]): void {
+  for (const name of names) placeOf(document, name);
+}
+
 function replaced(document: string, name: string, content: string): string {
+  const { from, to } = placeOf(document, name);
+  return `${document.slice(0, from)}\n${content}\n\n${document.slice(to)}`;
+}
+
+function placeOf(document: string, name: string): { readonly from: number; readonly to: number } {
   const begin = `<!-- bench:${name} -->\n`;
   const from = document.indexOf(begin);
   const to = document.indexOf('<!-- bench:end -->', from);
   if (from === -1 || to === -1) throw new Error(`the document has no markers for "${name}": ${begin.trim()}`);
-  return `${document.slice(0, from + begin.length)}\n${content}\n\n${document.slice(to)}`;
+  return { from: from + begin.length, to };
 }
 
 function cellsOf(row: BenchRow): string[] {

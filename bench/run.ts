@@ -7,6 +7,7 @@ import { type Command, helpText, partNamed, readCommand } from './bench-options.
 import type { BenchPart } from './bench-part.ts';
 import {
   type BenchReport,
+  checkPlaces,
   detailedText,
   jsonText,
   type MeasuredPart,
@@ -48,10 +49,14 @@ async function run(args: readonly string[]): Promise<number> {
     return 0;
   }
   // What may be wrong is read before hours of measuring, which it would lose.
-  const document = command.write === undefined ? '' : readFileSync(command.write, 'utf8');
   const chosen = (command.names.length === 0 ? TABLE : command.names.map((name) => partNamed(name, PARTS))).map(
     (part) => ({ part, values: command.valuesOf(part) }),
   );
+  const isWhole = command.names.length === 0;
+  if (command.write !== undefined) {
+    const names = chosen.map(({ part }) => part.name);
+    checkPlaces(readFileSync(command.write, 'utf8'), isWhole ? ['table', ...names] : names);
+  }
   const machine = watchMachine();
   const parts: MeasuredPart[] = [];
   let isComplete = true;
@@ -60,9 +65,11 @@ async function run(args: readonly string[]): Promise<number> {
     parts.push(measured ?? failedPart(part));
     isComplete &&= measured !== undefined;
   }
-  const report = { machine: machine(), isQuick: command.isQuick, isWhole: command.names.length === 0, parts };
+  const report = { machine: machine(), isQuick: command.isQuick, isWhole, parts };
   print(report, command);
-  if (command.write !== undefined) writeFileSync(command.write, writtenInto(document, report));
+  if (command.write !== undefined) {
+    writeFileSync(command.write, writtenInto(readFileSync(command.write, 'utf8'), report));
+  }
   return isComplete ? exitCodeOf(report) : EXIT_FAILED;
 }
 

@@ -11,6 +11,7 @@ export class ServedLog {
   readonly #states = new Map<string, unknown>();
   #done = 0;
   #stateChanges = 0;
+  #lastDoneAt = Number.NaN;
   readonly #others: JsonMap[] = [];
 
   /** Follows a file that is there. */
@@ -22,6 +23,12 @@ export class ServedLog {
   get done(): number {
     this.#read();
     return this.#done;
+  }
+
+  /** When the last server became `done`, by the log, in milliseconds since 1970; NaN before the first. */
+  get lastDoneAt(): number {
+    this.#read();
+    return this.#lastDoneAt;
   }
 
   /** How often the state of a server has changed. */
@@ -62,5 +69,6 @@ export class ServedLog {
     this.#stateChanges += 1;
     this.#done += Number(fields.to === 'done') - Number(this.#states.get(server) === 'done');
     this.#states.set(server, fields.to);
+    if (fields.to === 'done') this.#lastDoneAt = Date.parse(String(fields.time));
   }
 }

@@ -58,7 +58,7 @@ export const STALLS = definePart({
   options: {
     servers: {
       kind: 'numbers',
-      default: [10_000],
+      default: [10_000, 100_000],
       quick: [1_000],
       max: SERVERS_MAX,
       help: 'servers of each installation',
