@@ -141,7 +141,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const views = { desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() };
   const reader = createReader({ ...views, stallsOf: stallsIn(ledger, clock) });
   const { concurrency, graceSeconds, deleteBudget } = outside.execution;
-  const shared = { ledger, gate, clock, log, deleteBudget };
+  const shared = { ledger, gate, clock, log, deleteBudget, yieldToOthers: outside.yieldToOthers };
   const reconciler = new Reconciler({
     ...shared,
     registry,
@@ -153,7 +153,6 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     isSecret: activeSecrets(current),
     review,
     isActive: () => current.get() !== undefined,
-    yieldToOthers: outside.yieldToOthers,
   });
   const { watch, corrected } = watchClock({
     ...{ ...shared, reconciler, compareMs: outside.compareMs },

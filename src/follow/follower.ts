@@ -29,6 +29,8 @@ interface FollowerOptions extends CommitFollowerOptions {
   readonly triggers: readonly Trigger[];
   readonly reviews: Reviews;
   readonly log: Logger;
+  /** Lets other work run between two polls. Default: one turn of the event loop. */
+  readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
 }
 
 /** A commit that this process has pushed, and the head on which it was made. */
@@ -56,12 +58,12 @@ export class Follower {
   #failures = 0;
 
   constructor(options: FollowerOptions) {
-    const { clock, current, source, reviews } = options;
+    const { clock, current, source, reviews, yieldToOthers } = options;
     this.#options = options;
     this.#commits = new CommitFollower(options);
     this.#errors = new RepeatedErrors(clock);
     this.#arrivals = new Arrivals(current, (ancestor, descendant) => source.isAncestor(ancestor, descendant));
-    this.#queue = new KeyedQueue({ clock, concurrency: 1, handle: (name) => this.#handle(name) });
+    this.#queue = new KeyedQueue({ clock, concurrency: 1, handle: (name) => this.#handle(name), yieldToOthers });
     reviews.listen(() => this.poll());
   }
 

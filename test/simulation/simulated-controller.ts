@@ -7,6 +7,7 @@ import type { Agent } from '../../src/service/agent.ts';
 import { createAgent } from '../../src/service/create-agent.ts';
 import type { Reader } from '../../src/service/reader.ts';
 import type { ExecutionSettings } from '../../src/settings.ts';
+import type { RunInSlices } from '../../src/slices.ts';
 import { createPollTimer } from '../../src/source/poll-timer.ts';
 import type { Trigger } from '../../src/source/source.ts';
 import { openStore } from '../../src/store/lowdb-store.ts';
@@ -15,6 +16,7 @@ import { type Life, quiet } from './scheduler.ts';
 import { clockOf } from './simulated-clock.ts';
 import type { MeaningOf } from './simulated-git.ts';
 import { COMPARE_MS, POLL_MS } from './simulated-settings.ts';
+import { simulatedSlices } from './simulated-slices.ts';
 import type { World } from './world.ts';
 
 /** How long after a failed start the next one comes. */
@@ -37,6 +39,7 @@ export class SimulatedController {
   hasLostCopy = false;
   readonly #world: World;
   readonly #options: SimulatedControllerOptions;
+  readonly #slicesOf: (life: Life) => RunInSlices;
   #life: Life = { isOver: true };
   #lives = 0;
   #hint: () => void = () => undefined;
@@ -49,6 +52,7 @@ export class SimulatedController {
   constructor(world: World, options: SimulatedControllerOptions) {
     this.#world = world;
     this.#options = options;
+    this.#slicesOf = simulatedSlices(world.scheduler, options.seed);
   }
 
   /** Starts a controller, unless one runs. It is there after its store was read. */
@@ -106,7 +110,9 @@ export class SimulatedController {
     const clock = clockOf(scheduler, wall, life);
     const lock = { check: () => undefined, [Symbol.dispose]: () => undefined };
     const files = disk.files(life);
-    const store = rows.watched(await openStore('/store', lock, { files, compactionBytes: COMPACTION_BYTES }));
+    const inSlices = this.#slicesOf(life);
+    const options = { files, compactionBytes: COMPACTION_BYTES, inSlices };
+    const store = rows.watched(await openStore('/store', lock, options));
     this.#compareImages();
     const core = await wireCore({
       ...{ store, execution, clock, opened: new AsyncDisposableStack(), log: logOf(this.#world) },
@@ -121,6 +127,7 @@ export class SimulatedController {
       random: () => drawn(seed, `random ${calls.count}`),
       writes: 'commit',
       compareMs: COMPARE_MS,
+      inSlices,
       yieldToOthers: quiet,
     });
     this.core = core;
