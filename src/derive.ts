@@ -7,6 +7,7 @@ import { selectActiveClients } from './desired/active-clients.ts';
 import { selectActiveObjects } from './desired/active-objects.ts';
 import { type AdmittedInstances, admitInstances, type Safety } from './desired/admit.ts';
 import { buildClientcerts, buildInstances, type Candidates, checkTemplates } from './desired/candidates.ts';
+import { carryOver } from './desired/carry-over.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from './desired/desired-state.ts';
 import { knownObjects } from './desired/known-objects.ts';
 import { nothingLeft } from './desired/nothing-left.ts';
@@ -86,10 +87,15 @@ export function* deriveSteps(snapshot: Snapshot, before: Before): Steps<Derivati
   const built = { catalog, baseline, earlier, stacks, templateProblems, blobsRead: snapshot.blobs.size };
   const proposed = { candidates: stacks.units, catalog };
   const proposal = { ...proposed, undetermined: isKnown ? [] : newlyUndetermined(proposed, baseline) };
-  const admission = yield* admitInstances(proposal, baseline, safety);
+  function* admit(facts: Safety | undefined): Steps<AdmittedInstances> {
+    // Owners that were recorded may be others than those of the units.
+    const carried = baseline === earlier ? carryOver(proposal, earlier, facts) : undefined;
+    return carried ?? (yield* admitInstances(proposal, baseline, facts));
+  }
+  const admission = yield* admit(safety);
   const desired = yield* desiredOf(built, admission);
   function* judge(now: Safety): Steps<DesiredState> {
-    return admission.holdsFor(now) ? desired : yield* desiredOf(built, yield* admitInstances(proposal, baseline, now));
+    return admission.holdsFor(now) ? desired : yield* desiredOf(built, yield* admit(now));
   }
   return { isFollowed: true, desired, judge };
 }

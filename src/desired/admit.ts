@@ -42,7 +42,7 @@ export interface Safety {
 }
 
 /** The versions that a commit proposes. */
-interface Proposal {
+export interface Proposal {
   /** All instances, valid or not, by unit key. */
   readonly candidates: ReadonlyMap<string, Unit>;
   /** Instances and files that may be meant to take over removed servers; see undetermined.ts. */
@@ -70,9 +70,9 @@ export function* admitInstances(
     // one.
     if (more.length === 0) {
       const result = yield* admission.result();
-      const isSameCapacity = sameCapacity(result, { limits: settled.limits, baseline, safety });
       const { problems, limits } = settled;
-      return { ...result, problems, limits, ...judged(judgement, { consequences, safety, isSameCapacity }) };
+      const facts = { units: result.units, limits, consequences, baseline, safety };
+      return { ...result, problems, limits, ...judged(judgement, facts) };
     }
     for (const name of more) waiting.add(instanceAddress(name));
     settled = yield* attempt({ candidates, baseline, safety, waiting });
@@ -84,7 +84,8 @@ export function* admitInstances(
 }
 
 const NONE: ReadonlySet<string> = new Set();
-const UNJUDGED = { held: new Map(), approved: NONE, spent: NONE, unused: NONE, holdsFor: () => false };
+/** The judgement of deletes where nothing limits them. */
+export const UNJUDGED = { held: new Map(), approved: NONE, spent: NONE, unused: NONE, holdsFor: () => false };
 
 /**
  * Returns the consequences to judge: of a waiting instance those that its newest version would have, of the others
@@ -114,19 +115,21 @@ function* consequencesOf({
   };
 }
 
+/** The facts of which a judgement was made. */
+interface Judged {
+  readonly units: AdmittedSet['units'];
+  readonly limits: Limits;
+  readonly consequences: Consequences;
+  readonly baseline: Baseline;
+  readonly safety: Safety;
+}
+
 /** Returns the judgement, and a function that tells whether other facts lead to the same one. */
-function judged(
+export function judged(
   judgement: DeleteJudgement,
-  {
-    consequences,
-    safety,
-    isSameCapacity,
-  }: {
-    readonly consequences: Consequences;
-    readonly safety: Safety;
-    readonly isSameCapacity: (now: Safety) => boolean;
-  },
+  facts: Judged,
 ): DeleteJudgement & Pick<AdmittedInstances, 'holdsFor'> {
+  const { consequences, safety } = facts;
   const waits = (name: string): boolean => consequences.isPinned(name) && !judgement.held.has(name);
   // A lift is remembered while the deletes that it allows are held, or wait for held ones.
   const held = new Map(
@@ -134,7 +137,7 @@ function judged(
   );
   const holdsFor = (now: Safety): boolean =>
     now.unprotected.symmetricDifference(safety.unprotected).size === 0 &&
-    isSameCapacity(now) &&
+    isSameCapacity(now, facts) &&
     isSameJudgement(judgement, judgeDeletions(consequences, now.deletions));
   return { ...judgement, held, holdsFor };
 }
@@ -143,16 +146,10 @@ function judged(
  * Returns true if other row sizes lead to the same refusals. If all fitted, they still do although rows were written
  * meanwhile; if some did not, any other size counts as a change.
  */
-function sameCapacity(
-  { units }: AdmittedSet,
-  {
-    limits: { isShort },
-    baseline,
-    safety,
-  }: { readonly limits: Limits; readonly baseline: Baseline; readonly safety: Safety },
-): (now: Safety) => boolean {
-  return ({ recordedBytes: bytes = 0 }) =>
-    bytes === (safety.recordedBytes ?? 0) || (!isShort && hasCapacityFor(units.values(), { baseline, bytes }));
+function isSameCapacity({ recordedBytes: bytes = 0 }: Safety, { units, limits, baseline, safety }: Judged): boolean {
+  return (
+    bytes === (safety.recordedBytes ?? 0) || (!limits.isShort && hasCapacityFor(units.values(), { baseline, bytes }))
+  );
 }
 
 interface AdmissionInput {

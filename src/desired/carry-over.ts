@@ -1,0 +1,69 @@
+// Admits a commit that changes nothing which admission decides: every instance stays, makes the same servers and depends on
+// the same ones. So it looks at no servers of instances that did not change. admit.ts decides about all other commits.
+import { instanceAddress } from '../model/address.ts';
+import type { WantedServer } from '../model/spec.ts';
+import type { AdmittedSet } from './admission.ts';
+import { type AdmittedInstances, judged, type Proposal, type Safety, UNJUDGED } from './admit.ts';
+import { judgeDeletions } from './deletions.ts';
+import type { DesiredState } from './desired-state.ts';
+import { hasCapacityFor } from './store-capacity.ts';
+import { isRetaining, isValidUnit, type Unit } from './unit.ts';
+
+/**
+ * Returns what `admitInstances` returns, if that follows from what is active; undefined if it does not: an instance came, went
+ * or changed its servers, deletes are held, or the store is short of capacity.
+ */
+export function carryOver(
+  { candidates, undetermined }: Proposal,
+  baseline: DesiredState,
+  safety?: Safety,
+): AdmittedInstances | undefined {
+  const set: AdmittedSet = { units: candidates, owners: baseline.owners, refused: NONE };
+  const bytes = safety?.recordedBytes ?? 0;
+  if (!isCompatible(candidates, baseline) || !hasCapacityFor(candidates.values(), { baseline, bytes }))
+    return undefined;
+  const admitted = { ...set, problems: [], limits: { isProtecting: false, isShort: false } };
+  if (safety === undefined) return { ...admitted, ...UNJUDGED };
+  const consequences = {
+    removed: new Map(),
+    specOf: (server: string) => candidates.get(set.owners.get(server) ?? '')?.servers.get(server)?.spec,
+    retains: (instance: string) => isRetaining(candidates.get(instanceAddress(instance))),
+    isPinned: () => false,
+    undetermined,
+  };
+  const judgement = judgeDeletions(consequences, safety.deletions);
+  return judgement.held.size > 0
+    ? undefined
+    : { ...admitted, ...judged(judgement, { ...admitted, consequences, baseline, safety }) };
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Returns true if all candidates are compatible because the active versions are. */
+function isCompatible(candidates: ReadonlyMap<string, Unit>, baseline: DesiredState): boolean {
+  const active = [...baseline.units].filter(([, { type }]) => type === 'stack-instance');
+  if (active.length !== candidates.size) return false;
+  return active.every(([key, unit]) => {
+    const candidate = candidates.get(key);
+    return candidate === unit || (candidate !== undefined && isValidUnit(candidate) && hasSameTies(candidate, unit));
+  });
+}
+
+/** Returns true if both versions make the same servers, with the same dependencies. */
+function hasSameTies(unit: Unit, active: Unit): boolean {
+  if (unit.servers.size !== active.servers.size || !isSameList(neededBy(unit), neededBy(active))) return false;
+  return [...unit.servers].every(([name, server]) => hasSameDependencies(server, active.servers.get(name)));
+}
+
+function hasSameDependencies({ spec }: WantedServer, active: WantedServer | undefined): boolean {
+  return active !== undefined && isSameList(spec.dependsOn, active.spec.dependsOn);
+}
+
+/** Returns the dependencies on servers of other instances, as pairs. */
+function neededBy({ outside }: Unit): readonly string[] {
+  return outside.flatMap(({ of, server }) => [of, server]);
+}
+
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  return a === b || (a.length === b.length && a.every((name, index) => name === b[index]));
+}
