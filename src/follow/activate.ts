@@ -13,6 +13,7 @@ import type { CurrentState } from './current-state.ts';
 import { lastRecordsOf } from './last-records.ts';
 import { logProblems } from './log-problems.ts';
 import { serversOfProxies } from './proxy-clients.ts';
+import { shareSpecs } from './share-specs.ts';
 import { syncChanges } from './sync.ts';
 import { placeAndCode } from './tell-refusal.ts';
 import { warnOfCapacity } from './warn-of-capacity.ts';
@@ -81,6 +82,7 @@ async function record(
   { before, last = before, newest, judge, clientOf = () => null }: Activation,
 ): Promise<Activated> {
   const desired = judge === undefined ? derived : await inSlices(judge());
+  if (before === undefined) await inSlices(shareSpecs(ledger, desired));
   const lastRecord = lastRecordsOf(last);
   const now = clock.now();
   const changes = await inSlices(syncChanges(ledger, { desired, before, last, newest, now, lastRecord }));

@@ -63,6 +63,11 @@ export class RowIndex {
     }
   }
 
+  /** Holds `row`, which is equal to the one that was followed last. */
+  replaceEqual(name: string, row: ServerRow): void {
+    this.#counts.replaceEqual(name, row);
+  }
+
   /**
    * Returns the names of the servers that depend on `server` or list it, by their applied spec or a running action's.
    */

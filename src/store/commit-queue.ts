@@ -6,7 +6,8 @@ import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { RunInSlices } from '../slices.ts';
-import { encodeRow, type Tables } from './store-document.ts';
+import { type EncodedChange, encodeChange } from './row-json.ts';
+import type { Tables } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 
 const WAITING_MAX = 10_000;
@@ -20,7 +21,7 @@ const EVENT_LENGTH = 300;
 /** A commit, with the words in which it will be written. */
 export interface WaitingCommit {
   readonly changes: readonly Change[];
-  readonly rows: readonly string[];
+  readonly rows: readonly EncodedChange[];
   readonly events: readonly NewEvent[];
   readonly settle: PromiseWithResolvers<void>;
 }
@@ -28,7 +29,7 @@ export interface WaitingCommit {
 /** A commit whose changes are being encoded. */
 interface AddedCommit extends Omit<WaitingCommit, 'rows'> {
   /** Undefined: it was refused. */
-  readonly rows: Promise<readonly string[] | undefined>;
+  readonly rows: Promise<readonly EncodedChange[] | undefined>;
 }
 
 /** Which commits of a group are written. */
@@ -83,11 +84,11 @@ export class CommitQueue {
 }
 
 /** Returns the changes of a commit as the journal holds them. Throws where one row is named twice, and where they are too long. */
-function* encodeRows(changes: readonly Change[], events: readonly NewEvent[]): Steps<readonly string[]> {
-  const rows: string[] = [];
+function* encodeRows(changes: readonly Change[], events: readonly NewEvent[]): Steps<readonly EncodedChange[]> {
+  const rows: EncodedChange[] = [];
   const keys = new Set<string>();
   yield* visitAll(changes, (change) => {
-    rows.push(encodeRow(change));
+    rows.push(encodeChange(change));
     keys.add(keyOf(change));
   });
   invariant(keys.size === changes.length, 'a commit names no row twice');
@@ -96,8 +97,8 @@ function* encodeRows(changes: readonly Change[], events: readonly NewEvent[]): S
   throw new StoreError(`A commit of ${length} characters is too large; the limit is ${COMMIT_LENGTH_MAX}.`);
 }
 
-function lengthOf(rows: readonly string[], events: readonly NewEvent[]): number {
-  return rows.reduce((sum, row) => sum + row.length, events.length * EVENT_LENGTH);
+function lengthOf(rows: readonly EncodedChange[], events: readonly NewEvent[]): number {
+  return rows.reduce((sum, { json }) => sum + json.length, events.length * EVENT_LENGTH);
 }
 
 /** Returns which commits of a group find every row as they expect it, each seeing those before it as written. */

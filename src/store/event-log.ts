@@ -34,7 +34,7 @@ export interface StoredEvent {
 export class EventLog {
   readonly #limits: EventLimits;
   readonly #tracks = new Map<string, Track>();
-  /** Texts of events that were read from a file: most of them repeat, and each is kept once. */
+  /** Texts of events: most of them repeat, and each is kept once. */
   readonly #texts = new Map<string, string>();
   #count = 0;
   #lastId = 0;
@@ -56,7 +56,7 @@ export class EventLog {
     let last = this.#lastId;
     return events.map(({ instance, time, resource, from, to, reason, commit, client }) => {
       last = Math.max(last + 1, Date.parse(time));
-      return { instance, event: { id: last, time, resource, from, to, reason, commit, client } };
+      return { instance, event: { id: last, time, resource, from, to, reason: this.#shared(reason), commit, client } };
     });
   }
 
@@ -125,15 +125,15 @@ export class EventLog {
   }
 
   #sharing({ id, time, resource, from, to, reason, commit, client }: InstanceEvent): InstanceEvent {
-    const shared = <Text extends string | null>(text: Text): Text => this.#shared(text) as Text;
+    const shared = <Text extends string | null>(text: Text): Text =>
+      (text === null ? null : this.#shared(text)) as Text;
     return {
       ...{ id, time: shared(time), resource: shared(resource), from: shared(from), to: shared(to) },
       ...{ reason: shared(reason), commit: shared(commit), client: shared(client) },
     };
   }
 
-  #shared(text: string | null): string | null {
-    if (text === null) return null;
+  #shared(text: string): string {
     const known = this.#texts.get(text);
     if (known !== undefined) return known;
     if (this.#texts.size >= KNOWN_TEXTS_MAX) this.#texts.clear();

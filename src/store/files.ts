@@ -21,10 +21,19 @@ export interface AppendFile {
   close(): Promise<void>;
 }
 
+/** An open file that is only read. It stays readable where another file takes its name. */
+export interface ReadFile {
+  /** Its length when it was opened. */
+  readonly size: number;
+  /** Resolves with the bytes from `position` on: `length` of them, or fewer where the file ends before. */
+  read(position: number, length: number): Promise<Buffer>;
+  close(): Promise<void>;
+}
+
 /** The file operations of a store. */
 export interface Files {
-  /** Returns a file's content, or undefined where there is no such file. Throws above `bytesMax`. */
-  read(path: string, bytesMax: number): Promise<Buffer | undefined>;
+  /** Opens a file to read it, or returns undefined where there is no such file. Throws above `bytesMax`. */
+  openToRead(path: string, bytesMax: number): Promise<ReadFile | undefined>;
   /** Opens an empty file that only its owner may read, in place of one of that name. Its name is not durable yet. */
   create(path: string): Promise<AppendFile>;
   /** Opens a file that is there. */
@@ -36,7 +45,7 @@ export interface Files {
 }
 
 /** The machine's own files. */
-export const diskFiles: Files = { read, create, open: openExisting, rename, syncDirectory };
+export const diskFiles: Files = { openToRead, create, open: openExisting, rename, syncDirectory };
 
 /**
  * Makes a directory that only its owner may enter, and those above it; durable. Throws StoreError where one is there that
@@ -56,7 +65,7 @@ export async function makeDirectory(directory: string): Promise<void> {
   for (let made = directory; made.length >= first.length; made = dirname(made)) await syncDirectory(dirname(made));
 }
 
-async function read(path: string, bytesMax: number): Promise<Buffer | undefined> {
+async function openToRead(path: string, bytesMax: number): Promise<ReadFile | undefined> {
   let handle: FileHandle;
   try {
     handle = await open(path, 'r');
@@ -67,10 +76,22 @@ async function read(path: string, bytesMax: number): Promise<Buffer | undefined>
   try {
     const { size } = await handle.stat();
     if (size > bytesMax) throw new RangeError(`${path} has ${size} bytes; the limit is ${bytesMax}`);
-    return await handle.readFile();
-  } finally {
+    return { size, read: (position, length) => readAll(handle, position, length), close: () => handle.close() };
+  } catch (error) {
     await handle.close();
+    throw error;
   }
+}
+
+async function readAll(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(length);
+  let done = 0;
+  while (done < length) {
+    const { bytesRead } = await handle.read(bytes, done, length - done, position + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return bytes.subarray(0, done);
 }
 
 async function create(path: string): Promise<AppendFile> {

@@ -4,7 +4,8 @@ import { crc32 } from 'node:zlib';
 
 /** Eight hexadecimal digits of length, eight of CRC-32, each with a space behind. */
 const HEAD = /^([0-9a-f]{8}) ([0-9a-f]{8}) $/;
-const HEAD_BYTES = 18;
+/** The bytes before the JSON of a record. */
+export const HEAD_BYTES = 18;
 const NEWLINE = 10;
 
 /** A decoded record, and where it ends. */
@@ -48,7 +49,7 @@ export function isFollowedByFrame(bytes: Buffer, start: number): boolean {
 }
 
 /** Returns where the record at a byte says it ends, be it whole or not; undefined where no record begins. */
-function endOfFrame(bytes: Buffer, start: number): number | undefined {
+export function endOfFrame(bytes: Buffer, start: number): number | undefined {
   const head = HEAD.exec(bytes.toString('latin1', start, start + HEAD_BYTES));
   return head?.[1] === undefined ? undefined : start + HEAD_BYTES + Number.parseInt(head[1], 16);
 }

@@ -15,8 +15,7 @@ import { diskFiles, type Files, makeDirectory } from './files.ts';
 import { JOURNAL_BYTES_MAX } from './journal.ts';
 import { JournalAdapter } from './journal-adapter.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
-import { RowBytes } from './row-bytes.ts';
-import type { Store } from './store.ts';
+import type { EqualRows, Store } from './store.ts';
 import { emptyStoreDocument, type StoreDocument, setRow } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 
@@ -86,7 +85,6 @@ interface Parts {
 class LowdbStore implements Store {
   readonly #parts: Parts;
   readonly #queue: CommitQueue;
-  readonly #rowBytes: RowBytes;
   #journalBytes = 0;
   /** Raised when a snapshot failed, so that not every commit tries again. */
   #compactionBytes: number;
@@ -99,7 +97,6 @@ class LowdbStore implements Store {
     this.#parts = parts;
     this.#queue = new CommitQueue(parts.inSlices);
     this.#compactionBytes = parts.compactionBytes;
-    this.#rowBytes = new RowBytes(parts.database.data.tables);
   }
 
   get journalBytes(): number {
@@ -107,7 +104,7 @@ class LowdbStore implements Store {
   }
 
   get rowBytes(): number {
-    return this.#rowBytes.total;
+    return this.#document.rowBytes;
   }
 
   read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined {
@@ -128,6 +125,10 @@ class LowdbStore implements Store {
     const done = this.#queue.add(changes, events);
     this.#writing ??= this.#writeAll();
     await done;
+  }
+
+  replaceEqual<Kind extends RowKind>(kind: Kind, name: string, { expected, value }: EqualRows<Kind>): void {
+    if (this.read(kind, name) === expected) setRow(this.#document.tables, { kind, name, value });
   }
 
   close(): Promise<void> {
@@ -181,15 +182,13 @@ class LowdbStore implements Store {
     this.#parts.lock.check();
     const sequence = this.#document.sequence + 1;
     const events = this.#document.events.number(accepted.flatMap((commit) => commit.events));
-    const lines = accepted.flatMap(({ rows }) => rows);
+    const lines = accepted.flatMap(({ rows }) => rows.map(({ json }) => json));
     await this.#parts.inSlices(visitAll(events, (event) => lines.push(encodeEvent(event))));
     this.#journalBytes += await this.#parts.adapter.append(sequence, lines);
     // All rows change at once: no reader sees half a commit.
     for (const { changes, rows } of accepted) {
-      for (const [index, change] of changes.entries()) {
-        setRow(this.#document.tables, change);
-        this.#rowBytes.set(change.kind, change.name, change.value === null ? null : (rows[index] ?? null));
-      }
+      for (const change of changes) setRow(this.#document.tables, change);
+      for (const { growth } of rows) this.#document.rowBytes += growth;
     }
     this.#document.events.add(events);
     this.#document.sequence = sequence;

@@ -34,16 +34,20 @@ export function journalPath(directory: string): string {
 export async function readStoreFiles(files: Files, directory: string): Promise<StoreFiles> {
   const path = journalPath(directory);
   // In this order: a snapshot that takes the old one's place in between only holds more of the journal, never less than
-  // the journal goes on from.
-  const bytes = await files.read(path, JOURNAL_BYTES_MAX);
-  const { document, bytes: snapshotBytes } = await readSnapshot(files, snapshotPath(directory));
-  if (bytes !== undefined) {
-    const journal = { ...replayJournal({ path, bytes }, document), bytes: bytes.length };
-    return { document, snapshotBytes, journal };
+  // the journal goes on from. A journal that is begun anew takes the name of this one, which stays readable.
+  const file = await files.openToRead(path, JOURNAL_BYTES_MAX);
+  try {
+    const { document, bytes: snapshotBytes } = await readSnapshot(files, snapshotPath(directory));
+    if (file !== undefined) {
+      const journal = { ...(await replayJournal({ path, file }, document)), bytes: file.size };
+      return { document, snapshotBytes, journal };
+    }
+    // The first start writes a journal before any snapshot, and later ones only replace it.
+    if (snapshotBytes > 0) throw journalMissing(path);
+    return { document, snapshotBytes, journal: undefined };
+  } finally {
+    await file?.close();
   }
-  // The first start writes a journal before any snapshot, and later ones only replace it.
-  if (snapshotBytes > 0) throw journalMissing(path);
-  return { document, snapshotBytes, journal: undefined };
 }
 
 function journalMissing(path: string): StoreError {

@@ -1,17 +1,19 @@
 // Replays the journal over the snapshot's document. It cuts off a tail that a crash left incomplete, and refuses any
 // other damage.
 import { isMap } from '../model/json.ts';
-import type { StoredEvent } from './event-log.ts';
-import { frameAt, isFollowedByFrame } from './frame.ts';
+import { DocumentReader, type Line } from './document-reader.ts';
+import type { ReadFile } from './files.ts';
+import { type Frame, isFollowedByFrame } from './frame.ts';
+import { FrameReader } from './frame-reader.ts';
 import { JOURNAL_FORMAT } from './journal.ts';
-import { decodeLine, type Row, restoreLines, type StoreDocument } from './store-document.ts';
+import type { StoreDocument } from './store-document.ts';
 import { newerVersion, StoreError } from './store-error.ts';
 import { isReadable, STORE_VERSION } from './store-version.ts';
 
-/** A journal, read as a whole. */
+/** A journal that is open. */
 export interface JournalFile {
   readonly path: string;
-  readonly bytes: Buffer;
+  readonly file: ReadFile;
 }
 
 /** How far a journal could be replayed. */
@@ -28,35 +30,36 @@ export interface Replayed {
  * Brings `document` up to the journal's end. Records that the snapshot holds already are passed over. Throws StoreError
  * where the file is damaged before its end.
  */
-export function replayJournal(journal: JournalFile, document: StoreDocument): Replayed {
-  const { after, end, version } = readHead(journal);
+export async function replayJournal(journal: JournalFile, document: StoreDocument): Promise<Replayed> {
+  const frames = new FrameReader(journal.file);
+  const { after, version } = readHead(journal, await frames.next());
   if (after > document.sequence) {
     throw new StoreError(
       `${journal.path} begins after commit ${after}, but the snapshot beside it ends with ${document.sequence}: one of ` +
         'the two is from another time. If a restore was interrupted, run it again; else restore a backup.',
     );
   }
-  let length = end;
+  const reader = new DocumentReader(document);
+  let length = frames.at;
   let last = after;
   /** The first records of a group whose last one was not met yet. After a crash before that none of them counts. */
   let parts: Group[] = [];
-  for (let at = end; at < journal.bytes.length; ) {
-    const frame = frameAt(journal.bytes, at);
+  for (let at = frames.at; !frames.isAtEnd; at = frames.at) {
+    const frame = await frames.next();
     if (frame === undefined) {
-      if (isFollowedByFrame(journal.bytes, at)) throw damaged(journal, at);
+      if (isFollowedByFrame(await frames.rest(), 0)) throw damaged(journal, at);
       break;
     }
-    const group = decodeGroup(document, frame.value);
+    const group = decodeGroup(reader, frame.value);
     if (group === undefined) throw newerVersion(journal.path, `a record it does not know, at byte ${at}`);
     if (group.sequence !== last + 1) throw damaged(journal, at);
-    at = frame.end;
     parts.push(group);
     if (group.continues) continue;
-    for (const part of parts) applyLines(document, part);
+    if (!parts.every((part) => applyLines(reader, part))) throw damaged(journal, at);
     parts = [];
     document.sequence = Math.max(document.sequence, group.sequence);
     last = group.sequence;
-    length = at;
+    length = frames.at;
   }
   return { length, last, version };
 }
@@ -88,33 +91,33 @@ interface Group {
   readonly sequence: number;
   /** The next record goes on with the same group. */
   readonly continues: boolean;
-  readonly lines: readonly (Row | StoredEvent)[];
+  readonly lines: readonly Line[];
 }
 
-function decodeGroup({ tables }: StoreDocument, value: unknown): Group | undefined {
+function decodeGroup(reader: DocumentReader, value: unknown): Group | undefined {
   if (!isMap(value) || typeof value.sequence !== 'number' || !Array.isArray(value.rows)) return undefined;
-  const lines: (Row | StoredEvent)[] = [];
+  const lines: Line[] = [];
   for (const json of value.rows) {
-    const line = decodeLine(tables, json);
+    const line = reader.decode(json);
     if (line === undefined) return undefined;
     lines.push(line);
   }
   return { sequence: value.sequence, continues: value.continues === true, lines };
 }
 
-function applyLines(document: StoreDocument, { sequence, lines }: Group): void {
-  if (sequence > document.sequence) restoreLines(document, lines);
+/** Returns false if a line changes a row that is not there. */
+function applyLines(reader: DocumentReader, { sequence, lines }: Group): boolean {
+  return sequence <= reader.document.sequence || lines.every((line) => reader.add(line));
 }
 
-function readHead(journal: JournalFile): { after: number; end: number; version: number } {
-  const frame = frameAt(journal.bytes, 0);
+function readHead(journal: JournalFile, frame: Frame | undefined): { after: number; version: number } {
   if (frame === undefined || !isMap(frame.value)) throw damaged(journal, 0);
   const { format, version, after } = frame.value;
   if (format !== JOURNAL_FORMAT || typeof after !== 'number') throw damaged(journal, 0);
   if (!isReadable(version)) {
     throw newerVersion(journal.path, `format version ${JSON.stringify(version)}, not ${STORE_VERSION}`);
   }
-  return { after, end: frame.end, version };
+  return { after, version };
 }
 
 function damaged({ path }: JournalFile, at: number): StoreError {

@@ -15,6 +15,9 @@ import type { Store } from './store.ts';
 import { countRows, type StoreDocument, setRow } from './store-document.ts';
 import { codeOf, StoreError } from './store-error.ts';
 
+/** Bytes that are copied at a time. */
+const COPIED_BYTES = 1024 * 1024;
+
 /** Whether to overwrite, and the time of the restore. */
 export interface RestoreOptions {
   /** Also over a store that holds rows, or that cannot be read. */
@@ -117,14 +120,18 @@ async function keepAside(files: Files, directory: string, now: number): Promise<
 }
 
 async function copy(files: Files, path: string, to: { folder: string; bytesMax: number }): Promise<void> {
-  const bytes = await files.read(path, to.bytesMax);
-  if (bytes === undefined) return;
-  const file = await files.create(join(to.folder, basename(path)));
+  const from = await files.openToRead(path, to.bytesMax);
+  if (from === undefined) return;
   try {
-    await file.append(bytes);
-    await file.sync();
+    const file = await files.create(join(to.folder, basename(path)));
+    try {
+      for (let at = 0; at < from.size; at += COPIED_BYTES) await file.append(await from.read(at, COPIED_BYTES));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
   } finally {
-    await file.close();
+    await from.close();
   }
 }
 

@@ -2,18 +2,11 @@
 // that leave the event loop free, and renamed over the old one, so a complete snapshot always exists.
 import { basename, dirname } from 'node:path';
 import { isMap } from '../model/json.ts';
-import type { StoredEvent } from './event-log.ts';
-import type { AppendFile, Files } from './files.ts';
-import { encodeFrame, type Frame, frameAt } from './frame.ts';
-import {
-  countLines,
-  decodeLine,
-  emptyStoreDocument,
-  encodedLines,
-  type Row,
-  restoreLines,
-  type StoreDocument,
-} from './store-document.ts';
+import { DocumentReader } from './document-reader.ts';
+import type { AppendFile, Files, ReadFile } from './files.ts';
+import { encodeFrame, type Frame } from './frame.ts';
+import { FrameReader } from './frame-reader.ts';
+import { countLines, emptyStoreDocument, encodedLines, type StoreDocument } from './store-document.ts';
 import { newerVersion, StoreError } from './store-error.ts';
 import { isReadable, STORE_VERSION } from './store-version.ts';
 
@@ -34,23 +27,29 @@ export type SnapshotUse = 'store' | 'backup';
 
 /** Returns the snapshot's document, or an empty one where there is no file. Throws StoreError where it is damaged. */
 export async function readSnapshot(files: Files, path: string, use: SnapshotUse = 'store'): Promise<LoadedSnapshot> {
-  const bytes = await files.read(path, SNAPSHOT_BYTES_MAX);
-  const document = emptyStoreDocument();
-  if (bytes === undefined) return { document, bytes: 0 };
-  const head = headOf({ path, use }, frameAt(bytes, 0));
-  document.sequence = head.sequence;
-  const lines: (Row | StoredEvent)[] = [];
-  for (let at = head.end; at < bytes.length; ) {
-    const frame = frameAt(bytes, at);
-    if (frame === undefined) throw damaged({ path, use }, at);
-    const line = decodeLine(document.tables, frame.value);
-    if (line === undefined) throw newerVersion(path, `a row it does not know, at byte ${at}`);
-    lines.push(line);
-    at = frame.end;
+  const file = await files.openToRead(path, SNAPSHOT_BYTES_MAX);
+  if (file === undefined) return { document: emptyStoreDocument(), bytes: 0 };
+  try {
+    return { document: await readLines(file, { path, use }), bytes: file.size };
+  } finally {
+    await file.close();
   }
-  restoreLines(document, lines);
-  if (lines.length !== head.rows) throw damaged({ path, use }, bytes.length);
-  return { document, bytes: bytes.length };
+}
+
+async function readLines(file: ReadFile, at: SnapshotFile): Promise<StoreDocument> {
+  const frames = new FrameReader(file);
+  const head = headOf(at, await frames.next());
+  const reader = new DocumentReader({ ...emptyStoreDocument(), sequence: head.sequence });
+  let lines = 0;
+  for (let start = frames.at; !frames.isAtEnd; start = frames.at) {
+    const frame = await frames.next();
+    if (frame === undefined) throw damaged(at, start);
+    const isKnown = reader.addWhole(frame.value, frame.end - start);
+    if (!isKnown) throw newerVersion(at.path, `a row it does not know, at byte ${start}`);
+    lines += 1;
+  }
+  if (lines !== head.rows) throw damaged(at, file.size);
+  return reader.document;
 }
 
 /** Writes all rows of a document, which must not change meanwhile, and resolves with the file's length once it is durable. */
@@ -109,13 +108,13 @@ interface SnapshotFile {
   readonly use: SnapshotUse;
 }
 
-function headOf(file: SnapshotFile, frame: Frame | undefined): { sequence: number; rows: number; end: number } {
+function headOf(file: SnapshotFile, frame: Frame | undefined): { sequence: number; rows: number } {
   if (frame === undefined || !isMap(frame.value)) throw damaged(file, 0);
   const { format, version, sequence, rows } = frame.value;
   if (format !== FORMAT || typeof sequence !== 'number' || typeof rows !== 'number') throw damaged(file, 0);
   if (!isReadable(version))
     throw newerVersion(file.path, `format version ${JSON.stringify(version)}, not ${STORE_VERSION}`);
-  return { sequence, rows, end: frame.end };
+  return { sequence, rows };
 }
 
 function damaged({ path, use }: SnapshotFile, at: number): StoreError {

@@ -1,8 +1,8 @@
 // Defines the document that the embedded store holds in memory: a table of rows for each kind, the events, and the number
 // of the last commit.
-import { isMap } from '../model/json.ts';
 import type { RowKind, Rows } from '../model/rows.ts';
-import { decodeEvent, EventLog, encodeEvent, type StoredEvent } from './event-log.ts';
+import { EventLog, encodeEvent } from './event-log.ts';
+import { encodeRow, type Row } from './row-json.ts';
 
 /** The rows by kind and name. */
 export type Tables = { readonly [Kind in RowKind]: Map<string, Rows[Kind]> };
@@ -11,21 +11,17 @@ export type Tables = { readonly [Kind in RowKind]: Map<string, Rows[Kind]> };
 export interface StoreDocument {
   /** The number of the last group of commits that `tables` holds; 0 before the first. */
   sequence: number;
+  /** Bytes that all rows of `tables` take in a snapshot. */
+  rowBytes: number;
   readonly tables: Tables;
   readonly events: EventLog;
-}
-
-/** One row as it is written, or its removal where `value` is null. */
-export interface Row<Kind extends RowKind = RowKind> {
-  readonly kind: Kind;
-  readonly name: string;
-  readonly value: Rows[Kind] | null;
 }
 
 /** Returns a document without rows. */
 export function emptyStoreDocument(): StoreDocument {
   return {
     sequence: 0,
+    rowBytes: 0,
     events: new EventLog(),
     tables: {
       head: new Map(),
@@ -70,41 +66,12 @@ export function countLines({ tables, events }: StoreDocument): number {
   return countRows(tables) + events.lines;
 }
 
-/** Returns a row or an event from the parsed JSON of its line; undefined for anything else. */
-export function decodeLine(tables: Tables, json: unknown): Row | StoredEvent | undefined {
-  return decodeEvent(json) ?? decodeRow(tables, json);
-}
-
-/** Adds lines that were read from a file. */
-export function restoreLines({ tables, events }: StoreDocument, lines: readonly (Row | StoredEvent)[]): void {
-  const told: StoredEvent[] = [];
-  for (const line of lines) {
-    if ('event' in line) told.push(line);
-    else setRow(tables, line);
-  }
-  events.restore(told);
-}
-
 /** Returns how many rows all tables hold together. */
 export function countRows(tables: Tables): number {
   return Object.values(tables).reduce((sum, table) => sum + table.size, 0);
 }
 
-/** Returns a row as JSON: `["server","web-1",{…}]`, or with null for a removal. */
-export function encodeRow({ kind, name, value }: Row): string {
-  return JSON.stringify([kind, name, value]);
-}
-
-/** Returns the row that {@link encodeRow} wrote, from its parsed JSON; undefined for anything else, such as a newer kind. */
-function decodeRow(tables: Tables, json: unknown): Row | undefined {
-  if (!Array.isArray(json) || json.length !== 3) return undefined;
-  const [kind, name, value]: unknown[] = json;
-  if (typeof kind !== 'string' || !isRowKind(tables, kind) || typeof name !== 'string') return undefined;
-  if (value !== null && !isMap(value)) return undefined;
-  // The checksum around it vouches that this is what encodeRow was given.
-  return { kind, name, value: value as Rows[RowKind] | null };
-}
-
-function isRowKind(tables: Tables, kind: string): kind is RowKind {
+/** Returns true if there is a table of that kind. */
+export function isRowKind(tables: Tables, kind: string): kind is RowKind {
   return Object.hasOwn(tables, kind);
 }

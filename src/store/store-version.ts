@@ -1,7 +1,10 @@
 // Defines the version of the format of the store's files: journal, snapshot and backup.
 
-/** The version that is written. 3 added events, and fields of rows that an older program would lose. */
-export const STORE_VERSION = 3;
+/**
+ * The version that is written. 3 added events, and fields of rows that an older program would lose; 4 writes a spec that a
+ * row holds several times once, and of a changed row what has changed.
+ */
+export const STORE_VERSION = 4;
 
 /** The oldest version that is read. Its files are written anew when the store is opened. */
 const OLDEST_VERSION = 2;

@@ -2,6 +2,12 @@
 import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 
+/** A row, and another one that is equal to it. */
+export interface EqualRows<Kind extends RowKind> {
+  readonly expected: Rows[Kind];
+  readonly value: Rows[Kind];
+}
+
 /** Keeps recorded rows. Every promise below also holds between processes. */
 export interface Store {
   /**
@@ -25,6 +31,12 @@ export interface Store {
    * `expected`: read again, decide again. Any other error means that nothing was saved and that `read` is as before.
    */
   commit(changes: readonly Change[], events?: readonly NewEvent[]): Promise<void>;
+
+  /**
+   * Holds `value` in memory in place of `expected`, to which it is equal: parts of it that the caller holds too are kept
+   * once from then on. Writes nothing. Does nothing if the row is no longer `expected`.
+   */
+  replaceEqual<Kind extends RowKind>(kind: Kind, name: string, row: EqualRows<Kind>): void;
 
   /** Bytes that commits have made durable since this process opened the store; for metrics. */
   readonly journalBytes: number;

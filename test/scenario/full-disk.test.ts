@@ -19,7 +19,7 @@ const LARGER = { release: 1, counts: { shop: 4 } };
 
 /** The machine's disk, until it is full. */
 class FillingDisk implements Files {
-  readonly read = diskFiles.read;
+  readonly openToRead = diskFiles.openToRead;
   readonly rename = diskFiles.rename;
   readonly syncDirectory = diskFiles.syncDirectory;
   /** Asked before every write, with its text. */

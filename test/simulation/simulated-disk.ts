@@ -1,5 +1,6 @@
 // A disk in memory for the store: what was not synced may be lost when the controller dies, and it may be full.
 import type { AppendFile, Files } from '../../src/store/files.ts';
+import { readFileOf } from '../support/read-bytes.ts';
 import { drawn } from './chance.ts';
 import { type Life, never, type Scheduler } from './scheduler.ts';
 
@@ -37,9 +38,9 @@ export class SimulatedDisk {
   /** Returns the disk as one controller uses it. A controller that is dead changes nothing and gets no answer. */
   files(life: Life): Files {
     return {
-      read: async (path) => {
+      openToRead: async (path) => {
         const file = this.#names.get(path);
-        return file === undefined ? undefined : Buffer.from(file.bytes.subarray(0, file.length));
+        return file === undefined ? undefined : readFileOf(file.bytes.subarray(0, file.length));
       },
       create: async (path) => {
         if (life.isOver) return never();

@@ -72,6 +72,7 @@ export class RowWatch {
         this.commits += changes.length;
         for (const change of changes) this.#note(change);
       },
+      replaceEqual: (kind, name, row) => store.replaceEqual(kind, name, row),
       get journalBytes() {
         return store.journalBytes;
       },

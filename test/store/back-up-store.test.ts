@@ -8,6 +8,7 @@ import { createLowdbStore } from '../../src/store/lowdb-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { emptyStoreDocument } from '../../src/store/store-document.ts';
 import { StoreError } from '../../src/store/store-error.ts';
+import { readFileOf } from '../support/read-bytes.ts';
 import { headRow, serverRow, textRow, writeText } from '../support/rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -107,9 +108,9 @@ describe('beside a store that is open', () => {
     await store.commit(twins(store, 0));
     const files: Files = {
       ...diskFiles,
-      read: async (path, bytesMax) => {
-        if (path.endsWith('snapshot')) for (let round = 1; round < 6; round++) await store.commit(twins(store, round));
-        return await diskFiles.read(path, bytesMax);
+      openToRead: async (path, bytesMax) => {
+        if (path.endsWith('snapshot')) for (let round = 1; round < 20; round++) await store.commit(twins(store, round));
+        return await diskFiles.openToRead(path, bytesMax);
       },
     };
     await backUpStore(directory, target, files);
@@ -125,10 +126,12 @@ describe('beside a store that is open', () => {
     let looks = 0;
     const files: Files = {
       ...diskFiles,
-      read: async (path, bytesMax) => {
-        const bytes = await diskFiles.read(path, bytesMax);
-        if (!path.endsWith('journal') || bytes === undefined || looks++ > 0) return bytes;
-        return Buffer.concat([Buffer.from('half of one'), bytes]);
+      openToRead: async (path, bytesMax) => {
+        const file = await diskFiles.openToRead(path, bytesMax);
+        if (!path.endsWith('journal') || file === undefined || looks++ > 0) return file;
+        const bytes = await file.read(0, file.size);
+        await file.close();
+        return readFileOf(Buffer.concat([Buffer.from('half of one'), bytes]));
       },
     };
     await backUpStore(directory, target, files);
@@ -151,7 +154,7 @@ describe('no backup is left', () => {
   });
 
   it('of one whose files cannot be read', async () => {
-    const files: Files = { ...diskFiles, read: () => Promise.reject(new Error('EACCES: permission denied')) };
+    const files: Files = { ...diskFiles, openToRead: () => Promise.reject(new Error('EACCES: permission denied')) };
     expect(await refusal(files)).toContain(`The store in ${directory} cannot be read: EACCES: permission denied`);
   });
 

@@ -6,7 +6,7 @@ import { createLog } from '../../src/log.ts';
 import { encodeFrame } from '../../src/store/frame.ts';
 import { createLowdbStore } from '../../src/store/lowdb-store.ts';
 import { encodeGroup } from '../../src/store/replay.ts';
-import { encodeRow } from '../../src/store/store-document.ts';
+import { encodeRow } from '../../src/store/row-json.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { textRow, writeText } from '../support/rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -161,13 +161,13 @@ describe('a damaged journal', () => {
   });
 
   it.each([
-    ['version', '{"format":"treeline-journal","version":4,"after":0}', [], 'format version 4, not 3'],
+    ['version', '{"format":"treeline-journal","version":5,"after":0}', [], 'format version 5, not 4'],
     ['record', undefined, ['{"sequence":1,"deltas":[]}'], 'a record it does not know, at byte 70'],
     ['row', undefined, ['{"sequence":1,"rows":[["lease","x",{}]]}'], 'a record it does not know'],
     ['row value', undefined, ['{"sequence":1,"rows":[["head","x",7]]}'], 'a record it does not know'],
     ['row shape', undefined, ['{"sequence":1,"rows":[["head","x"]]}'], 'a record it does not know'],
   ])('is refused where another Treeline wrote it: %s', async (_case, head, records, message) => {
-    const first = head ?? '{"format":"treeline-journal","version":3,"after":0}';
+    const first = head ?? '{"format":"treeline-journal","version":4,"after":0}';
     writeFileSync(journal, Buffer.concat([first, ...records].map(encodeFrame)));
     const refused = await refusal();
     expect(refused).toContain('another version of Treeline');
@@ -214,9 +214,9 @@ describe('a damaged snapshot', () => {
   it('is refused where another Treeline wrote it', async () => {
     await commitTexts(['a'], { compactionBytes: 10 });
     const head = (version: number) => `{"format":"treeline-snapshot","version":${version},"sequence":1,"rows":1}`;
-    writeFileSync(snapshot, encodeFrame(head(4)));
-    expect(await refusal()).toContain('format version 4, not 3');
-    writeFileSync(snapshot, Buffer.concat([encodeFrame(head(3)), encodeFrame('["lease","x",{}]')]));
+    writeFileSync(snapshot, encodeFrame(head(5)));
+    expect(await refusal()).toContain('format version 5, not 4');
+    writeFileSync(snapshot, Buffer.concat([encodeFrame(head(4)), encodeFrame('["lease","x",{}]')]));
     expect(await refusal()).toContain('a row it does not know');
   });
 });

@@ -12,7 +12,10 @@ describe.each<[string, () => Files]>([
   ['in memory', () => new MemoryFiles()],
 ])('files %s', (_name, makeFiles) => {
   async function textOf(files: Files, path: string): Promise<string | undefined> {
-    return (await files.read(path, LIMIT))?.toString();
+    const file = await files.openToRead(path, LIMIT);
+    const bytes = await file?.read(0, file.size);
+    await file?.close();
+    return bytes?.toString();
   }
 
   async function write(files: Files, path: string, text: string): Promise<void> {
@@ -66,7 +69,7 @@ describe.each<[string, () => Files]>([
   it('are undefined to a reader, and an error to others, where they are missing', async () => {
     const files = makeFiles();
     const path = join(temporaryDirectory(), 'missing');
-    expect(await files.read(path, LIMIT)).toBeUndefined();
+    expect(await files.openToRead(path, LIMIT)).toBeUndefined();
     await expect(files.open(path)).rejects.toMatchObject({ code: 'ENOENT' });
     await expect(files.rename(path, `${path}2`)).rejects.toMatchObject({ code: 'ENOENT' });
   });
@@ -75,7 +78,21 @@ describe.each<[string, () => Files]>([
     const files = makeFiles();
     const path = join(temporaryDirectory(), 'a');
     await write(files, path, 'x'.repeat(LIMIT + 1));
-    await expect(files.read(path, LIMIT)).rejects.toThrow(`the limit is ${LIMIT}`);
+    await expect(files.openToRead(path, LIMIT)).rejects.toThrow(`the limit is ${LIMIT}`);
+  });
+
+  it('are read from any place, as long as they were when they were opened, also after another took their name', async () => {
+    const files = makeFiles();
+    const directory = temporaryDirectory();
+    const path = join(directory, 'a');
+    await write(files, path, '0123456789');
+    const file = await files.openToRead(path, LIMIT);
+    await write(files, join(directory, 'b'), 'another');
+    await files.rename(join(directory, 'b'), path);
+    expect(file?.size).toBe(10);
+    expect((await file?.read(3, 4))?.toString()).toBe('3456');
+    expect((await file?.read(8, 10))?.toString()).toBe('89');
+    await file?.close();
   });
 });
 

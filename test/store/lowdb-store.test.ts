@@ -87,7 +87,7 @@ describe('files', () => {
     await store.commit([writeText('a', 'one')]);
     await store.close();
     const [head, record] = readFileSync(join(directory, 'journal'), 'utf8').split('\n');
-    expect(head).toMatch(/^[0-9a-f]{8} [0-9a-f]{8} \{"format":"treeline-journal","version":3,"after":0\}$/);
+    expect(head).toMatch(/^[0-9a-f]{8} [0-9a-f]{8} \{"format":"treeline-journal","version":4,"after":0\}$/);
     expect(record?.slice(18)).toBe(`{"sequence":1,"rows":[${JSON.stringify(['node', 'a', textRow('one')])}]}`);
   });
 
@@ -229,7 +229,7 @@ describe('a store of version 2', () => {
     const opened = await createLowdbStore(directory);
     expect([...opened.list('node').keys()]).toEqual(['a', 'b']);
     await opened.close();
-    for (const path of paths) expect(readFileSync(path, 'utf8').split('\n')[0]).toContain('"version":3');
+    for (const path of paths) expect(readFileSync(path, 'utf8').split('\n')[0]).toContain('"version":4');
   });
 });
 

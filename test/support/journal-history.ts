@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { invariant } from '../../src/model/invariant.ts';
 import type { RowKind, Rows } from '../../src/model/rows.ts';
 import { frameAt } from '../../src/store/frame.ts';
+import { type ChangedRow, decodeRow, type Row, withChanges } from '../../src/store/row-json.ts';
 
 /** A row as one commit has left it; null: removed. */
 export type Version = {
@@ -26,11 +27,22 @@ export function readHistory(path: string): History {
   let at = head?.end ?? 0;
   for (let frame = frameAt(bytes, at); frame !== undefined; frame = frameAt(bytes, at)) {
     records.push(bytes.toString('utf8', at, frame.end));
-    const { rows } = frame.value as { readonly rows: readonly (readonly [RowKind, string, Version['value']])[] };
-    for (const [kind, name, value] of rows) versions.push({ kind, name, value } as Version);
+    const { rows } = frame.value as { readonly rows: readonly unknown[] };
+    for (const json of rows) {
+      const line = decodeRow(json, (kind): kind is RowKind => kind !== 'event');
+      if (line !== undefined) versions.push(versionOf(line, versions));
+    }
     at = frame.end;
   }
   return { records, versions };
+}
+
+function versionOf(line: Row | ChangedRow, versions: readonly Version[]): Version {
+  const { kind, name } = line;
+  if ('value' in line) return line as Version;
+  const before = versions.findLast((version) => version.kind === kind && version.name === name)?.value ?? null;
+  invariant(before !== null, 'only a row that is there is changed');
+  return { kind, name, value: withChanges(line, before) } as Version;
 }
 
 /** Returns the versions of one kind. */

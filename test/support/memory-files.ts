@@ -1,5 +1,6 @@
 // Files in memory that know what a power cut would leave of them, and that fail when a test says so.
-import type { AppendFile, Files } from '../../src/store/files.ts';
+import type { AppendFile, Files, ReadFile } from '../../src/store/files.ts';
+import { readFileOf } from './read-bytes.ts';
 
 interface MemoryFile {
   content: Buffer;
@@ -15,10 +16,10 @@ export class MemoryFiles implements Files {
   /** Called before each of them with its number, from 0. Where it throws, half of an append has happened. */
   beforeWrite: (number: number) => void = () => undefined;
 
-  async read(path: string, bytesMax: number): Promise<Buffer | undefined> {
+  async openToRead(path: string, bytesMax: number): Promise<ReadFile | undefined> {
     const content = this.#names.get(path)?.content;
     if (content !== undefined && content.length > bytesMax) throw new RangeError(`the limit is ${bytesMax}`);
-    return content === undefined ? undefined : Buffer.from(content);
+    return content === undefined ? undefined : readFileOf(content);
   }
 
   async create(path: string): Promise<AppendFile> {

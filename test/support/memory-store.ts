@@ -3,7 +3,7 @@ import type { EventPage, EventRange, NewEvent } from '../../src/model/instance-e
 import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { EventLog, encodeEvent } from '../../src/store/event-log.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { EqualRows, Store } from '../../src/store/store.ts';
 
 /** The rows that outlive a store: a store that is opened on the same ones finds what the one before has left. */
 export type MemoryRows = Map<RowKind, Map<string, Rows[RowKind]>>;
@@ -59,6 +59,10 @@ export class MemoryStore implements Store {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#last;
+  }
+
+  replaceEqual<Kind extends RowKind>(kind: Kind, name: string, { expected, value }: EqualRows<Kind>): void {
+    if (this.read(kind, name) === expected) this.#rows.get(kind)?.set(name, value);
   }
 
   #save(changes: readonly Change[], events: readonly NewEvent[]): void {

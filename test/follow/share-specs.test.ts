@@ -1,0 +1,56 @@
+// What is kept once: parts of the servers of a group, and after a restart the specs of rows and desired state.
+import { expect, it } from 'vitest';
+import type { ServerRow } from '../../src/model/rows.ts';
+import { Core } from '../reconcile/core.ts';
+import { shopFiles, TEMPLATE } from '../reconcile/shop.ts';
+
+const GROUP = `resources:
+  web:
+    type: Platform::ResourceGroup
+    properties: { count: "2", resource_def: { properties: { size: small, configuration_only: [size] } } }
+`;
+const NAMES = ['shop-web-1', 'shop-web-2'];
+
+async function built(): Promise<Core> {
+  const core = new Core();
+  core.source.commit({ ...shopFiles({}), [TEMPLATE]: GROUP, 'types/common/global.yaml': 'backups: true\n' });
+  await core.poll();
+  expect(core.states()).toEqual({ 'shop-web-1': 'done', 'shop-web-2': 'done' });
+  return core;
+}
+
+function rowsOf(core: Core): readonly (ServerRow | undefined)[] {
+  return NAMES.map((name) => core.ledger.server(name));
+}
+
+it('the servers of a group share their policy, layers and lists', async () => {
+  const core = await built();
+  const [one, two] = rowsOf(core);
+  expect(one).toBeDefined();
+  expect(two?.policy).toBe(one?.policy);
+  expect(two?.outputs).toBe(one?.outputs);
+  expect(two?.wanted?.layers).toBe(one?.wanted?.layers);
+  expect(two?.wanted?.configurationOnly).toBe(one?.wanted?.configurationOnly);
+  expect(one?.applied).toBe(one?.wanted);
+  const [first, second] = [...(core.current.get()?.units.get('stack-instance/shop')?.nodes.values() ?? [])];
+  expect(first?.shared.length).toBeGreaterThan(0);
+  expect(second?.shared).toBe(first?.shared);
+});
+
+it('after a restart, the rows hold the specs of the desired state', async () => {
+  const core = await built();
+  // As a store on disk reads them: equal, and no object is the same.
+  for (const name of NAMES) {
+    const expected = core.ledger.server(name);
+    if (expected !== undefined) core.store.replaceEqual('server', name, { expected, value: structuredClone(expected) });
+  }
+  const again = await core.restart();
+  const unit = again.current.get()?.units.get('stack-instance/shop');
+  for (const name of NAMES) {
+    const row = again.ledger.server(name);
+    expect(row?.wanted).toBe(unit?.servers.get(name)?.spec);
+    expect(row?.applied).toBe(row?.wanted);
+    expect(row?.policy).toBe(unit?.servers.get(name)?.policy);
+  }
+  expect(again.provider.calls).toEqual([]);
+});

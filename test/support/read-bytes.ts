@@ -1,0 +1,12 @@
+// Opens bytes in memory as a store opens a file to read it.
+import type { ReadFile } from '../../src/store/files.ts';
+
+/** Returns a file that has these bytes. */
+export function readFileOf(bytes: Buffer): ReadFile {
+  const copy = Buffer.from(bytes);
+  return {
+    size: copy.length,
+    read: async (position, length) => copy.subarray(position, position + length),
+    close: async () => undefined,
+  };
+}
