@@ -4,6 +4,7 @@ import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync
 import { dirname } from 'node:path';
 import { isMap } from '../model/json.ts';
 import type { Properties } from '../model/objects.ts';
+import { SharedTexts } from '../model/shared-texts.ts';
 
 /** Actions remembered per server. A repeated call is one of the last. */
 const ACTIONS_MAX = 20;
@@ -49,8 +50,10 @@ export class SimulatedServers {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     let lines = 0;
     let length = 0;
+    const texts = new SharedTexts();
     for (const { name, server, end } of linesOf(file)) {
-      this.#keep(name, server);
+      const { properties } = server;
+      this.#keep(name, { ...server, properties: properties === null ? null : texts.properties(properties) });
       lines += 1;
       length = end;
     }

@@ -2,7 +2,7 @@
 import type { ReadFile } from './files.ts';
 import { endOfFrame, type Frame, frameAt, HEAD_BYTES } from './frame.ts';
 
-const SLICE_BYTES = 1024 * 1024;
+const SLICE_BYTES = 256 * 1024;
 
 /** The records of a file, from its beginning. */
 export class FrameReader {

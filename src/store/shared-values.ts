@@ -1,23 +1,18 @@
 // Keeps equal parts of rows once that were read from files, as those of rows that this process has made are. Pure.
-import { emptyMap, isSame, type Json, type JsonMap } from '../model/json.ts';
-import type { Properties, PropertyValue } from '../model/objects.ts';
+import { isSame, type JsonMap } from '../model/json.ts';
 import { sharedOutputs } from '../model/outputs.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { listSharing } from '../model/shared-lists.ts';
+import { SharedTexts } from '../model/shared-texts.ts';
 import type { ServerPolicy, Spec } from '../model/spec.ts';
 import type { Row } from './row-json.ts';
 
-/** So many texts are remembered; then it begins anew. The servers of a group stand near each other. */
-const TEXTS_MAX = 10_000;
-
 /** The parts that rows had which were read before: texts, and what the last row had of each kind. */
 export class SharedValues {
-  readonly #texts = new Map<string, string>();
+  readonly #texts = new SharedTexts();
   readonly #configurationOnly = listSharing();
   readonly #lists = listSharing();
   readonly #dependsOn = listSharing();
-  /** The lists among the properties of the last row, by property. */
-  readonly #properties = new Map<string, readonly string[]>();
   #policy: ServerPolicy | undefined;
   #layers: Spec['layers'] = {};
 
@@ -37,11 +32,11 @@ export class SharedValues {
     };
     return {
       ...row,
-      instance: this.#text(row.instance),
-      key: this.#text(row.key),
-      commit: this.#text(row.commit),
-      since: this.#text(row.since),
-      updated: this.#text(row.updated),
+      instance: this.#texts.text(row.instance),
+      key: this.#texts.text(row.key),
+      commit: this.#texts.text(row.commit),
+      since: this.#texts.text(row.since),
+      updated: this.#texts.text(row.updated),
       policy: this.#policyOf(row.policy),
       wanted,
       applied: specOf(row.applied),
@@ -53,46 +48,18 @@ export class SharedValues {
   #spec({ kind, properties, layers, configurationOnly, dependsOn, lists }: Spec): Spec {
     if (!isSame(this.#layers as JsonMap, layers as JsonMap)) this.#layers = layers;
     return {
-      kind: this.#text(kind),
-      properties: this.#propertiesOf(properties),
+      kind: this.#texts.text(kind),
+      properties: this.#texts.properties(properties),
       layers: this.#layers,
       configurationOnly: this.#configurationOnly(configurationOnly),
-      dependsOn: this.#dependsOn(this.#namesOf(dependsOn)),
-      lists: this.#lists(this.#namesOf(lists)),
+      dependsOn: this.#dependsOn(this.#texts.texts(dependsOn)),
+      lists: this.#lists(this.#texts.texts(lists)),
     };
-  }
-
-  #propertiesOf(properties: Properties): Properties {
-    const own = emptyMap<PropertyValue>();
-    for (const [key, value] of Object.entries(properties)) {
-      own[key] = typeof value === 'string' ? this.#text(value) : this.#listOf(key, value);
-    }
-    return own;
-  }
-
-  #listOf(property: string, list: readonly string[]): readonly string[] {
-    const last = this.#properties.get(property);
-    if (last !== undefined && isSame(last as Json, list as Json)) return last;
-    const names = this.#namesOf(list);
-    this.#properties.set(property, names);
-    return names;
-  }
-
-  #namesOf(names: readonly string[]): readonly string[] {
-    return names.map((name) => this.#text(name));
   }
 
   #policyOf(policy: ServerPolicy): ServerPolicy {
     const isKnown = this.#policy !== undefined && isSame({ ...this.#policy }, { ...policy });
     if (!isKnown) this.#policy = policy;
     return this.#policy ?? policy;
-  }
-
-  #text(text: string): string {
-    const known = this.#texts.get(text);
-    if (known !== undefined) return known;
-    if (this.#texts.size >= TEXTS_MAX) this.#texts.clear();
-    this.#texts.set(text, text);
-    return text;
   }
 }
