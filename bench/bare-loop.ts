@@ -1,9 +1,9 @@
-// Runs a program again and again, so many at once, and does nothing else: `bare-loop.ts PROGRAM COUNT CONCURRENCY`. A process
-// of its own, since starting a program costs time in proportion to the memory of the process that starts it.
+// Runs a program again and again, so many at once, and does nothing else: `bare-loop.ts PROGRAM COUNT CONCURRENCY INPUT`. A
+// process of its own, since starting a program costs time in proportion to the memory of the process that starts it.
 import { spawn } from 'node:child_process';
 import { familyCpuMs } from './process-time.ts';
 
-const [program = '', count = '', concurrency = ''] = process.argv.slice(2);
+const [program = '', count = '', concurrency = '', input = ''] = process.argv.slice(2);
 
 function runOnce(): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -12,7 +12,7 @@ function runOnce(): Promise<void> {
     child.on('close', () => resolve());
     child.stdout.resume();
     child.stderr.resume();
-    child.stdin.end('{"version":1,"operation":"create"}\n');
+    child.stdin.end(input);
   });
 }
 

@@ -3,6 +3,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { encodeCall } from '../src/providers/call-json.ts';
+import { callOf } from '../test/support/calls.ts';
 import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
 import { rowOf } from './bench-row.ts';
 import { markdownTable } from './markdown-table.ts';
@@ -25,13 +27,25 @@ const MIB = 2 ** 20;
 
 /** Takes 50 ms for every call; a check finds nothing. */
 const PROGRAM = `#!/bin/sh
-read -r call
+read -r call || exit 1
 sleep ${PROGRAM_MS / 1000}
 case $call in
   *'"operation":"check"'*) echo '{"outcome":"absent"}' ;;
   *) echo '{"outcome":"done"}' ;;
 esac
 `;
+/** A call as the controller makes it: to read it is the program's own time. */
+const INPUT = encodeCall(
+  callOf({
+    action: 'load-1000.1795348746662.create',
+    resource: 'load-1000',
+    properties: { name: 'load-1000', size: 'small' },
+    record: {
+      ...{ name: 'load-1000', description: 'server of load', type: 'clientcert', stackInstance: ['load'] },
+      ...{ last_stack_update: '2027-01-15T08:00:00Z', size: 'small' },
+    },
+  }),
+);
 const LONG_PROGRAM = '#!/bin/sh\nexec sleep 600\n';
 
 /** Returns the part `execute` of the table. */
@@ -106,7 +120,7 @@ async function measureRounds({ folder, say }: BenchContext, { servers, rounds }:
   const measured: Round[] = [];
   for (let index = 1; index <= rounds; index++) {
     say(`round ${index} of ${rounds}: ${count} programs by a bare loop`);
-    const bare = await measure<Times>(folder, [BARE_LOOP, program, `${count}`, `${CONCURRENCY}`]);
+    const bare = await measure<Times>(folder, [BARE_LOOP, program, `${count}`, `${CONCURRENCY}`, INPUT]);
     say(`${seconds(bare.ms)} s; ${servers} servers by the controller`);
     const treeline = await measure<Times>(folder, [RUN, 'servers', program, `${servers}`, `${CONCURRENCY}`]);
     say(`${seconds(treeline.ms)} s`);

@@ -11,7 +11,7 @@ const GOOD = [process.execPath, join(PROGRAMS, 'file-servers.js')];
 const PYTHON = ['/usr/bin/python3', '/usr/local/bin/python3', '/opt/homebrew/bin/python3'].find((path) =>
   isThere(path),
 );
-const CASES = 28;
+const CASES = 29;
 
 function isThere(path: string): boolean {
   try {
@@ -54,7 +54,7 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
     );
     expect(stdout).toMatch(/with the properties name, size, and deletes them again\.\n\nok {4}check of a server/);
     expect(stdout.match(/^ok /gm)).toHaveLength(CASES);
-    expect(stdout).toMatch(/\n28 of 28 cases passed, 0 failed\.\nNothing is left of its servers\.\n$/);
+    expect(stdout).toMatch(/\n29 of 29 cases passed, 0 failed\.\nNothing is left of its servers\.\n$/);
     expect(readdirSync(servers)).toEqual([]);
   });
 
@@ -93,6 +93,21 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
     expect(stdout).toMatch(/^FAIL {2}an unknown operation is refused.*\n {6}there was no answer within 1 s$/m);
   });
 
+  it('finds a program that acts on an input that is cut short', async () => {
+    const hasty = script(`call=$(cat)
+      name=$(printf '%s' "$call" | sed -n 's/.*"resource":"\\([^"]*\\)".*/\\1/p')
+      case $call in
+        '{"version":1,"operation":"create"'*) touch "$SERVERS/$name" ;;
+        '{"version":1,"operation":"delete"'*) rm -f "$SERVERS/$name" ;;
+      esac
+      if [ -e "$SERVERS/$name" ]; then echo '{"outcome":"done"}'; else echo '{"outcome":"absent"}'; fi`);
+    const { stdout, servers } = await test([hasty], '--environment', 'PATH=/usr/bin:/bin');
+    expect(stdout).toMatch(
+      /^FAIL {2}a create whose input is cut short .*\n {6}it answered "done"; expected "failed", or a non-zero exit$/m,
+    );
+    expect(readdirSync(servers)).toEqual([]);
+  });
+
   it.each([
     ['no program', [], 'name the program after "--"'],
     ['a program that is not there', ['./no-such-program'], 'no-such-program is not there'],
@@ -114,7 +129,7 @@ describe('treeline provider test --url', { timeout: 120_000 }, () => {
     const { code, stdout } = await treeline(['provider', 'test', '--url', service.url, '--secret-file', secret]);
     expect({ code, failed: stdout.match(/^FAIL.*\n.*/gm) }).toEqual({ code: 0, failed: null });
     expect(stdout).toMatch(/^ok {4}a request with a signature of yesterday is refused/m);
-    expect(stdout).toContain('30 of 30 cases passed');
+    expect(stdout).toContain('31 of 31 cases passed');
     expect([...service.servers.keys()]).toEqual([]);
   });
 

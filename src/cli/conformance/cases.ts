@@ -135,6 +135,18 @@ const INPUTS: readonly ConformanceCase[] = [
   refused('an input that is no JSON is refused', () => '{"version": 1, "operation": '),
   refused('an empty input is refused', () => ''),
   {
+    title: 'a create whose input is cut short is refused, and makes nothing',
+    async run(trial) {
+      const server = trial.nameOf('cut');
+      trial.made.add(server);
+      const input = encodeCall(trial.callOf('create', server));
+      for (const length of [input.lastIndexOf('}'), Math.floor(input.length / 2)]) {
+        expectRefused(await trial.send(input.slice(0, length)));
+      }
+      await trial.expect(['absent'], 'check', server);
+    },
+  },
+  {
     title: 'a field that is not known yet is ignored',
     async run(trial) {
       const answer = await trial.send(`${JSON.stringify({ ...jsonOf(trial), fromALaterVersion: { a: [1] } })}\n`);
@@ -240,12 +252,14 @@ function refused(title: string, input: (trial: Trial) => object | string): Confo
     title,
     async run(trial) {
       const value = input(trial);
-      const answer = await trial.send(typeof value === 'string' ? value : `${JSON.stringify(value)}\n`);
-      if (answer.outcome !== 'failed' && answer.outcome !== 'retryable') {
-        throw new Deviation(`it ${toldOutcome(answer, ['failed'])}, or a non-zero exit`);
-      }
+      expectRefused(await trial.send(typeof value === 'string' ? value : `${JSON.stringify(value)}\n`));
     },
   };
+}
+
+function expectRefused(answer: Answer): void {
+  if (answer.outcome === 'failed' || answer.outcome === 'retryable') return;
+  throw new Deviation(`it ${toldOutcome(answer, ['failed'])}, or a non-zero exit`);
 }
 
 function hostile(title: string, value: (trial: Trial) => string): ConformanceCase {

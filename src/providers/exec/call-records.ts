@@ -11,7 +11,7 @@ const FILE = 'calls';
 const LINE_BYTES = 512;
 const EMPTY = `${' '.repeat(LINE_BYTES - 1)}\n`;
 
-/** Returns the processes of all recorded calls. A line that is torn or empty is of a program that does not run. */
+/** Returns the processes of all recorded calls. A line that is torn or empty is of a program that has got no input. */
 export function readCallRecords(directory: string): readonly ProcessIdentity[] {
   const text = readIfThere(join(directory, FILE), 'latin1') ?? '';
   const lines = Array.from({ length: Math.ceil(text.length / LINE_BYTES) }, (_, line) =>

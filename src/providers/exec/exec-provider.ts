@@ -92,16 +92,10 @@ function answerOf({ exit, output, complaint }: ProgramEnd): Answer {
     if (!(error instanceof AnswerError)) throw error;
     if (exit === 0) throw error;
     const how = typeof exit === 'number' ? `ended with exit code ${exit}` : `was ended by ${exit}`;
-    const words = `the program ${how}${shown === '' ? '' : `: ${shown}`}${adviceOn(exit, shown)}`;
+    const words = `the program ${how}${shown === '' ? '' : `: ${shown}`}`;
     if (typeof exit === 'number') return answerRetryable(words);
     throw new AnswerError(`${words}, without an answer`, { cause: error });
   }
-}
-
-/** The launcher found the file and could not start it: the system names the file then, and not what is missing. */
-function adviceOn(exit: ProgramEnd['exit'], shown: string): string {
-  const isUnstartable = exit === 127 && shown.startsWith('treeline-launcher: ');
-  return isUnstartable ? '; if the file is there, the program that its first line names (#!) is not' : '';
 }
 
 function answerRetryable(message: string): Answer {

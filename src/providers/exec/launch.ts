@@ -1,5 +1,5 @@
-// Starts a program behind a launcher: the process and its group exist before the program begins, so that they can be
-// recorded first. If this process dies in between, the launcher sees its standard input end, and ends.
+// Starts a program, which waits for its input: every call reads it to its end before it acts, so the process can be
+// recorded first. If this process dies in between, the program finds an input that is empty or cut short, and ends.
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../../model/quote.ts';
@@ -15,40 +15,28 @@ export interface Program {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** A process that waits to become the program. */
+/** A process that has got no input yet. */
 export interface Launched {
   /** The id of the process and of its group. */
   readonly pid: number;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Lets the program begin, with that input. */
-  release(input: string): void;
+  /** Gives the program its input. */
+  feed(input: string): void;
   /** Closes this end of all pipes. */
   close(): void;
   /** Resolves with the exit code, or the name of the signal that ended it. */
   readonly exited: Promise<number | string>;
 }
 
-/** The process could not be started. */
+/** The program got no input: it could not be started, or not be recorded. */
 export class LaunchError extends Error {
   override readonly name = 'LaunchError';
 }
 
-const SHELL = '/bin/sh';
-/** Variables that shells add by themselves. */
-const SHELL_VARIABLES = ['PWD', 'OLDPWD', 'SHLVL'];
-/** A shell reads a line that is no file byte by byte: what follows is left to the program. */
-const WAIT_AND_BEGIN = 'read -r _ && exec "$@"';
-const BEGIN = '\n';
-
 /** Returns a process in a session and group of its own. Throws LaunchError if there is none. The words pass no shell. */
-export async function launch({ command, directory, environment }: Program, mark: string): Promise<Launched> {
-  const unset = SHELL_VARIABLES.filter((name) => !Object.hasOwn(environment, name)).join(' ');
-  const script = unset === '' ? WAIT_AND_BEGIN : `unset ${unset}; ${WAIT_AND_BEGIN}`;
-  const child = start(['-c', script, 'treeline-launcher', ...command], {
-    cwd: directory,
-    env: { ...environment, [MARK_VARIABLE]: mark },
-  });
+export async function launch(program: Program, mark: string): Promise<Launched> {
+  const child = start(program, mark);
   const exited = exitOf(child);
   const pid = await startedAs(child);
   // A program that ends early breaks its pipes; its exit tells how it ended.
@@ -59,7 +47,7 @@ export async function launch({ command, directory, environment }: Program, mark:
     stdout: child.stdout,
     stderr: child.stderr,
     exited,
-    release: (input) => child.stdin.end(BEGIN + input),
+    feed: (input) => child.stdin.end(input),
     close: () => {
       for (const stream of streams) stream.destroy();
     },
@@ -67,16 +55,20 @@ export async function launch({ command, directory, environment }: Program, mark:
 }
 
 /** Node throws some failures, such as arguments that are too long, and reports others by an event. */
-function start(args: readonly string[], options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv }) {
+function start({ command: [file, ...args], directory, environment }: Program, mark: string) {
+  const env = { ...environment, [MARK_VARIABLE]: mark };
   try {
-    return spawn(SHELL, args, { ...options, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+    return spawn(file, args, { cwd: directory, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
   } catch (error) {
     throw notStarted(error);
   }
 }
 
 function notStarted(error: unknown): LaunchError {
-  return new LaunchError(`the program could not be started: ${reasonOf(error)}`, { cause: error });
+  // The system names the program also where it misses its interpreter.
+  const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+  const advice = isMissing ? '; if the file is there, the program that its first line names (#!) is not' : '';
+  return new LaunchError(`the program could not be started: ${reasonOf(error)}${advice}`, { cause: error });
 }
 
 async function startedAs(child: ChildProcess): Promise<number> {

@@ -45,7 +45,7 @@ export class ProgramRunner {
   }
 
   /**
-   * Returns how the program ended. Throws LaunchError if it never began, OutputError if it wrote too much, and the
+   * Returns how the program ended. Throws LaunchError if it got no input, OutputError if it wrote too much, and the
    * signal's reason if that ended it. No process of its group and none with its mark runs any more by then.
    */
   async run(order: ProgramOrder): Promise<ProgramEnd> {

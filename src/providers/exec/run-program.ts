@@ -49,7 +49,7 @@ interface Started {
 }
 
 /**
- * Returns how the program ended. Throws LaunchError if it never began, OutputError if it wrote too much, and the
+ * Returns how the program ended. Throws LaunchError if it got no input, OutputError if it wrote too much, and the
  * signal's reason if that ended it. No process of its group and none with its mark runs any more by then; one that hid
  * itself from a program which ended well is found by a sweep soon after.
  */
@@ -80,7 +80,7 @@ async function attend(started: Started): Promise<ProgramEnd> {
   signal.addEventListener('abort', abort, { once: true });
   try {
     signal.throwIfAborted();
-    program.release(input);
+    program.feed(input);
     const exit = await Promise.race([program.exited, output.overflow, aborted.promise]);
     await finish(started, { output, complaint });
     return { exit, output: output.text(), complaint: complaint.text() };
@@ -97,7 +97,7 @@ function record(call: RunningCall, group: number): void {
   try {
     call.record(group);
   } catch (error) {
-    throw new LaunchError('the program was not started, since its process could not be recorded', { cause: error });
+    throw new LaunchError('the program got no input, since its process could not be recorded', { cause: error });
   }
 }
 

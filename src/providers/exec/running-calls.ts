@@ -27,7 +27,7 @@ export interface CallDirectory {
 export interface RunningCall {
   /** The value of the variable that marks its processes. */
   readonly mark: string;
-  /** Records the process group. Throws if that fails; then the program must not begin. */
+  /** Records the process group. Throws if that fails; then the program must get no input. */
   record(group: number): void;
   /** Forgets the call. Nothing of it may run any more, except processes that have hidden themselves. */
   end(): void;

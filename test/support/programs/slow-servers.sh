@@ -2,6 +2,8 @@
 # Servers as files of the directory $1; every create takes long and writes to the file "calls" when it begins and ends.
 # Knows nothing of JSON beyond the two fields that it needs.
 call=$(cat)
+# An input that is empty or cut short is no call.
+case $call in *'}') ;; *) exit 1 ;; esac
 operation=$(printf '%s' "$call" | sed 's/^{"version":1,"operation":"\([a-z]*\)".*/\1/')
 server=$(printf '%s' "$call" | sed 's/^[^{]*{"version":1,"operation":"[a-z]*","action":"[^"]*","resource":"\([^"]*\)".*/\1/')
 case $operation in

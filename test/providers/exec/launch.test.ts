@@ -1,0 +1,82 @@
+// The start of a program, and what becomes of it where the process that starts it is killed in between.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createLog } from '../../../src/log.ts';
+import { readCallRecords } from '../../../src/providers/exec/call-records.ts';
+import { LaunchError, launch } from '../../../src/providers/exec/launch.ts';
+import { endLeftovers } from '../../../src/providers/exec/leftovers.ts';
+import { identityOf } from '../../../src/providers/exec/linux-processes.ts';
+import { ProgramRunner } from '../../../src/providers/exec/program-runner.ts';
+import { ROOT, run } from '../../support/command-line.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const DYING_RUNNER = join(ROOT, 'test/support/dying-runner.ts');
+const FILE_SERVERS = join(ROOT, 'test/support/programs/file-servers.js');
+const SILENT = createLog('silent');
+const MOMENTS = ['before the record', 'before the input', 'within the input'];
+
+/** Returns the process of a program whose runner process was killed at that moment. */
+async function orphanOf(moment: string, directory: string, program: readonly string[]): Promise<number> {
+  const { stdout } = await run(process.execPath, [DYING_RUNNER, moment, directory, ...program]);
+  const pid = Number(stdout);
+  expect(pid).toBeGreaterThan(1);
+  onTestFinished(() => {
+    if (isRunning(pid)) process.kill(pid, 'SIGKILL');
+  });
+  return pid;
+}
+
+function isRunning(pid: number): boolean {
+  return identityOf(pid) !== undefined && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+}
+
+describe.each(MOMENTS)('a program whose runner process is killed %s', (moment) => {
+  it('changes nothing and ends, also without its mark', async () => {
+    const directory = temporaryDirectory();
+    const program = ['/usr/bin/env', '-u', 'TREELINE_CALL', process.execPath, FILE_SERVERS];
+    const pid = await orphanOf(moment, directory, program);
+    await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
+    expect(readdirSync(directory)).toEqual(['running']);
+  });
+
+  it('is ended by the next start, also if it never looks at its input', async () => {
+    const directory = temporaryDirectory();
+    const pid = await orphanOf(moment, directory, ['/bin/sleep', '1000']);
+    expect([isRunning(pid), readCallRecords(join(directory, 'running')).map((each) => each.pid)]).toEqual([
+      true,
+      moment === 'before the record' ? [] : [pid],
+    ]);
+    await endLeftovers(join(directory, 'running'), SILENT);
+    expect(isRunning(pid)).toBe(false);
+  });
+});
+
+it('a program gets its input only once its process is recorded', async () => {
+  const directory = temporaryDirectory();
+  const runner = await ProgramRunner.open(join(directory, 'running'), SILENT);
+  onTestFinished(() => runner.close());
+  const program = { command: ['/bin/sh', '-c', 'read -r call; cat running/calls; echo $$'] as const, directory };
+  const limits = { signal: AbortSignal.timeout(20_000), graceMs: 100 };
+  const { output } = await runner.run({ ...program, environment: {}, input: 'x\n', about: {}, ...limits });
+  const [record = '', pid] = output.split('\n');
+  expect(JSON.parse(record)).toMatchObject({ group: Number(pid), process: { pid: Number(pid) } });
+});
+
+it.each([
+  ['that is not there', '/no/such/program', 'ENOENT'],
+  [
+    'without its interpreter',
+    'script.sh',
+    'ENOENT; if the file is there, the program that its first line names (#!) is not',
+  ],
+  ['that may not be executed', 'plain.txt', 'EACCES'],
+])('a program %s is not started', async (_, name, words) => {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'script.sh'), '#!/no/such/interpreter\n', { mode: 0o755 });
+  writeFileSync(join(directory, 'plain.txt'), 'text', { mode: 0o644 });
+  const command = [name.startsWith('/') ? name : join(directory, name)] as const;
+  const started = launch({ command, directory, environment: {} }, 'mark');
+  await expect(started).rejects.toThrow(LaunchError);
+  await expect(started).rejects.toThrow(words);
+});
