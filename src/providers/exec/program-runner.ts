@@ -1,12 +1,12 @@
-// Runs programs in a runner process, which is started with the first one. If that process dies, what its calls have left
-// is ended before any of them settles.
+// Runs programs in a runner process, which is started with the first one. If that process dies, or was ended because it
+// did not answer, what its calls have left is ended before any of them settles.
 import { setTimeout as wait } from 'node:timers/promises';
 import { reasonOf } from '../../model/quote.ts';
 import { LaunchError } from './launch.ts';
 import { endLeftovers } from './leftovers.ts';
 import { removeRunnerRecord } from './process-records.ts';
 import type { ProgramEnd, ProgramOrder } from './run-program.ts';
-import { RunnerConnection } from './runner-connection.ts';
+import { RunnerConnection, type RunnerLimits } from './runner-connection.ts';
 import type { CallDirectory, CallLog } from './running-calls.ts';
 
 /** How long the runner process may take to end after it was asked to. */
@@ -17,22 +17,24 @@ const RETRY_MS = 1000;
 export class ProgramRunner {
   readonly #place: CallDirectory;
   readonly #log: CallLog;
+  readonly #limits: RunnerLimits;
   #runner: RunnerConnection | undefined;
   /** Settles once nothing of a runner process that has died runs any more; undefined: nothing has to be waited for. */
   #clearing: Promise<void> | undefined;
   #isClosing = false;
 
-  private constructor(place: CallDirectory, log: CallLog) {
+  private constructor(place: CallDirectory, log: CallLog, limits: RunnerLimits) {
     this.#place = place;
     this.#log = log;
+    this.#limits = limits;
   }
 
   /**
    * Opens a directory, made if missing, after ending every process that calls of an earlier opening have left. Throws
    * LeftoverError if one cannot be ended. No other process may have the directory open.
    */
-  static async open(directory: string, log: CallLog): Promise<ProgramRunner> {
-    return new ProgramRunner(await endLeftovers(directory, log), log);
+  static async open(directory: string, log: CallLog, limits: RunnerLimits = {}): Promise<ProgramRunner> {
+    return new ProgramRunner(await endLeftovers(directory, log), log, limits);
   }
 
   /** Starts the runner process, so that the first call does not wait for that. Where it fails, the first call tries again. */
@@ -71,7 +73,7 @@ export class ProgramRunner {
   }
 
   #start(): RunnerConnection {
-    const runner = RunnerConnection.start(this.#place, this.#log);
+    const runner = RunnerConnection.start(this.#place, this.#log, this.#limits);
     const cleared = runner.ended.then((how) => this.#clear(runner, how));
     cleared.catch((error) => this.#log.error({ reason: reasonOf(error) }, 'a process that has ended stays recorded'));
     return runner;

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reasonOf } from '../../model/quote.ts';
+import { Heartbeat } from './heartbeat.ts';
 import { LaunchError } from './launch.ts';
 import { writeRunnerRecord } from './process-records.ts';
 import type { ProgramEnd, ProgramOrder } from './run-program.ts';
@@ -12,6 +13,12 @@ import type { CallDirectory, CallLog } from './running-calls.ts';
 const PROGRAM = fileURLToPath(new URL(`./runner-process${extname(import.meta.filename)}`, import.meta.url));
 /** They keep it small: every program that is started costs time for each page of memory of the process that starts it. */
 const SMALL = ['--max-semi-space-size=1', '--no-opt', '--no-maglev'];
+
+/** How a runner process is watched. */
+export interface RunnerLimits {
+  /** Time between two questions whether it still answers; default: 5 s. It is ended after 12 without an answer. */
+  readonly beatMs?: number;
+}
 
 interface Pending extends PromiseWithResolvers<ProgramEnd> {
   readonly signal: AbortSignal;
@@ -25,12 +32,16 @@ export class RunnerConnection {
   readonly #child: ChildProcess;
   readonly #log: CallLog;
   readonly #pending = new Map<number, Pending>();
+  readonly #heartbeat: Heartbeat;
   #count = 0;
 
-  private constructor(child: ChildProcess, log: CallLog) {
+  private constructor(child: ChildProcess, log: CallLog, { beatMs }: RunnerLimits) {
     this.#child = child;
     this.#log = log;
+    const ask = (): void => this.#send({ kind: 'beat' });
+    this.#heartbeat = new Heartbeat({ ask, beatMs, onSilence: () => this.#endSilent() });
     this.ended = new Promise((resolve) => child.on('exit', (code, signal) => resolve(String(code ?? signal))));
+    child.on('exit', () => this.#heartbeat.stop());
     child.on('message', (report: RunnerReport) => this.#take(report));
     // It cannot be talked to any more, so it must not run on.
     child.on('disconnect', () => this.kill());
@@ -39,10 +50,10 @@ export class RunnerConnection {
   }
 
   /** Starts a runner process, and records it before it does anything. Throws LaunchError if that fails. */
-  static start(place: CallDirectory, log: CallLog): RunnerConnection {
+  static start(place: CallDirectory, log: CallLog, limits: RunnerLimits): RunnerConnection {
     // In a session of its own, it outlives the signal of a terminal until its controller has ended.
     const child = startChild();
-    const connection = new RunnerConnection(child, log);
+    const connection = new RunnerConnection(child, log, limits);
     try {
       if (child.pid === undefined) throw new Error('no process was made');
       writeRunnerRecord(place.directory, child.pid);
@@ -60,15 +71,19 @@ export class RunnerConnection {
     const abort = (): void => this.#send({ kind: 'end', call });
     const pending = { ...Promise.withResolvers<ProgramEnd>(), signal, abort };
     this.#pending.set(call, pending);
+    this.#heartbeat.start();
     this.#holdLoop();
     signal.addEventListener('abort', abort, { once: true });
     this.#send({ kind: 'run', call, order });
     return pending.promise;
   }
 
-  /** Rejects all calls that have no answer. */
+  /** Rejects all calls that have no answer: with the signal's reason where that has ended them. */
   failAll(error: Error): void {
-    for (const call of [...this.#pending.keys()]) this.#settle(call)?.reject(error);
+    for (const call of [...this.#pending.keys()]) {
+      const pending = this.#settle(call);
+      pending?.reject(pending.signal.aborted ? pending.signal.reason : error);
+    }
   }
 
   /** Asks the process to end. */
@@ -81,7 +96,15 @@ export class RunnerConnection {
     this.#child.kill('SIGKILL');
   }
 
+  /** It may be stopped, or wait for a broken disk: no call of it would end, not even at its deadline. */
+  #endSilent(): void {
+    this.#log.error({}, 'the process that runs programs does not answer; ending it');
+    this.kill();
+  }
+
   #take(report: RunnerReport): void {
+    this.#heartbeat.heard();
+    if (report.kind === 'beat') return;
     if (report.kind === 'log') {
       this.#log[report.level](report.facts, report.text);
       return;
@@ -95,6 +118,7 @@ export class RunnerConnection {
     const pending = this.#pending.get(call);
     pending?.signal.removeEventListener('abort', pending.abort);
     this.#pending.delete(call);
+    if (this.#pending.size === 0) this.#heartbeat.stop();
     this.#holdLoop();
     return pending;
   }

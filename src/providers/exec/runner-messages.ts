@@ -11,10 +11,15 @@ export type RunnerOrder =
   | { readonly kind: 'open'; readonly place: CallDirectory }
   | { readonly kind: 'run'; readonly call: number; readonly order: Omit<ProgramOrder, 'signal'> }
   | { readonly kind: 'end'; readonly call: number }
+  | { readonly kind: 'beat' }
   | { readonly kind: 'close' };
 
-/** A message of the runner process. Every `run` is answered once, when nothing of its program runs any more. */
+/**
+ * A message of the runner process. Every `run` is answered once, when nothing of its program runs any more, and every
+ * `beat` at once.
+ */
 export type RunnerReport =
+  | { readonly kind: 'beat' }
   | { readonly kind: 'ended'; readonly call: number; readonly end: ProgramEnd }
   | { readonly kind: 'failed'; readonly call: number; readonly failure: Failure; readonly message: string }
   | { readonly kind: 'log'; readonly level: 'warn' | 'error'; readonly facts: object; readonly text: string };

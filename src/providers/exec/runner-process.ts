@@ -15,6 +15,7 @@ process.on('message', (order: RunnerOrder) => void obey(order));
 
 async function obey(order: RunnerOrder): Promise<void> {
   if (order.kind === 'open') place = { calls: new RunningCalls(order.place, LOG), log: LOG };
+  else if (order.kind === 'beat') report({ kind: 'beat' });
   else if (order.kind === 'end') running.get(order.call)?.abort();
   else if (order.kind === 'run') await run(order);
   else {

@@ -48,11 +48,14 @@ interface Trial {
   running(): readonly number[];
 }
 
-async function trialOf(mode: string, graceMs = 300): Promise<Trial> {
+async function trialOf(
+  mode: string,
+  { graceMs = 300, ...limits }: { graceMs?: number; beatMs?: number } = {},
+): Promise<Trial> {
   const directory = temporaryDirectory();
   const lines: JsonMap[] = [];
   const log = createLog('debug', { write: (line) => lines.push(JSON.parse(line)) });
-  const runner = await ProgramRunner.open(join(directory, 'running'), log);
+  const runner = await ProgramRunner.open(join(directory, 'running'), log, limits);
   const command = [join(PROGRAMS, 'misbehave.sh'), mode, directory] as const;
   const provider = createExecProvider({ command, directory, environment: { LAB: 'x' }, runner, log, graceMs });
   const running = (): readonly number[] => pidsIn(directory).filter(isRunning);
@@ -261,6 +264,51 @@ describe('the process that runs programs', () => {
     const results = await Promise.allSettled(Array.from({ length: 3 }, () => perform()));
     for (const result of results) expect(result).not.toMatchObject({ value: { outcome: 'failed' } });
     expect(await perform()).toMatchObject({ outcome: 'done' });
+  });
+
+  describe('is stopped', () => {
+    const BEAT_MS = 250;
+    const SILENCE_MS = 12 * BEAT_MS;
+
+    it('and is ended when it has not answered for long: its calls are lost once nothing of them runs', async () => {
+      const { perform, directory, running, lines } = await trialOf('deaf', { beatMs: BEAT_MS });
+      const lost = perform();
+      lost.catch(() => undefined);
+      await expect.poll(() => running().length, { timeout: 10_000 }).toBeGreaterThan(0);
+      signalRunner(directory, 'SIGSTOP');
+      await expect(lost).rejects.toThrow('the process that runs programs has ended (SIGKILL)');
+      expect([running(), readdirSync(join(directory, 'running'))]).toEqual([[], ['id']]);
+      expect(lines.filter(({ level }) => level === 50).map(({ msg }) => msg)).toEqual([
+        'the process that runs programs does not answer; ending it',
+        'the process that runs programs has ended; ending what it has left',
+      ]);
+    });
+
+    it('and a call whose deadline passes meanwhile is lost for that reason; the next call has another process', async () => {
+      const { perform, directory, running } = await trialOf('hang', { beatMs: BEAT_MS });
+      const lost = perform({}, 2000);
+      lost.catch(() => undefined);
+      await expect.poll(() => running().length, { timeout: 10_000 }).toBe(1);
+      signalRunner(directory, 'SIGSTOP');
+      await expect(lost).rejects.toThrow('The operation was aborted due to timeout');
+      expect(running()).toEqual([]);
+      await expect(perform({}, 500)).rejects.toThrow('The operation was aborted due to timeout');
+    });
+
+    it('for a short time, or its controller is: no call is lost', async () => {
+      const { perform, directory, lines } = await trialOf('good', { beatMs: BEAT_MS });
+      await perform();
+      signalRunner(directory, 'SIGSTOP');
+      const answer = perform();
+      await wait(SILENCE_MS / 3);
+      signalRunner(directory, 'SIGCONT');
+      expect(await answer).toMatchObject({ outcome: 'done' });
+      const next = perform();
+      const end = performance.now() + 2 * SILENCE_MS;
+      while (performance.now() < end);
+      expect(await next).toMatchObject({ outcome: 'done' });
+      expect(lines.filter(({ level }) => level === 50)).toEqual([]);
+    });
   });
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('outlives %s', async (signal) => {
