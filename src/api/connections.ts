@@ -1,17 +1,16 @@
 // Tracks connections, so that they can be closed without cutting off an answer, and checked again after the TLS
 // material has changed.
-import type { ServerResponse } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Exchange } from './broken-request.ts';
+import { Connection } from './connection.ts';
 
-/** The open connections of a listener, and what goes on on each. */
+/** The open connections of a listener. */
 export interface Connections {
-  /** Takes a request up; false: it gets no answer, and its connection ends at once or with the answer under way. */
-  begin(response: ServerResponse): boolean;
-  /** Returns what goes on on this connection. */
-  exchangeOn(socket: Duplex): Exchange;
+  /** Returns what goes on on a connection; undefined before its handshake is done, and once it is closed. */
+  exchangeOn(socket: Duplex): Exchange | undefined;
   /**
    * Lets every connection there is now, also those whose handshake is under way, have one more answer, which tells that it
    * is the last; or the one under way, where that can still tell. So no client is cut off that has a request on its way.
@@ -23,60 +22,55 @@ export interface Connections {
   destroyAll(): void;
 }
 
+interface TrackOptions {
+  /** Is asked at each request on a connection that is older than the last `renewAll`. */
+  readonly mayStay: (socket: Socket) => boolean;
+  readonly handler: RequestListener;
+}
+
+interface Tracked {
+  readonly connection: Connection;
+  /** The number of calls of `renewAll` before its handshake. */
+  readonly generation: number;
+}
+
 /**
- * Returns the connections of a server that does not listen yet. `mayStay` is asked at each request on a connection that is
- * older than the last `renewAll`.
+ * Returns the connections of a server that does not listen yet, and hands their requests on to `handler`.
+ *
+ * What is known of a request is kept with its connection, never in a collection of all requests: a Map or Set copies itself
+ * when entries come and go, and its old copies keep the requests that they held in memory until the next full garbage
+ * collection.
  */
-export function trackConnections(server: Server, mayStay: (socket: Duplex) => boolean): Connections {
+export function trackConnections(server: Server, { mayStay, handler }: TrackOptions): Connections {
   let generation = 0;
-  let isEnding = false;
   const handshakes = trackHandshakes(server, () => generation);
-  const generations = new WeakMap<Duplex, number>();
-  const retired = new WeakSet<Duplex>();
-  const answering = new Set<ServerResponse>();
-  const last = new WeakMap<Duplex, ServerResponse>();
+  const open = new Map<Duplex, Tracked>();
 
-  const isOld = (socket: Duplex): boolean => generations.get(socket) !== generation;
-  const isRetired = (socket: Duplex): boolean => isEnding || retired.has(socket);
-  function answersOn(socket: Duplex): ServerResponse[] {
-    return [...answering].filter((response) => response.req.socket === socket);
+  function track(socket: Socket): void {
+    open.set(socket, { connection: new Connection(socket, handler), generation: handshakes.finish(socket) });
+    socket.once('close', () => open.delete(socket));
   }
-  server.on('secureConnection', (socket) => generations.set(socket, handshakes.finish(socket)));
-
-  function retire(socket: Duplex): void {
-    const answers = answersOn(socket);
-    retired.add(socket);
-    answers.forEach(announceEnd);
-    if (answers.length === 0 && socket instanceof Socket) socket.destroySoon();
+  function take(response: ServerResponse): void {
+    const { socket } = response.req;
+    const tracked = open.get(socket);
+    if (tracked === undefined || tracked.connection.isOver) return;
+    const isOld = tracked.generation !== generation;
+    if (isOld && !mayStay(socket)) tracked.connection.refuse(response);
+    else tracked.connection.take(response, isOld);
   }
+  server.on('secureConnection', track);
+  server.on('request', (_request, response) => take(response));
+  // Node answers an unknown Expect by itself, and not in JSON, unless this event is handled.
+  server.on('checkExpectation', (_request, response) => take(response));
 
   return {
-    exchangeOn: (socket) => ({ answers: answersOn(socket), last: last.get(socket), retire: () => retire(socket) }),
-    begin(response) {
-      const { socket } = response.req;
-      // The connection ends with the answer before this: the client would never learn the result of this one.
-      if (last.get(socket)?.getHeader('Connection') === 'close') return false;
-      last.set(socket, response);
-      if (isOld(socket) && !mayStay(socket)) {
-        retired.add(socket);
-        if (answersOn(socket).length === 0) socket.destroy();
-        return false;
-      }
-      answering.add(response);
-      response.on('close', () => {
-        answering.delete(response);
-        if (isRetired(socket)) socket.destroySoon();
-      });
-      if (isOld(socket) || isRetired(socket)) announceEnd(response);
-      return true;
-    },
+    exchangeOn: (socket) => open.get(socket)?.connection.exchange(),
     renewAll() {
       generation += 1;
-      answering.forEach(announceEnd);
+      for (const { connection } of open.values()) connection.announceEnd();
     },
     endAll() {
-      isEnding = true;
-      answering.forEach(announceEnd);
+      for (const { connection } of open.values()) connection.endWithAnswer();
       handshakes.destroyAll();
       server.closeIdleConnections();
     },
@@ -85,11 +79,6 @@ export function trackConnections(server: Server, mayStay: (socket: Duplex) => bo
       server.closeAllConnections();
     },
   };
-}
-
-/** Tells the client, where that is still possible, that no other answer follows on this connection. */
-function announceEnd(response: ServerResponse): void {
-  if (!response.headersSent) response.setHeader('Connection', 'close');
 }
 
 interface Handshakes {

@@ -3,7 +3,6 @@
 import type { RequestListener } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { type Clock, systemClock } from '../clock.ts';
 import { limitConnections } from '../connection-limit.ts';
@@ -12,7 +11,6 @@ import type { Logger } from '../log.ts';
 import { throttleLog } from '../log-throttle.ts';
 import { endBrokenRequest } from './broken-request.ts';
 import { type Connections, trackConnections } from './connections.ts';
-import { inTurn } from './in-turn.ts';
 import { secureContextOptions, type TlsMaterial } from './tls/tls-material.ts';
 import { type Trust, trustOf, vouchesFor } from './tls/trust.ts';
 
@@ -85,19 +83,13 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   server.timeout = limits.stallMs;
   const refusals = logRefusals(server, options);
   refuseAuthorities(server, refusals.refused);
-  const connections = trackConnections(server, (socket) => isLetIn(socket, trust));
-  const handler = inTurn(options.handler);
-  // Node answers an unknown Expect by itself, and not in JSON, unless this event is handled.
-  for (const event of ['request', 'checkExpectation'] as const) {
-    server.on(event, (request, response) => {
-      if (connections.begin(response)) handler(request, response);
-    });
-  }
+  const { handler } = options;
+  const connections = trackConnections(server, { handler, mayStay: (socket) => isLetIn(socket, trust) });
   server.on('clientError', (error, socket) => {
+    const exchange = connections.exchangeOn(socket);
     // Node reports a failed handshake here too, and leaves ending it to us: there is no HTTP to answer with yet.
-    if (socket instanceof TLSSocket && socket.authorized) {
-      endBrokenRequest(error, socket, connections.exchangeOn(socket));
-    } else socket.destroy();
+    if (exchange === undefined) socket.destroy();
+    else endBrokenRequest(error, socket, exchange);
   });
   const { address, port } = await listenOn(server, options, 'api.port');
   return {
@@ -117,7 +109,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 }
 
 /** Tells whether a connection would be accepted now. Dates are left out: each request looks at those of the client. */
-function isLetIn(socket: Duplex, trust: Trust): boolean {
+function isLetIn(socket: Socket, trust: Trust): boolean {
   const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
   return certificate !== undefined && vouchesFor(trust, certificate);
 }
