@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
+import { isSameSources } from '../model/answer-sources.ts';
 import type { NodeAtMoment } from '../model/record.ts';
 import type { Reader } from '../service/reader.ts';
-import { isSameSources } from './answer-cache.ts';
 import { tagOf, writeReadHead } from './present.ts';
 
 /** Others have their turn after so long. */

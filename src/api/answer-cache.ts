@@ -1,5 +1,5 @@
 // Keeps answers as they are sent, so that an unchanged one costs a look-up. See docs/decisions/0065-answers-that-did-not-change.md.
-import type { NodeAtMoment } from '../model/record.ts';
+import { type AnswerSources, isSameSources } from '../model/answer-sources.ts';
 
 /** A serialized body and its tag. */
 export interface SerializedAnswer {
@@ -7,14 +7,6 @@ export interface SerializedAnswer {
   /** Bytes of `json` in UTF-8. */
   readonly bytes: number;
   readonly etag: string;
-}
-
-/** The objects that an answer was made of. */
-type AnswerSources = NodeAtMoment['sources'];
-
-/** Returns true if both are the same objects: they are immutable, so what was made of them is still right. */
-export function isSameSources([first, second]: AnswerSources, [a, b]: AnswerSources): boolean {
-  return first === a && second === b;
 }
 
 interface Kept {

@@ -1,6 +1,5 @@
 // Builds the REST interface as one Express application, with its middleware in order. api.ts makes it listen.
 import type { RequestListener } from 'node:http';
-import compression from 'compression';
 import express, { type Express, type Request } from 'express';
 import type { Logger } from '../log.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -12,10 +11,11 @@ import type { Operator } from '../service/operator.ts';
 import type { Writer } from '../service/writer.ts';
 import { type AuthenticateOptions, authenticate } from './authenticate.ts';
 import { checkRequest } from './check-request.ts';
-import { answerRecords } from './direct-records.ts';
+import { answerDirectly } from './direct-reads.ts';
 import { answerErrors } from './errors.ts';
 import { waitForMinCommit } from './min-commit.ts';
-import { assignRequestId, weakenPackedTags } from './present.ts';
+import { packAnswers } from './pack.ts';
+import { assignRequestId } from './present.ts';
 import { type AgentRoutes, agentRoutes } from './routes/agent.ts';
 import { clientRoutes } from './routes/clients.ts';
 import { hieraRoutes } from './routes/hiera.ts';
@@ -36,8 +36,6 @@ interface AppOptions extends AuthenticateOptions {
   readonly log: Logger;
 }
 
-/** Below this the headers weigh as much as what compression saves. */
-const COMPRESSED_BYTES_MIN = 4 * 1024;
 /** As proxies send it; RFC 9112, 3.2.2. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]+(?=[/?#]|$)/i;
 const SECTIONS = ['/stacks', '/clients', '/types', '/hiera', '/tree', '/operations', '/agent'];
@@ -77,7 +75,7 @@ export function createApp(options: AppOptions): RequestListener {
     refuseTarget,
     answerErrors(options.log),
   );
-  const isAnswered = answerRecords({ ...options, packedBytesMin: COMPRESSED_BYTES_MIN });
+  const isAnswered = answerDirectly({ ...options, pack: packAnswers() });
   return (request, response) => {
     const path = originForm(request.url ?? '');
     request.url = path ?? '/';
@@ -92,7 +90,7 @@ export function createRoutes(options: AppOptions): Express {
   const app = createExpress();
   const known = authenticate(options);
   app.use(assignRequestId, checkRequest, known, refuseForeignOrigin, waitForMinCommit(commits, known));
-  app.use(weakenPackedTags, compression({ threshold: COMPRESSED_BYTES_MIN }));
+  app.use(packAnswers());
   app.use(stackInstanceRoutes(reader, writer, operator), stackTemplateRoutes(reader, writer));
   app.use(clientRoutes(reader, writer), typeRoutes(reader, writer), hieraRoutes(reader), treeRoutes(reader, writer));
   app.use(operationRoutes(reader, operator, explainer), agentRoutes({ agent, readAnswer, authenticate: known }));

@@ -123,21 +123,6 @@ export function tagOf(digest: string): string {
 }
 
 /**
- * Makes the tag of an answer weak where the answer is sent packed: the bytes are others than those of the plain one, and a
- * strong tag would promise the same. RFC 9110, 8.8.1. Comes before the handler that packs.
- */
-export function weakenPackedTags(_request: IncomingMessage, response: ServerResponse, next: () => void): void {
-  const writeHead = response.writeHead.bind(response) as (...head: unknown[]) => ServerResponse;
-  response.writeHead = (...head: unknown[]): ServerResponse => {
-    const tag = response.getHeader('ETag');
-    const isPacked = response.hasHeader('Content-Encoding');
-    if (isPacked && typeof tag === 'string' && !tag.startsWith('W/')) response.setHeader('ETag', `W/${tag}`);
-    return writeHead(...head);
-  };
-  next();
-}
-
-/**
  * Returns the tag that names the present answer, as the client has it. RFC 9110, 13.1.2: a list of tags, each perhaps
  * weak, or `*`. Whether a tag is weak makes no difference here.
  */

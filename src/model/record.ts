@@ -1,4 +1,5 @@
 // Defines a hiera record as it is served: flat keys, and the source of each value.
+import type { AnswerSources } from './answer-sources.ts';
 import type { MergeRule } from './objects.ts';
 
 /** The value of a key of a record. */
@@ -29,8 +30,8 @@ export type ExplainedRecord = Readonly<Record<string, ExplainedValue>>;
 /** A node at one moment. Its record is computed when it is asked for. */
 export interface NodeAtMoment {
   readonly name: string;
-  /** The immutable objects that the record is made of: as long as they are the same, so is the record. */
-  readonly sources: readonly [unknown, unknown];
+  /** What the record is made of. */
+  readonly sources: AnswerSources;
   record(): NodeRecord;
   /** Returns the record with the source of each value. */
   explained(): ExplainedRecord;

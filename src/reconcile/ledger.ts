@@ -13,6 +13,7 @@ export class Ledger {
   readonly #inSlices: RunInSlices;
   readonly #index = new RowIndex();
 
+  #version = 0;
   readonly #watchers: ((change: Change) => void)[] = [];
 
   /** Left out: nothing interrupts a commit. */
@@ -25,6 +26,11 @@ export class Ledger {
   /** The index over all server rows. */
   get index(): Omit<RowIndex, 'follow' | 'replaceEqual'> {
     return this.#index;
+  }
+
+  /** Increases with every change of a row, as soon as the index includes it. */
+  get version(): number {
+    return this.#version;
   }
 
   get journalBytes(): number {
@@ -87,6 +93,7 @@ export class Ledger {
   *#follow(changes: readonly Change[]): Steps<void> {
     yield* visitAll(changes, ({ kind, name, expected, value }) => {
       if (kind === 'server') this.#index.follow(name, expected, value ?? undefined);
+      this.#version += 1;
     });
     for (const watcher of this.#watchers) yield* visitAll(changes, watcher);
   }

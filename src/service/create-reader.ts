@@ -1,9 +1,11 @@
 // Implements reader.ts: it answers the API's reads from the active desired state and the recorded rows.
 import type { DesiredState } from '../desired/desired-state.ts';
-import { isTypeName, kindOf, type Role, TYPE_NAMES, type TypeName } from '../model/names.ts';
+import { addressOf } from '../model/address.ts';
+import { compareNames, isTypeName, kindOf, type Role, TYPE_NAMES, type TypeName } from '../model/names.ts';
 import type { Client, StackTemplate } from '../model/objects.ts';
 import { canonicalSerial } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
+import { sourcesOfReads } from './answer-sources.ts';
 import {
   instanceNames,
   instanceStatus,
@@ -43,8 +45,8 @@ export function createReader(options: ReaderOptions): Reader {
   }
 
   function template(name: string): Served<StackTemplate> {
-    const entry = templatesOf(view()).get(name);
-    return entry ?? unknown('stack template', name, templatesOf(view()).keys());
+    const { desired } = view();
+    return templateIn(desired, name) ?? unknown('stack template', name, namesOf(templatesOf(desired)));
   }
 
   return {
@@ -55,7 +57,7 @@ export function createReader(options: ReaderOptions): Reader {
     instance,
     status: (name) => instanceStatus(viewWith(name), name, stallsOf),
     statusFull: (name) => resourceStates(viewWith(name), name),
-    templates: () => [...templatesOf(view()).values()].map(({ body }) => body),
+    templates: () => templatesOf(view().desired),
     template,
     clients: (by, role) => clientsFor(view(), by, role),
     client: (by, serial) => clientFor(view(), by, serial),
@@ -66,6 +68,7 @@ export function createReader(options: ReaderOptions): Reader {
       return served ?? unknown(kindOf(typeNamed(type)), name, namesOf(viewObjects(view(), typeNamed(type))));
     },
     ...nodeReads(view),
+    sources: sourcesOfReads(view),
     tree() {
       const { object, oid } = view().desired.catalog.tree;
       return object === null ? unknown('tree', 'tree.yaml', []) : { body: object, oid };
@@ -80,13 +83,14 @@ function clientIn({ desired, refused, rows }: ReaderOptions, serial: string): Cl
   return rows.read('active', `client/${serial}`)?.object as Client | undefined;
 }
 
-function templatesOf({ desired }: View<DesiredState>): ReadonlyMap<string, Served<StackTemplate>> {
-  const templates = new Map<string, Served<StackTemplate>>();
-  for (const [name] of [...desired.catalog.templates].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const entry = desired.objects.get(`stack-template/${name}`)?.entry;
-    if (entry !== undefined) templates.set(name, { body: entry.object as StackTemplate, oid: entry.oid });
-  }
-  return templates;
+function templatesOf(desired: DesiredState): StackTemplate[] {
+  const names = [...desired.catalog.templates].map(([name]) => name).sort(compareNames);
+  return names.flatMap((name) => templateIn(desired, name)?.body ?? []);
+}
+
+function templateIn({ catalog, objects }: DesiredState, name: string): Served<StackTemplate> | undefined {
+  const entry = catalog.templates.has(name) ? objects.get(addressOf('stack-template', name))?.entry : undefined;
+  return entry === undefined ? undefined : { body: entry.object as StackTemplate, oid: entry.oid };
 }
 
 function clientFor({ desired }: View<DesiredState>, by: Client, serial: string): Served<Client> {

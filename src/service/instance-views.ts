@@ -31,7 +31,7 @@ export function instanceNames({ desired, rows }: View<KnownInstances>): string[]
 
 /** Returns true where there is an instance of that name. */
 export function isInstance(view: View<DesiredState>, name: string): boolean {
-  return fileOf(view, name) !== undefined;
+  return fileOfInstance(view, name) !== undefined;
 }
 
 /** Returns an instance as it is served, or undefined where there is none of that name. */
@@ -80,12 +80,13 @@ export function instanceStatus(view: View<KnownInstances>, name: string, stallsO
 
 /** The active document; of a new instance that is invalid, as much of it as could be read. */
 function documentOf(view: View<DesiredState>, name: string): Served<StackInstance> | undefined {
-  const file = fileOf(view, name);
+  const file = fileOfInstance(view, name);
   if (file === undefined) return undefined;
   return { body: { ...blankInstance(name), ...(file.object ?? {}) }, oid: file.oid };
 }
 
-function fileOf(
+/** Returns the file of an instance as it is active, or of a new one that is invalid; undefined where there is none of that name. */
+export function fileOfInstance(
   { desired, rows }: View<DesiredState>,
   name: string,
 ): Pick<Entry<unknown>, 'oid' | 'object'> | undefined {

@@ -1,5 +1,6 @@
 // Defines the reads of the API. Answers are complete bodies of the interface (docs/rest.md), come from memory, and
 // belong to one commit.
+import type { AnswerSources } from '../model/answer-sources.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { Role, TypeName } from '../model/names.ts';
 import type { Client, StackInstance, StackTemplate, TreeNode } from '../model/objects.ts';
@@ -18,6 +19,21 @@ export interface InstanceView extends StackInstance {
 export interface Served<Body> {
   readonly body: Body;
   readonly oid: string | null;
+}
+
+/**
+ * What the answers of the methods of {@link Reader} with the same name are made of; undefined for a name that is not there.
+ * Every method throws ServiceError `not_ready` before the first good commit.
+ */
+export interface SourcesOfReads {
+  instances(): AnswerSources;
+  /** Those of the states of its servers, too. */
+  instance(name: string): AnswerSources | undefined;
+  templates(): AnswerSources;
+  template(name: string): AnswerSources | undefined;
+  objects(type: string): AnswerSources | undefined;
+  object(type: string, name: string): AnswerSources | undefined;
+  tree(): AnswerSources;
 }
 
 /**
@@ -65,4 +81,7 @@ export interface Reader {
   explainedValue(node: string, key: string): ExplainedValue;
 
   tree(): Served<TreeNode>;
+
+  /** Tells what answers are made of; nodes tell it themselves. */
+  readonly sources: SourcesOfReads;
 }

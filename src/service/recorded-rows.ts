@@ -9,7 +9,11 @@ export interface RecordedRows {
   list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]>;
   /** Resolves with events of an instance; see Store.events. */
   events(instance: string, range: EventRange): Promise<EventPage>;
+  /** Increases with every change of a row, as soon as the index includes it. */
+  readonly version: number;
   readonly index: {
+    /** Returns a number that changes with every change of a server row of this instance. */
+    versionOf(instance: string): number;
     /** Names of the recorded servers of an instance, sorted. */
     serversOf(instance: string): readonly string[];
     /** Names of the servers that gave up on the update that a commit wanted. */

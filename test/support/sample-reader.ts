@@ -1,4 +1,5 @@
 // A reader with fixed answers, written by hand, for tests of what lies in front of it. The registry can be changed.
+import type { AnswerSources } from '../../src/model/answer-sources.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { isTypeName, TYPE_NAMES } from '../../src/model/names.ts';
 import type { Client, StackTemplate, TreeNode } from '../../src/model/objects.ts';
@@ -77,6 +78,7 @@ export interface SampleReader extends Reader {
 export function createSampleReader(): SampleReader {
   const registry = new Map<string, Client>();
   const sorted = (): Client[] => [...registry.values()].sort((a, b) => (a.serial < b.serial ? -1 : 1));
+  const ofCommit = (): AnswerSources => [reader.commit()];
   const reader: SampleReader = {
     registry,
     ready: true,
@@ -116,6 +118,15 @@ export function createSampleReader(): SampleReader {
     explainedRecord: (node) => find({ 'shop-web': EXPLAINED }, node),
     value: (node, key) => find(find({ 'shop-web': RECORD }, node), key),
     explainedValue: (node, key) => find(find({ 'shop-web': EXPLAINED }, node), key),
+    sources: {
+      instance: (name) => (name === 'shop' ? ofCommit() : undefined),
+      instances: () => [...ofCommit(), reader.list],
+      templates: () => ofCommit(),
+      template: (name) => (name === 'web' ? ofCommit() : undefined),
+      objects: (type) => (isTypeName(type) ? ofCommit() : undefined),
+      object: (type, name) => (isTypeName(type) && name === 'z1' ? ofCommit() : undefined),
+      tree: () => [...ofCommit(), reader.fault],
+    },
     tree() {
       if (reader.fault !== undefined) throw reader.fault;
       return { body: TREE, oid: OID };

@@ -1,0 +1,33 @@
+// Packs large answers for clients that accept it.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import compression from 'compression';
+
+/** Below this the headers weigh as much as what compression saves, and an answer is sent as it is. */
+export const PACKED_BYTES_MIN = 4 * 1024;
+
+/** Prepares an answer that `next` sends. */
+export type Pack = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+
+/** Returns a handler that packs answers of at least {@link PACKED_BYTES_MIN} bytes. It comes before what answers. */
+export function packAnswers(): Pack {
+  // It needs nothing of Express but its types.
+  const compress = compression({ threshold: PACKED_BYTES_MIN }) as unknown as Pack;
+  return (request, response, next) => {
+    weakenPackedTag(response);
+    compress(request, response, next);
+  };
+}
+
+/**
+ * Makes the tag of an answer weak where the answer is sent packed: the bytes are others than those of the plain one, and a
+ * strong tag would promise the same. RFC 9110, 8.8.1.
+ */
+function weakenPackedTag(response: ServerResponse): void {
+  const writeHead = response.writeHead.bind(response) as (...head: unknown[]) => ServerResponse;
+  response.writeHead = (...head: unknown[]): ServerResponse => {
+    const tag = response.getHeader('ETag');
+    const isPacked = response.hasHeader('Content-Encoding');
+    if (isPacked && typeof tag === 'string' && !tag.startsWith('W/')) response.setHeader('ETag', `W/${tag}`);
+    return writeHead(...head);
+  };
+}

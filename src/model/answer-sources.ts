@@ -1,0 +1,12 @@
+// Defines what an answer is made of.
+
+/**
+ * The immutable objects that an answer is made of, and numbers that stand for others. As long as each is the same, so is the
+ * answer.
+ */
+export type AnswerSources = readonly unknown[];
+
+/** Returns true if both are the same objects and numbers. */
+export function isSameSources(some: AnswerSources, others: AnswerSources): boolean {
+  return some.length === others.length && some.every((source, index) => source === others[index]);
+}
