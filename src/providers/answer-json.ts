@@ -8,6 +8,11 @@ import { plainText } from './plain-text.ts';
 
 /** The largest answer, in bytes. */
 export const ANSWER_BYTES_MAX = 1024 * 1024;
+/**
+ * The largest outputs of a server, in bytes as JSON: every record of it holds them, and so does the memory of the
+ * controller.
+ */
+export const OUTPUTS_BYTES_MAX = 64 * 1024;
 /** The largest number of outputs, and of observed properties. */
 const ENTRIES_MAX = 1000;
 const MESSAGE_LENGTH_MAX = 4096;
@@ -31,7 +36,7 @@ export function readAnswer(text: string): Answer {
   return {
     outcome: readOutcome(value.outcome),
     message: readMessage(value.message),
-    outputs: readEntries('outputs', value.outputs, { isValue: isRecordValue, values: OUTPUT_VALUES }),
+    outputs: readOutputs(value.outputs),
     observed: readEntries('observed', value.observed, { isValue: isPropertyValue, values: PROPERTY_VALUES }),
   };
 }
@@ -56,6 +61,15 @@ function readMessage(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') throw new AnswerError(`the "message" is ${quote(value)}, and has to be a text`);
   return plainText(value, MESSAGE_LENGTH_MAX);
+}
+
+function readOutputs(value: Json | undefined): JsonMap {
+  const outputs = readEntries('outputs', value, { isValue: isRecordValue, values: OUTPUT_VALUES });
+  const bytes = Buffer.byteLength(JSON.stringify(outputs));
+  if (bytes <= OUTPUTS_BYTES_MAX) return outputs;
+  throw new AnswerError(
+    `"outputs" takes ${bytes} bytes as JSON, and ${OUTPUTS_BYTES_MAX} are kept of a server: report where the rest is found, such as a path or a URL`,
+  );
 }
 
 interface EntryRule {

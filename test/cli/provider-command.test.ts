@@ -108,6 +108,22 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
     expect(readdirSync(servers)).toEqual([]);
   });
 
+  it('finds a program that reports the whole record of a server', async () => {
+    const program = join(temporaryDirectory(), 'echo.mjs');
+    writeFileSync(
+      program,
+      `import { readFileSync } from 'node:fs';
+      const { operation, record } = JSON.parse(readFileSync(0, 'utf8'));
+      const outcome = operation === 'create' ? 'done' : 'absent';
+      process.stdout.write(JSON.stringify({ outcome, outputs: outcome === 'done' ? record : {} }));\n`,
+    );
+    const { stdout } = await test([process.execPath, program]);
+    expect(stdout).toMatch(/^ok {4}create answers done/m);
+    expect(stdout).toMatch(
+      /^FAIL {2}what it reports of a server does not grow with the record.*\n {6}the answer is lost: "outputs" takes \d+ bytes/m,
+    );
+  });
+
   it.each([
     ['no program', [], 'name the program after "--"'],
     ['a program that is not there', ['./no-such-program'], 'no-such-program is not there'],

@@ -130,6 +130,11 @@ describe('a proxy', () => {
     expect(statusOf(await report({ lease, outcome: 'maybe' }))).toEqual([400, 'invalid_input']);
     expect(statusOf(await report({ lease, outcome: 'done', extra: 1 }))).toEqual([400, 'invalid_input']);
     expect(statusOf(await report({ lease, outcome: 'done', observed: { a: 1 } }))).toEqual([400, 'invalid_input']);
+    const outputs = { a: 'x'.repeat(40_000), b: 'x'.repeat(40_000) };
+    expect(await report({ lease, outcome: 'done', outputs })).toMatchObject({
+      status: 400,
+      body: { message: expect.stringMatching(/^This is no report: "outputs" takes 80\d+ bytes/) },
+    });
     expect(statusOf(await report(JSON.stringify({ lease, message: 'x'.repeat(1024 * 1024) })))).toEqual([
       413,
       'body_too_large',

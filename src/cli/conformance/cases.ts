@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import type { Answer } from '../../model/call-result.ts';
 import type { Properties } from '../../model/objects.ts';
 import { encodeCall } from '../../providers/call-json.ts';
+import type { Call } from '../../providers/provider.ts';
 import { Deviation, expectObserved, type Send, Skipped, type Trial, toldOutcome } from './trial.ts';
 
 /** One case of the conformance test. */
@@ -129,6 +130,10 @@ const LIFE: readonly ConformanceCase[] = [
   },
 ];
 
+const LARGE_RECORD = Object.fromEntries(
+  Array.from({ length: LARGE_TEXTS }, (_, index) => [`key${index}`, LARGE_TEXT] as const),
+);
+
 const INPUTS: readonly ConformanceCase[] = [
   refused('an unknown version is refused', (trial) => ({ ...jsonOf(trial), version: 999 })),
   refused('an unknown operation is refused', (trial) => ({ ...jsonOf(trial), operation: 'explode' })),
@@ -156,16 +161,20 @@ const INPUTS: readonly ConformanceCase[] = [
   {
     title: 'a large record is read to its end',
     async run(trial) {
-      const texts = Array.from({ length: LARGE_TEXTS }, (_, index) => [`key${index}`, LARGE_TEXT]);
-      await trial.expect(['absent'], 'check', trial.nameOf(ABSENT), { record: Object.fromEntries(texts) });
+      await trial.expect(['absent'], 'check', trial.nameOf(ABSENT), { record: LARGE_RECORD });
     },
+  },
+  {
+    // Outputs join the record: what repeats it would come back larger with every call, up to the limit of outputs.
+    title: 'what it reports of a server does not grow with the record',
+    run: (trial) => liveAndDie(trial, trial.nameOf('large'), { record: LARGE_RECORD }),
   },
 ];
 
 const VALUES: readonly ConformanceCase[] = [
   {
     title: 'a name with all characters that names may have is one server',
-    run: (trial) => liveAndDie(trial, trial.nameOf('A.b_c-1'), {}),
+    run: (trial) => liveAndDie(trial, trial.nameOf('A.b_c-1')),
   },
   hostile('quotes and line feeds in a value are data', () => `it's "quoted" \\ and\nhas two lines`),
   hostile(
@@ -199,7 +208,7 @@ const TIMES: readonly ConformanceCase[] = [
     title: `${PARALLEL} servers live and die at the same time`,
     async run(trial) {
       const servers = Array.from({ length: PARALLEL }, (_, index) => trial.nameOf(`p${index + 1}`));
-      const ended = await Promise.allSettled(servers.map((server) => liveAndDie(trial, server, {})));
+      const ended = await Promise.allSettled(servers.map((server) => liveAndDie(trial, server)));
       const failed = ended.find((each) => each.status === 'rejected');
       if (failed !== undefined) throw failed.reason;
     },
@@ -267,19 +276,26 @@ function hostile(title: string, value: (trial: Trial) => string): ConformanceCas
     title,
     async run(trial) {
       const properties = { note: value(trial), empty: '' };
-      await liveAndDie(trial, trial.nameOf('value'), properties);
+      await liveAndDie(trial, trial.nameOf('value'), { properties });
       if (existsSync(trial.options.trap)) throw new Deviation('the value was run by a shell');
     },
   };
 }
 
-/** A provider may refuse properties, but then it makes nothing. */
-async function liveAndDie(trial: Trial, server: string, more: Properties): Promise<void> {
-  const properties = { ...trial.options.properties, ...more, name: server };
+interface Extraordinary {
+  /** Beside those of the trial. */
+  readonly properties?: Properties;
+  readonly record?: Call['record'];
+}
+
+/** A provider may refuse what is extraordinary, but then it makes nothing. */
+async function liveAndDie(trial: Trial, server: string, more: Extraordinary = {}): Promise<void> {
+  const properties = { ...trial.options.properties, ...more.properties, name: server };
+  const fields = more.record === undefined ? { properties } : { properties, record: more.record };
   const outcomes = Object.keys(more).length === 0 ? (['done'] as const) : (['done', 'failed'] as const);
-  const { outcome } = await trial.expect(outcomes, 'create', server, { properties });
-  const answer = await trial.expect([outcome === 'done' ? 'done' : 'absent'], 'check', server, { properties });
+  const { outcome } = await trial.expect(outcomes, 'create', server, fields);
+  const answer = await trial.expect([outcome === 'done' ? 'done' : 'absent'], 'check', server, fields);
   expectObserved(answer, properties);
-  await trial.expect(['done', 'absent'], 'delete', server, { properties });
-  await trial.expect(['absent'], 'check', server, { properties });
+  await trial.expect(['done', 'absent'], 'delete', server, fields);
+  await trial.expect(['absent'], 'check', server, fields);
 }

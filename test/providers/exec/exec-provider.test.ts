@@ -163,6 +163,7 @@ describe('an answer', () => {
     ['wrong-field', 'the answer has unknown fields: "output"; known are outcome'],
     ['wrong-observed', 'the key "port" of "observed" has the value 80; it has to be a text or a list of texts'],
     ['wrong-outputs', 'the key "address" of "outputs" has the value'],
+    ['large-outputs', '"outputs" takes 80015 bytes as JSON, and 65536 are kept of a server: report where the rest'],
     ['reserved', 'the key "__proto__" of "outputs" is a reserved word'],
   ])('is lost: %s', async (mode, words) => {
     const { perform, running } = await trialOf(mode);

@@ -1,0 +1,41 @@
+// How much a provider may report of one server: it joins every record of it, and stays in memory.
+import { describe, expect, it } from 'vitest';
+import { OUTPUTS_BYTES_MAX, readAnswer } from '../../src/providers/answer-json.ts';
+
+const TOO_LARGE = /"outputs" takes 65537 bytes as JSON.* 65536 .*such as a path or a URL/;
+
+function answerWith(fields: object): string {
+  return JSON.stringify({ outcome: 'done', ...fields });
+}
+
+/** Outputs that take this many bytes as JSON. */
+function outputsOf(bytes: number): Record<string, string> {
+  return { key: 'x'.repeat(bytes - '{"key":""}'.length) };
+}
+
+describe('the outputs of an answer', () => {
+  it('may take 64 KiB as JSON, and no byte more', () => {
+    const { outputs } = readAnswer(answerWith({ outputs: outputsOf(OUTPUTS_BYTES_MAX) }));
+    expect(Buffer.byteLength(JSON.stringify(outputs))).toBe(64 * 1024);
+    expect(() => readAnswer(answerWith({ outputs: outputsOf(OUTPUTS_BYTES_MAX + 1) }))).toThrow(TOO_LARGE);
+  });
+
+  it('count together, with their names, in bytes and not in characters', () => {
+    const names = (letter: string): Record<string, string> =>
+      Object.fromEntries(
+        Array.from({ length: 1000 }, (_, index) => [`${index}-${letter.repeat(30)}`, letter.repeat(20)]),
+      );
+    expect(() => readAnswer(answerWith({ outputs: names('a') }))).not.toThrow();
+    expect(() => readAnswer(answerWith({ outputs: names('ü') }))).toThrow(/"outputs" takes 1\d{5} bytes/);
+  });
+
+  it('do not limit what was observed, of which only differences are kept', () => {
+    const observed = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`p${index}`, 'x'.repeat(60_000)]));
+    expect(readAnswer(answerWith({ observed })).observed).toEqual(observed);
+  });
+
+  it('are measured as they would be kept: blanks of the text do not count', () => {
+    const text = answerWith({ outputs: { key: 'value' } }).replaceAll(':', `:${' '.repeat(70_000)}`);
+    expect(readAnswer(text).outputs).toEqual({ key: 'value' });
+  });
+});
