@@ -11,7 +11,7 @@ const GOOD = [process.execPath, join(PROGRAMS, 'file-servers.js')];
 const PYTHON = ['/usr/bin/python3', '/usr/local/bin/python3', '/opt/homebrew/bin/python3'].find((path) =>
   isThere(path),
 );
-const CASES = 29;
+const CASES = 30;
 
 function isThere(path: string): boolean {
   try {
@@ -54,7 +54,7 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
     );
     expect(stdout).toMatch(/with the properties name, size, and deletes them again\.\n\nok {4}check of a server/);
     expect(stdout.match(/^ok /gm)).toHaveLength(CASES);
-    expect(stdout).toMatch(/\n29 of 29 cases passed, 0 failed\.\nNothing is left of its servers\.\n$/);
+    expect(stdout).toMatch(/\n30 of 30 cases passed, 0 failed\.\nNothing is left of its servers\.\n$/);
     expect(readdirSync(servers)).toEqual([]);
   });
 
@@ -145,7 +145,7 @@ describe('treeline provider test --url', { timeout: 120_000 }, () => {
     const { code, stdout } = await treeline(['provider', 'test', '--url', service.url, '--secret-file', secret]);
     expect({ code, failed: stdout.match(/^FAIL.*\n.*/gm) }).toEqual({ code: 0, failed: null });
     expect(stdout).toMatch(/^ok {4}a request with a signature of yesterday is refused/m);
-    expect(stdout).toContain('31 of 31 cases passed');
+    expect(stdout).toContain('32 of 32 cases passed');
     expect([...service.servers.keys()]).toEqual([]);
   });
 
