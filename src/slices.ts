@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 import type { Steps } from './model/steps.ts';
 
 /** Other work runs after so many milliseconds. Several slices may share a turn of the event loop. */
-export const SLICE_MS = 8;
+export const WORK_SLICE_MS = 8;
 
 /** Resolves with the result of work. It pauses between two steps whenever a slice is over; short work never pauses. */
 export type RunInSlices = <Result>(steps: Steps<Result>) => Promise<Result>;
@@ -19,7 +19,7 @@ export function createSlices(
     for (;;) {
       const step = steps.next();
       if (step.done === true) return step.value;
-      if (clock.monotonic() - began < SLICE_MS) continue;
+      if (clock.monotonic() - began < WORK_SLICE_MS) continue;
       await yieldToOthers();
       began = clock.monotonic();
     }

@@ -52,13 +52,12 @@ interface Activation extends Poll {
  * runs between two slices of it, but none that writes rows. Readers see the rows and the desired state change at once.
  */
 export async function activate(parts: ActivationParts, derived: DesiredState, activation: Activation): Promise<void> {
-  const { ledger, gate, reconciler, inSlices } = parts;
-  const { operation, log, before } = activation;
+  const { ledger, gate, inSlices } = parts;
+  const { log, before } = activation;
   const { journalBytes, rowBytes } = ledger;
   const { desired, changes } = await gate.exclusive(async () => {
     const activated = await record(parts, derived, activation);
-    const names = namesToEnqueue(parts, before, activated);
-    await inSlices(visitAll(names, (name) => reconciler.enqueue([name], operation)));
+    await inSlices(enqueueConcerned(parts, activation, activated));
     return activated;
   });
   const servers = changes.filter(({ kind }) => kind === 'server').length;
@@ -92,20 +91,22 @@ async function record(
   return { desired, changes };
 }
 
-/** Yields the servers that a commit concerns: those whose rows changed, and those that may go on without such a change. */
-function* namesToEnqueue(
-  { ledger, reconciler: { proxyWork } }: ActivationParts,
-  before: DesiredState | undefined,
+/** Enqueues the servers that a commit concerns: those whose rows changed, and those that may go on without such a change. */
+function* enqueueConcerned(
+  { ledger, reconciler }: ActivationParts,
+  { operation, before }: Activation,
   { desired, changes }: Activated,
-): Generator<string> {
-  if (before === undefined) yield* ledger.list('server').keys();
-  for (const { kind, name, value } of changes) {
-    if (kind === 'server' && before !== undefined) yield name;
+): Steps<void> {
+  const enqueue = (name: string): void => reconciler.enqueue([name], operation);
+  if (before === undefined) yield* visitAll(ledger.list('server').keys(), enqueue);
+  yield* visitAll(changes, ({ kind, name, value }) => {
+    if (kind === 'server' && before !== undefined) enqueue(name);
     // What was held and is not any more has rows that did not change.
-    if (kind === 'held' && value === null) yield* ledger.index.serversOf(name);
-  }
-  if (proxyWork === undefined) return;
-  for (const server of serversOfProxies(ledger, { before, desired })) if (proxyWork.isAwaiting(server)) yield server;
+    if (kind === 'held' && value === null) ledger.index.serversOf(name).forEach(enqueue);
+  });
+  yield* visitAll(serversOfProxies(ledger, { before, desired }), (name) => {
+    if (reconciler.proxyWork?.isAwaiting(name)) enqueue(name);
+  });
 }
 
 /** Returns a function that returns the place of the first mistake of an invalid instance; undefined for a valid one. */

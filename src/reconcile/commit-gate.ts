@@ -9,6 +9,11 @@ export class CommitGate {
   #exclusiveWaiting = 0;
   #emptied: () => void = () => undefined;
 
+  /** True while exclusive work runs or waits. */
+  get isExclusive(): boolean {
+    return this.#exclusiveWaiting > 0;
+  }
+
   /** Runs `work` concurrently with other shared work, but never with exclusive work. */
   async shared<Result>(work: () => Promise<Result>): Promise<Result> {
     while (this.#exclusiveWaiting > 0) await this.#exclusive;

@@ -2,7 +2,7 @@
 // client-go's workqueue: one name is never handled twice at once, and once more if it was added meanwhile.
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
-import { SLICE_MS } from '../slices.ts';
+import { WORK_SLICE_MS } from '../slices.ts';
 import { NameLine } from './name-line.ts';
 
 interface KeyedQueueOptions {
@@ -106,7 +106,7 @@ export class KeyedQueue {
       this.#sliceBegan = now;
       void this.#beginSlice();
     }
-    return now - this.#sliceBegan >= SLICE_MS;
+    return now - this.#sliceBegan >= WORK_SLICE_MS;
   }
 
   async #beginSlice(): Promise<void> {

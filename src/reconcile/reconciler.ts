@@ -72,12 +72,10 @@ export class Reconciler {
   readonly #failed = new Set<string>();
 
   constructor(options: ReconcilerOptions) {
-    const { clock, log, registry, ledger, yieldToOthers } = options;
+    const { clock, log, registry, ledger } = options;
     this.#options = options;
     this.#errors = new RepeatedErrors(clock);
-    this.#queue = new KeyedQueue({
-      ...{ clock, concurrency: PASSES_MAX, handle: (name) => this.#handle(name), yieldToOthers },
-    });
+    this.#queue = new KeyedQueue({ ...options, concurrency: PASSES_MAX, handle: (name) => this.#handle(name) });
     this.#executor = new Executor({
       ...options,
       entryOf: (name) => registry.byName(name),
@@ -101,7 +99,7 @@ export class Reconciler {
       ...{ queue: this.#queue, pass: this.#pass, sources: this.#sources },
     });
     this.#sweep = new Sweep({
-      ...{ clock, log, wake, servers: () => (options.isActive() ? ledger.list('server').keys() : []) },
+      ...{ ...options, wake, servers: () => (options.isActive() ? ledger.list('server').keys() : []) },
       idleRow: (server) => this.#idleRow(server),
     });
   }

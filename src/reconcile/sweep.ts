@@ -3,6 +3,7 @@
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { ServerRow } from '../model/rows.ts';
+import type { CommitGate } from './commit-gate.ts';
 
 /** Pause between the end of one sweep over all servers and the start of the next. */
 export const SWEEP_MS = 300_000;
@@ -14,6 +15,7 @@ export const SLICE_MS = 1_000;
 interface SweepOptions {
   readonly clock: Clock;
   readonly log: Logger;
+  readonly gate: Pick<CommitGate, 'isExclusive'>;
   /** Names of all recorded servers. */
   readonly servers: () => Iterable<string>;
   /** Returns the row of a server that could continue and is idle: it is not in the queue and waits for no time. */
@@ -58,13 +60,18 @@ export class Sweep {
 
   #slice(): void {
     if (this.#isStopped) return;
+    const { clock, gate } = this.#options;
+    // Servers that a commit concerns may not be enqueued yet while it is activated.
+    if (gate.isExclusive) {
+      this.#cancel = clock.after(SLICE_MS, () => this.#slice());
+      return;
+    }
     this.#wakeSuspects();
     for (const server of this.#rest.splice(-SLICE_SERVERS)) {
       const row = this.#options.idleRow(server);
       if (row !== undefined) this.#suspects.set(server, row);
     }
     const isThrough = this.#rest.length === 0 && this.#suspects.size === 0;
-    const { clock } = this.#options;
     this.#cancel = isThrough ? clock.after(SWEEP_MS, () => this.#begin()) : clock.after(SLICE_MS, () => this.#slice());
   }
 

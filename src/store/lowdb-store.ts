@@ -190,8 +190,8 @@ class LowdbStore implements Store {
       for (const change of changes) setRow(this.#document.tables, change);
       for (const { growth } of rows) this.#document.rowBytes += growth;
     }
-    this.#document.events.add(events);
     this.#document.sequence = sequence;
+    await this.#parts.inSlices(visitAll(events, (event) => this.#document.events.add([event])));
   }
 
   async #compactIfDue(): Promise<void> {

@@ -9,7 +9,7 @@ import type { JsonMap } from '../../src/model/json.ts';
 import type { Change } from '../../src/model/rows.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
-import { createSlices } from '../../src/slices.ts';
+import { createSlices, type RunInSlices } from '../../src/slices.ts';
 import { deletionFacts } from '../desired/facts.ts';
 import { instanceFile, one, stacksRepository, two } from '../desired/stacks.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -150,5 +150,61 @@ it('a server that goes keeps its last record, with the time of its last update',
     name: { value: 'y' },
     stackInstance: { value: ['a'] },
     last_stack_update: { value: first.time },
+  });
+});
+
+describe('in slices', () => {
+  /** Calls `between` in each pause; every step is followed by one. */
+  function openPaused(between: () => void) {
+    const parts = open();
+    const { store, current, gate } = parts;
+    const inSlices: RunInSlices = async (steps) => {
+      for (;;) {
+        const step = steps.next();
+        if (step.done === true) return step.value;
+        await new Promise((resolve) => setImmediate(resolve));
+        between();
+      }
+    };
+    const ledger = new Ledger(store, inSlices);
+    const enqueued: string[] = [];
+    const reconciler = { enqueue: (names: Iterable<string>) => void enqueued.push(...names) };
+    const log = createLog('silent', { write: () => undefined });
+    const activateCommit = (desired: DesiredState, before?: DesiredState): Promise<void> =>
+      activate({ ledger, gate, current, reconciler, clock: new ManualClock(), inSlices }, desired, {
+        ...{ operation: 'o1', log, before },
+      });
+    return { ...parts, ledger, enqueued, activateCommit };
+  }
+
+  /** More rows than one step looks at. */
+  const MANY = Object.fromEntries(
+    Array.from({ length: 125 }, (_, index) => [instanceFile(`i-${index}`), two(`s-${index}`, `t-${index}`)]),
+  );
+
+  it('shows rows and desired state of one commit at every moment', async () => {
+    const seen = new Set<string>();
+    const { repository, activateCommit, current, ledger } = openPaused(() => {
+      const rows = [...ledger.list('server').values()].filter(({ wanted }) => wanted !== null).length;
+      seen.add(`${current.get()?.owners.size ?? 0} wanted, ${rows} rows`);
+    });
+    const first = repository.commit({ [A]: two('x', 'y') });
+    await activateCommit(first);
+    seen.clear();
+    await activateCommit(repository.commit(MANY), first);
+    expect([...seen]).toEqual(['2 wanted, 2 rows', '252 wanted, 252 rows']);
+  });
+
+  it('lets no pass run between the judgement and the last server that is enqueued', async () => {
+    const passes: number[] = [];
+    let isAsked = false;
+    const { repository, activateCommit, gate, enqueued } = openPaused(() => {
+      if (isAsked) return;
+      isAsked = true;
+      void gate.shared(async () => void passes.push(enqueued.length));
+    });
+    await activateCommit(repository.commit(MANY));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([isAsked, passes]).toEqual([true, [250]]);
   });
 });

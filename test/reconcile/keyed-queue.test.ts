@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { KeyedQueue } from '../../src/reconcile/keyed-queue.ts';
+import { WORK_SLICE_MS } from '../../src/slices.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 /** A queue whose handling of a name ends when the test says so. */
@@ -34,6 +35,34 @@ function openQueue(concurrency = 2) {
 async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
+
+it('starts names for one slice, then lets other work run, and goes on', async () => {
+  const clock = new ManualClock();
+  const started: string[] = [];
+  const turns: PromiseWithResolvers<void>[] = [];
+  const queue = new KeyedQueue({
+    clock,
+    concurrency: 10,
+    async handle(name) {
+      started.push(name);
+      clock.advance(WORK_SLICE_MS / 2);
+    },
+    yieldToOthers() {
+      const turn = Promise.withResolvers<void>();
+      turns.push(turn);
+      return turn.promise;
+    },
+  });
+  for (const name of 'abcde') queue.add(name);
+  await settle();
+  expect(started).toEqual(['a', 'b']);
+  turns.shift()?.resolve();
+  await settle();
+  expect(started).toEqual(['a', 'b', 'c', 'd']);
+  turns.shift()?.resolve();
+  await settle();
+  expect(started).toEqual(['a', 'b', 'c', 'd', 'e']);
+});
 
 describe('a name', () => {
   it('is handled once, however often it was asked for before its turn', async () => {

@@ -12,8 +12,10 @@ function open(servers: readonly string[], idle: Map<string, ServerRow> = new Map
   const woken: string[] = [];
   const examined: string[] = [];
   const lines: JsonMap[] = [];
+  const gate = { isExclusive: false };
   const sweep = new Sweep({
     clock,
+    gate,
     log: createLog('info', { write: (line) => lines.push(JSON.parse(line)) }),
     servers: () => servers,
     idleRow: (server) => {
@@ -22,7 +24,7 @@ function open(servers: readonly string[], idle: Map<string, ServerRow> = new Map
     },
     wake: (server) => woken.push(server),
   });
-  return { clock, sweep, woken, examined, lines, idle };
+  return { clock, sweep, woken, examined, lines, idle, gate };
 }
 
 describe('the sweep', () => {
@@ -42,6 +44,17 @@ describe('the sweep', () => {
     idle.set('b', rowIn('pending'));
     clock.advance(SLICE_MS);
     expect([woken, sweep.missed]).toEqual([[], 0]);
+  });
+
+  it('waits while a commit is activated, whose servers are not enqueued yet', () => {
+    const { clock, sweep, woken, gate } = open(['a'], new Map([['a', rowIn('pending')]]));
+    clock.advance(SWEEP_MS);
+    gate.isExclusive = true;
+    for (let slice = 0; slice < 3; slice += 1) clock.advance(SLICE_MS);
+    expect([woken, sweep.missed]).toEqual([[], 0]);
+    gate.isExclusive = false;
+    clock.advance(SLICE_MS);
+    expect([woken, sweep.missed]).toEqual([['a'], 1]);
   });
 
   it('looks at a slice of the servers at a time, and at all of them again and again', () => {
