@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import type { NewEvent } from '../../src/model/instance-event.ts';
+import type { RunInSlices } from '../../src/slices.ts';
 import { backUpStore } from '../../src/store/back-up-store.ts';
 import { encodeFrame } from '../../src/store/frame.ts';
 import { createLowdbStore, type LowdbStoreOptions } from '../../src/store/lowdb-store.ts';
@@ -27,6 +28,43 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 describeStore('lowdb', async () => placeOf({}));
 describeStore('lowdb, with a snapshot after almost every commit', async () => placeOf({ compactionBytes: 100 }));
 describeStore('lowdb, with a record for every row', async () => placeOf({ recordLength: 1 }));
+describeStore('lowdb, with a pause after every step of work', async () => placeOf({ inSlices: pausing() }));
+
+/** Returns a runner that lets other work run after every step. */
+function pausing(between: () => void = () => undefined): RunInSlices {
+  return async (steps) => {
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+      await new Promise((resolve) => setImmediate(resolve));
+      between();
+    }
+  };
+}
+
+it('pauses while it writes a commit of many rows, and shows none of them until all are there', async () => {
+  const seen: number[] = [];
+  const inSlices = pausing(() => seen.push(store.list('node').size));
+  const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { inSlices });
+  const rows = Array.from({ length: 350 }, (_, index) => writeText(`row-${index}`, 'x'));
+  const written = store.commit(rows);
+  const later = store.commit([writeText('later', 'y')]);
+  await Promise.all([written, later]);
+  expect(seen.length).toBeGreaterThan(3);
+  expect(new Set(seen)).toEqual(new Set([0]));
+  expect(store.list('node').size).toBe(351);
+  await store.close();
+});
+
+it('refuses a commit of many rows as a whole where it conflicts with one that came before', async () => {
+  const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { inSlices: pausing() });
+  const rows = Array.from({ length: 350 }, (_, index) => writeText(`row-${index}`, 'x'));
+  const first = store.commit([writeText('row-349', 'first')]);
+  await expect(store.commit(rows)).rejects.toThrow('was changed meanwhile');
+  await first;
+  expect(store.list('node').size).toBe(1);
+  await store.close();
+});
 
 function placeOf(options: LowdbStoreOptions) {
   const directory = mkdtempSync(join(tmpdir(), 'treeline-'));
