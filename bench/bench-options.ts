@@ -8,14 +8,16 @@ const COMMON = {
   json: { type: 'boolean', default: false },
   details: { type: 'boolean', default: false },
   write: { type: 'string' },
+  before: { type: 'string' },
   help: { type: 'boolean', default: false },
 } as const;
 
 const COMMON_HELP = [
-  '  --quick       small sizes: shows that it runs, and no more',
-  '  --json        one JSON document instead of Markdown',
-  '  --details     what each part measured, below the table (of one part: always)',
-  '  --write FILE  also writes the details, and the table of all parts, between the markers of a document',
+  '  --quick        small sizes: shows that it runs, and no more',
+  '  --json         one JSON document instead of Markdown',
+  '  --details      what each part measured, below the table (of one part: always)',
+  '  --write FILE   also writes the details, and the table of all parts, between the markers of a document',
+  '  --before FILE  adds the values of an earlier report, made with --json',
 ];
 
 /** A command line that was read. */
@@ -28,6 +30,8 @@ export interface Command {
   readonly isHelp: boolean;
   /** The document to write to. */
   readonly write: string | undefined;
+  /** The file of an earlier report. */
+  readonly before: string | undefined;
   /** Returns the values of a part's options. */
   readonly valuesOf: (part: BenchPart) => Readonly<Record<string, OptionValue>>;
 }
@@ -50,6 +54,7 @@ export function readCommand(args: readonly string[], parts: readonly BenchPart[]
     isDetailed: values.details || only !== undefined,
     isHelp: values.help,
     write: values.write,
+    before: values.before,
     valuesOf: ({ options }) =>
       Object.fromEntries(
         Object.entries(options).map(([name, option]) => [name, optionValue(name, option, given[name], values.quick)]),

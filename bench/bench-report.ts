@@ -1,4 +1,5 @@
 // Renders what all parts measured: the one table, the details of each part, JSON, and both in a document between markers.
+import { isMap } from '../src/model/json.ts';
 import type { PartReport } from './bench-part.ts';
 import { type BenchRow, numberText, type OtherPeer } from './bench-row.ts';
 import { type Machine, machineText } from './machine.ts';
@@ -14,6 +15,8 @@ export interface BenchReport {
   /** All parts of the table were asked for. */
   readonly isWhole: boolean;
   readonly parts: readonly MeasuredPart[];
+  /** The rows of an earlier report, to be shown beside these. */
+  readonly before?: readonly BenchRow[] | undefined;
 }
 
 /** Returns the rows of all parts, in their order. */
@@ -23,8 +26,10 @@ export function rowsOf({ parts }: BenchReport): readonly BenchRow[] {
 
 /** Returns the machine and the one table, in Markdown. */
 export function tableText(report: BenchReport): string {
-  const head = ['part', 'work', 'value', 'peer in the same run', 'its value', 'ratio', 'target', 'verdict'];
-  const rows = rowsOf(report).map(cellsOf);
+  const { before } = report;
+  const earlier = before === undefined ? [] : ['before'];
+  const head = ['part', 'work', ...earlier, 'value', 'peer in the same run', 'its value', 'ratio', 'target', 'verdict'];
+  const rows = rowsOf(report).map((row) => cellsOf(row, before));
   const failures = report.parts.flatMap(({ part, failures }) => failures.map((each) => `- **${part}: ${each}**`));
   const missed = rowsOf(report).filter(({ verdict }) => verdict === 'missed').length;
   const absent = rowsOf(report).filter(({ verdict }) => verdict === 'not measured').length;
@@ -78,16 +83,27 @@ function placeOf(document: string, name: string): { readonly from: number; reado
   return { from: from + begin.length, to };
 }
 
-function cellsOf(row: BenchRow): string[] {
+/** Returns the rows of a report that was printed as JSON. Throws where the text is none. */
+export function readRows(text: string): readonly BenchRow[] {
+  const report: unknown = JSON.parse(text);
+  if (isMap(report) && Array.isArray(report.rows)) return report.rows as unknown as readonly BenchRow[];
+  throw new Error('this is no report of `npm run bench -- --json`');
+}
+
+function cellsOf(row: BenchRow, before: BenchReport['before']): string[] {
   const { part, work, value, unit, peer, peerValue, ratio, target, verdict, note, others = [] } = row;
   const said = verdict === 'missed' ? 'MISSED' : verdict;
   return [
-    ...[part, work, withUnit(value, unit)],
+    ...[part, work, ...(before === undefined ? [] : [earlierValue(row, before)]), withUnit(value, unit)],
     ...[[peer ?? '–', ...others.map((other) => other.peer)].join('<br>')],
     ...[[withUnit(peerValue, unit), ...others.map((other) => otherText(other, unit))].join('<br>')],
     ...[[numberText(ratio), ...others.map((other) => numberText(other.ratio))].join('<br>')],
     ...[target, note === undefined ? said : `${said}: ${note}`],
   ];
+}
+
+function earlierValue({ part, work, unit }: BenchRow, before: readonly BenchRow[]): string {
+  return withUnit(before.find((row) => row.part === part && row.work === work)?.value ?? undefined, unit);
 }
 
 function otherText({ value, note }: OtherPeer, unit: string): string {

@@ -11,6 +11,7 @@ import {
   detailedText,
   jsonText,
   type MeasuredPart,
+  readRows,
   rowsOf,
   tableText,
   writtenInto,
@@ -57,6 +58,7 @@ async function run(args: readonly string[]): Promise<number> {
     const names = chosen.map(({ part }) => part.name);
     checkPlaces(readFileSync(command.write, 'utf8'), isWhole ? ['table', ...names] : names);
   }
+  const before = command.before === undefined ? undefined : readRows(readFileSync(command.before, 'utf8'));
   const machine = watchMachine();
   const parts: MeasuredPart[] = [];
   let isComplete = true;
@@ -65,7 +67,7 @@ async function run(args: readonly string[]): Promise<number> {
     parts.push(measured ?? failedPart(part));
     isComplete &&= measured !== undefined;
   }
-  const report = { machine: machine(), isQuick: command.isQuick, isWhole, parts };
+  const report = { machine: machine(), isQuick: command.isQuick, isWhole, parts, before };
   print(report, command);
   if (command.write !== undefined) {
     writeFileSync(command.write, writtenInto(readFileSync(command.write, 'utf8'), report));

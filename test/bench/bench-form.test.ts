@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { helpText, readCommand } from '../../bench/bench-options.ts';
 import { definePart, type PartReport } from '../../bench/bench-part.ts';
-import { type BenchReport, jsonText, tableText, writtenInto } from '../../bench/bench-report.ts';
+import { type BenchReport, jsonText, readRows, tableText, writtenInto } from '../../bench/bench-report.ts';
 import { absentRow, numberText, rowOf } from '../../bench/bench-row.ts';
 import { machineText, watchMachine } from '../../bench/machine.ts';
 
@@ -163,6 +163,18 @@ describe('a report', () => {
       { part: 'reads', verdict: 'not measured', note: 'no time' },
     ]);
     expect(machine).toMatchObject({ node: process.versions.node, isBusy: false });
+  });
+
+  it('has the values of an earlier report beside its own', () => {
+    const earlier = {
+      ...REPORT,
+      parts: [{ ...EMPTY, part: 'reads', rows: [rowOf({ ...READ, value: 100, target: {} })] }],
+    };
+    const text = tableText({ ...REPORT, before: readRows(jsonText(earlier)) });
+    expect(text).toContain('| part | work | before | value |');
+    expect(text).toContain('| reads | a read | 100 /s | 300 /s |');
+    expect(text).toContain('| reads | another read | – | – |');
+    expect(() => readRows('[]')).toThrow('no report');
   });
 
   it('says that the machine was busy, and that sizes were small', () => {
