@@ -1,26 +1,18 @@
 // The cases of the benchmark `cliffs`: desired states at which a controller once stood still. Each runs the real follower,
 // reconciler and executor on rows in memory and a provider that answers at once, so what is measured is their own work.
 import type { TextChanges } from '../test/support/text-repository.ts';
-import { CliffCore } from './cliff-core.ts';
+import {
+  type CliffCase,
+  expectStates,
+  expectStatuses,
+  expectThat,
+  groupInstance,
+  groupResource,
+  groupTemplate,
+  type Measure,
+  started,
+} from './cliff-parts.ts';
 
-/** Runs one step of a case and notes what it cost. */
-export type Measure = (step: string, work: () => Promise<void>) => Promise<void>;
-
-export interface CliffCase {
-  readonly title: string;
-  /** What the size counts. */
-  readonly unit: string;
-  /** The second is the double of the first. */
-  readonly sizes: readonly [number, number];
-  readonly run: (size: number, measure: Measure) => Promise<void>;
-}
-
-const BASE = {
-  'tree.yaml': 'name: global\ntype: common\n',
-  'clients/A1.yaml': 'role: administrator\n',
-  'stacks/templates/one.yaml': 'resources: { s: { type: Platform::Server } }\n',
-  'stacks/instances/keep.yaml': 'stackTemplate: one\n',
-};
 const LONG = 'a-name-that-is-as-long-as-a-name-may-become-'.repeat(6).slice(0, 230);
 
 /** The cases by name, in the order in which they run. */
@@ -262,53 +254,4 @@ async function hub({ size, ofAll = '', ofHub = false }: Hub, measure: Measure): 
   await measure('remove', () => core.poll());
   expectStates(core, { done: 1 });
   await core.stop();
-}
-
-function groupTemplate(pacing: string): string {
-  return `parameters: { count: "1", version: "" }
-resources:
-  s:
-    type: Platform::ResourceGroup
-    properties: { count: "<<count>>", ${pacing}, resource_def: { properties: { version: "<<version>>" } } }
-`;
-}
-
-function groupInstance(count: number, version: string): string {
-  return `stackTemplate: group\nparameters: { count: "${count}", version: "${version}" }\n`;
-}
-
-function groupResource(count: string, properties = ''): string {
-  return `{ type: Platform::ResourceGroup, properties: { count: ${count}, resource_def: { properties: { ${properties} } } } }`;
-}
-
-/** Returns a controller that has followed a first commit of `files`, and rests. */
-async function started(files: TextChanges): Promise<CliffCore> {
-  const core = new CliffCore();
-  core.source.commit({ ...BASE, ...files });
-  await core.poll();
-  return core;
-}
-
-/** What was measured counts only if it is true. */
-function expectThat(isTrue: boolean, what: string): void {
-  if (!isTrue) throw new Error(`the case did not do what it should: ${what}`);
-}
-
-function expectStates(core: CliffCore, expected: Readonly<Record<string, number>>): void {
-  expectCounts(core.states(), expected);
-}
-
-function expectStatuses(core: CliffCore, expected: Readonly<Record<string, number>>): void {
-  const names = core.reader.instances().map(({ name }) => name);
-  expectCounts(
-    names.map((name) => core.reader.status(name)),
-    expected,
-  );
-}
-
-function expectCounts(values: readonly string[], expected: Readonly<Record<string, number>>): void {
-  const counts = new Map<string, number>();
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-  const found = JSON.stringify(Object.fromEntries([...counts].sort()));
-  expectThat(found === JSON.stringify(expected), `${found} instead of ${JSON.stringify(expected)}`);
 }

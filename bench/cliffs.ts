@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
 import { absentRow, rowOf } from './bench-row.ts';
-import { CLIFF_CASES, type CliffCase } from './cliff-cases.ts';
+import { CLIFF_CASES } from './cliff-cases.ts';
+import type { CliffCase } from './cliff-parts.ts';
 import { type Cost, cliffReport, GROWTH_MAX, type MeasuredCase, worstGrowth } from './cliff-report.ts';
 import { OwnedProcess } from './owned-process.ts';
 
