@@ -1,6 +1,7 @@
 // Counts the work of one change in two desired states, of which one is ten times as large. It has to be the same, but for the
 // rows of instances that activation looks at.
 import { expect, it, vi } from 'vitest';
+import type { NodeAtMoment } from '../../src/model/record.ts';
 import type { RowKind } from '../../src/model/rows.ts';
 import { instancePath, instanceText, repositoryFiles, rolePath, roleText } from '../support/sized-repository.ts';
 import type { TextChanges } from '../support/text-repository.ts';
@@ -25,6 +26,8 @@ interface Work {
   readonly rowsWritten: number;
   readonly bytesWritten: number;
   readonly calls: number;
+  /** Of those that `/hiera/all` has to compute anew; records of servers that went are not among them. */
+  readonly recordsComputed: number;
 }
 
 /** Returns a controller whose servers are all done. */
@@ -39,6 +42,7 @@ async function restingCore(instances: number): Promise<Core> {
 
 async function workOf(instances: number, changes: TextChanges): Promise<Work> {
   const core = await restingCore(instances);
+  const records = new Map(core.reader.nodes().map(({ name, sources }) => [name, sources]));
   const rowsRead = countRowsRead(core);
   const committed = vi.spyOn(core.store, 'commit');
   const [bytes, calls, lines] = [core.store.journalBytes, core.provider.calls.length, core.lines.length];
@@ -46,9 +50,12 @@ async function workOf(instances: number, changes: TextChanges): Promise<Work> {
   await core.poll();
   const cost = core.lines.slice(lines).find(({ msg }) => msg === 'commit followed') ?? {};
   const { blobsRead, filesParsed, instancesExpanded, recordsMerged } = cost;
+  const isKnown = ({ name, sources }: NodeAtMoment): boolean =>
+    sources.every((source, at) => source === records.get(name)?.[at]);
   return {
     ...{ blobsRead, filesParsed, instancesExpanded, recordsMerged },
     rowsRead: rowsRead(),
+    recordsComputed: core.reader.nodes().filter((node) => !isKnown(node)).length,
     rowsWritten: committed.mock.calls.reduce((sum, [rows]) => sum + rows.length, 0),
     bytesWritten: core.store.journalBytes - bytes,
     calls: core.provider.calls.length - calls,
@@ -76,14 +83,18 @@ const CHANGES: readonly (readonly [what: string, changes: TextChanges, work: Par
   [
     'a change of one instance',
     { [instancePath(7)]: instanceText({ kind: 7, servers: SERVERS, version: '2' }) },
-    { filesParsed: 1, instancesExpanded: 1, recordsMerged: SERVERS, calls: SERVERS },
+    { filesParsed: 1, instancesExpanded: 1, recordsMerged: SERVERS, calls: SERVERS, recordsComputed: SERVERS },
   ],
   [
     'a change of configuration',
     { [rolePath(7)]: roleText(9000) },
     { filesParsed: 1, instancesExpanded: USERS, recordsMerged: USERS * SERVERS, calls: 0, rowsWritten: 1 },
   ],
-  ['the removal of an instance', { [instancePath(7)]: null }, { filesParsed: 0, recordsMerged: 0, calls: SERVERS }],
+  [
+    'the removal of an instance',
+    { [instancePath(7)]: null },
+    { filesParsed: 0, recordsMerged: 0, calls: SERVERS, recordsComputed: 0 },
+  ],
   [
     'a new instance',
     { 'stacks/instances/more.yaml': instanceText({ kind: 7, servers: SERVERS }) },
@@ -94,7 +105,7 @@ const CHANGES: readonly (readonly [what: string, changes: TextChanges, work: Par
     { [instancePath(7)]: instanceText({ kind: 7, servers: SERVERS - 1 }) },
     { filesParsed: 1, instancesExpanded: 1, recordsMerged: SERVERS - 1 },
   ],
-  ['another file', { 'README.md': 'x\n' }, { filesParsed: 0, instancesExpanded: 0, recordsMerged: 0, rowsWritten: 1 }],
+  ['another file', { 'README.md': 'x\n' }, { filesParsed: 0, recordsMerged: 0, rowsWritten: 1, recordsComputed: 0 }],
 ];
 
 it.each(CHANGES)('%s costs the same at both sizes', async (_what, changes, work) => {
@@ -121,3 +132,18 @@ it.each<[string, (reader: Core['reader']) => unknown]>([
   expect(few).toBeGreaterThan(0);
   expect(await rowsOf(SIZES.large)).toBe(few);
 });
+
+it.each(Object.values(SIZES))(
+  'a restart without a change writes and does nothing, with %d instances',
+  async (instances) => {
+    const core = await restingCore(instances);
+    const [rows, calls] = [new Map(core.ledger.list('server')), core.provider.calls.length];
+    const next = await core.restart();
+    const committed = vi.spyOn(next.store, 'commit');
+    await next.poll();
+    expect(committed.mock.calls.filter(([changes]) => changes.length > 0)).toEqual([]);
+    expect(next.provider.calls.length).toBe(0);
+    expect(core.provider.calls.length).toBe(calls);
+    expect([...next.ledger.list('server')]).toEqual([...rows]);
+  },
+);
