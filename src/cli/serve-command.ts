@@ -9,6 +9,7 @@ import { LeftoverError } from '../providers/exec/leftovers.ts';
 import { SourceError } from '../source/source.ts';
 import { StoreError } from '../store/store-error.ts';
 import { expecting } from './command-failure.ts';
+import { limitHeapGrowth } from './limit-heap-growth.ts';
 import { runUntilSignalled } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
@@ -20,6 +21,7 @@ export function addServeCommand(program: Command): void {
     .requiredOption('--config <file>', "the operator's settings, treeline.yaml")
     .addHelpText('after', '\nSIGTERM or SIGINT stops it cleanly; a second one, a second later, at once.')
     .action(async ({ config }: { readonly config: string }) => {
+      limitHeapGrowth();
       const settings = await expecting([SettingsError], () => loadSettings(fromUserDirectory(config)));
       const log = createLog(settings.log.level);
       const controller = await expecting([SourceError, StoreError, TlsFilesError, SecretFileError, LeftoverError], () =>

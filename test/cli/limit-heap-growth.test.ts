@@ -1,0 +1,21 @@
+// From which heap on its growth is limited. The collections are real; the flag is not set.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it, vi } from 'vitest';
+import { limitHeapGrowth } from '../../src/cli/limit-heap-growth.ts';
+
+const GIB = 2 ** 30;
+
+it('is limited once a full collection leaves much in use, and only then', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as (options: { readonly type: 'minor' | 'major' }) => void;
+  const flags = { much: [] as string[], little: [] as string[] };
+  limitHeapGrowth({ inUseBytes: 1, setFlag: (flag) => flags.little.push(flag) });
+  limitHeapGrowth({ inUseBytes: 64 * GIB, setFlag: (flag) => flags.much.push(flag) });
+  collect({ type: 'major' });
+  await vi.waitFor(() => expect(flags.little).toEqual(['--heap-growing-percent=40']));
+  collect({ type: 'major' });
+  await new Promise(setImmediate);
+  expect(flags.little).toHaveLength(1);
+  expect(flags.much).toEqual([]);
+});
