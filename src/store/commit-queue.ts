@@ -14,6 +14,8 @@ const WAITING_MAX = 10_000;
 /** Characters of JSON. One commit may be larger than a group should be: it may touch every row. */
 const GROUP_LENGTH_MAX = 16 * 1024 * 1024;
 const COMMIT_LENGTH_MAX = 1536 * 1024 * 1024;
+/** The changes of a larger commit are encoded while they are written: all of their JSON at once would take more than the rows. */
+const ENCODED_AHEAD_MAX = 1_000;
 
 /** About how many characters of JSON an event has. */
 const EVENT_LENGTH = 300;
@@ -21,15 +23,16 @@ const EVENT_LENGTH = 300;
 /** A commit, with the words in which it will be written. */
 export interface WaitingCommit {
   readonly changes: readonly Change[];
-  readonly rows: readonly EncodedChange[];
+  /** Undefined: they are so many that each is encoded when it is written. */
+  readonly rows: readonly EncodedChange[] | undefined;
   readonly events: readonly NewEvent[];
   readonly settle: PromiseWithResolvers<void>;
 }
 
-/** A commit whose changes are being encoded. */
+/** A commit that is being checked, and whose changes are being encoded. */
 interface AddedCommit extends Omit<WaitingCommit, 'rows'> {
   /** Undefined: it was refused. */
-  readonly rows: Promise<readonly EncodedChange[] | undefined>;
+  readonly checked: Promise<Pick<WaitingCommit, 'rows'> | undefined>;
 }
 
 /** Which commits of a group are written. */
@@ -58,11 +61,11 @@ export class CommitQueue {
       throw new StoreError(`${WAITING_MAX} commits wait for the disk already. Nothing was saved; try again later.`);
     }
     const settle = Promise.withResolvers<void>();
-    const rows = this.#inSlices(encodeRows(changes, events)).catch((error: unknown) => {
+    const checked = this.#inSlices(check(changes)).catch((error: unknown) => {
       settle.reject(error);
       return undefined;
     });
-    this.#waiting.push({ changes, rows, events, settle });
+    this.#waiting.push({ changes, checked, events, settle });
     return settle.promise;
   }
 
@@ -72,33 +75,48 @@ export class CommitQueue {
     let length = 0;
     for (let count = 0; ; count += 1) {
       const commit = this.#waiting[count];
-      const rows = await commit?.rows;
-      length += rows === undefined || commit === undefined ? 0 : lengthOf(rows, commit.events);
+      const checked = await commit?.checked;
+      length += checked === undefined || commit === undefined ? 0 : lengthOf(checked.rows, commit.events);
       if (commit === undefined || (group.length > 0 && length > GROUP_LENGTH_MAX)) {
         this.#waiting.splice(0, count);
         return group;
       }
-      if (rows !== undefined) group.push({ ...commit, rows });
+      const { changes, events, settle } = commit;
+      if (checked !== undefined) group.push({ changes, events, settle, rows: checked.rows });
     }
   }
 }
 
-/** Returns the changes of a commit as the journal holds them. Throws where one row is named twice, and where they are too long. */
-function* encodeRows(changes: readonly Change[], events: readonly NewEvent[]): Steps<readonly EncodedChange[]> {
+/** Returns the changes of a commit as the journal holds them, if they are few. Throws where one row is named twice. */
+function* check(changes: readonly Change[]): Steps<Pick<WaitingCommit, 'rows'>> {
   const rows: EncodedChange[] = [];
   const keys = new Set<string>();
+  const isEncoded = changes.length <= ENCODED_AHEAD_MAX;
   yield* visitAll(changes, (change) => {
-    rows.push(encodeChange(change));
+    if (isEncoded) rows.push(encodeChange(change));
     keys.add(keyOf(change));
   });
   invariant(keys.size === changes.length, 'a commit names no row twice');
-  const length = lengthOf(rows, events);
-  if (length <= COMMIT_LENGTH_MAX) return rows;
-  throw new StoreError(`A commit of ${length} characters is too large; the limit is ${COMMIT_LENGTH_MAX}.`);
+  return { rows: isEncoded ? rows : undefined };
 }
 
-function lengthOf(rows: readonly EncodedChange[], events: readonly NewEvent[]): number {
+/** A commit whose changes are not encoded yet is written alone. */
+function lengthOf(rows: readonly EncodedChange[] | undefined, events: readonly NewEvent[]): number {
+  if (rows === undefined) return GROUP_LENGTH_MAX;
   return rows.reduce((sum, { json }) => sum + json.length, events.length * EVENT_LENGTH);
+}
+
+/** Yields the changes of a commit as the journal holds them. Throws where they are too long. */
+export function* encodedChanges({ changes, rows }: WaitingCommit): Generator<EncodedChange> {
+  let length = 0;
+  for (const [index, change] of changes.entries()) {
+    const encoded = rows?.[index] ?? encodeChange(change);
+    length += encoded.json.length;
+    if (length > COMMIT_LENGTH_MAX) {
+      throw new StoreError(`A commit of more than ${COMMIT_LENGTH_MAX} characters is too large.`);
+    }
+    yield encoded;
+  }
 }
 
 /** Returns which commits of a group find every row as they expect it, each seeing those before it as written. */

@@ -25,8 +25,8 @@ export interface AppendFile {
 export interface ReadFile {
   /** Its length when it was opened. */
   readonly size: number;
-  /** Resolves with the bytes from `position` on: `length` of them, or fewer where the file ends before. */
-  read(position: number, length: number): Promise<Buffer>;
+  /** Fills `into` with the bytes from `position` on, and resolves with their number: fewer where the file ends before. */
+  read(into: Buffer, position: number): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -76,22 +76,21 @@ async function openToRead(path: string, bytesMax: number): Promise<ReadFile | un
   try {
     const { size } = await handle.stat();
     if (size > bytesMax) throw new RangeError(`${path} has ${size} bytes; the limit is ${bytesMax}`);
-    return { size, read: (position, length) => readAll(handle, position, length), close: () => handle.close() };
+    return { size, read: (into, position) => readAll(handle, into, position), close: () => handle.close() };
   } catch (error) {
     await handle.close();
     throw error;
   }
 }
 
-async function readAll(handle: FileHandle, position: number, length: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(length);
+async function readAll(handle: FileHandle, into: Buffer, position: number): Promise<number> {
   let done = 0;
-  while (done < length) {
-    const { bytesRead } = await handle.read(bytes, done, length - done, position + done);
+  while (done < into.length) {
+    const { bytesRead } = await handle.read(into, done, into.length - done, position + done);
     if (bytesRead === 0) break;
     done += bytesRead;
   }
-  return bytes.subarray(0, done);
+  return done;
 }
 
 async function create(path: string): Promise<AppendFile> {

@@ -7,8 +7,9 @@ const SLICE_BYTES = 256 * 1024;
 /** The records of a file, from its beginning. */
 export class FrameReader {
   readonly #file: ReadFile;
-  /** A part of the file, which begins at `#start`. */
-  #slice: Buffer = Buffer.alloc(0);
+  /** Holds a part of the file, which begins at `#start`, in its first `#length` bytes. The same memory is used again and again. */
+  #memory = Buffer.allocUnsafe(SLICE_BYTES);
+  #length = 0;
   #start = 0;
   #at = 0;
 
@@ -39,7 +40,12 @@ export class FrameReader {
 
   /** Resolves with all bytes after the last record that was read. */
   async rest(): Promise<Buffer> {
-    return this.#file.read(this.#at, this.#file.size - this.#at);
+    const bytes = Buffer.allocUnsafe(this.#file.size - this.#at);
+    return bytes.subarray(0, await this.#file.read(bytes, this.#at));
+  }
+
+  get #slice(): Buffer {
+    return this.#memory.subarray(0, this.#length);
   }
 
   /** Sees to it that the slice has `bytes` from the present offset on, or all that are left. */
@@ -47,9 +53,11 @@ export class FrameReader {
     const loaded = this.#slice.subarray(this.#at - this.#start);
     const from = this.#at + loaded.length;
     if (loaded.length >= bytes || from >= this.#file.size) return;
-    const length = Math.min(Math.max(SLICE_BYTES, bytes - loaded.length), this.#file.size - from);
-    const more = await this.#file.read(from, length);
-    this.#slice = Buffer.concat([loaded, more]);
+    const memory = bytes > this.#memory.length ? Buffer.allocUnsafe(bytes) : this.#memory;
+    loaded.copy(memory);
+    const room = memory.subarray(loaded.length, loaded.length + this.#file.size - from);
+    this.#length = loaded.length + (await this.#file.read(room, from));
+    this.#memory = memory;
     this.#start = this.#at;
   }
 }

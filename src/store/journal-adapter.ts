@@ -61,7 +61,7 @@ export class JournalAdapter {
   }
 
   /** Adds one group of commits and resolves with the bytes it took, once they are durable. */
-  append(sequence: number, rows: readonly string[]): Promise<number> {
+  append(sequence: number, rows: Iterable<string>): Promise<number> {
     return this.#opened().append(encodeParts(sequence, rows, this.#recordLength));
   }
 

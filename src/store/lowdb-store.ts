@@ -7,10 +7,9 @@ import type { Logger } from '../log.ts';
 import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
 import { reasonOf } from '../model/quote.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
-import { visitAll } from '../model/steps.ts';
 import { createSlices, type RunInSlices } from '../slices.ts';
-import { CommitQueue, decideGroup, type WaitingCommit } from './commit-queue.ts';
-import { encodeEvent } from './event-log.ts';
+import { CommitQueue, decideGroup, encodedChanges, type WaitingCommit } from './commit-queue.ts';
+import { encodeEvent, type StoredEvent } from './event-log.ts';
 import { diskFiles, type Files, makeDirectory } from './files.ts';
 import { JOURNAL_BYTES_MAX } from './journal.ts';
 import { JournalAdapter } from './journal-adapter.ts';
@@ -182,14 +181,11 @@ class LowdbStore implements Store {
     this.#parts.lock.check();
     const sequence = this.#document.sequence + 1;
     const events = this.#document.events.number(accepted.flatMap((commit) => commit.events));
-    const lines = accepted.flatMap(({ rows }) => rows.map(({ json }) => json));
-    await this.#parts.inSlices(visitAll(events, (event) => lines.push(encodeEvent(event))));
-    this.#journalBytes += await this.#parts.adapter.append(sequence, lines);
+    const lines = new GroupLines(accepted, events);
+    this.#journalBytes += await this.#parts.adapter.append(sequence, lines.encode());
     // All rows change at once: no reader sees half a commit.
-    for (const { changes, rows } of accepted) {
-      for (const change of changes) setRow(this.#document.tables, change);
-      for (const { growth } of rows) this.#document.rowBytes += growth;
-    }
+    for (const { changes } of accepted) for (const change of changes) setRow(this.#document.tables, change);
+    this.#document.rowBytes += lines.growth;
     this.#document.sequence = sequence;
     await this.#parts.inSlices(visitAll(events, (event) => this.#document.events.add([event])));
   }
@@ -216,5 +212,28 @@ class LowdbStore implements Store {
         'mend it; Treeline goes on by itself as soon as it can write.',
       { cause: error },
     );
+  }
+}
+
+/** The lines that a group of commits adds to the journal. */
+class GroupLines {
+  readonly #commits: readonly WaitingCommit[];
+  readonly #events: readonly StoredEvent[];
+  /** How many more bytes all rows take in a snapshot, once all lines are encoded. */
+  growth = 0;
+
+  constructor(commits: readonly WaitingCommit[], events: readonly StoredEvent[]) {
+    this.#commits = commits;
+    this.#events = events;
+  }
+
+  *encode(): Generator<string> {
+    for (const commit of this.#commits) {
+      for (const { json, growth } of encodedChanges(commit)) {
+        this.growth += growth;
+        yield json;
+      }
+    }
+    for (const event of this.#events) yield encodeEvent(event);
   }
 }

@@ -73,18 +73,19 @@ export function encodeGroup(sequence: number, rows: readonly string[]): string {
  * Returns the JSON of the records that hold a group together, each of about `lengthMax` characters or of one row: no
  * text can hold a whole large desired state. All but the last say that another follows.
  */
-export function* encodeParts(sequence: number, rows: readonly string[], lengthMax: number): Generator<string> {
-  let start = 0;
+export function* encodeParts(sequence: number, rows: Iterable<string>, lengthMax: number): Generator<string> {
+  let part: string[] = [];
   let length = 0;
-  for (const [index, row] of rows.entries()) {
-    if (index > start && length + row.length > lengthMax) {
-      yield `{"sequence":${sequence},"continues":true,"rows":[${rows.slice(start, index).join(',')}]}`;
-      start = index;
+  for (const row of rows) {
+    if (part.length > 0 && length + row.length > lengthMax) {
+      yield `{"sequence":${sequence},"continues":true,"rows":[${part.join(',')}]}`;
+      part = [];
       length = 0;
     }
+    part.push(row);
     length += row.length;
   }
-  yield encodeGroup(sequence, start === 0 ? rows : rows.slice(start));
+  yield encodeGroup(sequence, part);
 }
 
 interface Group {

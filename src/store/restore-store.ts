@@ -125,7 +125,10 @@ async function copy(files: Files, path: string, to: { folder: string; bytesMax: 
   try {
     const file = await files.create(join(to.folder, basename(path)));
     try {
-      for (let at = 0; at < from.size; at += COPIED_BYTES) await file.append(await from.read(at, COPIED_BYTES));
+      const slice = Buffer.allocUnsafe(COPIED_BYTES);
+      for (let at = 0; at < from.size; at += COPIED_BYTES) {
+        await file.append(slice.subarray(0, await from.read(slice, at)));
+      }
       await file.sync();
     } finally {
       await file.close();

@@ -80,7 +80,8 @@ export function decodeRow(json: unknown, isRowKind: (kind: string) => kind is Ro
 
 /** Returns a row with the changed fields of a line. */
 export function withChanges({ kind, changed }: ChangedRow, before: Rows[RowKind]): Rows[RowKind] {
-  return readFields(kind, { ...writtenFields(kind, before), ...changed });
+  // The fields that do not change are as they were read: what stands for the wanted spec is written with each change of that.
+  return readFields(kind, { ...before, ...changed });
 }
 
 /** Returns how many more bytes a row takes in a snapshot once `line` has changed it. */
@@ -106,7 +107,8 @@ function changedFields(before: Fields, after: Fields): Fields | undefined {
   const changed: Record<string, unknown> = {};
   let same = 0;
   for (const key of Object.keys(after)) {
-    if (after[key] === before[key]) same += 1;
+    const isOther = after[key] === WANTED && after.wanted !== before.wanted;
+    if (after[key] === before[key] && !isOther) same += 1;
     else changed[key] = after[key];
   }
   const isGone = Object.keys(before).some((key) => before[key] !== undefined && after[key] === undefined);

@@ -79,6 +79,12 @@ describe('the JSON of a row', () => {
     expect(JSON.parse(json)).toEqual(['server', 'web-1', { wanted: OTHER, applied: WANTED }, 'changed']);
   });
 
+  it('has an applied spec that changes with the wanted one', () => {
+    const row = serverRow({ wanted: WANTED, applied: WANTED });
+    const { json } = encodeChange(change('web-1', { ...row, wanted: OTHER, applied: OTHER }, row));
+    expect(JSON.parse(json)).toEqual(['server', 'web-1', { wanted: OTHER, applied: 'wanted' }, 'changed']);
+  });
+
   it('has the whole row where a field is gone', () => {
     const row = serverRow({ isPretended: true });
     const { isPretended: _, ...rest } = row;
@@ -124,8 +130,23 @@ describe('a store', () => {
         expect(reopened.rowBytes).toBe(bytesOf(reopened));
         await reopened.close();
       }),
-      { numRuns: 60 },
+      { numRuns: 150 },
     );
+  });
+
+  it('keeps an applied spec that was equal to the wanted one, but not the same, when another is wanted', async () => {
+    const directory = temporaryDirectory();
+    const store = await createLowdbStore(directory);
+    const row = serverRow({ wanted: WANTED, applied: specOf('1') });
+    await store.commit([change('web-1', row)]);
+    const next = { ...row, wanted: OTHER };
+    await store.commit([change('web-1', next, row)]);
+    await store.commit([change('web-1', { ...next, applied: OTHER }, next)]);
+    await store.commit([change('web-1', { ...next, applied: specOf('1') }, store.read('server', 'web-1'))]);
+    await store.close();
+    const reopened = await createLowdbStore(directory);
+    expect(reopened.read('server', 'web-1')).toEqual({ ...row, wanted: OTHER });
+    await reopened.close();
   });
 
   it('writes as much for a change of one row, however many rows and however large a spec there are', async () => {

@@ -6,7 +6,7 @@ export function readFileOf(bytes: Buffer): ReadFile {
   const copy = Buffer.from(bytes);
   return {
     size: copy.length,
-    read: async (position, length) => copy.subarray(position, position + length),
+    read: async (into, position) => copy.copy(into, 0, position),
     close: async () => undefined,
   };
 }
