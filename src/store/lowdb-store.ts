@@ -7,6 +7,7 @@ import type { Logger } from '../log.ts';
 import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
 import { reasonOf } from '../model/quote.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
+import { visitAll } from '../model/steps.ts';
 import { createSlices, type RunInSlices } from '../slices.ts';
 import { CommitQueue, decideGroup, encodedChanges, type WaitingCommit } from './commit-queue.ts';
 import { encodeEvent, type StoredEvent } from './event-log.ts';
