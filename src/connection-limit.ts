@@ -4,25 +4,17 @@ import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 
-interface Open {
-  /** The remote address. */
-  readonly name: string;
-  /** With TLS, the encrypted socket once its handshake is done. */
-  socket: Socket;
-  hasAsked: boolean;
-  /** The unanswered requests; several if the client pipelines. */
-  readonly requests: Set<IncomingMessage>;
-}
-
 /**
  * Keeps at most `max` connections of a server that does not listen yet. For a new one beyond them it closes the oldest
  * that never sent a request; else the one that has been idle longest; else the oldest whose request is incomplete. If
  * every connection waits for an answer, it closes the new one.
  */
 export function limitConnections(server: HttpServer | HttpsServer, max: number): void {
-  /** By remote address, the longest idle first. */
-  const connections = new Map<string, Open>();
-  const opened = new WeakMap<Socket, Open>();
+  /** By remote address, the oldest first. */
+  const connections = new Map<string, OpenConnection>();
+  const opened = new WeakMap<Socket, OpenConnection>();
+  let answers = 0;
+  const countAnswer = (): number => ++answers;
 
   function accept(socket: Socket): void {
     const name = nameOf(socket);
@@ -30,7 +22,7 @@ export function limitConnections(server: HttpServer | HttpsServer, max: number):
       socket.destroy();
       return;
     }
-    const open: Open = { name, socket, hasAsked: false, requests: new Set() };
+    const open = new OpenConnection(socket, countAnswer);
     connections.set(name, open);
     opened.set(socket, open);
     socket.once('close', () => {
@@ -39,18 +31,7 @@ export function limitConnections(server: HttpServer | HttpsServer, max: number):
   }
 
   function begin(request: IncomingMessage, response: ServerResponse): void {
-    const open = opened.get(request.socket);
-    if (open === undefined) return;
-    const { name } = open;
-    open.hasAsked = true;
-    open.requests.add(request);
-    response.on('close', () => {
-      open.requests.delete(request);
-      if (open.requests.size > 0 || connections.get(name) !== open) return;
-      // Idle from now on: moves to the end of the order.
-      connections.delete(name);
-      connections.set(name, open);
-    });
+    opened.get(request.socket)?.begin(request, response);
   }
 
   server.on('connection', accept);
@@ -65,22 +46,67 @@ export function limitConnections(server: HttpServer | HttpsServer, max: number):
   server.prependListener('checkExpectation', begin);
 }
 
-const LEAST_MISSED: readonly ((open: Open) => boolean)[] = [
-  ({ hasAsked }) => !hasAsked,
-  ({ requests }) => requests.size === 0,
-  ({ requests }) => [...requests].every(({ complete }) => !complete),
-];
+class OpenConnection {
+  /** With TLS, the encrypted socket once its handshake is done. */
+  socket: Socket;
+  /** Orders the idle connections: the number of answers of all connections when this one became idle. */
+  idleSince = 0;
+  #last: IncomingMessage | undefined;
+  /** Several if the client pipelines. */
+  #unanswered = 0;
+  readonly #endAnswer: () => void;
 
-function makeRoom(connections: Map<string, Open>): boolean {
-  for (const isLeastMissed of LEAST_MISSED) {
-    for (const [name, open] of connections) {
-      if (!isLeastMissed(open)) continue;
-      connections.delete(name);
-      open.socket.destroy();
-      return true;
-    }
+  constructor(socket: Socket, countAnswer: () => number) {
+    this.socket = socket;
+    this.#endAnswer = () => {
+      this.#unanswered -= 1;
+      this.idleSince = countAnswer();
+    };
   }
-  return false;
+
+  get hasAsked(): boolean {
+    return this.#last !== undefined;
+  }
+
+  get isIdle(): boolean {
+    return this.#unanswered === 0;
+  }
+
+  /** True if the only request that is not answered has not arrived as a whole: those before the last one have. */
+  get isIncomplete(): boolean {
+    return this.#unanswered === 1 && this.#last?.complete === false;
+  }
+
+  begin(request: IncomingMessage, response: ServerResponse): void {
+    this.#last = request;
+    this.#unanswered += 1;
+    response.on('close', this.#endAnswer);
+  }
+}
+
+type Connections = ReadonlyMap<string, OpenConnection>;
+
+function makeRoom(connections: Map<string, OpenConnection>): boolean {
+  const name =
+    firstOf(connections, ({ hasAsked }) => !hasAsked) ??
+    longestIdleOf(connections) ??
+    firstOf(connections, ({ isIncomplete }) => isIncomplete);
+  if (name === undefined) return false;
+  connections.get(name)?.socket.destroy();
+  return connections.delete(name);
+}
+
+function firstOf(connections: Connections, isWanted: (open: OpenConnection) => boolean): string | undefined {
+  for (const [name, open] of connections) if (isWanted(open)) return name;
+  return undefined;
+}
+
+function longestIdleOf(connections: Connections): string | undefined {
+  let longest: readonly [name: string, idleSince: number] | undefined;
+  for (const [name, { isIdle, idleSince }] of connections) {
+    if (isIdle && (longest === undefined || idleSince < longest[1])) longest = [name, idleSince];
+  }
+  return longest?.[0];
 }
 
 function nameOf({ remoteAddress, remotePort }: Socket): string {

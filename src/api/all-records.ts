@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { isSameSources } from '../model/answer-sources.ts';
 import type { NodeAtMoment } from '../model/record.ts';
 import type { Reader } from '../service/reader.ts';
-import { tagOf, writeReadHead } from './present.ts';
+import { requestIdOf, tagOf, writeReadHead } from './present.ts';
 
 /** Others have their turn after so long. */
 const SLICE_MS = 5;
@@ -47,7 +47,7 @@ export function answerAllRecords(reader: Pick<Reader, 'nodes' | 'commit'>) {
 
   return async (request: IncomingMessage, response: ServerResponse, isExplained: boolean): Promise<void> => {
     const { commit, all } = isExplained ? await explainedRecords() : await plainRecords();
-    const hasBody = writeReadHead(request, response, { commit, ...all });
+    const hasBody = writeReadHead(request, response, { commit, requestId: requestIdOf(response), ...all });
     if (!hasBody || request.method === 'HEAD') response.end();
     else await send(all, response);
   };

@@ -44,7 +44,7 @@ export function answerDirectly(
   return (request, response) => {
     const answer = unlessFailed(() => answerTo(request));
     if (answer === undefined) return false;
-    const read = { commit: reader.commit(), answer, more: newRequestId() };
+    const read = { commit: reader.commit(), requestId: newRequestId(), answer };
     const send = (): void => sendSerialized(request, response, read);
     if (answer.bytes < PACKED_BYTES_MIN) send();
     else pack(request, response, send);

@@ -1,6 +1,6 @@
 // Sends answers: JSON, serialized once, with the headers for caches and conditional writes. See docs/rest.md, answers.
 import { hash, randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Request, Response, Router } from 'express';
 import type { Reader } from '../service/reader.ts';
 import type { SerializedAnswer } from './answer-cache.ts';
@@ -10,7 +10,7 @@ import { only } from './only.ts';
 const DIGEST_LENGTH = 22;
 
 const REQUEST_ID = 'X-Request-Id';
-const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The answer to a read. */
 export interface ReadAnswer {
@@ -44,7 +44,8 @@ export function sendRead(
   response: ServerResponse,
   { commit, body, oid = null }: ReadAnswer & { readonly commit: string },
 ): void {
-  sendSerialized(request, response, { commit, answer: serialize(body, oid) });
+  const requestId = requestIdOf(response);
+  sendSerialized(request, response, { commit, requestId, answer: serialize(body, oid) });
 }
 
 /** Returns a body as it is sent. `oid`: that of the file that it was read from, or null. */
@@ -55,23 +56,23 @@ export function serialize(body: unknown, oid: string | null = null): SerializedA
 
 interface SerializedRead {
   readonly commit: string;
+  readonly requestId: string;
   readonly answer: SerializedAnswer;
-  /** Other headers. */
-  readonly more?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Answers 200 with a serialized body, or 304 where the client has it already. */
 export function sendSerialized(
   request: IncomingMessage,
   response: ServerResponse,
-  { commit, answer, more }: SerializedRead,
+  { commit, requestId, answer }: SerializedRead,
 ): void {
-  if (!writeReadHead(request, response, { commit, ...answer, more })) response.end();
+  const { etag, bytes } = answer;
+  if (!writeReadHead(request, response, { commit, requestId, etag, bytes })) response.end();
   // Text of ASCII alone is the same bytes in both, and Node writes one byte a character much faster.
-  else response.end(answer.json, answer.bytes === answer.json.length ? 'latin1' : 'utf8');
+  else response.end(answer.json, bytes === answer.json.length ? 'latin1' : 'utf8');
 }
 
-interface ReadHead extends Pick<SerializedRead, 'commit' | 'more'> {
+interface ReadHead extends Pick<SerializedRead, 'commit' | 'requestId'> {
   readonly etag: string;
   readonly bytes: number;
 }
@@ -80,19 +81,22 @@ interface ReadHead extends Pick<SerializedRead, 'commit' | 'more'> {
 export function writeReadHead(
   { headers }: IncomingMessage,
   response: ServerResponse,
-  { commit, etag, bytes, more }: ReadHead,
+  { commit, requestId, etag, bytes }: ReadHead,
 ): boolean {
   const known = tagIn(headers['if-none-match'], etag);
   // A 304 has the headers of the 200 that it stands for, whether or not that would be packed.
-  const head = {
+  const head: OutgoingHttpHeaders = {
     'X-Treeline-Commit': commit,
     'Cache-Control': 'no-cache',
     Vary: 'Accept-Encoding',
     ETag: known ?? etag,
-    ...more,
+    [REQUEST_ID]: requestId,
   };
-  if (known !== undefined) response.writeHead(304, head);
-  else response.writeHead(200, { ...head, ...JSON_TYPE, 'Content-Length': bytes });
+  if (known === undefined) {
+    head['Content-Type'] = JSON_TYPE;
+    head['Content-Length'] = bytes;
+  }
+  response.writeHead(known === undefined ? 200 : 304, head);
   return known === undefined;
 }
 
@@ -108,7 +112,7 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 
 function sendText(response: ServerResponse, status: number, json: string): void {
   // Node sends a text in one piece with the head, and leaves it away where the method is HEAD.
-  response.writeHead(status, { ...JSON_TYPE, 'Content-Length': Buffer.byteLength(json) }).end(json);
+  response.writeHead(status, { 'Content-Type': JSON_TYPE, 'Content-Length': Buffer.byteLength(json) }).end(json);
 }
 
 /** `"<blob>.<digest>"`: the first part changes with the file, the second also with what became of it. */
@@ -128,20 +132,20 @@ export function tagOf(digest: string): string {
  */
 function tagIn(ifNoneMatch: string | undefined, etag: string): string | undefined {
   if (ifNoneMatch === undefined) return undefined;
-  if (ifNoneMatch.trim() === '*') return etag;
+  if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return etag;
   const tags: readonly string[] = ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? [];
   return tags.find((tag) => tag === etag || tag === `W/${etag}`);
 }
 
 /** Gives the answer a new id. A client's own is not taken over: it could not be trusted to be different every time. */
 export function assignRequestId(_request: IncomingMessage, response: ServerResponse, next: () => void): void {
-  response.setHeader(REQUEST_ID, randomUUID());
+  response.setHeader(REQUEST_ID, newRequestId());
   next();
 }
 
-/** Returns the header with a new id, for an answer that is sent with all its headers at once: that is quicker. */
-export function newRequestId(): Readonly<Record<string, string>> {
-  return { [REQUEST_ID]: randomUUID() };
+/** Returns a new id for an answer. */
+export function newRequestId(): string {
+  return randomUUID();
 }
 
 /** Returns the id that the answer carries, or an empty string where none was assigned. */
