@@ -41,8 +41,8 @@ const PATTERNS = READS.map(([path, find]) => {
 /** Returns the read that a path asks for; undefined where the routes have to answer. Throws ServiceError `not_ready`. */
 export function findDirectRead(reader: Reader, path: string): DirectRead | undefined {
   for (const { pattern, find } of PATTERNS) {
-    const [match, first = '', second = ''] = pattern.exec(path) ?? [];
-    if (match !== undefined) return find(reader, first, second);
+    const match = pattern.exec(path);
+    if (match !== null) return find(reader, match[1] ?? '', match[2] ?? '');
   }
   return undefined;
 }

@@ -1,3 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { AnswerCache, type SerializedAnswer } from '../../src/api/answer-cache.ts';
 
@@ -15,6 +18,23 @@ describe('an answer that is kept', () => {
     expect(cache.get('/hiera/web-1', [node, { ...row }])).toBeUndefined();
     expect(cache.get('/hiera/web-1', [node, undefined])).toBeUndefined();
     expect(cache.get('/hiera/web-2', [node, row])).toBeUndefined();
+  });
+
+  it('does not keep its sources in memory', async () => {
+    setFlagsFromString('--expose-gc');
+    const cache = new AnswerCache(10_000);
+    const keep = (): WeakRef<object> => {
+      const desired = { units: [] };
+      cache.set('/tree', [desired, 1], answer('one'));
+      expect(cache.get('/tree', [desired, 1])).toEqual(answer('one'));
+      return new WeakRef(desired);
+    };
+    const source = keep();
+    // What a WeakRef was made of stays until the present turn is over.
+    await setImmediate();
+    runInNewContext('gc')();
+    expect(source.deref()).toBeUndefined();
+    expect(cache.get('/tree', [{ units: [] }, 1])).toBeUndefined();
   });
 
   it('gives way to the next one of its key', () => {
