@@ -1,31 +1,30 @@
-// Limits how far the heap grows before Node collects garbage, once much of it is in use. By itself Node lets a heap grow to about
+// Limits how far the heap grows before Node collects garbage, and further once much of it is in use. By itself Node lets a heap grow to about
 // four times of what is in use where the machine has room: docs/decisions/0068-memory.md.
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { isMap } from '../model/json.ts';
 
-/** A heap with less in use grows as Node likes: collecting would cost more than the memory is worth. */
-const IN_USE_BYTES = 128 * 1024 * 1024;
-/** From then on, all garbage is collected whenever the heap has grown by so much of what was in use. */
-const GROWTH_PERCENT = 40;
+/** All garbage is collected whenever the heap has grown by so much of what was in use. */
+const GROWTH_PERCENT = { small: 100, large: 30 };
+/** A heap with less in use is small: collecting more often would cost more than the memory is worth. */
+const SMALL_BYTES_MAX = 128 * 1024 * 1024;
 
 /** What tests replace. */
 export interface HeapGrowthOptions {
-  readonly inUseBytes?: number;
+  readonly smallBytesMax?: number;
   /** Sets a flag of V8. */
   readonly setFlag?: (flag: string) => void;
 }
 
-/** Looks at the heap after each full collection, and limits its growth from the first one that leaves much in use. */
-export function limitHeapGrowth({
-  inUseBytes = IN_USE_BYTES,
-  setFlag = setFlagsFromString,
-}: HeapGrowthOptions = {}): void {
+/** Limits the growth of the heap from now on, and further from the first full collection that leaves much in use. */
+export function limitHeapGrowth(options: HeapGrowthOptions = {}): void {
+  const { smallBytesMax = SMALL_BYTES_MAX, setFlag = setFlagsFromString } = options;
+  setFlag(`--heap-growing-percent=${GROWTH_PERCENT.small}`);
   const observer = new PerformanceObserver((list) => {
     const isFull = list.getEntries().some((entry) => kindOf(entry) === constants.NODE_PERFORMANCE_GC_MAJOR);
-    if (!isFull || process.memoryUsage().heapUsed < inUseBytes) return;
+    if (!isFull || process.memoryUsage().heapUsed <= smallBytesMax) return;
     observer.disconnect();
-    setFlag(`--heap-growing-percent=${GROWTH_PERCENT}`);
+    setFlag(`--heap-growing-percent=${GROWTH_PERCENT.large}`);
   });
   observer.observe({ entryTypes: ['gc'] });
 }

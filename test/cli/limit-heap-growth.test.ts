@@ -6,16 +6,16 @@ import { limitHeapGrowth } from '../../src/cli/limit-heap-growth.ts';
 
 const GIB = 2 ** 30;
 
-it('is limited once a full collection leaves much in use, and only then', async () => {
+it('is limited further once a full collection leaves much in use, and only then', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options: { readonly type: 'minor' | 'major' }) => void;
   const flags = { much: [] as string[], little: [] as string[] };
-  limitHeapGrowth({ inUseBytes: 1, setFlag: (flag) => flags.little.push(flag) });
-  limitHeapGrowth({ inUseBytes: 64 * GIB, setFlag: (flag) => flags.much.push(flag) });
+  limitHeapGrowth({ smallBytesMax: 1, setFlag: (flag) => flags.little.push(flag) });
+  limitHeapGrowth({ smallBytesMax: 64 * GIB, setFlag: (flag) => flags.much.push(flag) });
   collect({ type: 'major' });
-  await vi.waitFor(() => expect(flags.little).toEqual(['--heap-growing-percent=40']));
+  await vi.waitFor(() => expect(flags.little).toEqual(['--heap-growing-percent=100', '--heap-growing-percent=30']));
   collect({ type: 'major' });
   await new Promise(setImmediate);
-  expect(flags.little).toHaveLength(1);
-  expect(flags.much).toEqual([]);
+  expect(flags.little).toHaveLength(2);
+  expect(flags.much).toEqual(['--heap-growing-percent=100']);
 });
