@@ -1,12 +1,12 @@
 // Runs one `git cat-file` for many requests: starting a process costs more than reading a thousand objects. It ends
 // after an idle time, and is started again on demand.
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AnswerReader, type ObjectAnswer } from './cat-file-answers.ts';
 import { OFFLINE_ENVIRONMENT } from './git-environment.ts';
 import { COMPLAINT_BYTES_MAX, GitError, startFailure, startGit } from './git-process.ts';
 import { BOUNDED, BOUNDED_ENVIRONMENT } from './index-pack.ts';
+import type { RunningGit } from './spawn-git.ts';
 
 interface CatFileOptions {
   readonly gitDirectory: string;
@@ -66,7 +66,7 @@ export class CatFile {
 }
 
 class CatFileProcess {
-  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #child: RunningGit;
   readonly #options: CatFileOptions;
   /** Called when the process accepts no more requests. */
   readonly #ended: () => void;
@@ -142,6 +142,6 @@ class CatFileProcess {
     this.#ended();
     clearTimeout(this.#timer);
     for (const { reject } of this.#questions.splice(0)) reject(error);
-    this.#child.kill('SIGKILL');
+    this.#child.end('SIGKILL');
   }
 }

@@ -1,10 +1,10 @@
 // Runs the system's git without a shell, in a process group that can be ended as a whole. Input and output may be
 // streams, so that neither has to fit into memory.
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
 import type { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gitEnvironment } from './git-environment.ts';
+import { launchGit } from './launch-git.ts';
+import type { RunningGit } from './spawn-git.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /** The arguments, the input and the limits of one run of git. */
@@ -72,20 +72,19 @@ export async function streamGit<Value>(
   work: (output: AsyncIterable<Buffer>) => Promise<Value>,
 ): Promise<Value> {
   order.signal.throwIfAborted();
-  const child = startGit(order.args, order.environment);
+  const child = startGit(order.args, order.environment, order.givesWay);
   let isOver = false;
   child.on('close', () => {
     isOver = true;
   });
   const output = outputOf(child, order);
-  if (order.givesWay === true) giveWay(child);
   try {
     return await untilAborted(order.signal, async () => {
       const [value] = await Promise.all([work(output), feed(child.stdin, order.input)]);
       return value;
     });
   } finally {
-    if (!isOver) endGroup(child, order.ending ?? 'SIGKILL');
+    if (!isOver) child.end(order.ending ?? 'SIGKILL');
   }
 }
 
@@ -93,8 +92,9 @@ export async function streamGit<Value>(
 export function startGit(
   args: readonly string[],
   environment: GitOrder['environment'] = {},
-): ChildProcessWithoutNullStreams {
-  return spawn('git', args, { env: { ...gitEnvironment(), ...environment }, detached: true });
+  givesWay = false,
+): RunningGit {
+  return launchGit({ args, env: { ...gitEnvironment(), ...environment }, givesWay });
 }
 
 /**
@@ -120,7 +120,7 @@ function written(stdin: Writable, chunk: Uint8Array): Promise<void> {
   });
 }
 
-function outputOf(child: ChildProcessWithoutNullStreams, { name, answerBytesMax }: GitOrder): AsyncIterable<Buffer> {
+function outputOf(child: RunningGit, { name, answerBytesMax }: GitOrder): AsyncIterable<Buffer> {
   const kept: Buffer[] = [];
   let bytes = 0;
   const success = exitOf(child, name, () => Buffer.concat(kept).toString('utf8'));
@@ -142,7 +142,7 @@ function outputOf(child: ChildProcessWithoutNullStreams, { name, answerBytesMax 
 }
 
 /** Resolves once git has succeeded and all of its output was read. */
-function exitOf(child: ChildProcessWithoutNullStreams, name: string, output: () => string): Promise<void> {
+function exitOf(child: RunningGit, name: string, output: () => string): Promise<void> {
   return new Promise((resolve, reject) => {
     let complaint = '';
     child.stderr.on('data', (chunk: Buffer) => {
@@ -156,16 +156,6 @@ function exitOf(child: ChildProcessWithoutNullStreams, name: string, output: () 
   });
 }
 
-function giveWay({ pid }: ChildProcessWithoutNullStreams): void {
-  if (pid === undefined) return;
-  try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch (error) {
-    // It has ended already, or its priority may not be changed: it continues at its current one.
-    if (!(error instanceof Error && 'code' in error)) throw error;
-  }
-}
-
 /** Returns the error for a git that could not be started. */
 export function startFailure(name: string, error: Error): GitError {
   const missing = 'code' in error && error.code === 'ENOENT';
@@ -173,15 +163,4 @@ export function startFailure(name: string, error: Error): GitError {
     ? `git is not installed, or not on the PATH: "${name}" is read through it`
     : `git could not be started: ${error.message}`;
   return new GitError(message, { cause: error });
-}
-
-/** The id of a process group is that of its first process. */
-function endGroup({ pid }: ChildProcessWithoutNullStreams, ending: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, ending);
-  } catch (error) {
-    const isGone = error instanceof Error && 'code' in error && error.code === 'ESRCH';
-    if (!isGone) throw error;
-  }
 }
