@@ -111,7 +111,7 @@ export function helpText(names: readonly string[], parts: readonly BenchPart[]):
     '',
     ...COMMON_HELP,
     '',
-    'Exit code 0: all targets are reached; 1: one is missed; 3: something could not be measured at all.',
+    'Exit code 0: no target is missed; 1: one is; 3: a part could not be measured at all.',
     '',
   ].join('\n');
 }

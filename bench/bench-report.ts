@@ -1,7 +1,7 @@
 // Renders what all parts measured: the one table, the details of each part, JSON, and both in a document between markers.
 import { isMap } from '../src/model/json.ts';
 import type { PartReport } from './bench-part.ts';
-import { type BenchRow, numberText, type OtherPeer } from './bench-row.ts';
+import { type BenchRow, numberText } from './bench-row.ts';
 import { type Machine, machineText } from './machine.ts';
 import { plainTable } from './markdown-table.ts';
 
@@ -91,12 +91,17 @@ export function readRows(text: string): readonly BenchRow[] {
 }
 
 function cellsOf(row: BenchRow, before: BenchReport['before']): string[] {
-  const { part, work, value, unit, peer, peerValue, ratio, target, verdict, note, others = [] } = row;
+  const { part, work, value, unit, peer, peerValue, peerAbsence, ratio, target, verdict, note, others = [] } = row;
   const said = verdict === 'missed' ? 'MISSED' : verdict;
   return [
     ...[part, work, ...(before === undefined ? [] : [earlierValue(row, before)]), withUnit(value, unit)],
     ...[[peer ?? '–', ...others.map((other) => other.peer)].join('<br>')],
-    ...[[withUnit(peerValue, unit), ...others.map((other) => otherText(other, unit))].join('<br>')],
+    ...[
+      [
+        peerText(peerValue, peerAbsence, unit),
+        ...others.map((other) => peerText(other.value, other.absence, unit)),
+      ].join('<br>'),
+    ],
     ...[[numberText(ratio), ...others.map((other) => numberText(other.ratio))].join('<br>')],
     ...[target, note === undefined ? said : `${said}: ${note}`],
   ];
@@ -106,8 +111,8 @@ function earlierValue({ part, work, unit }: BenchRow, before: readonly BenchRow[
   return withUnit(before.find((row) => row.part === part && row.work === work)?.value ?? undefined, unit);
 }
 
-function otherText({ value, note }: OtherPeer, unit: string): string {
-  return note ?? withUnit(value, unit);
+function peerText(value: number | undefined, absence: string | undefined, unit: string): string {
+  return absence === undefined ? withUnit(value, unit) : `not measured: ${absence}`;
 }
 
 function withUnit(value: number | undefined, unit: string): string {

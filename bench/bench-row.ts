@@ -15,11 +15,13 @@ export interface PartRow {
   readonly unit: string;
   readonly peer?: string;
   readonly peerValue?: number;
+  /** Why the peer was not measured. */
+  readonly peerAbsence?: string;
   /** How many times better than the peer: above 1, Treeline is ahead. */
   readonly ratio?: number;
   readonly target: string;
   readonly verdict: Verdict;
-  /** Why something was not measured, or what a reader has to know. */
+  /** Why the work was not measured, or what a reader has to know. */
   readonly note?: string;
   /** Peers that the target does not speak of. */
   readonly others?: readonly OtherPeer[];
@@ -29,7 +31,8 @@ export interface OtherPeer {
   readonly peer: string;
   readonly value?: number;
   readonly ratio?: number;
-  readonly note?: string;
+  /** Why it was not measured. */
+  readonly absence?: string;
 }
 
 /**
@@ -62,13 +65,13 @@ export interface Measurement {
 /** Returns the row of a measurement, with its verdict. */
 export function rowOf({ work, value, unit, target, peer, others, note }: Measurement): PartRow {
   const ratio = peer !== undefined && 'value' in peer ? ratioOf(unit, value, peer) : undefined;
-  const notes = [absenceOf(peer), note].filter((each) => each !== undefined);
   return {
     ...{ work, value, unit, target: targetText(target, unit), verdict: verdictOf(value, ratio, target) },
     ...(peer === undefined ? {} : { peer: peer.name }),
     ...(peer !== undefined && 'value' in peer ? { peerValue: peer.value } : {}),
     ...(ratio === undefined ? {} : { ratio }),
-    ...(notes.length === 0 ? {} : { note: notes.join('; ') }),
+    ...(peer !== undefined && 'absence' in peer ? { peerAbsence: peer.absence } : {}),
+    ...(note === undefined ? {} : { note }),
     ...(others === undefined ? {} : { others: others.map((other) => otherOf(other, value, unit)) }),
   };
 }
@@ -84,12 +87,8 @@ interface AbsentParts {
 }
 
 function otherOf(other: Peer, value: number, unit: string): OtherPeer {
-  if ('absence' in other) return { peer: other.name, note: `not measured: ${other.absence}` };
+  if ('absence' in other) return { peer: other.name, absence: other.absence };
   return { peer: other.name, value: other.value, ratio: ratioOf(unit, value, other) };
-}
-
-function absenceOf(peer: Peer | undefined): string | undefined {
-  return peer !== undefined && 'absence' in peer ? `${peer.name} not measured: ${peer.absence}` : undefined;
 }
 
 function ratioOf(unit: string, value: number, peer: { readonly value: number; readonly ratio?: number }): number {

@@ -78,7 +78,7 @@ async function benchStalls({ servers, profile }: StallsOptions, { folder, say }:
     say(`${size} servers`);
     const measured = await measureSize(join(folder, String(size)), { servers: size, profile, say });
     rows.push(...measured.filter(({ title }) => title !== AT_REST).flatMap((each) => rowsOf(each, size)));
-    texts.push(`### ${size.toLocaleString('en')} servers\n\n${markdownTable(HEAD, measured.map(cellsOf))}`);
+    texts.push(`#### ${size.toLocaleString('en')} servers\n\n${markdownTable(HEAD, measured.map(cellsOf))}`);
   }
   return { rows, text: texts.join('\n\n'), failures: [] };
 }

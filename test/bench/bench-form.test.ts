@@ -36,12 +36,12 @@ describe('a row', () => {
     expect(rowOf({ ...START, target, peer: { name: 'p', value: 30 } }).verdict).toBe('missed');
     const absent = rowOf({ ...START, target, peer: { name: 'p', absence: 'there is none' } });
     expect(absent).toMatchObject({ verdict: 'reached', target: 'ratio ≥ 20 (≤ 3 s)' });
-    expect(absent.note).toBe('p not measured: there is none');
+    expect(absent.peerAbsence).toBe('there is none');
   });
 
   it('is not measured where only its ratio has a target, and the peer was not measured', () => {
     const row = rowOf({ ...READ, target: { ratioMin: 0.6 }, peer: { name: 'p', absence: 'there is none' } });
-    expect(row).toMatchObject({ verdict: 'not measured', note: 'p not measured: there is none' });
+    expect(row).toMatchObject({ verdict: 'not measured', peer: 'p', peerAbsence: 'there is none' });
   });
 
   it('names every other peer, or why it was not measured', () => {
@@ -51,7 +51,7 @@ describe('a row', () => {
     ];
     expect(rowOf({ ...READ, target: {}, others }).others).toEqual([
       { peer: 'nginx', value: 600, ratio: 0.5 },
-      { peer: 'Express', note: 'not measured: none' },
+      { peer: 'Express', absence: 'none' },
     ]);
   });
 
@@ -158,7 +158,7 @@ describe('a report', () => {
         part: 'reads',
         ratio: 0.3,
         verdict: 'missed',
-        others: [{ peer: 'nginx', note: 'not measured: there is none' }],
+        others: [{ peer: 'nginx', absence: 'there is none' }],
       },
       { part: 'reads', verdict: 'not measured', note: 'no time' },
     ]);
