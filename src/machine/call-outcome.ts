@@ -80,9 +80,14 @@ export function isOutdated(row: ServerRow, action: RunningAction): boolean {
  * Returns the changes of a row whose server was present and is gone. A wanted server counts as away in its group until
  * it is created again.
  */
-export function gone({ incarnation, wanted, applied }: ServerRow): Partial<ServerRow> {
+export function gone({ incarnation, wanted, applied, replacing }: ServerRow): Partial<ServerRow> {
   const nothing = { action: null, applied: null, outputs: NO_OUTPUTS, mayExist: false, dirty: false, approved: false };
-  return { ...nothing, checked: true, incarnation: incarnation + 1, replacing: wanted !== null && applied !== null };
+  return {
+    ...nothing,
+    checked: true,
+    incarnation: incarnation + 1,
+    replacing: wanted !== null && (applied !== null || replacing),
+  };
 }
 
 /** Returns the spec with the observed values in place of its own; the same object if none differs. */

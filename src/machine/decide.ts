@@ -8,6 +8,7 @@ import { isAtRest, isToBeConfirmed, withoutObserved } from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { forgetPretended } from './pretended.ts';
 import { isBlockedFor, isSameReason, isStuck, lostText } from './reasons.ts';
+import { isLeftoverReplaced } from './responsibility.ts';
 
 const REST: Next = { kind: 'rest' };
 const PROTECTED: Reason = {
@@ -69,7 +70,8 @@ function decideDue(row: ServerRow, due: number, context: DecisionContext): Step 
  * another party creates during the wait is not mistaken for it. Undefined if there is nothing to check now.
  */
 function checkAfterCreate(row: ServerRow, context: DecisionContext): Step | undefined {
-  const isUnsure = row.applied === null && row.mayExist && row.state !== 'unknown';
+  // What is to be deleted is not created before a check of its own.
+  const isUnsure = row.applied === null && row.mayExist && row.state !== 'unknown' && !isLeftoverReplaced(row);
   if (!isUnsure || context.lastCheck !== undefined || context.providerFor(row).name === null) return undefined;
   return decideCheck(row, context);
 }
@@ -108,7 +110,7 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   if (row.state !== 'pending') return decideQueued(row, context);
   const unmet = context.unmetDependency(row);
   if (unmet !== undefined) return { row, next: { kind: 'after', server: unmet, need: 'dependency' } };
-  if (row.applied === null) return start(row, 'create', context);
+  if (row.applied === null) return start(row, isLeftoverReplaced(row) ? 'delete' : 'create', context);
   if (isToBeConfirmed(row)) return decideConfirmation(row, context);
   if (row.replacing && row.policy.protected) return hold(row, PROTECTED, context);
   const next = waitsForBudget(row, context);

@@ -71,16 +71,21 @@ export function replaceRefusal(row: ServerRow, entries: Entries): string | undef
   if (wanted === null) return 'no commit wants it any more: it is deleted, and nothing is made in its place';
   if (policy.protected) return 'its instance is protected: take "protected" out with a commit first';
   if (action !== null) return `the outcome of its ${action.operation} is not known yet; ask again once that has ended`;
-  if (applied === null) {
-    if (isBlockedFor(row, 'exists_already')) return 'Treeline did not make it; adopt it first, or remove it by hand';
-    return 'it is not made yet, so there is nothing to replace; to try again, use retry';
-  }
   if (row.replacing && row.approved) return 'it is being replaced already';
+  if (applied === null && !(row.mayExist && isBlockedFor(row, 'provider_changed'))) return notMade(row);
   if (provider !== null && !entries.has(provider)) {
     const advice = 'put that entry back until it is deleted, or adopt the server with the entry that matches now';
     return `only the provider entry "${provider}" can delete it, which is not in the settings any more; ${advice}`;
   }
   return entries.isMatched(wanted) ? undefined : 'no provider entry matches it now, so nobody could make it anew';
+}
+
+function notMade(row: ServerRow): string {
+  if (isBlockedFor(row, 'exists_already')) return 'Treeline did not make it; adopt it first, or remove it by hand';
+  const nothing = 'it is not made yet, so there is nothing to replace';
+  // Nothing is left where it was to be made, so that the entry that matches now may make it.
+  if (isBlockedFor(row, 'provider_changed')) return `${nothing}; to have it made where it belongs now, use adopt`;
+  return `${nothing}; to try again, use retry`;
 }
 
 /**

@@ -12,6 +12,7 @@ import { advance } from './advance.ts';
 import { isSameSpec, needsNoAction } from './difference.ts';
 import { withoutHealing } from './drift.ts';
 import { isConverged } from './existence.ts';
+import { isLeftoverReplaced } from './responsibility.ts';
 import { FIRST_STATE } from './transitions.ts';
 
 /** The commit that is activated, and when. */
@@ -108,8 +109,8 @@ export function unwantRow(row: ServerRow, { lastRecord, commit, now }: UnwantSta
 /**
  * Returns true if no delete runs, so that the wanted spec may be reachable without one: the provider is asked again.
  */
-function isStillWhole({ applied, action }: ServerRow): boolean {
-  return applied !== null && action === null;
+function isStillWhole(row: ServerRow): boolean {
+  return (row.applied !== null || isLeftoverReplaced(row)) && row.action === null;
 }
 
 /**

@@ -1,5 +1,6 @@
 // Explains why servers of an instance are not done, with one item for each server. See docs/rest.md, stack instances.
 
+import { mayBeThere } from '../machine/existence.ts';
 import { isStuck, reasonText } from '../machine/reasons.ts';
 import type { ToldWait } from '../machine/wait.ts';
 import { momentOf } from '../model/moment.ts';
@@ -203,7 +204,7 @@ function unblocking(resource: string, row: ServerRow): string | null {
       if (row.wanted === null || (!isStuck(row) && row.reason.code === 'no_provider')) return settings;
       const adopt = `; or, where the entry that matches now has the server: treeline adopt --resource ${resource}`;
       const replace = `; or, to have it deleted and made anew there: treeline replace ${resource}`;
-      return `${settings}${adopt}${isStuck(row) || row.applied === null ? '' : replace}`;
+      return `${settings}${adopt}${isStuck(row) || !mayBeThere(row) ? '' : replace}`;
     }
     default:
       return null;

@@ -109,8 +109,8 @@ async function moved(): Promise<Sites> {
   return sites;
 }
 
-/** A create at `lab` failed and may have left a server; a person has had `edge` look for it since. */
-async function adoptedAfterFailedCreate(): Promise<Sites> {
+/** A create at `lab` failed and may have left a server, which proxies of `edge` would get now. */
+async function movedAfterFailedCreate(): Promise<Sites> {
   const sites = new Sites();
   const { core } = sites;
   core.source.commit({ ...shopFiles({}), ...CLIENTS });
@@ -119,9 +119,20 @@ async function adoptedAfterFailedCreate(): Promise<Sites> {
   await sites.fail('lab');
   await sites.commit('edge');
   expect(core.states()).toEqual({ web: 'blocked' });
-  await core.operator.adopt(core.order, { resource: 'web' });
-  await core.settle();
   return sites;
+}
+
+/** A person has had `edge` look for that server since. */
+async function adoptedAfterFailedCreate(): Promise<Sites> {
+  const sites = await movedAfterFailedCreate();
+  await sites.core.operator.adopt(sites.core.order, { resource: 'web' });
+  await sites.core.settle();
+  return sites;
+}
+
+async function replace({ core }: Sites): Promise<void> {
+  await core.operator.replace(core.order, 'web');
+  await core.settle();
 }
 
 describe('a server that proxies with another tag would get', () => {
@@ -235,6 +246,75 @@ describe('a server that proxies with another tag would get', () => {
     await sites.workOnce('edge', () => sites.commit(null));
     expect(await sites.work()).toEqual(['lab delete']);
     expect(sites.servers.lab).toEqual(new Set());
+  });
+
+  it('is deleted on request where a failed create may have left it, before it is created where it is to be', async () => {
+    const sites = await movedAfterFailedCreate();
+    await replace(sites);
+    await expect(replace(sites)).rejects.toThrow('it is being replaced already');
+    expect(await sites.work()).toEqual(['lab delete', 'lab check', 'edge check', 'edge create']);
+    expect(sites.servers).toEqual({ lab: new Set(), edge: new Set(['web']) });
+    expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', replacing: false, approved: false });
+    await sites.commit(null);
+    expect(await sites.work()).toEqual(['edge delete']);
+  });
+
+  it('is created where it is to be, on request, where the failed create turns out to have left nothing', async () => {
+    const sites = await movedAfterFailedCreate();
+    sites.servers.lab?.clear();
+    await replace(sites);
+    expect(await sites.work()).toEqual(['lab delete', 'edge check', 'edge create']);
+    expect(sites.core.states()).toEqual({ web: 'done' });
+  });
+
+  it('is not deleted where it is to be, if its create fails there after that request', async () => {
+    const sites = await movedAfterFailedCreate();
+    await replace(sites);
+    for (const site of ['lab', 'lab', 'edge'] as const) await sites.workOnce(site);
+    await sites.fail('edge');
+    expect(sites.core.states()).toEqual({ web: 'retrying' });
+    await sites.core.pass(3_600_000);
+    const calls = await sites.work();
+    expect(calls.filter((call) => !call.startsWith('edge') || call === 'edge delete')).toEqual([]);
+    expect(sites.core.states()).toEqual({ web: 'done' });
+  });
+
+  it('is looked for where a failed create may have left it if the outcome of that delete is lost', async () => {
+    const sites = await movedAfterFailedCreate();
+    await replace(sites);
+    expect((await sites.claim('lab')).operation).toBe('delete');
+    await sites.core.pass(62_000);
+    expect(sites.core.states()).toEqual({ web: 'unknown' });
+    expect(await sites.work()).toEqual(['lab check']);
+    await sites.core.pass(3_600_000);
+    expect(await sites.work()).toEqual(['lab delete', 'lab check', 'edge check', 'edge create']);
+    expect(sites.servers).toEqual({ lab: new Set(), edge: new Set(['web']) });
+  });
+
+  it('stays where a failed create may have left it, and is made there, if a commit takes the place of that request', async () => {
+    const sites = await movedAfterFailedCreate();
+    await replace(sites);
+    await sites.commit('lab');
+    expect(await sites.work()).toEqual(['lab check', 'lab create']);
+    expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', replacing: false, approved: false });
+  });
+
+  it('is blocked again if a commit that changes it takes the place of that request', async () => {
+    const sites = await movedAfterFailedCreate();
+    await replace(sites);
+    sites.core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, ProxyTag: edge, size: "2"' }) });
+    await sites.core.poll();
+    expect(await sites.work()).toEqual([]);
+    expect(sites.core.states()).toEqual({ web: 'blocked' });
+    expect(sites.servers.lab).toEqual(new Set(['web']));
+  });
+
+  it('is deleted where a failed create may have left it, and nowhere else, if nobody wants it after that request', async () => {
+    const sites = await movedAfterFailedCreate();
+    await replace(sites);
+    await sites.commit(null);
+    expect(await sites.work()).toEqual(['lab delete']);
+    expect(sites.core.states()).toEqual({});
   });
 
   it('is not created on the word of the proxies of another site', async () => {

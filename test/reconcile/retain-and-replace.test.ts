@@ -230,4 +230,58 @@ describe('a server that another provider entry matches now', () => {
     expect(core.ledger.server('web')?.provider).toBe('field');
     expect(core.calls('create')).toEqual([]);
   });
+
+  /** A create of `lab` failed and may have left a server; `field` matches it now. */
+  async function movedAfterFailedCreate(now: CoreOptions['entries'] = entries): Promise<Core> {
+    const before = new Core();
+    before.provider.script = async (call) => {
+      const answer = before.provider.act(call);
+      return call.operation === 'create' ? answerOf('retryable', { message: 'no answer from the hypervisor' }) : answer;
+    };
+    before.source.commit(shopFiles(WEB));
+    await before.poll();
+    before.provider.script = () => undefined;
+    const core = await before.restart({ entries: now });
+    await core.pass(3_600_000);
+    expect(core.ledger.server('web')).toMatchObject({ ...LEFT, reason: { code: 'provider_changed' } });
+    return core;
+  }
+
+  const LEFT = { state: 'blocked', provider: 'lab', applied: null, mayExist: true };
+
+  it('is replaced where a failed create may have left it: the entry that was asked deletes it first', async () => {
+    const core = await movedAfterFailedCreate();
+    const [item] = core.operator.why(core.order.by, 'shop').waiting;
+    expect(item?.action).toContain('treeline replace web');
+    await core.operator.replace(core.order, 'web');
+    await core.settle();
+    expect(core.ledger.server('web')).toMatchObject({ state: 'done', provider: 'field', replacing: false });
+    const { events } = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 100 });
+    const begun = events.flatMap(({ reason }) => /(\w+) begins.*entry "(\w+)"/.exec(reason)?.slice(1).join(' ') ?? []);
+    expect(begun).toEqual(['create lab', 'delete lab', 'create field']);
+  });
+
+  it('is not replaced where the entry whose failed create may have left it is gone', async () => {
+    const core = await movedAfterFailedCreate([{ name: 'field', match: ANY }]);
+    const asked = core.operator.replace(core.order, 'web');
+    await expect(asked).rejects.toThrow('only the provider entry "lab" can delete it, which is not in the settings');
+    expect(core.ledger.server('web')).toMatchObject(LEFT);
+  });
+
+  it('is not replaced but adopted where a failed create is known to have left nothing', async () => {
+    const before = new Core();
+    answering(before, 'create', async () => answerOf('retryable'));
+    before.source.commit(shopFiles(WEB));
+    await before.poll();
+    before.provider.script = () => undefined;
+    const core = await before.restart({ entries });
+    await core.pass(3_600_000);
+    expect(core.ledger.server('web')).toMatchObject({ ...LEFT, mayExist: false });
+    await expect(core.operator.replace(core.order, 'web')).rejects.toThrow(
+      'it is not made yet, so there is nothing to replace; to have it made where it belongs now, use adopt',
+    );
+    await core.operator.adopt(core.order, { resource: 'web' });
+    await core.settle();
+    expect(core.ledger.server('web')).toMatchObject({ state: 'done', provider: 'field' });
+  });
 });

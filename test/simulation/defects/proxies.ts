@@ -68,6 +68,17 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
+    id: 'proxy-leftover',
+    title: 'a server that a failed create may have left at a former site is made there again when it is replaced',
+    edits: [
+      {
+        file: 'src/machine/decide.ts',
+        find: "isLeftoverReplaced(row) ? 'delete' : 'create'",
+        replace: "'create'",
+      },
+    ],
+  },
+  {
     id: 'proxy-adopting',
     title: 'a server that was to be adopted is deleted by the proxies that would have adopted it, and not where it is',
     edits: [
