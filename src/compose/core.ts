@@ -243,6 +243,7 @@ function writeQueueOf(
   follower: Follower,
 ): WriteQueue {
   const branch: BranchView = {
+    followed: () => follower.followed,
     newest: (options) => follower.newest(options),
     desiredAt: (commit) => follower.desiredAt(commit),
     pushed: (commit, base) => follower.pushed(commit, base),
@@ -250,7 +251,8 @@ function writeQueueOf(
     fetch: () => source.fetch(null),
     isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
   };
-  return new WriteQueue({ branch, publisher, clock, yieldToOthers, mode: writes === 'propose' ? 'propose' : 'commit' });
+  const mode = writes === 'propose' ? 'propose' : 'commit';
+  return new WriteQueue({ branch, publisher, clock, yieldToOthers, mode });
 }
 
 function commitWaitOf({

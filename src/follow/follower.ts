@@ -72,6 +72,12 @@ export class Follower {
     return this.#notReadyReason;
   }
 
+  /** The desired state of the head that was polled last; undefined where that is not followed, or not yet. */
+  get followed(): DesiredState | undefined {
+    const desired = this.#options.current.get();
+    return desired !== undefined && desired.commit === this.#polledHead ? desired : undefined;
+  }
+
   start(): void {
     for (const trigger of this.#options.triggers) trigger.start(() => this.poll());
     this.poll();

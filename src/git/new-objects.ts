@@ -2,14 +2,17 @@
 import { type GitObject, type ObjectType, oidOf } from './git-object.ts';
 import type { ObjectReader } from './object-reader.ts';
 import { type RawEntry, splitTree } from './tree-bytes.ts';
+import type { TreeCache } from './tree-cache.ts';
 
 /** New objects in memory, on top of those of a repository. */
 export class NewObjects {
   readonly #present: ObjectReader;
+  readonly #trees: TreeCache;
   readonly #made = new Map<string, GitObject>();
 
-  constructor(present: ObjectReader) {
+  constructor(present: ObjectReader, trees: TreeCache) {
     this.#present = present;
+    this.#trees = trees;
   }
 
   /** By id, in order of creation, each once. */
@@ -24,11 +27,18 @@ export class NewObjects {
   make(type: ObjectType, bytes: Buffer): string {
     const oid = oidOf({ type, bytes });
     this.#made.set(oid, { type, bytes });
+    if (type === 'tree') this.#trees.add(oid, bytes);
     return oid;
   }
 
   /** Returns the entries of a tree, new or not. Throws DamagedCopyError if it is missing. */
   async entriesOf(oid: string): Promise<readonly RawEntry[]> {
-    return splitTree((this.#made.get(oid) ?? (await this.#present.read(oid, 'tree'))).bytes);
+    return splitTree(this.#made.get(oid)?.bytes ?? this.#trees.get(oid) ?? (await this.#readTree(oid)));
+  }
+
+  async #readTree(oid: string): Promise<Buffer> {
+    const { bytes } = await this.#present.read(oid, 'tree');
+    this.#trees.add(oid, bytes);
+    return bytes;
   }
 }

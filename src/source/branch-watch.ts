@@ -1,10 +1,9 @@
 // Triggers a poll within milliseconds when a branch of a local repository moves. Only a hint: the next poll finds
 // changes that it misses (another ref storage, a network disk, too many watches).
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FileWatch, watchFiles } from '../file-watch.ts';
 import type { Logger } from '../log.ts';
-import { findGitDirectory } from './remotes/git-directory.ts';
+import { findGitDirectory, readBranch } from './remotes/git-directory.ts';
 import type { Trigger } from './source.ts';
 
 interface BranchWatchOptions {
@@ -27,13 +26,13 @@ export function createBranchWatch({ path, branch, isKnown, log }: BranchWatchOpt
   async function open(poll: () => void): Promise<FileWatch> {
     const { commonDirectory } = await findGitDirectory(path);
     const files = [join(commonDirectory, 'refs', 'heads', branch), join(commonDirectory, 'packed-refs')];
-    return watchFiles(files, { changed: () => void pollIfNew(files, poll), failed: complain });
+    return watchFiles(files, { changed: () => void pollIfNew(commonDirectory, poll), failed: complain });
   }
 
-  /** A packed branch is no file of its own, and other ref storages have other files: then there is a poll. */
-  async function pollIfNew([file = '']: readonly string[], poll: () => void): Promise<void> {
-    const head = isKnown === undefined ? '' : await readFile(file, 'latin1').catch(() => '');
-    if (isKnown?.(head.trim()) !== true) poll();
+  async function pollIfNew(commonDirectory: string, poll: () => void): Promise<void> {
+    // What cannot be read is left to the poll, which says why.
+    const head = await readBranch(commonDirectory, branch).catch(() => undefined);
+    if (head === undefined || isKnown?.(head) !== true) poll();
   }
 
   return {

@@ -3,6 +3,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { EditConflictError } from '../git/edit-tree.ts';
 import { checkPerson, type Person } from '../git/encode-commit.ts';
+import { TreeCache } from '../git/tree-cache.ts';
 import type { RepositoryAccess } from '../settings.ts';
 import type { GitSource } from './git-source.ts';
 import { prepareCommits } from './prepare-commits.ts';
@@ -47,6 +48,8 @@ export interface GitPublisherOptions {
   readonly clock?: Clock;
 }
 
+/** The maximum size of the trees that are kept for the next commits. */
+const TREE_BYTES_MAX = 8 * 1024 * 1024;
 const COMMITTER: Person = { name: 'Treeline', email: 'treeline@localhost' };
 
 /** Returns the publisher. Sends no request yet. Throws SourceError for an invalid option. */
@@ -55,6 +58,7 @@ export function createGitPublisher(options: GitPublisherOptions): Publisher {
   const limits = { ...PUBLISHER_LIMITS, ...options.limits };
   const directory = directorySteps(options.directory);
   const pusher = openPusher(options, limits);
+  const trees = new TreeCache(TREE_BYTES_MAX);
   checkBranch(options.branch);
   checkPerson(committer);
   return {
@@ -62,9 +66,9 @@ export function createGitPublisher(options: GitPublisherOptions): Publisher {
       const seconds = Math.floor(clock.now() / 1000);
       try {
         return await source.readObjects(async (objects) => {
-          if ((await objects.findCommit(base)) === undefined)
-            throw new SourceError(`commit "${base}" is not here: nothing can be built on it`);
-          return await prepareCommits(objects, { base, commits, directory, committer, seconds });
+          const prepared = await prepareCommits(objects, { base, commits, directory, committer, seconds, trees });
+          if (prepared !== undefined) return prepared;
+          throw new SourceError(`commit "${base}" is not here: nothing can be built on it`);
         });
       } catch (error) {
         if (error instanceof EditConflictError) return { is: 'refused', reason: error.message };

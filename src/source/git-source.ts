@@ -223,7 +223,9 @@ class BranchSource implements GitSource {
     const { packsMax, fetchMs, objectsMax, answerBytesMax: packBytesMax } = this.#limits;
     const { signal } = this.#closing;
     const deadline = { remote: this.#remote, clock: this.#clock, fetchMs, signal };
-    const branches = await withDeadline(deadline, (ended) => this.#remote.branches(ended));
+    const branches = await withDeadline(deadline, (ended) =>
+      this.#remote.branches({ branch: this.#branch, signal: ended }),
+    );
     const head = headOf(branches.heads, this.#branch, this.#remote.name);
     const here = await this.#find(head);
     if (here !== undefined) return here;

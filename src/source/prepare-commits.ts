@@ -5,6 +5,7 @@ import { encodeCommit, type Person } from '../git/encode-commit.ts';
 import { encodePack } from '../git/encode-pack.ts';
 import { NewObjects } from '../git/new-objects.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
+import type { TreeCache } from '../git/tree-cache.ts';
 import { invariant } from '../model/invariant.ts';
 import type { NewCommit, PreparedCommits } from './publisher.ts';
 
@@ -17,20 +18,27 @@ interface CommitOrder {
   readonly committer: Person;
   /** Seconds since 1970, the time of all commits. */
   readonly seconds: number;
+  /** Trees of earlier commits. */
+  readonly trees: TreeCache;
 }
 
-/** Returns the commits with all their new objects. Throws DamagedCopyError, and like {@link editTree}. */
-export async function prepareCommits(present: ObjectReader, order: CommitOrder): Promise<PreparedCommits> {
-  const { base, commits, directory, committer, seconds } = order;
+/**
+ * Returns the commits with all their new objects; undefined if the base is missing. Throws DamagedCopyError, and like
+ * {@link editTree}.
+ */
+export async function prepareCommits(present: ObjectReader, order: CommitOrder): Promise<PreparedCommits | undefined> {
+  const { base, commits, directory, committer, seconds, trees } = order;
   invariant(commits.length > 0, 'there is something to commit');
-  const objects = new NewObjects(present);
+  const parent = await present.findCommit(base);
+  if (parent === undefined) return undefined;
+  const objects = new NewObjects(present, trees);
   const made: string[] = [];
-  let { tree } = await present.readCommit(base);
+  let { tree } = parent;
   for (const { author, message, edits } of commits) {
     const changes = edits.map(({ path, text }) => ({ steps: [...directory, ...path.split('/')], text }));
     tree = await editTree(objects, tree, changes);
-    const parent = made.at(-1) ?? base;
-    made.push(objects.make('commit', encodeCommit({ tree, parent, author, committer, seconds, message })));
+    const before = made.at(-1) ?? base;
+    made.push(objects.make('commit', encodeCommit({ tree, parent: before, author, committer, seconds, message })));
     // Yields to other work: a large directory takes a while.
     await setImmediate();
   }

@@ -79,6 +79,8 @@ describe('a remote that fails once', () => {
     const created: string[] = [];
     for (const [index, [name, where, how, told]] of ONCE.entries()) {
       let isDue = true;
+      // A write asks where the branch is only if somebody else has moved it.
+      if (where === 'poll') await site.repository.commit({ 'outside.txt': name });
       server.misbehave = async (exchange) => {
         if (!isDue || !STAGES[where](exchange)) return false;
         isDue = false;
@@ -102,7 +104,8 @@ describe('a remote that fails once', () => {
     }
     expect((await write('/types/role/', { body: { name: 'web', revision: 'healed' } })).status).toBe(201);
     const log = await logOf(site.repository, `${base}..main`);
-    expect(log.map(({ requestId }) => requestId).slice(0, -1)).toEqual(created);
+    const written = log.map(({ requestId }) => requestId).filter((id) => id !== '');
+    expect(written.slice(0, -1)).toEqual(created);
     await expectIntact(site.repository);
   }, 60_000);
 

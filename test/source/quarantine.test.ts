@@ -43,7 +43,7 @@ async function setUp(): Promise<Setup> {
       const { signal } = new AbortController();
       const limits = { ...LIMITS, anew: false, packsMax: 100, fetchMs, clock: systemClock, signal };
       const objects = new ObjectReader(copyIn(folder));
-      const branches = await remote.branches(signal);
+      const branches = await remote.branches({ branch: 'main', signal });
       return (await fetchVerified({ folder, objects, remote, branches, branch: 'main', ...limits })).oid;
     },
     async contents() {

@@ -56,6 +56,7 @@ export class ScriptedRemote implements Publisher {
   }
 
   readonly branch: BranchView = {
+    followed: () => undefined,
     newest: async () => {
       await this.onPoll();
       return this.head;

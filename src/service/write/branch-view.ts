@@ -7,6 +7,12 @@ import type { Commit } from '../../source/source.ts';
 /** The branch, as writes see it. */
 export interface BranchView {
   /**
+   * Returns the desired state of the branch's head as it was known last, without asking the remote; undefined where that
+   * is not followed. Only a push tells whether the branch is still there.
+   */
+  followed(): DesiredState | undefined;
+
+  /**
    * Asks the remote, and resolves with the desired state of its newest commit, whose objects are here then. Throws ServiceError
    * `conflict` where that commit is not followed, `not_ready` where it cannot be looked at. With `inHurry` it
    * uses the look that is under way, which is a moment older than the call.

@@ -45,17 +45,26 @@ export async function publishBatch(parts: PublishParts, batch: Group): Promise<v
 /** Returns those that have to go out apart from one another, the first last. */
 async function publishGroup(parts: PublishParts, group: Group): Promise<readonly Group[]> {
   let open = group;
-  for (let race = 0; race < RACES_MAX; race += 1) {
-    const desired = await newestFor(parts, open, race > 0);
+  // The push itself is the look at the remote: it takes commits only where the branch is at their base.
+  let here = parts.mode === 'commit' ? parts.branch.followed() : undefined;
+  let isLost = false;
+  for (let race = 0; race < RACES_MAX && open.length > 0; race += 1) {
+    const desired = here ?? (await newestFor(parts, open, isLost));
     open = open.filter((write) => write.begin());
     if (desired === undefined || open.length === 0) return [];
-    const verdicts = settleCertain(await judgeWrites(open, desired, parts.yieldToOthers));
+    const judged = await judgeWrites(open, desired, parts.yieldToOthers);
+    const verdicts = here === undefined ? settleCertain(judged) : judged;
+    here = undefined;
     open = verdicts.map(({ write }) => write);
     const commits = verdicts.filter((verdict) => verdict.is === 'commit');
-    if (commits.length === 0) return [];
+    // Without a push, only a look can tell.
+    if (commits.length === 0) for (const write of open) write.goBack();
+    if (commits.length === 0) continue;
     const rest = groupsAfter(await publishCommits(parts, desired, { commits, verdicts }), open, commits);
     if (rest !== 'again') return rest;
+    isLost = true;
   }
+  if (open.length === 0) return [];
   throw new ServiceError('not_ready', 'The branch moved on faster than this could be committed; nothing was written');
 }
 
@@ -124,7 +133,8 @@ function groupsAfter(outcome: PushOutcome, open: Group, commits: readonly Accept
       return [];
     case 'moved':
       for (const write of open) write.goBack();
-      return 'again';
+      // Fewer writes are judged and taken faster: somebody who pushes all the time leaves only so much time.
+      return open.length === 1 ? 'again' : halvesOf(open, Math.floor(open.length / 2));
     case 'refused':
       return partsOf(open, commits, outcome);
     case 'not sent':
@@ -168,7 +178,11 @@ function partsOf(open: Group, commits: readonly AcceptedWrite[], refusal: Refuse
     return others.length === 0 ? [] : [others];
   }
   const middle = commits[Math.floor(commits.length / 2)];
-  const half = middle === undefined ? 0 : open.indexOf(middle.write);
+  return halvesOf(open, middle === undefined ? 0 : open.indexOf(middle.write));
+}
+
+/** Returns two groups of which the last goes first. */
+function halvesOf(open: Group, half: number): readonly Group[] {
   return [open.slice(half), open.slice(0, half)];
 }
 

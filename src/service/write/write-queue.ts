@@ -10,6 +10,9 @@ import { type PublishParts, publishBatch } from './publish-batch.ts';
 
 const WAITING_MAX = 1_000;
 const BATCH_MAX = 50;
+/** A batch waits for the writers of the last one for at most this share of the time that the last one took. */
+const GATHER_SHARE = 0.25;
+const GATHER_MS_MAX = 250;
 
 /** The writes that wait for a push. */
 export class WriteQueue {
@@ -18,6 +21,10 @@ export class WriteQueue {
   readonly #waiting = new Set<PendingWrite>();
   #batch: readonly PendingWrite[] = [];
   #draining: Promise<void> | undefined;
+  /** Until when the next batch waits for the writers of the last one, by the monotonic clock. */
+  #gatherUntil = Number.NEGATIVE_INFINITY;
+  /** Called at each new write, while a batch is gathered. */
+  #onWrite: () => void = () => undefined;
   #isStopping = false;
 
   constructor(parts: PublishParts) {
@@ -40,6 +47,7 @@ export class WriteQueue {
     }
     const write = new PendingWrite({ draft, order, beforePush }, this.#parts.clock);
     this.#waiting.add(write);
+    this.#onWrite();
     this.#draining ??= this.#drain();
     try {
       return await write.answer;
@@ -62,10 +70,31 @@ export class WriteQueue {
     // Writes of the same turn of the event loop share a batch.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
+      await this.#gather();
       this.#batch = this.#takeBatch();
+      const { clock } = this.#parts;
+      const begin = clock.monotonic();
       await publishBatch(this.#parts, this.#batch);
+      const end = clock.monotonic();
+      this.#gatherUntil = end + Math.min(GATHER_MS_MAX, (end - begin) * GATHER_SHARE);
     }
     this.#draining = undefined;
+  }
+
+  /**
+   * Resolves once as many writes wait as the last batch had, or the time for that is over. Writers come back once they have
+   * their answer, and a push costs about the same for one write as for twenty. One writer alone never waits.
+   */
+  async #gather(): Promise<void> {
+    const { clock } = this.#parts;
+    const ms = this.#gatherUntil - clock.monotonic();
+    if (ms <= 0 || this.#waiting.size >= this.#batch.length) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onWrite = () => {
+      if (this.#waiting.size >= this.#batch.length) resolve();
+    };
+    await within(clock, ms, promise);
+    this.#onWrite = () => undefined;
   }
 
   #takeBatch(): readonly PendingWrite[] {

@@ -1,6 +1,7 @@
 // Finds the refs of a local repository: bare, in a work tree's .git, or in the common directory of a linked work tree.
 import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { isOid } from '../../git/git-object.ts';
 import { SourceError } from '../source.ts';
 import { sha256Refused } from './advertisement.ts';
 
@@ -35,6 +36,15 @@ export async function findGitDirectory(path: string): Promise<GitDirectory> {
   return { gitDirectory, commonDirectory };
 }
 
+/**
+ * Returns the head of a branch that has a file of its own, which git keeps for every branch until it packs them; undefined
+ * otherwise, also where refs are stored in another way.
+ */
+export async function readBranch(commonDirectory: string, branch: string): Promise<string | undefined> {
+  const content = (await contentOf(join(commonDirectory, 'refs', 'heads', branch)))?.trim() ?? '';
+  return isOid(content) ? content : undefined;
+}
+
 async function ownDirectory(path: string): Promise<string> {
   if ((await kindOf(path)) !== 'directory') {
     throw new SourceError(`there is no directory "${path}": check the URL of the repository`);
@@ -63,7 +73,7 @@ async function orUndefined<Value>(path: string, read: Promise<Value>): Promise<V
     return await read;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return undefined;
     const advice = code === 'EACCES' ? 'allow the user that runs Treeline to read it' : 'check the path';
     throw new SourceError(`"${path}" cannot be read (${String(code)}): ${advice}`, { cause: error });
   }

@@ -3,7 +3,7 @@
 
 import { type GitOrder, runGit, streamGit } from '../../git/git-process.ts';
 import { SourceError } from '../source.ts';
-import { findGitDirectory } from './git-directory.ts';
+import { findGitDirectory, readBranch } from './git-directory.ts';
 import { LIST_BYTES_MAX, type Transport, type TransportRequest } from './remote.ts';
 import { SentSecrets } from './sent-secrets.ts';
 
@@ -37,6 +37,10 @@ export function createLocalTransport(options: LocalTransportOptions): Transport 
       const answer = await runGit(await orderOf({ ...options, answerBytesMax }, command, request));
       const headers = { 'content-type': `application/x-git-${kind}` };
       return { statusCode: 200, statusMessage: 'OK', headers, body: [head, ...answer] };
+    },
+    async readHead(branch) {
+      const { commonDirectory } = await findGitDirectory(options.path);
+      return await readBranch(commonDirectory, branch);
     },
     async stream(request, work) {
       return await streamGit(await orderOf(options, serviceFor(request).command, request), work);

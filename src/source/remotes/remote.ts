@@ -13,13 +13,24 @@ export interface Remote {
   /** The credentials that were sent: messages that quote its answers have to strip them. */
   readonly secrets: SentSecrets;
 
-  /** Requests the branches. Throws SourceError if the remote fails. */
-  branches(signal: AbortSignal): Promise<Branches>;
+  /**
+   * Returns the branches as they are now, or only the one that is looked for, where it is there. Throws SourceError if the
+   * remote fails.
+   */
+  branches(look: BranchLook): Promise<Branches>;
+}
+
+/** A look at a remote. */
+export interface BranchLook {
+  /** The branch that is looked for. */
+  readonly branch: string;
+  /** Aborts the look, with its reason. */
+  readonly signal: AbortSignal;
 }
 
 /** The advertised branches of a remote, and a method to fetch one of them. */
 export interface Branches {
-  /** By name, without `refs/heads/`; empty for an empty repository. */
+  /** By name, without `refs/heads/`; empty for an empty repository. Without the branch that was looked for, it has all. */
   readonly heads: ReadonlyMap<string, string>;
 
   /**
@@ -52,6 +63,12 @@ export interface Transport {
   readonly secrets: SentSecrets;
   /** Returns the whole body or throws SourceError; never returns a part of it. */
   request(request: TransportRequest): Promise<TransportAnswer>;
+
+  /**
+   * Returns the head of a branch without a request; undefined where only the remote's Git can tell. Left out: always. Throws
+   * SourceError where the repository is gone.
+   */
+  readHead?(branch: string): Promise<string | undefined>;
 
   /**
    * Returns the result of `work`, which reads the body of the answer as it arrives, and may free the memory of its

@@ -2,8 +2,8 @@
 import { initRepository } from '../../git/bare-repository.ts';
 import { indexPack, type PackLimits } from '../../git/index-pack.ts';
 import { SourceError } from '../source.ts';
-import { askForBranches } from './advertisement.ts';
-import type { Remote, Transport } from './remote.ts';
+import { type Advertisement, askForBranches } from './advertisement.ts';
+import type { BranchLook, Remote, Transport } from './remote.ts';
 import { fetchRequest, packIn } from './upload-pack.ts';
 
 const SERVICE = 'git-upload-pack';
@@ -11,16 +11,27 @@ const SERVICE = 'git-upload-pack';
 /** Returns the remote behind a transport. */
 export function createSmartRemote(transport: Transport, limits: PackLimits): Remote {
   const { name, url, secrets } = transport;
+  /** As advertised last; asked for again after a fetch that failed. */
+  let known: Advertisement['capabilities'] | undefined;
+
+  async function look({ branch, signal }: BranchLook): Promise<Advertisement> {
+    const head = known === undefined ? undefined : await transport.readHead?.(branch);
+    if (known !== undefined && head !== undefined) return { heads: new Map([[branch, head]]), capabilities: known };
+    return await askForBranches(transport, { forPush: false, signal });
+  }
+
   return {
     name,
     secrets,
     async branches(asked) {
-      const { heads, capabilities } = await askForBranches(transport, { forPush: false, signal: asked });
+      const { heads, capabilities } = await look(asked);
+      known = capabilities;
       return {
         heads,
         async fetchInto(order) {
           const head = heads.get(order.branch);
           if (head === undefined) throw new SourceError(`"${name}" named no commit`);
+          known = undefined;
           await initRepository(order.quarantine, order.lender);
           const body = fetchRequest({ name, head, have: order.lender?.oid ?? null }, capabilities);
           const headers = {
@@ -32,6 +43,7 @@ export function createSmartRemote(transport: Transport, limits: PackLimits): Rem
           await transport.stream(request, (answer) =>
             indexPack(packIn(name, answer), { ...limits, gitDirectory, name, signal, givesWay }),
           );
+          known = capabilities;
           return head;
         },
       };

@@ -51,7 +51,7 @@ export function createSshRemote({ url, silenceMs, ...limits }: SshRemoteOptions)
   return {
     name: url,
     secrets: new SentSecrets(),
-    async branches(signal) {
+    async branches({ signal }) {
       // No repository: not even the one in whose directory Treeline was started.
       const listed = await git([`--git-dir=${devNull}`, 'ls-remote', '--heads', url], signal);
       return { heads: advertisedHeads(url, linesOf(listed, '\t')), fetchInto };

@@ -128,9 +128,9 @@ describe('an ssh that fails', () => {
     const folder = temporaryDirectory();
     vi.stubEnv('GIT_SSH_COMMAND', undefined);
     vi.stubEnv('PATH', folder);
-    await expect(remote().branches(signal)).rejects.toThrow(/git is not installed, or not on the PATH/);
+    await expect(remote().branches({ branch: 'main', signal })).rejects.toThrow(/git is not installed, or not on the PATH/);
     await symlink(git, join(folder, 'git'));
-    await expect(remote().branches(signal)).rejects.toThrow(/ssh is not installed, or not on the PATH/);
+    await expect(remote().branches({ branch: 'main', signal })).rejects.toThrow(/ssh is not installed, or not on the PATH/);
   });
 });
 
@@ -175,7 +175,7 @@ describe.skipIf(!HAS_SSH_SERVER)('a real ssh server (skipped where sshd or its f
     const refusal = async (command: string, path = repository.path): Promise<void> => {
       vi.stubEnv('GIT_SSH_COMMAND', command);
       const remote = createSshRemote({ url: url(path), packBytesMax: 1, objectsMax: 1, silenceMs: 10_000 });
-      await remote.branches(new AbortController().signal);
+      await remote.branches({ branch: 'main', signal: new AbortController().signal });
     };
     await expect(refusal(as(strangerKey))).rejects.toThrow(/the host does not accept the key/);
     await expect(refusal(as(key, '/dev/null'))).rejects.toThrow(/the key of the host is not known here/);
