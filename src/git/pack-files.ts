@@ -9,6 +9,11 @@ import { GitError } from './git-process.ts';
 export const PACK_HEADER_BYTES = 12;
 
 const CHECKSUM_BYTES = 20;
+const OID_BYTES = 20;
+const WORD_BYTES = 4;
+const INDEX_HEADER_BYTES = 8;
+/** One number for each first byte of an id. */
+const FANOUT_BYTES = 256 * WORD_BYTES;
 const CHUNK_BYTES = 1024 * 1024;
 
 /** Returns the packs of a bare repository as paths without their extensions, sorted; none if there is no repository. */
@@ -91,6 +96,29 @@ async function verifyChecksum(path: string): Promise<void> {
     if (!hash.digest().equals(chunk.subarray(0, bytesRead))) {
       throw new GitError(`${path} does not match its own checksum`);
     }
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Returns true if a pack has an object, by its index of version 2, in which git has noted every object of the pack. See
+ * gitformat-pack.
+ */
+export async function packHas(base: string, oid: string): Promise<boolean> {
+  const wanted = Buffer.from(oid, 'hex');
+  const first = wanted[0] ?? 0;
+  const file = await open(`${base}.idx`, 'r');
+  try {
+    const counts = Buffer.alloc(FANOUT_BYTES);
+    await file.read(counts, 0, FANOUT_BYTES, INDEX_HEADER_BYTES);
+    const from = first === 0 ? 0 : counts.readUInt32BE((first - 1) * WORD_BYTES);
+    const ids = Buffer.alloc((counts.readUInt32BE(first * WORD_BYTES) - from) * OID_BYTES);
+    await file.read(ids, 0, ids.length, INDEX_HEADER_BYTES + FANOUT_BYTES + from * OID_BYTES);
+    for (let at = 0; at < ids.length; at += OID_BYTES) {
+      if (wanted.equals(ids.subarray(at, at + OID_BYTES))) return true;
+    }
+    return false;
   } finally {
     await file.close();
   }

@@ -37,6 +37,12 @@ export async function writeFollowed(gitDirectory: string, oid: string): Promise<
 
 /** Moves verified packs from a quarantine into the copy, and then records their head. Durable once it resolves. */
 export async function extendCopy(gitDirectory: string, quarantine: string, head: string): Promise<void> {
+  await movePacks(gitDirectory, quarantine);
+  await writeFollowed(gitDirectory, head);
+}
+
+/** Moves verified packs from a quarantine into the copy, where nothing refers to them yet. Durable once it resolves. */
+export async function movePacks(gitDirectory: string, quarantine: string): Promise<void> {
   const folder = join(gitDirectory, 'objects', 'pack');
   await mkdir(folder, PRIVATE_DIRECTORY);
   for (const base of packBases(quarantine)) {
@@ -48,7 +54,6 @@ export async function extendCopy(gitDirectory: string, quarantine: string, head:
     }
   }
   await syncPath(folder);
-  await writeFollowed(gitDirectory, head);
 }
 
 /** A pack that was made here, its index, and the head to which it extends the copy. */

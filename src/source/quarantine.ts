@@ -8,9 +8,9 @@ import { makePrivateDirectory } from '../git/bare-repository.ts';
 import type { ParsedCommit } from '../git/git-object.ts';
 import { notWhole, type PackLimits } from '../git/index-pack.ts';
 import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
-import { countPacked, packBases } from '../git/pack-files.ts';
+import { countPacked, packBases, packHas } from '../git/pack-files.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
-import { copyIn, extendCopy, readFollowed, replaceCopy } from './local-copy.ts';
+import { copyIn, extendCopy, movePacks, readFollowed, replaceCopy, writeFollowed } from './local-copy.ts';
 import type { Branches, Remote } from './remotes/remote.ts';
 
 interface QuarantinedFetch extends Deadline, PackLimits {
@@ -48,6 +48,13 @@ export async function fetchVerified(options: QuarantinedFetch): Promise<ParsedCo
     // Without a copy, nothing can be served that the first fetch would hold up.
     const order = { quarantine, branch, lender, givesWay: hasCopy };
     const head = await withDeadline(options, (signal) => branches.fetchInto({ ...order, signal }));
+    if (lender !== null && (await hasArrived(head, quarantine))) {
+      await movePacks(copy, quarantine);
+      const newest = await options.objects.findCommit(head);
+      if (newest === undefined) throw notWhole(remote.name, `${head} is no commit`);
+      await writeFollowed(copy, head);
+      return newest;
+    }
     const commit = await requireCommit(head, { remote, quarantine });
     if (lender === null) {
       await replaceCopy(folder, quarantine, head);
@@ -85,6 +92,12 @@ async function lenderOf(
     if (error instanceof DamagedCopyError) return null;
     throw error;
   }
+}
+
+/** Returns true if the head is among the objects that were sent. It is read in the copy, by a git that runs already. */
+async function hasArrived(head: string, quarantine: string): Promise<boolean> {
+  const found = await Promise.all(packBases(quarantine).map((base) => packHas(base, head)));
+  return found.includes(true);
 }
 
 /** All objects are complete by now, but the remote may have sent others than requested. */

@@ -5,7 +5,7 @@ import type { Draft } from '../../src/service/write/draft.ts';
 import { deleteObjectDraft, putObjectDraft } from '../../src/service/write/drafts.ts';
 import { WriteQueue } from '../../src/service/write/write-queue.ts';
 import type { WriteOrder } from '../../src/service/writer.ts';
-import type { PushOutcome } from '../../src/source/publisher.ts';
+import type { PreparedCommits, PushOutcome } from '../../src/source/publisher.ts';
 import { SourceError } from '../../src/source/source.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { ScriptedRemote } from '../support/scripted-remote.ts';
@@ -225,6 +225,129 @@ describe('a race that is lost', () => {
     expect(await submit(put('a', 1))).toMatch(/^not_ready: .*within 15 s; nothing was written$/);
     expect(others).toBe(38);
     expect(remote.written).toEqual([]);
+  });
+});
+
+describe('without a look at the remote', () => {
+  /** What is followed here is what was the head before an outsider pushed. */
+  function behind(changes: Record<string, string>): ReturnType<typeof bound> {
+    const scene = new Scene();
+    const old = scene.remote.head;
+    scene.remote.known = () => old;
+    scene.remote.outside(changes);
+    return bound(scene);
+  }
+
+  function upToDate(): ReturnType<typeof bound> {
+    const scene = new Scene();
+    scene.remote.known = () => scene.remote.head;
+    return bound(scene);
+  }
+
+  it('goes out what is a commit, and the push tells whether the branch is there', async () => {
+    const { remote, submit } = upToDate();
+    expect(await Promise.all([submit(put('a', 1)), submit(put('b', 1))])).toEqual(['write-1', 'write-2']);
+    expect(await submit(put('c', 1))).toBe('write-3');
+    expect([remote.looks, remote.pushes.length]).toEqual([0, 2]);
+  });
+
+  it('is told what another write of the same push is refused for, or finds unchanged', async () => {
+    const { remote, submit } = upToDate();
+    const drafts = [deleteObjectDraft('role', 'none'), put('web', 80), put('a', 1)];
+    expect(await Promise.all(drafts.map((draft) => submit(draft)))).toEqual([
+      expect.stringMatching(/^not_found/),
+      null,
+      'write-1',
+    ]);
+    expect(remote.looks).toBe(0);
+  });
+
+  it('is nothing told that hangs on no push: that needs a look', async () => {
+    const { remote, submit } = upToDate();
+    expect(await submit(put('web', 80))).toBe(null);
+    expect(await submit(deleteObjectDraft('role', 'none'))).toMatch(/^not_found/);
+    expect([remote.looks, remote.pushes.length]).toEqual([2, 0]);
+  });
+
+  it('is nothing refused that an outsider has made right', async () => {
+    const { remote, submit } = behind({ 'types/role/db.yaml': 'port: 5432\n' });
+    expect(await submit(deleteObjectDraft('role', 'db'))).toBe('write-1');
+    expect(remote.looks).toBe(1);
+  });
+
+  it('is nothing refused beside a push that loses the race', async () => {
+    const { remote, submit } = behind({ 'types/role/db.yaml': 'port: 5432\n' });
+    const answers = await Promise.all([submit(deleteObjectDraft('role', 'db')), submit(put('a', 1))]);
+    expect(answers.every((answer) => answer?.startsWith('write-'))).toBe(true);
+    expect(remote.written).toEqual(['Delete role db', 'Set role a']);
+  });
+
+  it('is nothing called unchanged that an outsider has changed', async () => {
+    const { remote, submit } = behind({ [WEB]: 'port: 8080\n' });
+    expect(await submit(put('web', 80))).toBe('write-1');
+    expect(remote.head.catalog.files.get(WEB)?.object).toMatchObject({ port: 80 });
+  });
+
+  it('is If-Match held against the newest version', async () => {
+    const { remote, submit } = behind({ [WEB]: 'port: 8080\n' });
+    const ifMatch = [remote.head.catalog.files.get(WEB)?.oid ?? ''];
+    const old = [remote.known?.().catalog.files.get(WEB)?.oid ?? ''];
+    expect(await submit(put('web', 82), { ifMatch: old })).toMatch(/^precondition_failed/);
+    expect(await submit(put('web', 81), { ifMatch })).toBe('write-2');
+  });
+
+  it('is a conflict what an outsider changes once the branch was looked at', async () => {
+    const { remote, submit } = behind({ 'types/role/db.yaml': 'port: 5432\n' });
+    remote.steps.push('take', () => {
+      remote.outside({ [WEB]: 'port: 8080\n' });
+      return false;
+    });
+    expect(await submit(put('web', 81))).toMatch(/^conflict: role\/web was changed meanwhile/);
+  });
+});
+
+describe('somebody who pushes all the time', () => {
+  it('meets fewer and fewer writes at once, until they are fast enough, and all come through', async () => {
+    const { remote, submit } = bound(new Scene());
+    let others = 0;
+    const busy = (push: PreparedCommits): boolean => {
+      if (push.commits.length <= 2) return remote.take(push);
+      others += 1;
+      remote.outside({ other: String(others) });
+      return false;
+    };
+    remote.steps.push(...Array.from({ length: 100 }, () => busy));
+    const names = Array.from({ length: 20 }, (_, index) => `role-${index}`);
+    const answers = await Promise.all(names.map((name) => submit(put(name, 1))));
+    expect(answers.filter((answer) => answer?.startsWith('write-'))).toHaveLength(20);
+    expect(remote.written).toEqual(names.map((name) => `Set role ${name}`));
+    expect(remote.pushes.map(({ length }) => length).slice(0, 6)).toEqual([20, 10, 5, 2, 3, 1]);
+  });
+});
+
+describe('writers who come back with their answer', () => {
+  it('are waited for, a quarter as long as the last push took, and go out together', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    const slow = (push: PreparedCommits): boolean => {
+      scene.clock.advance(400);
+      return remote.take(push);
+    };
+    remote.steps.push(slow, slow, slow);
+    await Promise.all(['a', 'b', 'c'].map((name) => submit(put(name, 1))));
+    const first = submit(put('a', 2));
+    await settled();
+    scene.clock.advance(99);
+    const rest = ['b', 'c'].map((name) => submit(put(name, 2)));
+    expect(await Promise.all([first, ...rest])).toEqual(['write-4', 'write-5', 'write-6']);
+    const alone = submit(put('a', 3));
+    await settled();
+    expect(remote.pushes.map(({ length }) => length)).toEqual([3, 3]);
+    scene.clock.advance(100);
+    expect(await alone).toBe('write-7');
+    // Alone, it waits for nobody.
+    expect(await submit(put('a', 4))).toBe('write-8');
+    expect(remote.pushes.map(({ length }) => length)).toEqual([3, 3, 1, 1]);
   });
 });
 

@@ -4,14 +4,18 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createGitPublisher } from '../../src/source/git-publisher.ts';
 import { createGitSource, type GitSource } from '../../src/source/git-source.ts';
+import type { Publisher } from '../../src/source/publisher.ts';
 import { createGitRepository, type GitRepository } from '../support/git-repository.ts';
+import { newCommit, prepareWith } from '../support/published-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const ALL = (): boolean => true;
 
 let repository: GitRepository;
 let source: GitSource;
+let publisher: Publisher;
 let noted: string;
 /** Each verification of a pack with its priority, once it has ended. */
 let ended: string;
@@ -24,12 +28,9 @@ beforeEach(async () => {
   writeFileSync(noted, '');
   repository = await createGitRepository(join(folder, 'stacks.git'));
   await repository.commit({ 'a.yaml': 'a: 1\n', 'b.yaml': 'b: 1\n' });
-  source = await createGitSource({
-    url: repository.path,
-    branch: 'main',
-    directory: '.',
-    cache: join(folder, 'cache'),
-  });
+  const place = { url: repository.path, branch: 'main', directory: '.', cache: join(folder, 'cache') };
+  source = await createGitSource(place);
+  publisher = createGitPublisher({ ...place, source });
   writeFileSync(
     join(folder, 'git'),
     `#!/bin/sh\necho "$*" >> ${noted}\ncase "$*" in *index-pack*) ;; *) exec ${real} "$@" ;; esac\n${real} "$@"\ncode=$?\necho "$(nice) $*" >> ${ended}\nexit $code\n`,
@@ -48,7 +49,7 @@ async function gitOf(work: () => Promise<unknown>): Promise<readonly string[]> {
   writeFileSync(noted, '');
   await work();
   const commands =
-    /(upload-pack --stateless-rpc( --advertise-refs)?|index-pack|cat-file --batch(-check)?|merge-base|rev-list)(?= |$)/;
+    /((upload|receive)-pack --stateless-rpc( --advertise-refs)?|index-pack|cat-file --batch(-check)?|merge-base|rev-list)(?= |$)/;
   return readFileSync(noted, 'utf8')
     .trim()
     .split('\n')
@@ -65,24 +66,28 @@ async function follow(from: string): Promise<void> {
 }
 
 describe('a poll', () => {
-  it('that finds nothing new asks where the branch is, and opens no pack', async () => {
+  it('that finds nothing new reads where the branch is, and begins no process', async () => {
     const { oid } = await source.fetch(null);
+    expect(await gitOf(() => source.fetch(oid))).toEqual(['']);
+  });
+
+  it('of a branch that is packed asks git where it is, and opens no pack', async () => {
+    const { oid } = await source.fetch(null);
+    await repository.git('pack-refs', '--all');
     expect(await gitOf(() => source.fetch(oid))).toEqual(['upload-pack --stateless-rpc --advertise-refs']);
   });
 
-  it('that finds a commit asks once, opens the packs once, and looks through no history', async () => {
+  it('that finds a commit fetches once, opens the packs once, and looks through no history', async () => {
     const { oid } = await source.fetch(null);
     await repository.commit({ 'a.yaml': 'a: 2\n' });
     // Two of them run at once, so that their order says nothing.
     const asked = await gitOf(() => follow(oid));
     expect(asked.toSorted()).toEqual([
-      // One for the commit that the next ones build on and later for new objects, one for those in the quarantine.
-      'cat-file --batch',
+      // For the commit that the next ones build on, and later for new objects.
       'cat-file --batch',
       'cat-file --batch-check',
       'index-pack',
       'upload-pack --stateless-rpc',
-      'upload-pack --stateless-rpc --advertise-refs',
     ]);
   });
 
@@ -91,7 +96,7 @@ describe('a poll', () => {
     for (const text of ['2', '3', '4']) await repository.commit({ 'a.yaml': `a: ${text}\n` });
     const asked = await gitOf(() => follow(oid));
     expect(asked.filter((line) => line === 'merge-base' || line === 'rev-list')).toEqual([]);
-    expect(asked.filter((line) => line.startsWith('cat-file'))).toHaveLength(3);
+    expect(asked.filter((line) => line.startsWith('cat-file'))).toHaveLength(2);
   });
 
   it('that finds a merge looks through the history once for each question', async () => {
@@ -118,5 +123,39 @@ describe('the verification of a pack', () => {
     await repository.commit({ 'a.yaml': 'a: 2\n' });
     await source.fetch(oid);
     expect(givenWay().slice(1)).toEqual([constants.priority.PRIORITY_BELOW_NORMAL]);
+  });
+});
+
+describe('commits that are pushed and followed', () => {
+  /** As writing does it, and then the follower. Returns the new head. */
+  async function publish(base: string, names: readonly string[]): Promise<string> {
+    const commits = names.map((name) => newCommit({ [`${name}.yaml`]: `of: ${base}\n` }));
+    const prepared = await prepareWith(publisher, base, commits);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
+    const head = prepared.commits.at(-1) ?? base;
+    expect(await source.adopt(head)).toBe(true);
+    await source.commitsBetween(base, head, 1000);
+    await source.snapshot(head, ALL);
+    return head;
+  }
+
+  it.each([1, 20])('%s at once: one push, and nothing is asked for or fetched back', async (count) => {
+    const { oid } = await source.fetch(null);
+    let head = await publish(oid, ['first']);
+    const names = Array.from({ length: count }, (_, index) => `file-${index}`);
+    const asked = await gitOf(async () => {
+      head = await publish(head, names);
+    });
+    expect(asked).toEqual(['receive-pack --stateless-rpc']);
+    expect(await gitOf(() => source.fetch(head))).toEqual(['']);
+  });
+
+  it('the first time, the remote is asked for its abilities', async () => {
+    const { oid } = await source.fetch(null);
+    const asked = await gitOf(() => publish(oid, ['first']));
+    expect(asked.filter((line) => line.startsWith('receive-pack'))).toEqual([
+      'receive-pack --stateless-rpc --advertise-refs',
+      'receive-pack --stateless-rpc',
+    ]);
   });
 });

@@ -33,6 +33,9 @@ export class ScriptedRemote implements Publisher {
   /** Every push, as the commits that were sent. */
   readonly pushes: (readonly string[])[] = [];
   readonly proposals = new Map<string, readonly NewCommit[]>();
+  /** Returns what is followed here without a look, which may be old; undefined: there is always a look. */
+  known: (() => DesiredState) | undefined;
+  looks = 0;
   /** Called at every look at the branch; may throw. */
   onPoll: () => void | Promise<void> = () => undefined;
   /** Called when a commit is waited for; may throw. */
@@ -56,8 +59,9 @@ export class ScriptedRemote implements Publisher {
   }
 
   readonly branch: BranchView = {
-    followed: () => undefined,
+    followed: () => this.known?.(),
     newest: async () => {
+      this.looks += 1;
       await this.onPoll();
       return this.head;
     },

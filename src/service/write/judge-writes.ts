@@ -23,19 +23,26 @@ export type WriteVerdict =
   | { readonly is: 'unchanged'; readonly write: PendingWrite }
   | { readonly is: 'refused'; readonly write: PendingWrite; readonly error: unknown };
 
+interface JudgeOptions {
+  /** The remote was asked for the base after the writes came: what changes after it has changed meanwhile. */
+  readonly isNewest: boolean;
+  /** Awaited after each write. */
+  readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
+}
+
 /**
  * Returns a verdict for each write, in order. A verdict that comes after a commit holds only once that commit is on the
- * branch: the write was judged on top of it. `yieldToOthers` is awaited after each write.
+ * branch: the write was judged on top of it.
  */
 export async function judgeWrites(
   writes: readonly PendingWrite[],
   base: DesiredState,
-  yieldToOthers: () => Promise<unknown> = setImmediate,
+  { isNewest, yieldToOthers = setImmediate }: JudgeOptions,
 ): Promise<readonly WriteVerdict[]> {
   const verdicts: WriteVerdict[] = [];
   let desired = base;
   for (const write of writes) {
-    const { verdict, after } = judge(write, { base, desired });
+    const { verdict, after } = judge(write, { base, desired, isNewest });
     verdicts.push(verdict);
     desired = after;
     // Reads get their turn: in a large desired state each of these takes a while.
@@ -44,7 +51,7 @@ export async function judgeWrites(
   return verdicts;
 }
 
-interface Ground {
+interface Ground extends Pick<JudgeOptions, 'isNewest'> {
   /** The desired state of the branch. */
   readonly base: DesiredState;
   /** The desired state after the commits of the writes before this one. */
@@ -53,11 +60,11 @@ interface Ground {
 
 function judge(
   write: PendingWrite,
-  { base, desired }: Ground,
+  { base, desired, isNewest }: Ground,
 ): { readonly verdict: WriteVerdict; readonly after: DesiredState } {
   const { draft, order } = write.request;
   try {
-    requireUnchanged(write, base);
+    if (isNewest) requireUnchanged(write, base);
     const { edits, desired: after } = judgeRequest(write.request, desired);
     if (edits.length === 0) return { verdict: { is: 'unchanged', write }, after };
     const files = edits.flatMap(({ path }) => after.catalog.files.get(path) ?? []);

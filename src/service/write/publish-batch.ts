@@ -52,8 +52,9 @@ async function publishGroup(parts: PublishParts, group: Group): Promise<readonly
     const desired = here ?? (await newestFor(parts, open, isLost));
     open = open.filter((write) => write.begin());
     if (desired === undefined || open.length === 0) return [];
-    const judged = await judgeWrites(open, desired, parts.yieldToOthers);
-    const verdicts = here === undefined ? settleCertain(judged) : judged;
+    const isNewest = here === undefined;
+    const judged = await judgeWrites(open, desired, { isNewest, yieldToOthers: parts.yieldToOthers });
+    const verdicts = isNewest ? settleCertain(judged) : judged;
     here = undefined;
     open = verdicts.map(({ write }) => write);
     const commits = verdicts.filter((verdict) => verdict.is === 'commit');

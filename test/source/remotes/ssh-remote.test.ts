@@ -128,9 +128,13 @@ describe('an ssh that fails', () => {
     const folder = temporaryDirectory();
     vi.stubEnv('GIT_SSH_COMMAND', undefined);
     vi.stubEnv('PATH', folder);
-    await expect(remote().branches({ branch: 'main', signal })).rejects.toThrow(/git is not installed, or not on the PATH/);
+    await expect(remote().branches({ branch: 'main', signal })).rejects.toThrow(
+      /git is not installed, or not on the PATH/,
+    );
     await symlink(git, join(folder, 'git'));
-    await expect(remote().branches({ branch: 'main', signal })).rejects.toThrow(/ssh is not installed, or not on the PATH/);
+    await expect(remote().branches({ branch: 'main', signal })).rejects.toThrow(
+      /ssh is not installed, or not on the PATH/,
+    );
   });
 });
 
