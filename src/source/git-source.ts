@@ -2,17 +2,15 @@
 import { type Clock, systemClock } from '../clock.ts';
 import type { ParsedCommit } from '../git/git-object.ts';
 import { type HistoryQuestion, isReachable, lineBetween, newCommits } from '../git/history.ts';
-import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
-import { verifyChecksums } from '../git/pack-files.ts';
+import type { ObjectReader } from '../git/object-reader.ts';
 import type { Logger } from '../log.ts';
 import { compareNames } from '../model/names.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { didYouMean } from '../model/suggest.ts';
 import type { RepositoryAccess } from '../settings.ts';
-import { adoptCommits } from './adopt-commits.ts';
 import { withDeadline } from './deadline.ts';
 import { findFileChanges } from './find-file-changes.ts';
-import { copyIn, readFollowed, writeFollowed } from './local-copy.ts';
+import { descriptionOf, FollowedCopy } from './followed-copy.ts';
 import type { PreparedCommits } from './publisher.ts';
 import { fetchVerified } from './quarantine.ts';
 import { NO_ACCESS } from './remotes/http-access.ts';
@@ -114,17 +112,12 @@ class BranchSource implements GitSource {
   readonly #remote: Remote;
   readonly #branch: string;
   readonly #folder: string;
-  readonly #copy: string;
-  readonly #objects: ObjectReader;
+  readonly #copy: FollowedCopy;
   readonly #limits: SourceLimits;
   readonly #clock: Clock;
   readonly #log: Logger | undefined;
   readonly #reader: SnapshotReader;
   readonly #directory: readonly string[];
-  #offered: PreparedCommits | undefined;
-  #state: 'unchecked' | 'intact' | 'damaged' = 'unchecked';
-  /** The last head that was fetched or found in the local copy. */
-  #head: Commit | undefined;
   /** Fetches run one after the other: they share a directory. */
   #fetching: Promise<unknown> = Promise.resolve();
   readonly #closing = new AbortController();
@@ -133,8 +126,7 @@ class BranchSource implements GitSource {
     this.#remote = remote;
     this.#branch = options.branch;
     this.#folder = options.cache;
-    this.#copy = copyIn(options.cache);
-    this.#objects = new ObjectReader(this.#copy);
+    this.#copy = new FollowedCopy({ folder: options.cache, packsMax: limits.packsMax, log: options.log });
     this.#limits = limits;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log;
@@ -154,15 +146,15 @@ class BranchSource implements GitSource {
   }
 
   offer(prepared: PreparedCommits): void {
-    this.#offered = prepared;
+    this.#copy.offer(prepared);
   }
 
   isOwnHead(commit: string): boolean {
-    return commit === this.#head?.oid || commit === this.#offered?.commits.at(-1);
+    return this.#copy.isOwnHead(commit);
   }
 
   adopt(commit: string): Promise<boolean> {
-    const adopt = this.#fetching.then(() => this.#adopt(commit));
+    const adopt = this.#fetching.then(async () => (await this.#copy.adopt(commit)) !== undefined);
     this.#fetching = adopt;
     return adopt;
   }
@@ -212,11 +204,11 @@ class BranchSource implements GitSource {
   async close(): Promise<void> {
     this.#closing.abort(new SourceError('the source is closed'));
     await this.#fetching;
-    this.#objects.close();
+    this.#copy.objects.close();
   }
 
   #question(): HistoryQuestion {
-    return { gitDirectory: this.#copy, timeoutMs: this.#limits.historyMs };
+    return { gitDirectory: this.#copy.path, timeoutMs: this.#limits.historyMs };
   }
 
   async #fetch(): Promise<Commit> {
@@ -227,14 +219,13 @@ class BranchSource implements GitSource {
       this.#remote.branches({ branch: this.#branch, signal: ended }),
     );
     const head = headOf(branches.heads, this.#branch, this.#remote.name);
-    const here = await this.#find(head);
+    const here = (await this.#copy.find(head)) ?? (await this.#copy.adopt(head));
     if (here !== undefined) return here;
-    if ((await this.#adopt(head)) && this.#head !== undefined) return this.#head;
-    const anew = this.#state === 'damaged';
+    const anew = this.#copy.isDamaged;
     const commit = await fetchVerified({
       ...deadline,
       branches,
-      objects: this.#objects,
+      objects: this.#copy.objects,
       folder: this.#folder,
       branch: this.#branch,
       anew,
@@ -242,57 +233,12 @@ class BranchSource implements GitSource {
       objectsMax,
       packBytesMax,
     });
-    this.#state = 'intact';
-    this.#head = descriptionOf(commit);
     this.#log?.info({ repository: this.#remote.name, branch: this.#branch, commit: commit.oid, anew }, 'fetched');
-    return this.#head;
+    return this.#copy.fetched(commit);
   }
 
-  /** Never throws: what fails here, a fetch repairs. */
-  async #adopt(head: string): Promise<boolean> {
-    const offered = this.#offered;
-    if (this.#head?.oid === head) return this.#state === 'intact';
-    if (offered?.commits.at(-1) !== head || this.#state !== 'intact') return false;
-    try {
-      const commit = await this.readObjects((objects) => adoptCommits(objects, offered, this.#limits.packsMax));
-      if (commit !== undefined) this.#head = descriptionOf(commit);
-      return commit !== undefined;
-    } catch (error) {
-      this.#log?.warn(
-        { err: error },
-        'commits that were pushed could not be added to the local copy, they are fetched',
-      );
-      return false;
-    }
-  }
-
-  /** Returns the head if it is in an undamaged copy: the branch did not move, or moved back to an older commit. */
-  async #find(head: string): Promise<Commit | undefined> {
-    if (this.#state === 'damaged') return undefined;
-    if (this.#state === 'intact' && this.#head?.oid === head) return this.#head;
-    try {
-      // Once per process; later, hashing every object on read is the stronger check.
-      if (this.#state === 'unchecked') await verifyChecksums(this.#copy);
-      this.#state = 'intact';
-      const commit = await this.#objects.findCommit(head);
-      if (commit === undefined) return undefined;
-      if ((await readFollowed(this.#copy)) !== head) await writeFollowed(this.#copy, head);
-      this.#head = descriptionOf(commit);
-      return this.#head;
-    } catch (error) {
-      this.#log?.warn({ err: error }, 'the local copy of the repository is damaged, it is fetched anew');
-      this.#state = 'damaged';
-      return undefined;
-    }
-  }
-
-  async readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value> {
-    try {
-      return await work(this.#objects);
-    } catch (error) {
-      if (error instanceof DamagedCopyError) this.#state = 'damaged';
-      throw error;
-    }
+  readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value> {
+    return this.#copy.read(work);
   }
 }
 
@@ -331,8 +277,4 @@ async function commitHere(objects: ObjectReader, commit: string): Promise<Parsed
   const found = await objects.findCommit(commit);
   if (found !== undefined) return found;
   throw new SourceError(`commit "${commit}" is not here: the branch never had it, or its history was rewritten`);
-}
-
-function descriptionOf({ tree: _, ...description }: ParsedCommit): Commit {
-  return description;
 }

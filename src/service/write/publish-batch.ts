@@ -153,17 +153,17 @@ async function follow(
   const head = commits.at(-1) ?? base;
   const until = clock.monotonic() + GIVE_UP_MS;
   let reason = 'it takes too long';
-  let look = (): Promise<DesiredState> => branch.pushed(head, base);
+  let arrival = (): Promise<DesiredState> => branch.pushed(head, base);
   while (clock.monotonic() < until) {
     try {
-      const desired = await within(clock, until - clock.monotonic(), look());
+      const desired = await within(clock, until - clock.monotonic(), arrival());
       if (desired !== undefined) return undefined;
     } catch (error) {
       reason = reasonOf(error);
       // The commit is refused; only a new commit or an approval can change that.
       if (error instanceof ServiceError && error.code === 'conflict') break;
       await pause(clock, PAUSE_MS);
-      look = () => branch.desiredAt(head);
+      arrival = () => branch.desiredAt(head);
     }
   }
   return `Committed as ${head}, but this server does not answer from that commit yet: ${reason}`;

@@ -17,11 +17,11 @@ export interface Remote {
    * Returns the branches as they are now, or only the one that is looked for, where it is there. Throws SourceError if the
    * remote fails.
    */
-  branches(look: BranchLook): Promise<Branches>;
+  branches(request: BranchRequest): Promise<Branches>;
 }
 
-/** A look at a remote. */
-export interface BranchLook {
+/** A request for the branches of a remote. */
+export interface BranchRequest {
   /** The branch that is looked for. */
   readonly branch: string;
   /** Aborts the look, with its reason. */

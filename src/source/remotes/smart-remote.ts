@@ -3,7 +3,7 @@ import { initRepository } from '../../git/bare-repository.ts';
 import { indexPack, type PackLimits } from '../../git/index-pack.ts';
 import { SourceError } from '../source.ts';
 import { type Advertisement, askForBranches } from './advertisement.ts';
-import type { BranchLook, Remote, Transport } from './remote.ts';
+import type { BranchRequest, Remote, Transport } from './remote.ts';
 import { fetchRequest, packIn } from './upload-pack.ts';
 
 const SERVICE = 'git-upload-pack';
@@ -14,7 +14,7 @@ export function createSmartRemote(transport: Transport, limits: PackLimits): Rem
   /** As advertised last; asked for again after a fetch that failed. */
   let known: Advertisement['capabilities'] | undefined;
 
-  async function look({ branch, signal }: BranchLook): Promise<Advertisement> {
+  async function advertised({ branch, signal }: BranchRequest): Promise<Advertisement> {
     const head = known === undefined ? undefined : await transport.readHead?.(branch);
     if (known !== undefined && head !== undefined) return { heads: new Map([[branch, head]]), capabilities: known };
     return await askForBranches(transport, { forPush: false, signal });
@@ -24,7 +24,7 @@ export function createSmartRemote(transport: Transport, limits: PackLimits): Rem
     name,
     secrets,
     async branches(asked) {
-      const { heads, capabilities } = await look(asked);
+      const { heads, capabilities } = await advertised(asked);
       known = capabilities;
       return {
         heads,

@@ -276,7 +276,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'where the local copy is lost and the history rewritten, nothing is held and the controller never comes up',
     edits: [
       {
-        file: 'src/follow/follower.ts',
+        file: 'src/follow/branch-poll.ts',
         find: 'else if (current.get() === undefined && (await source.has(recorded.commit))) await this.#commits.restore(poll);',
         replace: 'else if (current.get() === undefined) await this.#commits.restore(poll);',
       },

@@ -72,7 +72,7 @@ export const SIZES_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '18-review',
     title: 'An instance that was refused for want of room does not come in when there is more',
-    edits: [{ file: 'src/follow/follower.ts', find: ' || this.#hasFreedCapacity()', replace: '' }],
+    edits: [{ file: 'src/follow/branch-poll.ts', find: ' || this.#hasFreedCapacity()', replace: '' }],
   },
   {
     id: '18-warning',

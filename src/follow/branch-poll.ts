@@ -1,0 +1,126 @@
+// One poll of the branch: fetches its newest commit and has it judged and followed, or notes why it is not. follower.ts says
+// when. follow-commit.ts decides about one commit.
+import type { ParsedFiles } from '../catalog/load-catalog.ts';
+import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
+import type { Logger } from '../log.ts';
+import { momentOf } from '../model/moment.ts';
+import type { Writings } from '../model/writing.ts';
+import type { Reviews } from '../reconcile/reviews.ts';
+import type { Poll } from './activate.ts';
+import { CommitFollower, type CommitFollowerOptions } from './follow-commit.ts';
+import { logProblems } from './log-problems.ts';
+import { HEAD } from './object-rows.ts';
+import { tellRefusal } from './tell-refusal.ts';
+
+/** The parts that a poll reads and changes. */
+export interface BranchPollOptions extends CommitFollowerOptions {
+  readonly reviews: Reviews;
+}
+
+/** A commit that this process has pushed, and the head on which it was made. */
+export interface PushedCommit {
+  readonly commit: string;
+  readonly base: string;
+}
+
+/** Polls the branch, one poll at a time. */
+export class BranchPoll {
+  readonly #options: BranchPollOptions;
+  readonly #commits: CommitFollower;
+  /** The head that was polled last, followed or not. */
+  #polledHead: string | undefined;
+  /** What all rows took when the newest commit was judged last. */
+  #judgedBytes = 0;
+  /** Why the newest commit is not followed, or why nothing is followed yet; empty where it is. */
+  notReadyReason = 'the repository was not read yet';
+
+  constructor(options: BranchPollOptions) {
+    this.#options = options;
+    this.#commits = new CommitFollower(options);
+  }
+
+  /** The desired state of the head that was polled last; undefined where that is not followed, or not yet. */
+  get followed(): DesiredState | undefined {
+    const desired = this.#options.current.get();
+    return desired !== undefined && desired.commit === this.#polledHead ? desired : undefined;
+  }
+
+  /** Takes files that commits will bring, parsed, in place of those before: they are not read again. And who writes them. */
+  expect(files: ParsedFiles, writings: Writings): void {
+    this.#commits.expect(files, writings);
+  }
+
+  /** Follows a commit that was the branch's head a moment ago. Anything unusual is left to a poll. */
+  async followPushed({ commit, base }: PushedCommit, poll: Poll): Promise<void> {
+    const { source, current, ledger, reviews } = this.#options;
+    const isAtBase = this.#polledHead === base && current.get()?.commit === base;
+    if (!isAtBase || reviews.isOpen || !(await source.adopt(commit))) return;
+    this.#polledHead = undefined;
+    await this.#judge(commit, { isReview: false, poll });
+    this.#polledHead = commit;
+    this.#judgedBytes = ledger.rowBytes;
+  }
+
+  /** Polls the branch once, and has its newest commit followed. Throws where the remote, the local copy or the store fails. */
+  async poll(poll: Poll): Promise<void> {
+    const { source, ledger, current, reviews } = this.#options;
+    const recorded = ledger.read('head', HEAD);
+    // Where a rewritten history is held and the recorded head is lost, only a fetch can bring that back.
+    const isAway = recorded !== undefined && current.get() === undefined && this.#polledHead === undefined;
+    if (isAway) await this.#resume(poll);
+    const head = await source.fetch(recorded?.commit ?? null);
+    const { asked } = reviews;
+    const isReview = reviews.isOpen || this.#hasFreedCapacity();
+    if (head.oid === this.#polledHead && !isReview) return;
+    this.#polledHead = undefined;
+    if (recorded === undefined) await this.#commits.begin(head.oid, poll);
+    else if (current.get() === undefined && (await source.has(recorded.commit))) await this.#commits.restore(poll);
+    await this.#judge(head.oid, { isReview, poll });
+    this.#polledHead = head.oid;
+    reviews.judged(asked);
+    this.#judgedBytes = ledger.rowBytes;
+  }
+
+  /** Returns true where an instance was refused for want of capacity, and rows have gone since then. */
+  #hasFreedCapacity(): boolean {
+    const { ledger, current } = this.#options;
+    return ledger.rowBytes < this.#judgedBytes && current.get()?.limits.isShort === true;
+  }
+
+  async #judge(commit: string, { isReview, poll }: { readonly isReview: boolean; readonly poll: Poll }): Promise<void> {
+    const { current } = this.#options;
+    if (isReview || current.get()?.commit !== commit) await this.#follow(commit, commit, poll);
+    const followed = current.get()?.commit;
+    if (followed === commit) {
+      current.catchUp();
+      this.notReadyReason = '';
+    } else if (isReview && followed !== undefined) {
+      // What is approved of the followed commit happens, although the newest one is not followed.
+      await this.#follow(followed, commit, poll);
+    }
+  }
+
+  async #follow(commit: string, newest: string, poll: Poll): Promise<void> {
+    const verdict = await this.#commits.follow(commit, { ...poll, newest });
+    if (verdict.kind === 'refused') await this.#refuse(verdict.refused, poll.log);
+  }
+
+  /** Serves what was active before, without the remote; where the local copy is gone, the fetch that follows mends it. */
+  async #resume(poll: Poll): Promise<void> {
+    try {
+      await this.#commits.restore(poll);
+    } catch (error) {
+      poll.log.warn({ err: error }, 'the followed commit is not in the local copy; fetching it');
+    }
+  }
+
+  async #refuse(refused: Omit<RefusedCommit, 'since'>, log: Logger): Promise<void> {
+    const { current, clock, ledger } = this.#options;
+    const { commit, reason, problems } = refused;
+    current.refuse({ ...refused, since: momentOf(clock.now()) });
+    this.notReadyReason = `commit ${commit} is not followed: ${reason}`;
+    logProblems(problems, log);
+    log.error({ commit, reason }, 'the commit is not followed; everything stays as it is');
+    await tellRefusal(ledger, refused, clock.now());
+  }
+}

@@ -1,0 +1,114 @@
+// The local copy as the source of a branch knows it: whether it is intact, which head it has, and the commits of this process
+// that it gets without a fetch.
+import type { ParsedCommit } from '../git/git-object.ts';
+import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
+import { verifyChecksums } from '../git/pack-files.ts';
+import type { Logger } from '../log.ts';
+import { adoptCommits } from './adopt-commits.ts';
+import { copyIn, readFollowed, writeFollowed } from './local-copy.ts';
+import type { PreparedCommits } from './publisher.ts';
+import type { Commit } from './source.ts';
+
+interface FollowedCopyOptions {
+  /** The directory of the local copy. */
+  readonly folder: string;
+  /** A copy with more packs gets commits by a fetch only, which replaces it. */
+  readonly packsMax: number;
+  readonly log: Logger | undefined;
+}
+
+/** The local copy of a branch. Its methods may not run at the same time as a fetch, except {@link read}. */
+export class FollowedCopy {
+  readonly path: string;
+  readonly objects: ObjectReader;
+  readonly #packsMax: number;
+  readonly #log: Logger | undefined;
+  #state: 'unchecked' | 'intact' | 'damaged' = 'unchecked';
+  /** The last head that was fetched, adopted or found in the copy. */
+  #head: Commit | undefined;
+  #offered: PreparedCommits | undefined;
+
+  constructor({ folder, packsMax, log }: FollowedCopyOptions) {
+    this.path = copyIn(folder);
+    this.objects = new ObjectReader(this.path);
+    this.#packsMax = packsMax;
+    this.#log = log;
+  }
+
+  /** True if it has to be replaced. */
+  get isDamaged(): boolean {
+    return this.#state === 'damaged';
+  }
+
+  /** Keeps commits that are about to be pushed, in place of those before. */
+  offer(prepared: PreparedCommits): void {
+    this.#offered = prepared;
+  }
+
+  /** Returns true if a commit is the last head, or the last of the offered commits. */
+  isOwnHead(commit: string): boolean {
+    return commit === this.#head?.oid || commit === this.#offered?.commits.at(-1);
+  }
+
+  /** Notes that a head was fetched, with everything that it needs. Returns its metadata. */
+  fetched(commit: ParsedCommit): Commit {
+    this.#state = 'intact';
+    this.#head = descriptionOf(commit);
+    return this.#head;
+  }
+
+  /** Returns the result of `work` on the objects. The next fetch repairs damage that it finds. */
+  async read<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value> {
+    try {
+      return await work(this.objects);
+    } catch (error) {
+      if (error instanceof DamagedCopyError) this.#state = 'damaged';
+      throw error;
+    }
+  }
+
+  /** Returns the head if it is in an undamaged copy: the branch did not move, or moved back to an older commit. */
+  async find(head: string): Promise<Commit | undefined> {
+    if (this.#state === 'damaged') return undefined;
+    if (this.#state === 'intact' && this.#head?.oid === head) return this.#head;
+    try {
+      // Once per process; later, hashing every object on read is the stronger check.
+      if (this.#state === 'unchecked') await verifyChecksums(this.path);
+      this.#state = 'intact';
+      const commit = await this.objects.findCommit(head);
+      if (commit === undefined) return undefined;
+      if ((await readFollowed(this.path)) !== head) await writeFollowed(this.path, head);
+      this.#head = descriptionOf(commit);
+      return this.#head;
+    } catch (error) {
+      this.#log?.warn({ err: error }, 'the local copy of the repository is damaged, it is fetched anew');
+      this.#state = 'damaged';
+      return undefined;
+    }
+  }
+
+  /** Returns the head once it is in the copy, if it is the last of the offered commits. Never throws: a fetch repairs what fails. */
+  async adopt(head: string): Promise<Commit | undefined> {
+    const offered = this.#offered;
+    if (this.#state !== 'intact') return undefined;
+    if (this.#head?.oid === head) return this.#head;
+    if (offered?.commits.at(-1) !== head) return undefined;
+    try {
+      const commit = await this.read((objects) => adoptCommits(objects, offered, this.#packsMax));
+      if (commit === undefined) return undefined;
+      this.#head = descriptionOf(commit);
+      return this.#head;
+    } catch (error) {
+      this.#log?.warn(
+        { err: error },
+        'commits that were pushed could not be added to the local copy, they are fetched',
+      );
+      return undefined;
+    }
+  }
+}
+
+/** Returns the metadata of a commit. */
+export function descriptionOf({ tree: _, ...description }: ParsedCommit): Commit {
+  return description;
+}
