@@ -117,6 +117,12 @@ function targetText({ ratioMin, atMost, atLeast }: Target, unit: string): string
   return ofValue.length === 0 ? ofRatio : `${ofRatio} (${ofValue.join(', ')})`;
 }
 
+/** Returns a row in one line: what is known of the table before the other parts are measured. */
+export function rowText({ work, value, unit, ratio, target, verdict }: PartRow): string {
+  const compared = ratio === undefined ? '' : `, ratio ${numberText(ratio)}`;
+  return `${work}: ${`${numberText(value)} ${unit}`.trim()}${compared}; ${target}: ${verdict}`;
+}
+
 /** Returns a number with about three digits, or a dash for none. */
 export function numberText(value: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return '–';

@@ -16,7 +16,7 @@ import {
   tableText,
   writtenInto,
 } from './bench-report.ts';
-import { absentRow } from './bench-row.ts';
+import { absentRow, rowText } from './bench-row.ts';
 import { CLIFFS } from './cliffs.ts';
 import { EXECUTE } from './execute.ts';
 import { FETCH } from './fetch.ts';
@@ -65,6 +65,7 @@ async function run(args: readonly string[]): Promise<number> {
   for (const { part, values } of chosen) {
     const measured = await measure(part, values);
     parts.push(measured ?? failedPart(part));
+    for (const row of parts.at(-1)?.rows ?? []) say(rowText(row));
     isComplete &&= measured !== undefined;
   }
   const report = { machine: machine(), isQuick: command.isQuick, isWhole, parts, before };

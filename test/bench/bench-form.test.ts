@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { helpText, readCommand } from '../../bench/bench-options.ts';
 import { definePart, type PartReport } from '../../bench/bench-part.ts';
 import { type BenchReport, jsonText, readRows, tableText, writtenInto } from '../../bench/bench-report.ts';
-import { absentRow, numberText, rowOf } from '../../bench/bench-row.ts';
+import { absentRow, numberText, rowOf, rowText } from '../../bench/bench-row.ts';
 import { machineText, watchMachine } from '../../bench/machine.ts';
 
 const READ = { work: 'a read', value: 300, unit: '/s' } as const;
@@ -42,6 +42,12 @@ describe('a row', () => {
   it('is not measured where only its ratio has a target, and the peer was not measured', () => {
     const row = rowOf({ ...READ, target: { ratioMin: 0.6 }, peer: { name: 'p', absence: 'there is none' } });
     expect(row).toMatchObject({ verdict: 'not measured', peer: 'p', peerAbsence: 'there is none' });
+  });
+
+  it('is told in one line', () => {
+    const row = rowOf({ ...START, target: { ratioMin: 20 }, peer: { name: 'p', value: 30 } });
+    expect(rowText(row)).toBe('a start: 2 s, ratio 15; ratio ≥ 20: missed');
+    expect(rowText(absentRow('a read', 'no time'))).toBe('a read: –; –: not measured');
   });
 
   it('names every other peer, or why it was not measured', () => {
