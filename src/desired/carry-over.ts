@@ -11,7 +11,7 @@ import { isRetaining, isValidUnit, type Unit } from './unit.ts';
 
 /**
  * Returns what `admitInstances` returns, if that follows from what is active; undefined if it does not: an instance came, went
- * or changed its servers, deletes are held, or the store is short of capacity.
+ * or changed its servers, one is refused or held, or the store is short of capacity.
  */
 export function carryOver(
   { candidates, undetermined }: Proposal,
@@ -41,6 +41,8 @@ const NONE: ReadonlySet<string> = new Set();
 
 /** Returns true if all candidates are compatible because the active versions are. */
 function isCompatible(candidates: ReadonlyMap<string, Unit>, baseline: DesiredState): boolean {
+  // One that is refused stays active though it needs what is gone, or is in a circle.
+  if (baseline.invalid.size > 0 || baseline.held.size > 0) return false;
   const active = [...baseline.units].filter(([, { type }]) => type === 'stack-instance');
   if (active.length !== candidates.size) return false;
   return active.every(([key, unit]) => {

@@ -83,6 +83,14 @@ describe('left to admission', () => {
   });
 });
 
+it('leaves to admission what was refused, though its version is active: what it needs is gone', () => {
+  const repository = stacksRepository();
+  repository.commit(FILES);
+  const baseline = repository.commit({ [instanceFile('db')]: null });
+  expect([...baseline.invalid]).toEqual(['app']);
+  expect(carryOver({ candidates: baseline.candidates, undetermined: [] }, baseline, safetyWith())).toBeUndefined();
+});
+
 /** Servers that count how often they are listed or looked up. */
 class CountedServers extends Map<string, WantedServer> {
   looks = 0;
