@@ -55,8 +55,8 @@ export class FrameReader {
     if (loaded.length >= bytes || from >= this.#file.size) return;
     const memory = bytes > this.#memory.length ? Buffer.allocUnsafe(bytes) : this.#memory;
     loaded.copy(memory);
-    const room = memory.subarray(loaded.length, loaded.length + this.#file.size - from);
-    this.#length = loaded.length + (await this.#file.read(room, from));
+    const free = memory.subarray(loaded.length, loaded.length + this.#file.size - from);
+    this.#length = loaded.length + (await this.#file.read(free, from));
     this.#memory = memory;
     this.#start = this.#at;
   }
