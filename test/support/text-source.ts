@@ -20,6 +20,10 @@ export class TextSource implements Source {
   /** What the local copy holds; undefined: every commit. */
   #here: Set<string> | undefined;
   readonly #forgotten = new Set<string>();
+  /** The commits that count as pushed by the process that follows. */
+  readonly own = new Set<string>();
+  /** How often the remote was asked. */
+  fetches = 0;
   /** The remote cannot be reached. */
   isGone = false;
 
@@ -46,14 +50,16 @@ export class TextSource implements Source {
   }
 
   async fetch(): Promise<Commit> {
+    this.fetches += 1;
     if (this.isGone || this.#head === undefined) throw new SourceError('the remote cannot be reached');
     for (const commit of this.#ancestry(this.#head)) this.#here?.add(commit);
     return this.#find(this.#head);
   }
 
-  /** Commits that a controller pushes are made elsewhere. */
-  async adopt(): Promise<boolean> {
-    return false;
+  /** Takes only commits of {@link own}, as if this process had pushed them. */
+  async adopt(commit: string): Promise<boolean> {
+    if (this.own.has(commit)) for (const each of this.#ancestry(commit)) this.#here?.add(each);
+    return this.own.has(commit);
   }
 
   /** Empties the local copy: only what is fetched again is there. */
