@@ -10,6 +10,7 @@ import { type PartRow, rowOf, type Target } from './bench-row.ts';
 import { markdownTable, median } from './markdown-table.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite, type Site } from './site.ts';
+import { type BesideOutsider, writeBesideOutsider } from './writes-outsider.ts';
 
 const ROUNDS_MAX = 100;
 const INSTANCES_MAX = 10_000;
@@ -18,6 +19,7 @@ const SERVERS_AN_INSTANCE = 2;
 const ALONE = 20;
 const WRITERS = 20;
 const WRITES_OF_EACH = 5;
+const WRITES_BESIDE = 2;
 const ALONE_RATIO_MIN = 1;
 const TOGETHER_MIN = 200;
 
@@ -57,10 +59,11 @@ async function benchWrites({ rounds, instances }: WritesOptions, { folder, say }
     measured.push(await measureRound({ clone, client, round }));
     say(`round ${round} of ${rounds}: a second, ${roundText(measured.at(-1))}`);
   }
+  const beside = await writeBesideOutsider({ clone, client, writers: WRITERS, writesOfEach: WRITES_BESIDE });
   await controller.stop();
-  const isWhole = await isHistoryWhole(site, rounds);
+  const isWhole = await isHistoryWhole(site, rounds, beside.written);
   return {
-    rows: rowsOf(measured),
+    rows: [...rowsOf(measured), besideRow(beside)],
     text: reportOf(measured, instances),
     failures: isWhole ? [] : ['the history is not what was written'],
   };
@@ -106,6 +109,16 @@ function rowsOf(rounds: readonly Round[]): readonly PartRow[] {
   ];
 }
 
+function besideRow({ written, refused, outsideRate }: BesideOutsider): PartRow {
+  return rowOf({
+    work: `${WRITERS} writers beside an outsider who pushes without a pause: answered 201`,
+    value: (100 * written) / (written + refused),
+    unit: '%',
+    target: { atLeast: 100 },
+    note: `the outsider pushed ${outsideRate.toFixed(1)} commits a second; the others were answered 503 after 15 s, with nothing written`,
+  });
+}
+
 async function rateOf(count: number, work: () => Promise<void>): Promise<number> {
   const start = performance.now();
   await work();
@@ -140,10 +153,10 @@ async function write(client: HttpsClient, { writer, round, writes }: Writes): Pr
   agent.destroy();
 }
 
-async function isHistoryWhole({ repository }: Site, rounds: number): Promise<boolean> {
+async function isHistoryWhole({ repository }: Site, rounds: number, beside: number): Promise<boolean> {
   const subjects = (await repository.git('log', '--format=%s', 'main')).split('\n');
   const count = (start: string): number => subjects.filter((subject) => subject.startsWith(start)).length;
-  const written = rounds * (ALONE + WRITERS * WRITES_OF_EACH);
+  const written = rounds * (ALONE + WRITERS * WRITES_OF_EACH) + beside;
   return count('Set configuration ') === written && count('By hand ') === rounds * ALONE;
 }
 

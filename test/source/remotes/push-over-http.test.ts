@@ -1,11 +1,12 @@
 // Pushing to a real `git http-backend`, with a password, over a network that fails at every stage: a push says that it
 // did not happen, or that it did, or that nobody knows, and never the wrong one of these.
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RepositoryAccess } from '../../../src/settings.ts';
 import type { GitPublisherOptions } from '../../../src/source/git-publisher.ts';
+import type { PreparedCommits } from '../../../src/source/publisher.ts';
 import {
   authorizationOf,
   type Exchange,
@@ -89,6 +90,87 @@ async function someBody({ request }: Exchange): Promise<void> {
   request.once('data', () => resolve());
   await promise;
 }
+
+/** A first commit is there, so that the next push does not ask. `prepareNext` prepares that. */
+async function pushedOnce() {
+  const scene = await publishOverHttp();
+  const first = await scene.prepare();
+  expect(await scene.publisher.push(first)).toEqual({ is: 'pushed' });
+  const head = String(first.commits[0]);
+  expect(await scene.source.adopt(head)).toBe(true);
+  const before = scene.server.requests.length;
+  const asked = (): readonly string[] => scene.server.requests.slice(before).map(({ line }) => line);
+  const prepareNext = (): Promise<PreparedCommits> =>
+    prepareWith(scene.publisher, head, [newCommit({ next: 'text\n' })]);
+  return { ...scene, head, asked, prepareNext };
+}
+
+const ASKED = 'GET /stacks.git/info/refs?service=git-receive-pack';
+const SENT = 'POST /stacks.git/git-receive-pack';
+
+describe('a push after one that the remote took', () => {
+  it('takes one request', async () => {
+    const { publisher, prepareNext, asked, headOf, expectIntact } = await pushedOnce();
+    const prepared = await prepareNext();
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
+    expect(asked()).toEqual([SENT]);
+    expect(await headOf()).toBe(prepared.commits[0]);
+    await expectIntact();
+  });
+
+  it('has moved where an outsider was faster, and where one set the branch back', async () => {
+    const { publisher, prepareNext, repository, base, headOf, asked } = await pushedOnce();
+    const prepared = await prepareNext();
+    const theirs = await repository.commit({ theirs: '1' });
+    expect(await publisher.push(prepared)).toEqual({ is: 'moved' });
+    expect(await headOf()).toBe(theirs);
+    await repository.git('update-ref', 'refs/heads/main', base);
+    expect(await publisher.push(await prepareNext())).toEqual({ is: 'moved' });
+    expect(await headOf()).toBe(base);
+    // The same commit may be there already.
+    expect(asked()).toEqual([SENT, ASKED]);
+  });
+
+  it('has moved where a rewritten history has lost its base, although the remote then names another reason', async () => {
+    const { publisher, prepareNext, repository, headOf } = await pushedOnce();
+    const prepared = await prepareNext();
+    const other = await repository.commit({ other: '1' }, { parents: [] });
+    await repository.git('reflog', 'expire', '--expire=now', '--all');
+    await repository.git('gc', '--quiet', '--prune=now');
+    expect(await publisher.push(prepared)).toEqual({ is: 'moved' });
+    expect(await headOf()).toBe(other);
+  });
+
+  it('is refused by a hook as ever', async () => {
+    const { publisher, prepareNext, repository, headOf, head, asked } = await pushedOnce();
+    const script = '#!/bin/sh\necho "not on a Friday" >&2\nexit 1\n';
+    await mkdir(join(repository.path, 'hooks'), { recursive: true });
+    await writeFile(join(repository.path, 'hooks', 'pre-receive'), script, { mode: 0o755 });
+    expect(await endingOf(publisher.push(await prepareNext()))).toEqual({
+      is: 'refused',
+      message: expect.stringMatching(/a hook of the repository has refused it: .*not on a Friday/),
+    });
+    // The refusal is believed as the branch is still there.
+    expect(asked()).toEqual([SENT, ASKED]);
+    expect(await headOf()).toBe(head);
+  });
+
+  it('whose answer is lost is asked about when it is repeated', async () => {
+    const { publisher, prepareNext, server, asked, headOf } = await pushedOnce();
+    const prepared = await prepareNext();
+    server.misbehave = async (exchange) => {
+      await exchange.answer();
+      exchange.request.socket.destroy();
+      return true;
+    };
+    expect((await publisher.push(prepared)).is).toBe('unknown');
+    server.misbehave = undefined;
+    const count = asked().length;
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
+    expect(asked().slice(count)).toEqual([ASKED]);
+    expect(await headOf()).toBe(prepared.commits[0]);
+  });
+});
 
 describe('a push over HTTP', () => {
   it('takes two requests, each with the password, and is there', async () => {
