@@ -34,11 +34,15 @@ export class LaunchError extends Error {
   override readonly name = 'LaunchError';
 }
 
-/** Returns a process in a session and group of its own. Throws LaunchError if there is none. The words pass no shell. */
-export async function launch(program: Program, mark: string): Promise<Launched> {
+/**
+ * Returns a process in a session and group of its own, at once. Throws LaunchError if there is none, or returns a promise
+ * that rejects with it. The words pass no shell.
+ */
+export function launch(program: Program, mark: string): Launched | Promise<never> {
   const child = start(program, mark);
   const exited = exitOf(child);
-  const pid = await startedAs(child);
+  const { pid } = child;
+  if (pid === undefined) return failureOf(child);
   // A program that ends early breaks its pipes; its exit tells how it ended.
   const streams = [child.stdin, child.stdout, child.stderr];
   for (const stream of streams) stream.on('error', () => stream.destroy());
@@ -71,11 +75,8 @@ function notStarted(error: unknown): LaunchError {
   return new LaunchError(`the program could not be started: ${reasonOf(error)}${advice}`, { cause: error });
 }
 
-async function startedAs(child: ChildProcess): Promise<number> {
-  if (child.pid !== undefined) return child.pid;
-  const { promise, reject } = Promise.withResolvers<never>();
-  child.on('error', (error) => reject(notStarted(error)));
-  return await promise;
+function failureOf(child: ChildProcess): Promise<never> {
+  return new Promise((_, reject) => child.on('error', (error) => reject(notStarted(error))));
 }
 
 function exitOf(child: ChildProcess): Promise<number | string> {

@@ -57,7 +57,10 @@ export async function runProgram(order: ProgramOrder, { calls, log }: CallPlace)
   order.signal.throwIfAborted();
   const call = calls.begin(order.about);
   try {
-    const started = { order, log, call, program: await launch(order, call.mark) };
+    const launched = launch(order, call.mark);
+    // A program that runs is not waited for: others would be started before it is recorded.
+    const program = launched instanceof Promise ? await launched : launched;
+    const started = { order, log, call, program };
     try {
       return await attend(started);
     } catch (error) {

@@ -8,6 +8,8 @@ import { LaunchError, launch } from '../../../src/providers/exec/launch.ts';
 import { endLeftovers } from '../../../src/providers/exec/leftovers.ts';
 import { identityOf } from '../../../src/providers/exec/linux-processes.ts';
 import { ProgramRunner } from '../../../src/providers/exec/program-runner.ts';
+import { runProgram } from '../../../src/providers/exec/run-program.ts';
+import { type RunningCall, RunningCalls } from '../../../src/providers/exec/running-calls.ts';
 import { ROOT, run } from '../../support/command-line.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -63,6 +65,30 @@ it('a program gets its input only once its process is recorded', async () => {
   expect(JSON.parse(record)).toMatchObject({ group: Number(pid), process: { pid: Number(pid) } });
 });
 
+it('of several programs that begin at once, each is recorded before the next one is started', async () => {
+  const notes: string[] = [];
+  class NotedCalls extends RunningCalls {
+    override begin(about: Readonly<Record<string, string>>): RunningCall {
+      notes.push(`start ${about.server}`);
+      const call = super.begin(about);
+      return { ...call, record: (group) => notes.push(`record ${about.server}`) && call.record(group) };
+    }
+  }
+  const directory = temporaryDirectory();
+  const place = { calls: new NotedCalls(await endLeftovers(join(directory, 'running'), SILENT), SILENT), log: SILENT };
+  const limits = { signal: AbortSignal.timeout(20_000), graceMs: 100 };
+  const order = { command: ['/bin/cat'] as const, directory, environment: {}, input: 'x', ...limits };
+  // As messages of one chunk arrive: no microtask runs between them.
+  const ended = ['web-1', 'web-2'].map((server) => {
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    process.nextTick(() => resolve(runProgram({ ...order, about: { server } }, place)));
+    return promise;
+  });
+  expect(await Promise.all(ended)).toEqual(Array(2).fill({ exit: 0, output: 'x', complaint: '' }));
+  await place.calls.close();
+  expect(notes).toEqual(['start web-1', 'record web-1', 'start web-2', 'record web-2']);
+});
+
 it.each([
   ['that is not there', '/no/such/program', 'ENOENT'],
   [
@@ -76,7 +102,7 @@ it.each([
   writeFileSync(join(directory, 'script.sh'), '#!/no/such/interpreter\n', { mode: 0o755 });
   writeFileSync(join(directory, 'plain.txt'), 'text', { mode: 0o644 });
   const command = [name.startsWith('/') ? name : join(directory, name)] as const;
-  const started = launch({ command, directory, environment: {} }, 'mark');
+  const started = (async () => await launch({ command, directory, environment: {} }, 'mark'))();
   await expect(started).rejects.toThrow(LaunchError);
   await expect(started).rejects.toThrow(words);
 });
