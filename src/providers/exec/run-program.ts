@@ -57,10 +57,7 @@ export async function runProgram(order: ProgramOrder, { calls, log }: CallPlace)
   order.signal.throwIfAborted();
   const call = calls.begin(order.about);
   try {
-    const launched = launch(order, call.mark);
-    // A program that runs is not waited for: others would be started before it is recorded.
-    const program = launched instanceof Promise ? await launched : launched;
-    const started = { order, log, call, program };
+    const started = await start(order, { log, call });
     try {
       return await attend(started);
     } catch (error) {
@@ -72,10 +69,22 @@ export async function runProgram(order: ProgramOrder, { calls, log }: CallPlace)
   }
 }
 
+/** Nothing is waited for between the start and the record: other programs would be started before this one is recorded. */
+async function start(order: ProgramOrder, { log, call }: Omit<Started, 'order' | 'program'>): Promise<Started> {
+  const launched = launch(order, call.mark);
+  const started = { order, log, call, program: launched instanceof Promise ? await launched : launched };
+  try {
+    call.record(started.program.pid);
+    return started;
+  } catch (error) {
+    await endAll(started);
+    throw new LaunchError('the program got no input, since its process could not be recorded', { cause: error });
+  }
+}
+
 async function attend(started: Started): Promise<ProgramEnd> {
-  const { order, call, program } = started;
+  const { order, program } = started;
   const { signal, input, graceMs } = order;
-  record(call, program.pid);
   const output = readOutput(program.stdout, ANSWER_BYTES_MAX);
   const complaint = readTail(program.stderr, COMPLAINT_BYTES_MAX);
   const aborted = Promise.withResolvers<never>();
@@ -93,14 +102,6 @@ async function attend(started: Started): Promise<ProgramEnd> {
   } finally {
     signal.removeEventListener('abort', abort);
     program.close();
-  }
-}
-
-function record(call: RunningCall, group: number): void {
-  try {
-    call.record(group);
-  } catch (error) {
-    throw new LaunchError('the program got no input, since its process could not be recorded', { cause: error });
   }
 }
 
