@@ -89,7 +89,7 @@ export function* deriveSteps(snapshot: Snapshot, before: Before): Steps<Derivati
   const proposal = { ...proposed, undetermined: isKnown ? [] : newlyUndetermined(proposed, baseline) };
   function* admit(facts: Safety | undefined): Steps<AdmittedInstances> {
     // Owners that were recorded may be others than those of the units.
-    const carried = baseline === earlier ? carryOver(proposal, earlier, facts) : undefined;
+    const carried = baseline === earlier ? yield* carryOver(proposal, earlier, facts) : undefined;
     return carried ?? (yield* admitInstances(proposal, baseline, facts));
   }
   const admission = yield* admit(safety);

@@ -2,6 +2,7 @@
 // the same ones. So it looks at no servers of instances that did not change. admit.ts decides about all other commits.
 import { instanceAddress } from '../model/address.ts';
 import type { WantedServer } from '../model/spec.ts';
+import type { Steps } from '../model/steps.ts';
 import type { AdmittedSet } from './admission.ts';
 import { type AdmittedInstances, judged, type Proposal, type Safety, UNJUDGED } from './admit.ts';
 import { judgeDeletions } from './deletions.ts';
@@ -13,15 +14,16 @@ import { isRetaining, isValidUnit, type Unit } from './unit.ts';
  * Returns what `admitInstances` returns, if that follows from what is active; undefined if it does not: an instance came, went
  * or changed its servers, one is refused or held, or the store is short of capacity.
  */
-export function carryOver(
+export function* carryOver(
   { candidates, undetermined }: Proposal,
   baseline: DesiredState,
   safety?: Safety,
-): AdmittedInstances | undefined {
+): Steps<AdmittedInstances | undefined> {
   const set: AdmittedSet = { units: candidates, owners: baseline.owners, refused: NONE };
   const bytes = safety?.recordedBytes ?? 0;
-  if (!isCompatible(candidates, baseline) || !hasCapacityFor(candidates.values(), { baseline, bytes }))
-    return undefined;
+  if (!(yield* areCompatible(candidates, baseline))) return undefined;
+  if (!hasCapacityFor(candidates.values(), { baseline, bytes })) return undefined;
+  yield;
   const admitted = { ...set, problems: [], limits: { isProtecting: false, isShort: false } };
   if (safety === undefined) return { ...admitted, ...UNJUDGED };
   const consequences = {
@@ -40,15 +42,18 @@ export function carryOver(
 const NONE: ReadonlySet<string> = new Set();
 
 /** Returns true if all candidates are compatible because the active versions are. */
-function isCompatible(candidates: ReadonlyMap<string, Unit>, baseline: DesiredState): boolean {
+function* areCompatible(candidates: ReadonlyMap<string, Unit>, baseline: DesiredState): Steps<boolean> {
   // One that is refused stays active though it needs what is gone, or is in a circle.
   if (baseline.invalid.size > 0 || baseline.held.size > 0) return false;
   const active = [...baseline.units].filter(([, { type }]) => type === 'stack-instance');
   if (active.length !== candidates.size) return false;
-  return active.every(([key, unit]) => {
+  for (const [key, unit] of active) {
     const candidate = candidates.get(key);
-    return candidate === unit || (candidate !== undefined && isValidUnit(candidate) && hasSameTies(candidate, unit));
-  });
+    if (candidate === unit) continue;
+    if (candidate === undefined || !isValidUnit(candidate) || !hasSameTies(candidate, unit)) return false;
+    yield;
+  }
+  return true;
 }
 
 /** Returns true if both versions make the same servers, with the same dependencies. */

@@ -8,6 +8,7 @@ import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { instanceAddress } from '../model/address.ts';
 import { momentOf } from '../model/moment.ts';
 import type { ApprovalRow, Change, HeldRow, RolloutRow, ServerRow, SuspensionRow } from '../model/rows.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import type { RowIndex } from '../reconcile/row-index.ts';
 
 /** A change of a server's row that does not remove it. */
@@ -97,30 +98,30 @@ export interface OpenRollouts {
 }
 
 /** Returns the open rollouts as they will be after these changes. */
-export function openRollouts(
+export function* openRollouts(
   index: Pick<RowIndex, 'openUpdates' | 'queuedHeals'>,
   changes: readonly ServerRowChange[],
-): OpenRollouts {
+): Steps<OpenRollouts> {
   const healOf = (row: ServerRow): string | undefined => (isHealQueued(row) ? row.commit : undefined);
   return {
-    updates: countsAfter(index.openUpdates(), changes, openUpdateOf),
-    heals: countsAfter(index.queuedHeals(), changes, healOf),
+    updates: yield* countsAfter(index.openUpdates(), changes, openUpdateOf),
+    heals: yield* countsAfter(index.queuedHeals(), changes, healOf),
   };
 }
 
-function countsAfter(
+function* countsAfter(
   recorded: ReadonlyMap<string, ReadonlySet<string>>,
   changes: readonly ServerRowChange[],
   keyOf: (row: ServerRow) => string | undefined,
-): ReadonlyMap<string, number> {
+): Steps<ReadonlyMap<string, number>> {
   const counts = new Map([...recorded].map(([key, names]) => [key, names.size]));
   const add = (key: string | undefined, count: number): void => {
     if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + count);
   };
-  for (const { expected, value } of changes) {
+  yield* visitAll(changes, ({ expected, value }) => {
     add(expected && keyOf(expected), -1);
     add(keyOf(value), 1);
-  }
+  });
   return new Map([...counts].filter(([, count]) => count > 0));
 }
 

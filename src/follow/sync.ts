@@ -45,8 +45,9 @@ export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> 
   const { desired, before, last = before, newest, now } = sync;
   const servers = yield* serverChanges(store, sync);
   const recorded = instancesAfter(store.index, servers);
+  yield;
   const rowOf = (name: string): ServerRow | undefined => servers.get(name)?.value ?? store.read('server', name);
-  const open = openRollouts(store.index, [...servers.values()]);
+  const open = yield* openRollouts(store.index, [...servers.values()]);
   const rollouts = rolloutRows(store.list('rollout'), open, desired.commit);
   yield;
   const terminating = terminatingRows(store, { desired, before: last }, recorded);

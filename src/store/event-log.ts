@@ -2,6 +2,7 @@
 
 import type { EventPage, EventRange, InstanceEvent, NewEvent } from '../model/instance-event.ts';
 import { isMap } from '../model/json.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 
 /** How many events are kept. */
 export interface EventLimits {
@@ -52,12 +53,15 @@ export class EventLog {
    * Returns these events with ids, without adding them. An id is at least the time in milliseconds, so that it is not
    * used again after a restore, or after the store was lost.
    */
-  number(events: readonly NewEvent[]): readonly StoredEvent[] {
+  *number(events: readonly NewEvent[]): Steps<readonly StoredEvent[]> {
+    const numbered: StoredEvent[] = [];
     let last = this.#lastId;
-    return events.map(({ instance, time, resource, from, to, reason, commit, client }) => {
+    yield* visitAll(events, ({ instance, time, resource, from, to, reason: words, commit, client }) => {
       last = Math.max(last + 1, Date.parse(time));
-      return { instance, event: { id: last, time, resource, from, to, reason: this.#shared(reason), commit, client } };
+      const reason = this.#shared(words);
+      numbered.push({ instance, event: { id: last, time, resource, from, to, reason, commit, client } });
     });
+    return numbered;
   }
 
   /** Adds events in the order of their ids, then drops what exceeds the limits. */

@@ -181,14 +181,15 @@ class LowdbStore implements Store {
   async #append(accepted: readonly WaitingCommit[]): Promise<void> {
     this.#parts.lock.check();
     const sequence = this.#document.sequence + 1;
-    const events = this.#document.events.number(accepted.flatMap((commit) => commit.events));
+    const { inSlices } = this.#parts;
+    const events = await inSlices(this.#document.events.number(accepted.flatMap((commit) => commit.events)));
     const lines = new GroupLines(accepted, events);
     this.#journalBytes += await this.#parts.adapter.append(sequence, lines.encode());
     // All rows change at once: no reader sees half a commit.
     for (const { changes } of accepted) for (const change of changes) setRow(this.#document.tables, change);
     this.#document.rowBytes += lines.growth;
     this.#document.sequence = sequence;
-    await this.#parts.inSlices(visitAll(events, (event) => this.#document.events.add([event])));
+    await inSlices(visitAll(events, (event) => this.#document.events.add([event])));
   }
 
   async #compactIfDue(): Promise<void> {

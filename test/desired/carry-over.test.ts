@@ -56,7 +56,7 @@ describe('carried over', () => {
     ['another content during a replacement', { [SHOP]: `${one('web')}description: x\n` }, safetyWith(underWay)],
   ])('%s', (_what, changes, safety = safetyWith()) => {
     const { baseline, candidates } = proposalOf(changes);
-    const carried = carryOver({ candidates, undetermined: [] }, baseline, safety);
+    const carried = finish(carryOver({ candidates, undetermined: [] }, baseline, safety));
     const admitted = finish(admitInstances({ candidates, undetermined: [] }, baseline, safety));
     expect(carried && plain(carried)).toEqual(plain(admitted));
     expect(carried?.holdsFor(safety)).toBe(true);
@@ -79,7 +79,7 @@ describe('left to admission', () => {
     ['a full store', {}, safetyWith({}, 2 * ROWS_BYTES_MAX)],
   ])('%s', (_what, changes, safety = safetyWith()) => {
     const { baseline, candidates } = proposalOf(changes);
-    expect(carryOver({ candidates, undetermined: [] }, baseline, safety)).toBeUndefined();
+    expect(finish(carryOver({ candidates, undetermined: [] }, baseline, safety))).toBeUndefined();
   });
 });
 
@@ -88,7 +88,7 @@ it('leaves to admission what was refused, though its version is active: what it 
   repository.commit(FILES);
   const baseline = repository.commit({ [instanceFile('db')]: null });
   expect([...baseline.invalid]).toEqual(['app']);
-  expect(carryOver({ candidates: baseline.candidates, undetermined: [] }, baseline, safetyWith())).toBeUndefined();
+  expect(finish(carryOver({ candidates: baseline.candidates, undetermined: [] }, baseline, safetyWith()))).toBeUndefined();
 });
 
 /** Servers that count how often they are listed or looked up. */
@@ -133,7 +133,7 @@ it('looks at no servers of instances that did not change', () => {
   // The first time, the sizes of their specs are measured.
   for (let round = 0; round < 2; round += 1) {
     for (const servers of counted.values()) servers.looks = 0;
-    expect(carryOver({ candidates: proposed, undetermined: [] }, active, safetyWith())).toBeDefined();
+    expect(finish(carryOver({ candidates: proposed, undetermined: [] }, active, safetyWith()))).toBeDefined();
   }
   const looked = [...counted].filter(([, { looks }]) => looks > 0).map(([key]) => key);
   expect(looked).toEqual(['stack-instance/shop']);

@@ -12,6 +12,7 @@ import {
 import { deletesDigest, failuresDigest } from '../../src/machine/hold-digests.ts';
 import { keptRemovals, REMOVAL_MS } from '../../src/machine/removals.ts';
 import type { ApprovalRow, HeldRow, ServerRow } from '../../src/model/rows.ts';
+import { finish } from '../../src/model/steps.ts';
 import { RowIndex } from '../../src/reconcile/row-index.ts';
 import { removalsOf } from '../desired/facts.ts';
 import { at, LARGE, NOW, rowIn, running, SMALL } from '../reconcile/build.ts';
@@ -139,7 +140,7 @@ describe('a roll-out', () => {
   function openIn(rows: readonly ServerRow[]): OpenRollouts {
     const index = new RowIndex();
     for (const [number, row] of rows.entries()) index.follow(`web-${number}`, undefined, row);
-    return openRollouts(index, []);
+    return finish(openRollouts(index, []));
   }
 
   it('counts rows as they will be', () => {
@@ -151,14 +152,16 @@ describe('a roll-out', () => {
       { kind: 'server', name: 'web-1', value: after, expected: before },
       { kind: 'server', name: 'web-3', value: after, expected: undefined },
     ];
-    expect([...openRollouts(index, changes).updates]).toEqual([
+    expect([...finish(openRollouts(index, changes)).updates]).toEqual([
       ['c1', 1],
       ['c2', 2],
     ]);
     expect([
-      ...openRollouts(index, [
-        { ...changes[0], name: 'web-1', value: open('c1', { applied: LARGE }) } as ServerRowChange,
-      ]).updates,
+      ...finish(
+        openRollouts(index, [
+          { ...changes[0], name: 'web-1', value: open('c1', { applied: LARGE }) } as ServerRowChange,
+        ]),
+      ).updates,
     ]).toEqual([['c1', 1]]);
   });
 

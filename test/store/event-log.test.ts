@@ -1,6 +1,7 @@
 // The limits of kept events, and what a snapshot brings back.
 import { describe, expect, it } from 'vitest';
 import type { NewEvent } from '../../src/model/instance-event.ts';
+import { finish } from '../../src/model/steps.ts';
 import { decodeEvent, EventLog, encodeEvent } from '../../src/store/event-log.ts';
 
 const ALL = { after: 0, limit: 10_000 };
@@ -18,7 +19,7 @@ function eventsOf(instance: string, count: number): NewEvent[] {
 }
 
 function add(log: EventLog, instance: string, count: number): void {
-  log.add(log.number(eventsOf(instance, count)));
+  log.add(finish(log.number(eventsOf(instance, count))));
 }
 
 function restored(log: EventLog, limits: { ofInstance: number; ofAll: number }): EventLog {

@@ -2,6 +2,7 @@
 import type { EventPage, EventRange, NewEvent } from '../../src/model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
+import { finish } from '../../src/model/steps.ts';
 import { EventLog, encodeEvent } from '../../src/store/event-log.ts';
 import type { EqualRows, Store } from '../../src/store/store.ts';
 
@@ -73,7 +74,7 @@ export class MemoryStore implements Store {
       throw new ServiceError('conflict', `the row "${name}" was changed meanwhile`);
     }
     for (const { kind, name, value } of changes) this.#put(kind, name, value);
-    const numbered = this.#events.number(events);
+    const numbered = finish(this.#events.number(events));
     this.#events.add(numbered);
     for (const event of numbered) this.#journalBytes += encodeEvent(event).length;
   }
