@@ -9,8 +9,8 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/derive.ts',
-        find: 'withUnreadable(loadCatalog(snapshot, earlier?.catalog, parsedFiles), knownObjects(baseline))',
-        replace: 'loadCatalog(snapshot, earlier?.catalog, parsedFiles)',
+        find: 'const loaded = withUnreadable(read, knownObjects(baseline));',
+        replace: 'const loaded = read;',
       },
     ],
   },
@@ -130,8 +130,8 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/desired/admit.ts',
-        find: '...admission.settleNames()];',
-        replace: '...admission.settle(() => [])];',
+        find: 'yield* admission.settleNames();',
+        replace: 'yield* admission.settle(() => []);',
       },
     ],
   },
@@ -141,9 +141,9 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/desired/admit.ts',
-        find: 'settled = attempt({ candidates, baseline, safety, waiting });',
+        find: 'settled = yield* attempt({ candidates, baseline, safety, waiting });',
         replace:
-          'for (const key of waiting) admission.hold(key); settled = { ...settled, problems: [...settled.problems, ...admission.settle(() => [])] };',
+          'for (const key of waiting) admission.hold(key); settled = { ...settled, problems: [...settled.problems, ...(yield* admission.settle(() => []))] };',
       },
     ],
   },

@@ -86,8 +86,24 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/activate.ts',
-        find: 'const judged = judge();',
-        replace: 'const judged = before === undefined ? judge() : derived;',
+        find: 'const desired = judge === undefined ? derived : await inSlices(judge());',
+        replace: 'const desired = judge !== undefined && before === undefined ? await inSlices(judge()) : derived;',
+      },
+    ],
+  },
+  {
+    id: '3b-slices',
+    title: 'passes write rows between the judgement of a commit and its activation',
+    edits: [
+      {
+        file: 'src/follow/activate.ts',
+        find: 'const desired = judge === undefined ? derived : await inSlices(judge());',
+        replace: 'const desired = derived;',
+      },
+      {
+        file: 'src/follow/activate.ts',
+        find: 'const { desired, changes } = await gate.exclusive(async () => {',
+        replace: 'const { desired, changes } = await gate.shared(async () => {',
       },
     ],
   },
@@ -172,8 +188,8 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/activate.ts',
-        find: 'const judged = judge();',
-        replace: 'const judged = before === undefined ? judge() : derived;',
+        find: 'const desired = judge === undefined ? derived : await inSlices(judge());',
+        replace: 'const desired = judge !== undefined && before === undefined ? await inSlices(judge()) : derived;',
       },
       {
         file: 'src/follow/hold-rows.ts',
