@@ -1,5 +1,6 @@
 // Stores the servers of the simulated provider in a file of JSON lines, one line per change, so that a killed
-// controller loses none. At a start that finds more, and whenever the file has doubled, it is compacted to one line per server.
+// controller loses none. At a start that finds more, and whenever the file has doubled, it is compacted to one line per server:
+// while the provider works, each change writes a few of them to the new file.
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isMap } from '../model/json.ts';
@@ -15,6 +16,8 @@ const FILE_BYTES_MAX = 2 ** 31 - 1;
 /** A smaller file is not compacted. */
 const COMPACTION_BYTES = 4 * 1024 * 1024;
 const SLICE_LENGTH = 1024 * 1024;
+/** Servers that a change writes to the file that replaces the old one. */
+const SERVERS_A_CHANGE = 20;
 const NEWLINE = 10;
 
 interface Server {
@@ -41,6 +44,8 @@ export class SimulatedServers {
   #length = 0;
   /** The file length from which on the file is compacted. */
   #compactAt = 0;
+  /** The file that will replace this one, while it is written. */
+  #next: CompactFile | undefined;
 
   /** Reads the file, or starts with no servers. Throws if a line other than the last one is damaged. */
   constructor(file: string, { goneMax = GONE_MAX, compactionBytes = COMPACTION_BYTES }: MemoryLimits = {}) {
@@ -74,12 +79,15 @@ export class SimulatedServers {
 
   /** Creates, changes or (with null) removes a server. If it throws, nothing has changed. */
   change(name: string, { action, properties }: { action: string; properties: Properties | null }): void {
-    this.#append(Buffer.from(lineOf(name, { properties, actions: [action] })));
+    const line = Buffer.from(lineOf(name, { properties, actions: [action] }));
+    this.#append(line);
     this.#keep(name, { properties, actions: [action] });
-    if (this.#length > this.#compactAt) this.#compact();
+    if (this.#next !== undefined || this.#length > this.#compactAt) this.#compact(line);
   }
 
   close(): void {
+    this.#next?.abandon();
+    this.#next = undefined;
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
   }
@@ -111,27 +119,34 @@ export class SimulatedServers {
     this.#compactAt = Math.max(2 * length, this.#compactionBytes);
   }
 
-  /** The change that triggered this is in the old file already, so a failure costs disk space only. */
-  #compact(): void {
+  /** Goes on with the compaction. The change is in the old file already, so a failure costs disk space only. */
+  #compact(change: Buffer): void {
     try {
-      this.#writeAnew();
+      this.#next ??= new CompactFile(this.#file, this.#servers);
+      this.#next.append(change);
+      if (this.#next.writeServers(SERVERS_A_CHANGE)) this.#replace(this.#next);
     } catch {
+      this.#next?.abandon();
+      this.#next = undefined;
       this.#compactAt = this.#length + this.#compactionBytes;
     }
   }
 
   /** Writes the existing servers to a file that replaces the old one. If it throws, the old one stays in use. */
   #writeAnew(): void {
-    const aside = `${this.#file}.new`;
-    const descriptor = openSync(aside, 'w', 0o600);
-    let length = 0;
+    const next = new CompactFile(this.#file, this.#servers);
     try {
-      for (const slice of slicesOf(this.#servers)) length += writeAll(descriptor, slice);
-      renameSync(aside, this.#file);
+      next.writeServers(Number.POSITIVE_INFINITY);
+      this.#replace(next);
     } catch (error) {
-      closeSync(descriptor);
+      next.abandon();
       throw error;
     }
+  }
+
+  #replace(next: CompactFile): void {
+    const { descriptor, length } = next.place();
+    this.#next = undefined;
     this.#use(descriptor, length);
   }
 
@@ -151,6 +166,54 @@ export class SimulatedServers {
   }
 }
 
+/**
+ * A file with one line for each server that is written beside the one in use. Servers that change meanwhile have more lines:
+ * their change, and all of them if it is still to come.
+ */
+class CompactFile {
+  readonly #file: string;
+  readonly #descriptor: number;
+  readonly #servers: Iterator<[string, Server]>;
+  #length = 0;
+
+  /** `servers` may change meanwhile. Throws where the file cannot be made. */
+  constructor(file: string, servers: ReadonlyMap<string, Server>) {
+    this.#file = file;
+    this.#descriptor = openSync(`${file}.new`, 'w', 0o600);
+    this.#servers = servers.entries();
+  }
+
+  append(line: Buffer): void {
+    this.#length += writeAll(this.#descriptor, line);
+  }
+
+  /** Writes the next servers; returns true if all are written. */
+  writeServers(count: number): boolean {
+    let slice = '';
+    for (let left = count; left > 0; left -= 1) {
+      const next = this.#servers.next();
+      if (next.done === true || slice.length >= SLICE_LENGTH) {
+        this.append(Buffer.from(slice));
+        slice = '';
+      }
+      if (next.done === true) return true;
+      slice += lineOf(...next.value);
+    }
+    this.append(Buffer.from(slice));
+    return false;
+  }
+
+  /** Puts the file in the place of the one in use, and returns it. */
+  place(): { readonly descriptor: number; readonly length: number } {
+    renameSync(`${this.#file}.new`, this.#file);
+    return { descriptor: this.#descriptor, length: this.#length };
+  }
+
+  abandon(): void {
+    closeSync(this.#descriptor);
+  }
+}
+
 /** Writes all of `bytes`, from `position` or after the last write, and returns their number. */
 function writeAll(descriptor: number, bytes: Buffer, position?: number): number {
   for (let written = 0; written < bytes.length; ) {
@@ -158,17 +221,6 @@ function writeAll(descriptor: number, bytes: Buffer, position?: number): number 
     written += writeSync(descriptor, bytes, written, bytes.length - written, at);
   }
   return bytes.length;
-}
-
-function* slicesOf(servers: ReadonlyMap<string, Server>): Generator<Buffer> {
-  let slice = '';
-  for (const [name, server] of servers) {
-    slice += lineOf(name, server);
-    if (slice.length < SLICE_LENGTH) continue;
-    yield Buffer.from(slice);
-    slice = '';
-  }
-  yield Buffer.from(slice);
 }
 
 /** Yields the lines, each with the byte at which it ends. Text after the last line break was never finished. */

@@ -255,6 +255,28 @@ describe('the file', () => {
     reopened.close();
   });
 
+  it('loses nothing that changes while it is written anew, a few servers with each change', () => {
+    const file = join(temporaryDirectory(), 'simulated.json');
+    const servers = new SimulatedServers(file, { compactionBytes: 20_000 });
+    const sizes = new Map<string, string>();
+    const inodes = new Set<number>();
+    for (let round = 0; round < 1_000; round++) {
+      const name = `web-${(round * 7) % 130}`;
+      const isRemoved = round % 11 === 0;
+      if (isRemoved) sizes.delete(name);
+      else sizes.set(name, `${round}`);
+      servers.change(name, { action: `u-${round}`, properties: isRemoved ? null : { size: `${round}` } });
+      inodes.add(statSync(file).ino);
+    }
+    servers.close();
+    expect(inodes.size).toBeGreaterThan(1);
+    const reopened = new SimulatedServers(file);
+    for (let number = 0; number < 130; number++) {
+      expect(reopened.find(`web-${number}`)?.size).toBe(sizes.get(`web-${number}`));
+    }
+    reopened.close();
+  });
+
   it('is not written anew at a start that finds one line a server; an unfinished line is cut off', () => {
     const file = join(temporaryDirectory(), 'simulated.json');
     const servers = new SimulatedServers(file);

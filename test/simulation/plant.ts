@@ -52,7 +52,7 @@ async function plant(defect: PlantedDefect, seeds: number): Promise<{ isFound: b
   if (faults.length > 0) return { isFound: false, words: `cannot be planted: ${faults.join('; ')}` };
   const tree = await mkdtemp(join(tmpdir(), 'treeline-planted-'));
   try {
-    for (const folder of ['src', 'schemas', 'test/simulation', 'package.json']) {
+    for (const folder of ['src', 'schemas', 'test/simulation', 'test/support', 'package.json']) {
       await cp(join(ROOT, folder), join(tree, folder), { recursive: true });
     }
     await symlink(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
