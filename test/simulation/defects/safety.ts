@@ -97,11 +97,6 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/activate.ts',
-        find: 'const desired = judge === undefined ? derived : await inSlices(judge());',
-        replace: 'const desired = derived;',
-      },
-      {
-        file: 'src/follow/activate.ts',
         find: 'const { desired, changes } = await gate.exclusive(async () => {',
         replace: 'const { desired, changes } = await gate.shared(async () => {',
       },
