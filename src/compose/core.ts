@@ -198,12 +198,12 @@ interface WriterParts {
 }
 
 function writerOf(
-  { writes, clock }: Pick<OutsideParts, 'writes' | 'clock'>,
+  { writes, clock, inSlices }: Pick<OutsideParts, 'writes' | 'clock' | 'inSlices'>,
   { queue, follower, requests, ledger, safety, review }: WriterParts,
 ): Writer {
   return createWriter({
     queue: writes === 'off' ? undefined : queue,
-    preview: createPreview({ branch: follower, clock, safety }),
+    preview: createPreview({ branch: follower, clock, safety, inSlices }),
     approveDeletes: (instance, by) => requests.approveDeletes(instance, by.serial),
     isTerminating: (instance) => ledger.read('terminating', instance) !== undefined,
     review,
@@ -239,7 +239,7 @@ function waitMsMaxOf({ retry, providers }: Settings['execution']): number {
 }
 
 function writeQueueOf(
-  { source, publisher, clock, writes, yieldToOthers }: OutsideParts,
+  { source, publisher, clock, writes, yieldToOthers, inSlices }: OutsideParts,
   follower: Follower,
 ): WriteQueue {
   const branch: BranchView = {
@@ -252,7 +252,7 @@ function writeQueueOf(
     isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
   };
   const mode = writes === 'propose' ? 'propose' : 'commit';
-  return new WriteQueue({ branch, publisher, clock, yieldToOthers, mode });
+  return new WriteQueue({ branch, publisher, clock, yieldToOthers, inSlices, mode });
 }
 
 function commitWaitOf({

@@ -1,5 +1,6 @@
 // Objects that cannot be read, over restarts, over a lost store, and where somebody writes beside them.
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/model/steps.ts';
 import { desiredAfter } from '../../src/service/write/check-edits.ts';
 import { deleteInstanceDraft, putInstanceDraft } from '../../src/service/write/drafts.ts';
 import { linkTo } from '../catalog/snapshots.ts';
@@ -130,7 +131,7 @@ describe('a write', () => {
     const desired = followed(changes);
     const draft = putInstanceDraft('new', { stackTemplate: 'o' }, { force: true });
     const edits = [{ path: 'stacks/templates/o.yaml', text: 'resources: {}\n' }, ...draft.edits(desired)];
-    const after = desiredAfter(desired, edits, draft).desired;
+    const after = finish(desiredAfter(desired, edits, draft)).desired;
     expect(after.problems).toEqual(desired.problems);
     expect(after.owners).toEqual(desired.owners);
   });
@@ -147,7 +148,7 @@ describe('a write', () => {
   it('that removes an object is refused where another spelling would stand for it then', () => {
     const desired = followed({ 'stacks/instances/shop.yml': '' });
     const draft = deleteInstanceDraft('shop', () => false);
-    expect(() => desiredAfter(desired, draft.edits(desired), draft)).toThrow(/in use|not read/);
+    expect(() => finish(desiredAfter(desired, draft.edits(desired), draft))).toThrow(/in use|not read/);
   });
 });
 

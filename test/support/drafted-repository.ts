@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { invariant } from '../../src/model/invariant.ts';
 import { type ErrorDetail, ServiceError, type ServiceErrorCode } from '../../src/model/service-error.ts';
+import { finish } from '../../src/model/steps.ts';
 import { desiredAfter } from '../../src/service/write/check-edits.ts';
 import type { Draft } from '../../src/service/write/draft.ts';
 import { type Judging, type TextChanges, TextRepository } from './text-repository.ts';
@@ -49,7 +50,7 @@ export class DraftedRepository {
   write(draft: Draft): TextChanges {
     const edits = draft.edits(this.#desired);
     if (edits.length === 0) return {};
-    const foreseen = desiredAfter(this.#desired, edits, draft).desired;
+    const foreseen = finish(desiredAfter(this.#desired, edits, draft)).desired;
     const changes = Object.fromEntries(edits.map(({ path, text }) => [path, text]));
     expect(this.commit(changes).problems).toEqual(foreseen.problems);
     return changes;
@@ -59,7 +60,7 @@ export class DraftedRepository {
   refused(draft: () => Draft): Refused {
     try {
       const made = draft();
-      desiredAfter(this.#desired, made.edits(this.#desired), made);
+      finish(desiredAfter(this.#desired, made.edits(this.#desired), made));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const { code, message, details } = error;

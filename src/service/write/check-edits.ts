@@ -4,12 +4,13 @@ import { createHash } from 'node:crypto';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
 import { entryOfDocument } from '../../catalog/parse-entry.ts';
-import { type Before, type Derivation, derive } from '../../derive.ts';
+import { type Before, type Derivation, deriveSteps } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { liftsIn } from '../../desired/lifts.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { Snapshot, SnapshotFile } from '../../model/snapshot.ts';
+import type { Steps } from '../../model/steps.ts';
 import type { Draft, FileEdit } from './draft.ts';
 import { refusalOfEdits } from './refusal.ts';
 import { requireUnused } from './require-unused.ts';
@@ -18,9 +19,10 @@ import { requireUnused } from './require-unused.ts';
 export type Judged = Pick<Extract<Derivation, { readonly isFollowed: true }>, 'desired' | 'judge'>;
 
 /** Returns the desired state as it would be after the edits. Throws ServiceError where they add a mistake, or remove what is in use. */
-export function desiredAfter(desired: DesiredState, edits: readonly FileEdit[], draft: Draft): Judged {
+export function* desiredAfter(desired: DesiredState, edits: readonly FileEdit[], draft: Draft): Steps<Judged> {
   const { snapshot, parsedFiles } = editedSnapshot(desired, edits);
-  const derivation = derive(snapshot, { baseline: desired, earlier: desired, safety: safetyAt(desired), parsedFiles });
+  const before = { baseline: desired, earlier: desired, safety: safetyAt(desired), parsedFiles };
+  const derivation = yield* deriveSteps(snapshot, before);
   const problems = derivation.isFollowed ? derivation.desired.problems : derivation.problems;
   const known = new Set(desired.problems.map(identityOf));
   // The content of an object that could not be read is not here either, and so other words may be said of it.

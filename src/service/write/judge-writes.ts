@@ -1,9 +1,11 @@
 // Judges the writes of one batch on top of a desired state, one after the other. It commits nothing.
 import { setImmediate } from 'node:timers/promises';
 import type { FileEntry } from '../../catalog/catalog.ts';
+import { systemClock } from '../../clock.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { withResult } from '../../model/steps.ts';
+import { type Steps, withResult } from '../../model/steps.ts';
+import { createSlices, type RunInSlices } from '../../slices.ts';
 import type { NewCommit } from '../../source/publisher.ts';
 import { desiredAfter, type Judged } from './check-edits.ts';
 import { commitText } from './commit-text.ts';
@@ -28,6 +30,8 @@ interface JudgeOptions {
   readonly isNewest: boolean;
   /** Awaited after each write. */
   readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
+  /** Runs the judgement of one write. */
+  readonly inSlices?: RunInSlices | undefined;
 }
 
 /**
@@ -37,15 +41,14 @@ interface JudgeOptions {
 export async function judgeWrites(
   writes: readonly PendingWrite[],
   base: DesiredState,
-  { isNewest, yieldToOthers = setImmediate }: JudgeOptions,
+  { isNewest, yieldToOthers = setImmediate, inSlices = createSlices(systemClock) }: JudgeOptions,
 ): Promise<readonly WriteVerdict[]> {
   const verdicts: WriteVerdict[] = [];
   let desired = base;
   for (const write of writes) {
-    const { verdict, after } = judge(write, { base, desired, isNewest });
+    const { verdict, after } = await inSlices(judge(write, { base, desired, isNewest }));
     verdicts.push(verdict);
     desired = after;
-    // Reads get their turn: in a large desired state each of these takes a while.
     await yieldToOthers();
   }
   return verdicts;
@@ -58,14 +61,14 @@ interface Ground extends Pick<JudgeOptions, 'isNewest'> {
   readonly desired: DesiredState;
 }
 
-function judge(
+function* judge(
   write: PendingWrite,
   { base, desired, isNewest }: Ground,
-): { readonly verdict: WriteVerdict; readonly after: DesiredState } {
+): Steps<{ readonly verdict: WriteVerdict; readonly after: DesiredState }> {
   const { draft, order } = write.request;
   try {
     if (isNewest) requireUnchanged(write, base);
-    const { edits, desired: after } = judgeRequest(write.request, desired);
+    const { edits, desired: after } = yield* judgeRequest(write.request, desired);
     if (edits.length === 0) return { verdict: { is: 'unchanged', write }, after };
     const files = edits.flatMap(({ path }) => after.catalog.files.get(path) ?? []);
     return { verdict: { is: 'commit', write, commit: { ...commitText(draft.subject, order), edits }, files }, after };
@@ -75,14 +78,14 @@ function judge(
 }
 
 /** Returns what a write changes in the files of a desired state, and the desired state after that. Throws ServiceError where it may not be. */
-export function judgeRequest(
+export function* judgeRequest(
   request: Pick<WriteRequest, 'draft' | 'order'>,
   before: DesiredState,
-): { readonly edits: readonly FileEdit[] } & Judged {
+): Steps<{ readonly edits: readonly FileEdit[] } & Judged> {
   requireMatch(request, before);
   const edits = request.draft.edits(before);
   if (edits.length === 0) return { edits, desired: before, judge: () => withResult(before) };
-  return { edits, ...desiredAfter(before, edits, request.draft) };
+  return { edits, ...(yield* desiredAfter(before, edits, request.draft)) };
 }
 
 /** Throws where another client changed the object since the write was first judged. */

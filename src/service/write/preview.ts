@@ -3,7 +3,7 @@ import { type Clock, within } from '../../clock.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { finish } from '../../model/steps.ts';
+import { createSlices, type RunInSlices } from '../../slices.ts';
 import type { Preview, WriteOrder } from '../writer.ts';
 import type { BranchView } from './branch-view.ts';
 import type { Draft, FileEdit } from './draft.ts';
@@ -20,6 +20,7 @@ interface PreviewParts {
   readonly clock: Clock;
   /** Returns the facts that decide which deletes may happen now. */
   readonly safety: () => Safety;
+  readonly inSlices?: RunInSlices | undefined;
 }
 
 interface PreviewOptions {
@@ -31,7 +32,8 @@ interface PreviewOptions {
 export type PreviewWrite = (draft: Draft, order: WriteOrder, options: PreviewOptions) => Promise<Preview>;
 
 /** Returns what previews writes. It throws ServiceError like the write itself, and commits nothing. */
-export function createPreview({ branch, clock, safety }: PreviewParts): PreviewWrite {
+export function createPreview(parts: PreviewParts): PreviewWrite {
+  const { branch, clock, safety, inSlices = createSlices(clock) } = parts;
   let running = 0;
 
   async function newest(): Promise<DesiredState> {
@@ -46,9 +48,9 @@ export function createPreview({ branch, clock, safety }: PreviewParts): PreviewW
     running += 1;
     try {
       const before = await newest();
-      const { edits, desired: after, judge } = judgeRequest({ draft, order }, before);
+      const { edits, desired: after, judge } = await inSlices(judgeRequest({ draft, order }, before));
       // By the budget as it is now, the commit may leave instances held.
-      const { held } = isApproved ? after : finish(judge(safety()));
+      const { held } = isApproved ? after : await inSlices(judge(safety()));
       return { diff: diffOf(before, edits), servers: serverChanges({ before, after, held: new Set(held.keys()) }) };
     } finally {
       running -= 1;

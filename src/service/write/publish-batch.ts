@@ -6,6 +6,7 @@ import type { DesiredState } from '../../desired/desired-state.ts';
 import { reasonOf } from '../../model/quote.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Writing, Writings } from '../../model/writing.ts';
+import type { RunInSlices } from '../../slices.ts';
 import type { PreparedCommits, PushOutcome } from '../../source/publisher.ts';
 import { judgeWrites, type WriteVerdict } from './judge-writes.ts';
 import { GIVE_UP_MS, type PendingWrite } from './pending-write.ts';
@@ -23,6 +24,8 @@ export interface PublishParts extends PushParts {
   readonly mode: 'commit' | 'propose';
   /** Gives other work its turn; see judge-writes.ts. */
   readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
+  /** Runs long work; see judge-writes.ts. */
+  readonly inSlices?: RunInSlices | undefined;
 }
 
 type Group = readonly PendingWrite[];
@@ -53,7 +56,7 @@ async function publishGroup(parts: PublishParts, group: Group): Promise<readonly
     open = open.filter((write) => write.begin());
     if (desired === undefined || open.length === 0) return [];
     const isNewest = here === undefined;
-    const judged = await judgeWrites(open, desired, { isNewest, yieldToOthers: parts.yieldToOthers });
+    const judged = await judgeWrites(open, desired, { ...parts, isNewest });
     const verdicts = isNewest ? settleCertain(judged) : judged;
     here = undefined;
     open = verdicts.map(({ write }) => write);

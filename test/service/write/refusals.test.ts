@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { derive } from '../../../src/derive.ts';
 import { invariant } from '../../../src/model/invariant.ts';
+import { finish } from '../../../src/model/steps.ts';
 import { desiredAfter } from '../../../src/service/write/check-edits.ts';
 import type { Draft } from '../../../src/service/write/draft.ts';
 import {
@@ -318,7 +319,7 @@ describe('an instance that is going', () => {
     expect([...held.held.keys()].sort()).toEqual(['one', 'orders']);
     expect(held.held.get('orders')?.removals).toEqual(removalsOf('orders-web-1'));
     const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
-    const after = desiredAfter(held, draft.edits(held), draft).desired;
+    const after = finish(desiredAfter(held, draft.edits(held), draft)).desired;
     expect([...after.held.keys()]).toEqual([...held.held.keys()]);
     expect(after.owners).toEqual(held.owners);
     expect(remove('orders').edits(held)).toEqual([]);
@@ -331,7 +332,9 @@ describe('an instance that is going', () => {
     const held = repository.commit({ 'stacks/instances/orders.yaml': null }, { safety });
     expect(held.held.get('orders')).toMatchObject({ isLifted: true });
     const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
-    expect(desiredAfter(held, draft.edits(held), draft).desired.held.get('orders')).toMatchObject({ isLifted: true });
+    expect(finish(desiredAfter(held, draft.edits(held), draft)).desired.held.get('orders')).toMatchObject({
+      isLifted: true,
+    });
   });
 });
 
@@ -385,7 +388,8 @@ describe('what was wrong before', () => {
     const { desired } = derivation;
     const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
     expect(
-      desiredAfter(desired, draft.edits(desired), draft).desired.catalog.files.get('types/shape/small.yaml')?.text,
+      finish(desiredAfter(desired, draft.edits(desired), draft)).desired.catalog.files.get('types/shape/small.yaml')
+        ?.text,
     ).toBe('cpus: 3\n');
     expect(() => putObjectDraft('role', { name: 'web', cpus: 2 }).edits(desired)).toThrow(
       /^types\/role\/web\.yaml cannot be changed without reformatting it: /,

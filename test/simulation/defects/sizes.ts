@@ -109,7 +109,7 @@ export const SIZES_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/providers/simulated-servers.ts',
-        find: 'if (this.#length > this.#compactAt) this.#compact();',
+        find: 'if (this.#next !== undefined || this.#length > this.#compactAt) this.#compact(line);',
         replace: 'this.#compactAt += 0;',
       },
     ],
