@@ -94,6 +94,8 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '3b-slices',
     title: 'passes write rows between the judgement of a commit and its activation',
+    metBy:
+      'test/follow/activate.test.ts: what passes write makes the commit of the store conflict, and it is judged anew',
     edits: [
       {
         file: 'src/follow/activate.ts',
