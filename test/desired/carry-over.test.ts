@@ -88,7 +88,9 @@ it('leaves to admission what was refused, though its version is active: what it 
   repository.commit(FILES);
   const baseline = repository.commit({ [instanceFile('db')]: null });
   expect([...baseline.invalid]).toEqual(['app']);
-  expect(finish(carryOver({ candidates: baseline.candidates, undetermined: [] }, baseline, safetyWith()))).toBeUndefined();
+  expect(
+    finish(carryOver({ candidates: baseline.candidates, undetermined: [] }, baseline, safetyWith())),
+  ).toBeUndefined();
 });
 
 /** Servers that count how often they are listed or looked up. */
