@@ -90,6 +90,8 @@ class LowdbStore implements Store {
   #compactionBytes: number;
   /** The last write failed; those who waited for it were told. */
   #isFailing = false;
+  /** The journal has a commit that could not be shown: only another start can read it, and nothing may be written meanwhile. */
+  #unshown: StoreError | undefined;
   #writing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -180,19 +182,26 @@ class LowdbStore implements Store {
 
   async #append(accepted: readonly WaitingCommit[]): Promise<void> {
     this.#parts.lock.check();
+    if (this.#unshown !== undefined) throw this.#unshown;
     const sequence = this.#document.sequence + 1;
     const { inSlices } = this.#parts;
     const events = await inSlices(this.#document.events.number(accepted.flatMap((commit) => commit.events)));
     const lines = new GroupLines(accepted, events);
     this.#journalBytes += await this.#parts.adapter.append(sequence, lines.encode());
-    // All rows change at once: no reader sees half a commit.
-    for (const { changes } of accepted) for (const change of changes) setRow(this.#document.tables, change);
-    this.#document.rowBytes += lines.growth;
-    this.#document.sequence = sequence;
-    await inSlices(visitAll(events, (event) => this.#document.events.add([event])));
+    try {
+      await inSlices(visitAll(events, (event) => this.#document.events.add([event])));
+      // All rows change at once, and their writers are told in the same turn: no reader sees half a commit.
+      for (const { changes } of accepted) for (const change of changes) setRow(this.#document.tables, change);
+      this.#document.rowBytes += lines.growth;
+      this.#document.sequence = sequence;
+    } catch (error) {
+      this.#unshown = unshownError(this.#parts.path, error);
+      throw this.#unshown;
+    }
   }
 
   async #compactIfDue(): Promise<void> {
+    if (this.#unshown !== undefined) return;
     const { adapter, database, compactionBytes, journalBytesLarge, log, path } = this.#parts;
     const { journalLength, snapshotLength } = adapter;
     if (journalLength <= this.#compactionBytes) return;
@@ -238,4 +247,12 @@ class GroupLines {
     }
     for (const event of this.#events) yield encodeEvent(event);
   }
+}
+
+function unshownError(path: string, error: unknown): StoreError {
+  return new StoreError(
+    `The store in ${path} has saved a commit and failed then: ${reasonOf(error)}. It saves nothing more. ` +
+      'Restart Treeline: it reads what was saved.',
+    { cause: error },
+  );
 }

@@ -98,7 +98,7 @@ function encodeFields({ kind, name, changed }: ChangedRow, before: Fields): Enco
 function growthOf(json: string, changed: Fields, before: Fields): number {
   const former = Object.fromEntries(Object.keys(changed).flatMap((key) => (key in before ? [[key, before[key]]] : [])));
   // A field that is new in the row brings a comma with it, also where it is the only one here.
-  const commas = Object.keys(former).length === 0 ? 1 : 0;
+  const commas = Object.keys(changed).length > 0 && Object.keys(former).length === 0 ? 1 : 0;
   return Buffer.byteLength(json) - Buffer.byteLength(JSON.stringify(former)) + commas;
 }
 

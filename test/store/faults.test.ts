@@ -1,5 +1,7 @@
 // The embedded store when the disk is full or the power goes, at every single write that it makes.
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/model/steps.ts';
+import type { RunInSlices } from '../../src/slices.ts';
 import { createLowdbStore } from '../../src/store/lowdb-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
@@ -188,6 +190,29 @@ describe('a full disk', () => {
     ]);
     await store.close();
   });
+});
+
+it('saves nothing more once a saved commit could not be shown, and has it after another start', async () => {
+  const directory = temporaryDirectory();
+  const isBroken = { value: false };
+  const inSlices: RunInSlices = async (steps) => {
+    const result = finish(steps);
+    // Nothing else that runs in slices has no result: events are being added.
+    if (isBroken.value && result === undefined) throw new Error('a defect');
+    return result;
+  };
+  const store = await createLowdbStore(directory, { inSlices, compactionBytes: 1 });
+  isBroken.value = true;
+  await expect(store.commit([writeText('a', 'one')])).rejects.toThrow(
+    `The store in ${directory} has saved a commit and failed then: a defect. It saves nothing more. Restart Treeline`,
+  );
+  isBroken.value = false;
+  await expect(store.commit([writeText('b', 'two')])).rejects.toThrow('It saves nothing more');
+  expect(store.list('node').size).toBe(0);
+  await store.close();
+  const reopened = await createLowdbStore(directory);
+  expect([...reopened.list('node').keys()]).toEqual(['a']);
+  await reopened.close();
 });
 
 describe('opening', () => {

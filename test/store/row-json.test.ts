@@ -92,21 +92,42 @@ describe('the JSON of a row', () => {
   });
 });
 
+const spec = fc.constantFrom(WANTED, OTHER, specOf('1'), null);
+const fields = fc.record(
+  {
+    wanted: spec,
+    applied: spec,
+    action: fc.option(spec.map(running)),
+    state: fc.constantFrom('pending' as const, 'done' as const),
+    outputs: fc.constantFrom({}, { ip: 'ü' }),
+    isPretended: fc.constant(true),
+    observed: fc.constantFrom(null, { version: '3' }),
+  },
+  { requiredKeys: ['wanted', 'applied', 'action'] },
+);
+
+it('counts how many more bytes any row takes in a snapshot after any change, none included', () => {
+  const sizeOf = (value: ServerRow): number => bytesOfRow({ kind: 'server', name: 'web-1', value });
+  fc.assert(
+    fc.property(fields, fields, (before, changed) => {
+      const row = serverRow(before);
+      const after = { ...row, ...changed };
+      expect(encodeChange(change('web-1', after, row)).growth).toBe(sizeOf(after) - sizeOf(row));
+    }),
+    {
+      numRuns: 10_000,
+      examples: [
+        [
+          { wanted: null, applied: null, action: null },
+          { wanted: null, applied: null, action: null },
+        ],
+      ],
+    },
+  );
+});
+
 describe('a store', () => {
   it('finds every row again as it was, however rows were changed, and counts their bytes', async () => {
-    const spec = fc.constantFrom(WANTED, OTHER, specOf('1'), null);
-    const fields = fc.record(
-      {
-        wanted: spec,
-        applied: spec,
-        action: fc.option(spec.map(running)),
-        state: fc.constantFrom('pending' as const, 'done' as const),
-        outputs: fc.constantFrom({}, { ip: 'ü' }),
-        isPretended: fc.constant(true),
-        observed: fc.constantFrom(null, { version: '3' }),
-      },
-      { requiredKeys: ['wanted', 'applied', 'action'] },
-    );
     const steps = fc.array(
       fc.record({ name: fc.constantFrom('web-1', 'web-2'), keeps: fc.boolean(), row: fc.option(fields) }),
       {
