@@ -2,14 +2,14 @@
 import { parseArgs } from 'node:util';
 import type { BenchPart, Option, OptionValue } from './bench-part.ts';
 
-/** What all parts have in common. */
+/** The options that all parts have in common. */
 const COMMON = {
   quick: { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
   details: { type: 'boolean', default: false },
   write: { type: 'string' },
   before: { type: 'string' },
-  help: { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
 const COMMON_HELP = [
@@ -45,7 +45,7 @@ export function readCommand(args: readonly string[], parts: readonly BenchPart[]
   const own = Object.entries(only?.options ?? {}).map(
     ([name, option]) => [name, { type: option.kind === 'flag' ? 'boolean' : 'string' }] as const,
   );
-  const { values } = parseArgs({ args: args.slice(names.length), options: { ...COMMON, ...Object.fromEntries(own) } });
+  const values = parsedOptions(args.slice(names.length), { ...COMMON, ...Object.fromEntries(own) });
   const given: Readonly<Record<string, string | boolean | undefined>> = values;
   return {
     names,
@@ -60,6 +60,17 @@ export function readCommand(args: readonly string[], parts: readonly BenchPart[]
         Object.entries(options).map(([name, option]) => [name, optionValue(name, option, given[name], values.quick)]),
       ),
   };
+}
+
+function parsedOptions(args: readonly string[], options: typeof COMMON) {
+  try {
+    return parseArgs({ args: [...args], options }).values;
+  } catch (error) {
+    const said = error instanceof Error ? error.message : error;
+    throw new Error(
+      `${said}; names come before options, those of a part count where it is the only one, and --help lists them`,
+    );
+  }
 }
 
 /** Returns the part with a name. Throws where there is none, with the names that there are. */

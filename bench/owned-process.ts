@@ -30,13 +30,20 @@ const EXIT_INTERRUPTED = 130;
 const owned = new Set<ChildProcess>();
 let isGuarded = false;
 
-/** Sees to it that none outlives this process, however it ends; but for a kill, which nobody can see to. */
 function own(child: ChildProcess): void {
   owned.add(child);
   child.on('exit', () => owned.delete(child));
+  guardEnd();
+}
+
+/**
+ * Makes this process end in order where it is interrupted: its handlers of `exit` run, and no owned process outlives it. Only a
+ * kill of this process leaves some behind.
+ */
+export function guardEnd(): void {
   if (isGuarded) return;
   isGuarded = true;
-  // Before whoever clears up behind them.
+  // Before the handlers that remove what the processes use.
   process.prependListener('exit', endOwnedProcesses);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(EXIT_INTERRUPTED));
 }

@@ -24,7 +24,7 @@ import { HIERA } from './hiera.ts';
 import { HOSTILE } from './hostile.ts';
 import { LINE } from './line.ts';
 import { watchMachine } from './machine.ts';
-import { endOwnedProcesses } from './owned-process.ts';
+import { endOwnedProcesses, guardEnd } from './owned-process.ts';
 import { READS } from './reads.ts';
 import { RECORDS } from './records.ts';
 import { STALLS } from './stalls.ts';
@@ -59,6 +59,8 @@ async function run(args: readonly string[]): Promise<number> {
     checkPlaces(readFileSync(command.write, 'utf8'), isWhole ? ['table', ...names] : names);
   }
   const before = command.before === undefined ? undefined : readRows(readFileSync(command.before, 'utf8'));
+  // Before the first folder is made, which an interruption has to remove as well.
+  guardEnd();
   const machine = watchMachine();
   const parts: MeasuredPart[] = [];
   let isComplete = true;

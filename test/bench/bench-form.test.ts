@@ -1,12 +1,14 @@
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { helpText, readCommand } from '../../bench/bench-options.ts';
 import { definePart, type PartReport } from '../../bench/bench-part.ts';
 import { type BenchReport, jsonText, readRows, tableText, writtenInto } from '../../bench/bench-report.ts';
 import { absentRow, numberText, rowOf, rowText } from '../../bench/bench-row.ts';
 import { machineText, watchMachine } from '../../bench/machine.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const READ = { work: 'a read', value: 300, unit: '/s' } as const;
 const START = { work: 'a start', value: 2, unit: 's' } as const;
@@ -113,6 +115,8 @@ describe('a command line', () => {
     { args: ['count', '--rounds', '11'], said: '--rounds: "11" is no whole number from 1 to 10' },
     { args: ['count', '--servers', '5,x'], said: '--servers: "x" is no whole number from 1 to 100' },
     { args: ['count', '--only', 'c'], said: '--only: there is no "c"; say some of: a, b' },
+    { args: ['--json', 'count'], said: /'count'.*; names come before options/ },
+    { args: ['count', 'other', '--rounds', '1'], said: /'--rounds'.*; .* --help lists them/ },
   ])('$args is refused', ({ args, said }) => {
     expect(() => readCommand(args, PARTS).valuesOf(COUNT)).toThrow(said);
   });
@@ -204,6 +208,19 @@ describe('a report', () => {
     expect(some).toContain('All about reads.');
     expect(() => writtenInto('# Benchmarks\n', REPORT)).toThrow('no markers for "table"');
   });
+});
+
+it('removes its folder where it is interrupted before it has started a process', async () => {
+  const folder = temporaryDirectory();
+  const bench = spawn(process.execPath, ['bench/run.ts', 'hiera', '--quick'], {
+    env: { ...process.env, TMPDIR: folder },
+    stdio: 'ignore',
+  });
+  onTestFinished(() => void bench.kill('SIGKILL'));
+  await vi.waitFor(() => expect(readdirSync(folder)).toHaveLength(1), { timeout: 20_000, interval: 5 });
+  bench.kill('SIGINT');
+  expect(await once(bench, 'exit')).toEqual([130, null]);
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 it('every benchmark has a place in docs/benchmarks.md', async () => {

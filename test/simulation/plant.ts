@@ -29,8 +29,14 @@ export async function faultsOf({ id, edits }: PlantedDefect): Promise<readonly s
 /** Prints a row for each defect, and returns true where each of them was found. */
 export async function plantAll(seeds: number, only?: string): Promise<boolean> {
   let isEachFound = true;
-  for (const defect of await plantedDefects()) {
-    if (only === undefined ? isOfSize(defect) : !defect.id.startsWith(only)) continue;
+  const chosen = (await plantedDefects()).filter((defect) =>
+    only === undefined ? !isOfSize(defect) : defect.id.startsWith(only),
+  );
+  if (chosen.length === 0) {
+    process.stderr.write(`--only: no planted defect has an id that begins with "${only}"\n`);
+    return false;
+  }
+  for (const defect of chosen) {
     if (defect.metBy !== undefined) {
       process.stdout.write(`| ${defect.id} | ${defect.title} | met by ${defect.metBy} |\n`);
       continue;

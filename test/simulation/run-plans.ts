@@ -2,9 +2,9 @@
 import { planAndApply } from './plan-run.ts';
 
 interface Options {
-  readonly from: string;
-  readonly seeds: string;
-  readonly seed?: string | undefined;
+  readonly from: number;
+  readonly seeds: number;
+  readonly seed?: number | undefined;
 }
 
 function print(text: string): void {
@@ -13,11 +13,11 @@ function print(text: string): void {
 
 /** Returns true if every merge did what its plan says. */
 export async function runPlans({ from, seeds, seed }: Options): Promise<boolean> {
-  if (seed !== undefined) return tellOne(Number(seed));
+  if (seed !== undefined) return tellOne(seed);
   const kinds = new Map<string, number>();
   const began = performance.now();
   let wrong = 0;
-  for (let next = Number(from); next < Number(from) + Number(seeds); next += 1) {
+  for (let next = from; next < from + seeds; next += 1) {
     const { kind, differences } = await planAndApply(next);
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     if (differences.length === 0) continue;

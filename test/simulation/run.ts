@@ -1,8 +1,8 @@
 // The command `npm run simulate`: many seeds, or one with its story.
-import { parseArgs } from 'node:util';
 import { scriptOf } from './script.ts';
 import { shrunk } from './shrink.ts';
 import { type Run, simulate } from './simulate.ts';
+import { readOptions } from './simulate-options.ts';
 
 const HELP = `npm run simulate -- [OPTIONS]: plays random histories of an installation, and watches its promises.
 
@@ -17,22 +17,19 @@ const HELP = `npm run simulate -- [OPTIONS]: plays random histories of an instal
   --planted       how soon each planted defect is found, within --seeds; with --only ID, those whose id begins so
 `;
 
-const { values } = parseArgs({
-  options: {
-    help: { type: 'boolean', short: 'h', default: false },
-    seeds: { type: 'string', default: '2000' },
-    from: { type: 'string', default: '1' },
-    seed: { type: 'string' },
-    all: { type: 'boolean', default: false },
-    planted: { type: 'boolean', default: false },
-    only: { type: 'string' },
-    script: { type: 'boolean', default: false },
-    theme: { type: 'string' },
-    quiet: { type: 'boolean', default: false },
-    progress: { type: 'string' },
-    plans: { type: 'boolean', default: false },
-  },
-});
+const EXIT_WRONG_OPTION = 3;
+
+function optionsOrEnd(): ReturnType<typeof readOptions> {
+  try {
+    return readOptions(process.argv.slice(2));
+  } catch (error) {
+    // A stack would hide what is wrong with the option.
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+    process.exit(EXIT_WRONG_OPTION);
+  }
+}
+
+const values = optionsOrEnd();
 
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -87,7 +84,7 @@ function tellProgress({
   from,
   began,
 }: Readonly<Record<'done' | 'count' | 'from' | 'began', number>>): void {
-  if (done === 0 || values.progress === undefined || done % Number(values.progress) !== 0) return;
+  if (done === 0 || values.progress === undefined || done % values.progress !== 0) return;
   const seconds = (performance.now() - began) / 1000;
   const left = ((count - done) * seconds) / done / 60;
   process.stderr.write(
@@ -101,9 +98,9 @@ async function main(): Promise<boolean> {
     return true;
   }
   if (values.plans) return (await import('./run-plans.ts')).runPlans(values);
-  if (values.planted) return (await import('./plant.ts')).plantAll(Number(values.seeds), values.only);
-  if (values.seed !== undefined) return tell(Number(values.seed));
-  return runMany(Number(values.from), Number(values.seeds));
+  if (values.planted) return (await import('./plant.ts')).plantAll(values.seeds, values.only);
+  if (values.seed !== undefined) return tell(values.seed);
+  return runMany(values.from, values.seeds);
 }
 
 process.exitCode = (await main()) ? 0 : 1;
