@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
-import { isSameSources } from '../model/answer-sources.ts';
+import { isSameList } from '../model/is-same-list.ts';
 import type { NodeAtMoment } from '../model/record.ts';
 import type { Reader } from '../service/reader.ts';
 import { requestIdOf, tagOf, writeReadHead } from './present.ts';
@@ -94,7 +94,7 @@ class KnownTexts {
   /** Returns the text of a record if it was made of the same objects. */
   find({ name, sources }: NodeAtMoment): RecordText | undefined {
     const text = this.#texts.get(name)?.deref();
-    return text !== undefined && isSameSources(text.sources, sources) ? text : undefined;
+    return text !== undefined && isSameList(text.sources, sources) ? text : undefined;
   }
 
   note(name: string, text: RecordText): void {
@@ -131,7 +131,7 @@ function isSame(nodes: readonly NodeAtMoment[], texts: AllRecords['texts']): boo
   if (nodes.length !== texts.size) return false;
   return nodes.every(({ name, sources }) => {
     const known = texts.get(name);
-    return known !== undefined && isSameSources(known.sources, sources);
+    return known !== undefined && isSameList(known.sources, sources);
   });
 }
 

@@ -1,9 +1,9 @@
 // Admits a commit that changes nothing which admission decides: every instance stays, makes the same servers and depends on
 // the same ones. So it looks at no servers of instances that did not change. admit.ts decides about all other commits.
 import { instanceAddress } from '../model/address.ts';
+import { isSameList } from '../model/is-same-list.ts';
 import type { WantedServer } from '../model/spec.ts';
 import type { Steps } from '../model/steps.ts';
-import type { AdmittedSet } from './admission.ts';
 import { type AdmittedInstances, judged, type Proposal, type Safety, UNJUDGED } from './admit.ts';
 import { judgeDeletions } from './deletions.ts';
 import type { DesiredState } from './desired-state.ts';
@@ -19,24 +19,24 @@ export function* carryOver(
   baseline: DesiredState,
   safety?: Safety,
 ): Steps<AdmittedInstances | undefined> {
-  const set: AdmittedSet = { units: candidates, owners: baseline.owners, refused: NONE };
   const bytes = safety?.recordedBytes ?? 0;
   if (!(yield* areCompatible(candidates, baseline))) return undefined;
   if (!hasCapacityFor(candidates.values(), { baseline, bytes })) return undefined;
   yield;
-  const admitted = { ...set, problems: [], limits: { isProtecting: false, isShort: false } };
+  const { owners } = baseline;
+  const limits = { isProtecting: false, isShort: false };
+  const admitted = { units: candidates, owners, refused: NONE, problems: [], limits };
   if (safety === undefined) return { ...admitted, ...UNJUDGED };
   const consequences = {
     removed: new Map(),
-    specOf: (server: string) => candidates.get(set.owners.get(server) ?? '')?.servers.get(server)?.spec,
+    specOf: (server: string) => candidates.get(owners.get(server) ?? '')?.servers.get(server)?.spec,
     retains: (instance: string) => isRetaining(candidates.get(instanceAddress(instance))),
     isPinned: () => false,
     undetermined,
   };
   const judgement = judgeDeletions(consequences, safety.deletions);
-  return judgement.held.size > 0
-    ? undefined
-    : { ...admitted, ...judged(judgement, { ...admitted, consequences, baseline, safety }) };
+  if (judgement.held.size > 0) return undefined;
+  return { ...admitted, ...judged(judgement, { units: candidates, limits, consequences, baseline, safety }) };
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -69,8 +69,4 @@ function hasSameDependencies({ spec }: WantedServer, active: WantedServer | unde
 /** Returns the dependencies on servers of other instances, as pairs. */
 function neededBy({ outside }: Unit): readonly string[] {
   return outside.flatMap(({ of, server }) => [of, server]);
-}
-
-function isSameList(a: readonly string[], b: readonly string[]): boolean {
-  return a === b || (a.length === b.length && a.every((name, index) => name === b[index]));
 }

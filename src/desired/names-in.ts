@@ -3,6 +3,7 @@
 
 import type { Catalog } from '../catalog/catalog.ts';
 import { splitAddress } from '../model/address.ts';
+import { isSameList } from '../model/is-same-list.ts';
 import { compareNames, type PlainTypeName } from '../model/names.ts';
 
 /** A type whose names are suggested. */
@@ -38,7 +39,7 @@ export function isSameNames(a: readonly string[], b: readonly string[]): boolean
   if (a === b) return true;
   const withA = compared.get(a) ?? new WeakMap<readonly string[], boolean>();
   compared.set(a, withA);
-  const answer = withA.get(b) ?? (a.length === b.length && a.every((name, index) => name === b[index]));
+  const answer = withA.get(b) ?? isSameList(a, b);
   withA.set(b, answer);
   return answer;
 }

@@ -5,8 +5,3 @@
  * answer.
  */
 export type AnswerSources = readonly unknown[];
-
-/** Returns true if both are the same objects and numbers. */
-export function isSameSources(some: AnswerSources, others: AnswerSources): boolean {
-  return some.length === others.length && some.every((source, index) => source === others[index]);
-}

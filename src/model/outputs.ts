@@ -1,4 +1,4 @@
-// Defines the outputs of a server that has none, which all its rows share.
+// Defines the outputs of servers that have none: one empty map, which the rows of all of them share.
 import type { JsonMap } from './json.ts';
 
 /** No outputs. */

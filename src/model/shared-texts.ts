@@ -1,4 +1,5 @@
 // Keeps equal texts and lists of them once, where many values are read from a file: of the servers of a group, most are equal.
+import { isSameList } from './is-same-list.ts';
 import { emptyMap } from './json.ts';
 import type { Properties, PropertyValue } from './objects.ts';
 
@@ -35,7 +36,7 @@ export class SharedTexts {
 
   #listOf(property: string, list: readonly string[]): readonly string[] {
     const last = this.#lists.get(property);
-    if (last?.length === list.length && list.every((item, index) => item === last[index])) return last;
+    if (last !== undefined && isSameList(last, list)) return last;
     if (this.#lists.size >= TEXTS_MAX) this.#lists.clear();
     const texts = this.texts(list);
     this.#lists.set(property, texts);

@@ -3,7 +3,7 @@
 // while the provider works, each change writes a few of them to the new file.
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isMap } from '../model/json.ts';
+import { isMap, parseJson } from '../model/json.ts';
 import type { Properties } from '../model/objects.ts';
 import { SharedTexts } from '../model/shared-texts.ts';
 
@@ -252,14 +252,6 @@ function parseLine(line: string): { name: string; server: Server } | undefined {
   if (typeof name !== 'string' || !(properties === null || isProperties(properties)) || !isTexts(actions))
     return undefined;
   return { name, server: { properties, actions } };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isProperties(value: unknown): value is Properties {

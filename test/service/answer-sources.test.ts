@@ -1,7 +1,8 @@
 // What an answer is made of decides how long it is kept: while all of it is the same, the answer has to be the same.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type AnswerSources, isSameSources } from '../../src/model/answer-sources.ts';
+import type { AnswerSources } from '../../src/model/answer-sources.ts';
+import { isSameList } from '../../src/model/is-same-list.ts';
 import { TYPE_NAMES } from '../../src/model/names.ts';
 import type { Reader } from '../../src/service/reader.ts';
 import { open, refusal, Service, SHOP } from './service.ts';
@@ -117,7 +118,7 @@ it('an answer whose sources are the same is the same', async () => {
             continue;
           }
           const before = seen.get(name) ?? [];
-          for (const one of before.filter((each) => isSameSources(each.sources, sources))) {
+          for (const one of before.filter((each) => isSameList(each.sources, sources))) {
             expect({ name, text }).toEqual({ name, text: one.text });
             repeated += 1;
           }
@@ -137,7 +138,7 @@ async function unchangedBy(step: (service: Service) => Promise<void>): Promise<r
   await step(service);
   const after = readsOf(service.reader);
   return [...before].flatMap(([name, [sources = []]]) => {
-    return isSameSources(sources, after.get(name)?.[0] ?? []) ? name : [];
+    return isSameList(sources, after.get(name)?.[0] ?? []) ? name : [];
   });
 }
 
