@@ -37,7 +37,7 @@ export interface ActivationParts {
 interface Activation extends Poll {
   /** The desired state that was active until now; undefined: every server is enqueued. */
   readonly before?: DesiredState | undefined;
-  /** The same, also where every row is enqueued at; left out: `before`. */
+  /** What was active until now, also at a start, where every server is enqueued; left out: `before`. */
   readonly last?: Baseline | undefined;
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;

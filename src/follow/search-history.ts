@@ -27,9 +27,8 @@ export async function searchHistory(
   let desired: DesiredState | undefined;
   for (const next of commits) {
     const baseline = desired ?? known;
-    const derivation: Derivation = await deriveAt(source, next, {
-      ...{ baseline, earlier: desired, isAccepted: true, inSlices },
-    });
+    const before = { baseline, earlier: desired, isAccepted: true, inSlices };
+    const derivation: Derivation = await deriveAt(source, next, before);
     if (derivation.isFollowed) desired = derivation.desired;
   }
   return desired;

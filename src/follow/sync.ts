@@ -25,7 +25,7 @@ interface Sync {
   readonly desired: DesiredState;
   /** The baseline; undefined: compare every row and every unit. */
   readonly before: Baseline | undefined;
-  /** The same, also where every row is compared: terminating instances keep their file from there. */
+  /** The baseline, also where every row is compared; terminating instances keep their file from there. Left out: `before`. */
   readonly last?: Baseline | undefined;
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;

@@ -32,38 +32,38 @@ function obey(order: StarterOrder): void {
   else end(run, order.ending);
 }
 
-function start({ run: number, ...what }: Extract<StarterOrder, { kind: 'start' }>): void {
+function start({ run: id, ...what }: Extract<StarterOrder, { kind: 'start' }>): void {
   const child = spawnGit(what);
   const run: Run = { child, wanted: new Set() };
-  runs.set(number, run);
+  runs.set(id, run);
   child.on('error', ({ message, ...error }: NodeJS.ErrnoException) => {
-    runs.delete(number);
-    report({ kind: 'failed', run: number, message, code: error.code });
+    runs.delete(id);
+    report({ kind: 'failed', run: id, message, code: error.code });
   });
   child.on('close', (code, signal) => {
-    if (runs.delete(number)) report({ kind: 'closed', run: number, code, signal });
+    if (runs.delete(id)) report({ kind: 'closed', run: id, code, signal });
   });
   child.stdin.on('error', () => child.stdin.destroy());
-  child.stdin.on('close', () => report({ kind: 'input closed', run: number }));
+  child.stdin.on('close', () => report({ kind: 'input closed', run: id }));
   for (const output of ['stdout', 'stderr'] as const) {
-    child[output].on('readable', () => pass(number, run, output));
-    child[output].on('end', () => report({ kind: 'output', run: number, output, piece: null }));
+    child[output].on('readable', () => pass(id, run, output));
+    child[output].on('end', () => report({ kind: 'output', run: id, output, piece: null }));
     child[output].on('error', () => child[output].destroy());
   }
 }
 
-function ask(number: number, run: Run, output: GitOutput): void {
+function ask(id: number, run: Run, output: GitOutput): void {
   run.wanted.add(output);
-  pass(number, run, output);
+  pass(id, run, output);
 }
 
 /** Passes on one piece if it was asked for and is there. */
-function pass(number: number, { child, wanted }: Run, output: GitOutput): void {
+function pass(id: number, { child, wanted }: Run, output: GitOutput): void {
   const piece: Uint8Array | null =
     wanted.has(output) || child[output].readableLength === 0 ? child[output].read() : null;
   if (piece === null) return;
   wanted.delete(output);
-  report({ kind: 'output', run: number, output, piece });
+  report({ kind: 'output', run: id, output, piece });
 }
 
 function end({ child }: Run, ending: NodeJS.Signals): void {

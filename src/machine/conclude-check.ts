@@ -144,12 +144,8 @@ function knownAfter(row: ServerRow, { spec }: RunningAction, observed: JsonMap):
 function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow {
   const observed = differences({ wanted, applied: wanted }, answer.observed, at.isSecret);
   const facts = {
-    ...{
-      applied: withObserved(wanted, answer.observed),
-      outputs: sharedOutputs(answer.outputs),
-      checked: true,
-      attempt: 0,
-    },
+    ...{ applied: withObserved(wanted, answer.observed), checked: true, attempt: 0 },
+    outputs: sharedOutputs(answer.outputs),
     ...(at.isPretending ? { isPretended: true } : {}),
     ...(at.proxyTags === undefined ? {} : { proxyTags: at.proxyTags }),
     ...{ adopting: false, gaveUp: false, replacing: false, dirty: false },

@@ -8,7 +8,7 @@ import { filesIn } from '../hiera/explained-files.ts';
 import type { FilelessExplanation, NodeExplanation } from '../model/explanation.ts';
 import type { Hierarchy } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { finish, type Steps } from '../model/steps.ts';
+import { finish } from '../model/steps.ts';
 import type { Explainer } from './explainer.ts';
 import { type FileHistory, unknownChange } from './file-history.ts';
 import { heldItems } from './held-items.ts';
@@ -44,7 +44,7 @@ export function createExplainer(options: ExplainerOptions): Explainer {
       const view = activeView(options);
       const held = heldUnder(digest, options);
       const before = wantedIn(view, node, key);
-      const desired = finish(afterApproval(view.desired, held, options));
+      const desired = afterApproval(view.desired, held, options);
       const after = wantedIn({ ...view, desired }, node, key);
       if (before === undefined && after === undefined) unknownNode(view, node);
       const isUnset = [before, after].every((side) => Object.keys(side?.keys ?? {}).length === 0);
@@ -84,14 +84,14 @@ function heldUnder(digest: string, { rows, refused }: ExplainerOptions): HeldIte
   throw new ServiceError('not_found', message);
 }
 
-function* afterApproval(
+function afterApproval(
   desired: DesiredState,
   { kind, digest }: HeldItem,
   { safetyWith }: ExplainerOptions,
-): Steps<DesiredState> {
+): DesiredState {
   // The updates that it lets go on change no record: those are at the new version already.
   if (kind === 'failures') return desired;
-  if (kind === 'deletes') return yield* judgeAgain(desired, safetyWith(digest));
+  if (kind === 'deletes') return finish(judgeAgain(desired, safetyWith(digest)));
   const message = `The digest "${digest}" is for a whole commit (${kind}), which is not read before it is approved: "treeline plan --approval" shows what it does`;
   throw new ServiceError('conflict', message);
 }

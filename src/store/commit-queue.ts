@@ -20,7 +20,7 @@ const ENCODED_AHEAD_MAX = 1_000;
 /** About how many characters of JSON an event has. */
 const EVENT_LENGTH = 300;
 
-/** A commit, with the words in which it will be written. */
+/** A commit, with the lines of the journal that it will be. */
 export interface WaitingCommit {
   readonly changes: readonly Change[];
   /** Undefined: they are so many that each is encoded when it is written. */
@@ -73,17 +73,19 @@ export class CommitQueue {
   async takeGroup(): Promise<WaitingCommit[]> {
     const group: WaitingCommit[] = [];
     let length = 0;
-    for (let count = 0; ; count += 1) {
-      const commit = this.#waiting[count];
-      const checked = await commit?.checked;
-      length += checked === undefined || commit === undefined ? 0 : lengthOf(checked.rows, commit.events);
-      if (commit === undefined || (group.length > 0 && length > GROUP_LENGTH_MAX)) {
-        this.#waiting.splice(0, count);
-        return group;
+    let count = 0;
+    // Also those that are added meanwhile.
+    for (const { changes, checked, events, settle } of this.#waiting) {
+      const encoded = await checked;
+      if (encoded !== undefined) {
+        length += lengthOf(encoded.rows, events);
+        if (group.length > 0 && length > GROUP_LENGTH_MAX) break;
+        group.push({ changes, rows: encoded.rows, events, settle });
       }
-      const { changes, events, settle } = commit;
-      if (checked !== undefined) group.push({ changes, events, settle, rows: checked.rows });
+      count += 1;
     }
+    this.#waiting.splice(0, count);
+    return group;
   }
 }
 
