@@ -7,7 +7,7 @@ interface OptionBase {
 }
 
 /** A whole number from 1 to `max`. */
-export interface NumberOption extends OptionBase {
+interface NumberOption extends OptionBase {
   readonly kind: 'number';
   readonly default: number;
   readonly quick?: number;
@@ -15,7 +15,7 @@ export interface NumberOption extends OptionBase {
 }
 
 /** Whole numbers from 1 to `max`, separated by commas. */
-export interface NumbersOption extends OptionBase {
+interface NumbersOption extends OptionBase {
   readonly kind: 'numbers';
   readonly default: readonly number[];
   readonly quick?: readonly number[];
@@ -23,14 +23,14 @@ export interface NumbersOption extends OptionBase {
 }
 
 /** Some of the names in `of`, separated by commas; all of them where nothing is said. */
-export interface NamesOption extends OptionBase {
+interface NamesOption extends OptionBase {
   readonly kind: 'names';
   readonly of: readonly string[];
   readonly quick?: readonly string[];
 }
 
 /** False unless it is given. */
-export interface FlagOption extends OptionBase {
+interface FlagOption extends OptionBase {
   readonly kind: 'flag';
 }
 
@@ -38,7 +38,7 @@ export interface FlagOption extends OptionBase {
 export type Option = NumberOption | NumbersOption | NamesOption | FlagOption;
 
 /** The options of a part by name, as on the command line without the dashes. */
-export type Options = Readonly<Record<string, Option>>;
+type Options = Readonly<Record<string, Option>>;
 
 /** The value of an option of each kind. */
 export type OptionValue = number | readonly number[] | readonly string[] | boolean;
@@ -52,7 +52,7 @@ type ValueOf<Each extends Option> = Each extends NumberOption
       : boolean;
 
 /** The values of all options of a part. */
-export type OptionValues<Of extends Options> = { readonly [Name in keyof Of]: ValueOf<Of[Name]> };
+type OptionValues<Of extends Options> = { readonly [Name in keyof Of]: ValueOf<Of[Name]> };
 
 /** What the runner gives to a part. */
 export interface BenchContext {

@@ -93,16 +93,16 @@ export function readRows(text: string): readonly BenchRow[] {
 function cellsOf(row: BenchRow, before: BenchReport['before']): string[] {
   const { part, work, value, unit, peer, peerValue, peerAbsence, ratio, target, verdict, note, others = [] } = row;
   const said = verdict === 'missed' ? 'MISSED' : verdict;
+  const earlier = before === undefined ? [] : [earlierValue(row, before)];
+  const peers = [peer ?? '–', ...others.map((other) => other.peer)];
+  const values = [
+    peerText(peerValue, peerAbsence, unit),
+    ...others.map((other) => peerText(other.value, other.absence, unit)),
+  ];
+  const ratios = [ratio, ...others.map((other) => other.ratio)].map(numberText);
   return [
-    ...[part, work, ...(before === undefined ? [] : [earlierValue(row, before)]), withUnit(value, unit)],
-    ...[[peer ?? '–', ...others.map((other) => other.peer)].join('<br>')],
-    ...[
-      [
-        peerText(peerValue, peerAbsence, unit),
-        ...others.map((other) => peerText(other.value, other.absence, unit)),
-      ].join('<br>'),
-    ],
-    ...[[numberText(ratio), ...others.map((other) => numberText(other.ratio))].join('<br>')],
+    ...[part, work, ...earlier, withUnit(value, unit)],
+    ...[peers, values, ratios].map((lines) => lines.join('<br>')),
     ...[target, note === undefined ? said : `${said}: ${note}`],
   ];
 }

@@ -1,6 +1,6 @@
 // Rows of the one table of all benchmarks: a value, what a peer reached in the same run, and whether the target is reached.
 
-export type Verdict = 'reached' | 'missed' | 'not measured';
+type Verdict = 'reached' | 'missed' | 'not measured';
 
 /** One line of the table. */
 export interface BenchRow extends PartRow {
@@ -27,7 +27,7 @@ export interface PartRow {
   readonly others?: readonly OtherPeer[];
 }
 
-export interface OtherPeer {
+interface OtherPeer {
   readonly peer: string;
   readonly value?: number;
   readonly ratio?: number;
@@ -52,7 +52,7 @@ export interface Target {
 }
 
 /** What a part has measured for one row. */
-export interface Measurement {
+interface Measurement {
   readonly work: string;
   readonly value: number;
   readonly unit: string;

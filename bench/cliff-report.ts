@@ -15,7 +15,7 @@ export interface Cost {
   readonly stallSeconds: number;
 }
 
-export interface MeasuredStep {
+interface MeasuredStep {
   readonly step: string;
   /** At the first size, and at its double. */
   readonly costs: readonly [Cost | undefined, Cost | undefined];
@@ -31,7 +31,7 @@ export interface MeasuredCase {
   readonly failures: readonly string[];
 }
 
-export interface CliffReport {
+interface CliffReport {
   readonly text: string;
   /** What does not grow in line, takes too long or goes wrong. */
   readonly failures: readonly string[];
@@ -61,11 +61,11 @@ export function worstGrowth(
 }
 
 /** Returns how the processor time grew, or NaN where one of the two is missing. */
-export function growthOf({ costs: [first, second] }: MeasuredStep): number {
+function growthOf({ costs: [first, second] }: MeasuredStep): number {
   return (second?.cpuSeconds ?? Number.NaN) / Math.max(first?.cpuSeconds ?? Number.NaN, 0.001);
 }
 
-export type Verdict = 'linear' | 'small' | 'NOT LINEAR' | 'TOO LONG';
+type Verdict = 'linear' | 'small' | 'NOT LINEAR' | 'TOO LONG';
 
 /** Returns whether a step grows in line with its size. */
 export function verdictOf(step: MeasuredStep): Verdict {

@@ -28,7 +28,7 @@ const SETTLED_MS_MAX = 120_000;
 const AFTER_MS = 3_000;
 
 /** What honest clients saw while a case went on. */
-export interface HostileRun {
+interface HostileRun {
   readonly title: string;
   /** The longest that `/livez` took, milliseconds. */
   readonly livezMs: number;

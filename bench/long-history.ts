@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { GitRepository } from '../test/support/git-repository.ts';
 import { instancePath, instanceText } from '../test/support/sized-repository.ts';
 
-export interface HistorySize {
+interface HistorySize {
   readonly commits: number;
   /** Instances `instance-0`, … are changed in turn. */
   readonly instances: number;
