@@ -1,5 +1,5 @@
-// Limits how far the heap grows before Node collects garbage, and further once much of it is in use. By itself Node lets a heap grow to about
-// four times of what is in use where the machine has room: docs/decisions/0068-memory.md.
+// Limits how far the heap grows before Node collects garbage: less far once much of it is in use. By itself, Node lets a heap
+// grow to about four times what is in use where the machine has the memory. docs/decisions/0068-memory.md.
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { isMap } from '../model/json.ts';
@@ -10,13 +10,13 @@ const GROWTH_PERCENT = { small: 100, large: 30 };
 const SMALL_BYTES_MAX = 128 * 1024 * 1024;
 
 /** What tests replace. */
-export interface HeapGrowthOptions {
+interface HeapGrowthOptions {
   readonly smallBytesMax?: number;
   /** Sets a flag of V8. */
   readonly setFlag?: (flag: string) => void;
 }
 
-/** Limits the growth of the heap from now on, and further from the first full collection that leaves much in use. */
+/** Limits the growth of the heap from now on, and more strictly from the first full collection that leaves much in use. */
 export function limitHeapGrowth(options: HeapGrowthOptions = {}): void {
   const { smallBytesMax = SMALL_BYTES_MAX, setFlag = setFlagsFromString } = options;
   setFlag(`--heap-growing-percent=${GROWTH_PERCENT.small}`);

@@ -4,7 +4,7 @@ import { crc32, deflateSync } from 'node:zlib';
 import type { GitObject, ObjectType } from './git-object.ts';
 
 /** A pack and its index, as the bytes of both files. */
-export interface EncodedPack {
+interface EncodedPack {
   readonly pack: Buffer;
   readonly index: Buffer;
 }

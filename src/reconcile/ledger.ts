@@ -12,11 +12,10 @@ export class Ledger {
   readonly #store: Store;
   readonly #inSlices: RunInSlices;
   readonly #index = new RowIndex();
-
   #version = 0;
   readonly #watchers: ((change: Change) => void)[] = [];
 
-  /** Left out: nothing interrupts a commit. */
+  /** Without `inSlices`, nothing interrupts a commit. */
   constructor(store: Store, inSlices: RunInSlices = async (steps) => finish(steps)) {
     this.#store = store;
     this.#inSlices = inSlices;

@@ -67,7 +67,7 @@ interface OwnPack {
 export async function addPack(gitDirectory: string, { pack, index, head }: OwnPack): Promise<void> {
   const folder = join(gitDirectory, 'objects', 'pack');
   const base = join(folder, `pack-${Buffer.from(pack.subarray(-CHECKSUM_BYTES)).toString('hex')}`);
-  // The index last, as in extendCopy.
+  // The index last, as in movePacks.
   for (const [ending, bytes] of [
     ['.pack', pack],
     ['.idx', index],

@@ -11,7 +11,7 @@ import { newerVersion, StoreError } from './store-error.ts';
 import { isReadable, STORE_VERSION } from './store-version.ts';
 
 /** A journal that is open. */
-export interface JournalFile {
+interface JournalFile {
   readonly path: string;
   readonly file: ReadFile;
 }

@@ -9,7 +9,7 @@ const WANTED = 'wanted';
 /** The fourth item of a line that holds only the changed fields of a row. */
 const CHANGED = 'changed';
 /** The bytes that a record of a snapshot has around a row. */
-export const FRAME_BYTES = 19;
+const FRAME_BYTES = 19;
 
 /** One row as it is written, or its removal where `value` is null. */
 export interface Row<Kind extends RowKind = RowKind> {

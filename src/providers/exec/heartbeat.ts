@@ -7,7 +7,7 @@ const BEAT_MS = 5000;
 const MISSED_MAX = 12;
 
 /** What a heartbeat does. */
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   /** Asks the other side for any message. */
   readonly ask: () => void;
   /** Called once the other side was silent for 12 beats; the heartbeat has stopped by then. */

@@ -3,7 +3,7 @@
 import { LENGTH_DIGITS, packetLength } from './packet-line.ts';
 
 /** A piece of the pack, empty where a packet of it begins, or the content of another packet, null for a flush. */
-export type AnswerPart = { readonly pack: Buffer } | { readonly packet: Buffer | null };
+type AnswerPart = { readonly pack: Buffer } | { readonly packet: Buffer | null };
 
 /** The band of the pack. A line of text never begins with a band number. */
 const PACK_BAND = 1;
