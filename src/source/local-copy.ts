@@ -67,13 +67,14 @@ interface OwnPack {
 export async function addPack(gitDirectory: string, { pack, index, head }: OwnPack): Promise<void> {
   const folder = join(gitDirectory, 'objects', 'pack');
   const base = join(folder, `pack-${Buffer.from(pack.subarray(-CHECKSUM_BYTES)).toString('hex')}`);
-  // The index last, as in movePacks.
+  // The index last, as in movePacks. What a crash leaves must not end like a pack: it would count as one, and as damage.
+  const written = join(folder, 'tmp_own');
   for (const [ending, bytes] of [
     ['.pack', pack],
     ['.idx', index],
   ] as const) {
-    await writeDurably(join(folder, `tmp_own${ending}`), bytes);
-    await rename(join(folder, `tmp_own${ending}`), `${base}${ending}`);
+    await writeDurably(written, bytes);
+    await rename(written, `${base}${ending}`);
   }
   await syncPath(folder);
   await writeFollowed(gitDirectory, head);

@@ -155,11 +155,31 @@ describe('nothing is added to the copy', () => {
     await expectIntact(copy);
   });
 
+  it('where their index cannot be written, and what is left of it makes the copy no worse after a restart', async () => {
+    const { repository, source, publisher, base, copy, prepare } = await scene();
+    const before = packsOf(copy);
+    const prepared = await prepare(base);
+    await publisher.push(prepared);
+    const sum = Buffer.from(prepared.pack.subarray(-20)).toString('hex');
+    const index = join(copy, 'objects', 'pack', `pack-${sum}.idx`);
+    mkdirSync(index);
+    expect(await source.adopt(headOf(prepared))).toBe(false);
+    rmSync(index, { recursive: true });
+    await source.close();
+    const place = { url: repository.path, branch: 'main', directory: '.', cache: join(copy, '..') };
+    const again = await createGitSource(place);
+    expect(await again.fetch(null)).toMatchObject({ oid: headOf(prepared) });
+    // A damaged copy would have been replaced.
+    expect(packsOf(copy)).toEqual(expect.arrayContaining([...before]));
+    await expectIntact(copy);
+    await again.close();
+  });
+
   it('where it cannot be written, and the next fetch brings them', async () => {
     const { source, publisher, base, copy, prepare } = await scene();
     const prepared = await prepare(base);
     await publisher.push(prepared);
-    mkdirSync(join(copy, 'objects', 'pack', 'tmp_own.pack'));
+    mkdirSync(join(copy, 'objects', 'pack', 'tmp_own'));
     expect(await source.adopt(headOf(prepared))).toBe(false);
     expect(await source.fetch(base)).toMatchObject({ oid: headOf(prepared) });
     await expectIntact(copy);
