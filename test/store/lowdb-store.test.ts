@@ -56,6 +56,21 @@ it('pauses while it writes a commit of many rows, and shows none of them until a
   await store.close();
 });
 
+it('shows the rows of a commit with many events in the step in which it resolves', async () => {
+  let isSaved = false;
+  const seen: (readonly [rows: number, isSaved: boolean])[] = [];
+  const look = (): unknown => seen.push([store.list('node').size, isSaved]);
+  const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { inSlices: pausing(look) });
+  const events = Array.from({ length: 350 }, (_, index) => eventOf(`${index}`));
+  await store.commit([writeText('a', 'x')], events).then(() => {
+    isSaved = true;
+  });
+  expect(seen.length).toBeGreaterThan(2);
+  expect(seen.filter(([rows, saved]) => rows > 0 && !saved)).toEqual([]);
+  expect((await store.events('shop', { after: 0, limit: 1_000 })).events).toHaveLength(350);
+  await store.close();
+});
+
 it('refuses a commit of many rows as a whole where it conflicts with one that came before', async () => {
   const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { inSlices: pausing() });
   const rows = Array.from({ length: 350 }, (_, index) => writeText(`row-${index}`, 'x'));
