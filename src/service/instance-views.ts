@@ -11,6 +11,7 @@ import type { Entry } from '../model/entry.ts';
 import { emptyMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { StackInstance } from '../model/objects.ts';
+import type { ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { InstanceStatus, State } from '../model/state.ts';
 import { withSuggestion } from '../model/suggest.ts';
@@ -46,9 +47,7 @@ export function resourceStates({ desired, rows }: View<DesiredState>, name: stri
   const unit = desired.units.get(instanceAddress(name));
   const resources = emptyMap<Record<string, { state: State }>>();
   for (const key of unit?.keys ?? []) resources[key] = emptyMap();
-  for (const server of new Set([...(unit?.servers.keys() ?? []), ...rows.index.serversOf(name)])) {
-    const row = rows.server(server);
-    if (row?.instance !== name) continue;
+  for (const { server, row } of recordedServers({ desired, rows }, name)) {
     const states = resources[row.key] ?? emptyMap();
     resources[row.key] = states;
     states[server] = { state: row.state };
@@ -56,13 +55,22 @@ export function resourceStates({ desired, rows }: View<DesiredState>, name: stri
   return resources;
 }
 
+/** Returns the recorded servers of an instance. The index does not have those that a large commit has brought just now. */
+function recordedServers(
+  { desired, rows }: Pick<View<Pick<KnownInstances, 'units'>>, 'desired' | 'rows'>,
+  name: string,
+): { readonly server: string; readonly row: ServerRow }[] {
+  const wanted = desired.units.get(instanceAddress(name))?.servers?.keys() ?? [];
+  return [...new Set([...wanted, ...rows.index.serversOf(name)])].flatMap((server) => {
+    const row = rows.server(server);
+    return row?.instance === name ? [{ server, row }] : [];
+  });
+}
+
 /** Returns the status of an instance that exists. `stallsOf` is asked only where every server of it that is not done waits. */
 export function instanceStatus(view: View<KnownInstances>, name: string, stallsOf: StallsOf): InstanceStatus {
   const { desired, rows, now } = view;
-  const servers = rows.index.serversOf(name).flatMap((server) => {
-    const row = rows.server(server);
-    return row === undefined ? [] : [{ server, state: effectiveState(row) }];
-  });
+  const servers = recordedServers(view, name).map(({ server, row }) => ({ server, state: effectiveState(row) }));
   const isTerminating = !desired.invalid.has(name) && !desired.units.has(instanceAddress(name));
   const isSuspended = [name, EVERY_INSTANCE].some(
     (key) => suspendedUntil(rows.read('suspension', key), now) !== undefined,

@@ -10,7 +10,8 @@ import type { RecordedRows, View } from './recorded-rows.ts';
 
 /** What answers about the progress of instances are made of. */
 export interface ProgressFacts extends Pick<DesiredState, 'commit' | 'invalid' | 'problems'> {
-  readonly units: ReadonlyMap<string, Pick<Unit, 'type' | 'name'>>;
+  /** Without servers where only rows tell of a unit. */
+  readonly units: ReadonlyMap<string, Pick<Unit, 'type' | 'name'> & Partial<Pick<Unit, 'servers'>>>;
   readonly clients: ReadonlyMap<string, { readonly entry: { readonly object: Pick<Client, 'description'> | null } }>;
 }
 

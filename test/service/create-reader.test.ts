@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { pausingSlices } from '../support/pausing-slices.ts';
 import { ADMINISTRATOR, open, PROXY, refusal, Service, SHOP } from './service.ts';
 
 describe('before the first good commit', () => {
@@ -196,4 +197,24 @@ it('the tree answers as its file has it', async () => {
     body: { name: 'global', type: 'common', description: '', children: [{ name: 'lab', type: 'location' }] },
   });
   expect(reader.commit()).toBe('commit 1');
+});
+
+it('tells the status of a new instance by its rows, also while the index of a large commit does not have them yet', async () => {
+  const seen: [status: string, indexed: number][] = [];
+  const look = (): void => {
+    seen.push([service.reader.status('zoo'), service.ledger.index.serversOf('zoo').length]);
+  };
+  const service = await open(
+    {},
+    pausingSlices(() => {
+      if (service.reader.instances().some(({ name }) => name === 'zoo')) look();
+    }),
+  );
+  await service.commit({
+    [SHOP]: 'stackTemplate: web\nparameters: { count: "150" }\n',
+    'stacks/templates/zoo.yaml': 'resources: { zoo: { type: Platform::Server, properties: { name: zoo-1 } } }\n',
+    'stacks/instances/zoo.yaml': 'stackTemplate: zoo\n',
+  });
+  expect(seen).toContainEqual([expect.anything(), 0]);
+  expect(new Set(seen.map(([status]) => status))).toEqual(new Set(['In progress']));
 });

@@ -9,6 +9,7 @@ import { Ledger } from '../../src/reconcile/ledger.ts';
 import { stallsIn } from '../../src/reconcile/stall-graph.ts';
 import { createReader } from '../../src/service/create-reader.ts';
 import type { Reader } from '../../src/service/reader.ts';
+import type { RunInSlices } from '../../src/slices.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { type TextChanges, TextRepository } from '../support/text-repository.ts';
@@ -39,11 +40,13 @@ resources:
 /** A controller's memory: commits are followed, rows are changed by hand, and the reader tells what there is. */
 export class Service {
   readonly repository = new TextRepository();
-  readonly ledger = new Ledger(new MemoryStore());
+  readonly ledger: Ledger;
   readonly reader: Reader;
   #desired: DesiredState | undefined;
 
-  constructor() {
+  /** `inSlices` runs what follows the commits of the store. */
+  constructor(inSlices?: RunInSlices) {
+    this.ledger = new Ledger(new MemoryStore(), inSlices);
     this.reader = createReader({
       desired: () => this.#desired,
       refused: () => undefined,
@@ -57,8 +60,9 @@ export class Service {
     const desired = this.repository.commit(changes);
     const lastRecord = (name: string) => this.reader.explainedRecord(name);
     const rows = finish(syncChanges(this.ledger, { desired, before: this.#desired, now: NOW, lastRecord }));
-    await this.ledger.commit(rows);
-    this.#desired = desired;
+    await this.ledger.commit(rows, undefined, () => {
+      this.#desired = desired;
+    });
   }
 
   async change(name: string, fields: Partial<ServerRow> | null): Promise<void> {
@@ -77,8 +81,8 @@ export class Service {
   }
 }
 
-export async function open(changes: TextChanges = {}): Promise<Service> {
-  const service = new Service();
+export async function open(changes: TextChanges = {}, inSlices?: RunInSlices): Promise<Service> {
+  const service = new Service(inSlices);
   await service.commit({ ...FILES, ...changes });
   return service;
 }

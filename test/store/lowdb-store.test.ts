@@ -15,36 +15,24 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import type { NewEvent } from '../../src/model/instance-event.ts';
-import type { RunInSlices } from '../../src/slices.ts';
 import { backUpStore } from '../../src/store/back-up-store.ts';
 import { encodeFrame } from '../../src/store/frame.ts';
 import { createLowdbStore, type LowdbStoreOptions } from '../../src/store/lowdb-store.ts';
 import { restoreStore } from '../../src/store/restore-store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { describeStore } from '../contract/store.ts';
+import { pausingSlices } from '../support/pausing-slices.ts';
 import { textRow, writeText } from '../support/rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 describeStore('lowdb', async () => placeOf({}));
 describeStore('lowdb, with a snapshot after almost every commit', async () => placeOf({ compactionBytes: 100 }));
 describeStore('lowdb, with a record for every row', async () => placeOf({ recordLength: 1 }));
-describeStore('lowdb, with a pause after every step of work', async () => placeOf({ inSlices: pausing() }));
-
-/** Returns a runner that lets other work run after every step. */
-function pausing(between: () => void = () => undefined): RunInSlices {
-  return async (steps) => {
-    for (;;) {
-      const step = steps.next();
-      if (step.done === true) return step.value;
-      await new Promise((resolve) => setImmediate(resolve));
-      between();
-    }
-  };
-}
+describeStore('lowdb, with a pause after every step of work', async () => placeOf({ inSlices: pausingSlices() }));
 
 it('pauses while it writes a commit of many rows, and shows none of them until all are there', async () => {
   const seen: number[] = [];
-  const inSlices = pausing(() => seen.push(store.list('node').size));
+  const inSlices = pausingSlices(() => seen.push(store.list('node').size));
   const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { inSlices });
   const rows = Array.from({ length: 350 }, (_, index) => writeText(`row-${index}`, 'x'));
   const written = store.commit(rows);
@@ -60,7 +48,7 @@ it('shows the rows of a commit with many events in the step in which it resolves
   let isSaved = false;
   const seen: (readonly [rows: number, isSaved: boolean])[] = [];
   const look = (): unknown => seen.push([store.list('node').size, isSaved]);
-  const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { inSlices: pausing(look) });
+  const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { inSlices: pausingSlices(look) });
   const events = Array.from({ length: 350 }, (_, index) => eventOf(`${index}`));
   await store.commit([writeText('a', 'x')], events).then(() => {
     isSaved = true;
@@ -72,7 +60,7 @@ it('shows the rows of a commit with many events in the step in which it resolves
 });
 
 it('refuses a commit of many rows as a whole where it conflicts with one that came before', async () => {
-  const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { inSlices: pausing() });
+  const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { inSlices: pausingSlices() });
   const rows = Array.from({ length: 350 }, (_, index) => writeText(`row-${index}`, 'x'));
   const first = store.commit([writeText('row-349', 'first')]);
   await expect(store.commit(rows)).rejects.toThrow('was changed meanwhile');
