@@ -13,6 +13,8 @@ export class Ledger {
   readonly #inSlices: RunInSlices;
   readonly #index = new RowIndex();
   #version = 0;
+  /** Commits that are saved, and that the index or a watcher does not have as a whole. */
+  #following = 0;
   readonly #watchers: ((change: Change) => void)[] = [];
 
   /** Without `inSlices`, nothing interrupts a commit. */
@@ -30,6 +32,11 @@ export class Ledger {
   /** Increases with every change of a row, as soon as the index includes it. */
   get version(): number {
     return this.#version;
+  }
+
+  /** True while the rows have changes that the index, or a watcher, does not have yet. */
+  get isFollowing(): boolean {
+    return this.#following > 0;
   }
 
   get journalBytes(): number {
@@ -85,8 +92,13 @@ export class Ledger {
   async commit(changes: readonly Change[], cause?: Cause, onSaved: () => void = () => undefined): Promise<void> {
     const events = cause === undefined ? [] : await this.#inSlices(eventsOf(changes, cause));
     await this.#store.commit(changes, events);
-    onSaved();
-    await this.#inSlices(this.#follow(changes));
+    this.#following += 1;
+    try {
+      onSaved();
+      await this.#inSlices(this.#follow(changes));
+    } finally {
+      this.#following -= 1;
+    }
   }
 
   *#follow(changes: readonly Change[]): Steps<void> {

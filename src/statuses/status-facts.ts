@@ -13,7 +13,7 @@ export interface FactSources {
     readonly refused: RefusedCommit | undefined;
     watch(watcher: () => void): void;
   };
-  readonly ledger: StatusStore & { watch(watcher: (change: Change) => void): void };
+  readonly ledger: StatusStore & { readonly isFollowing: boolean; watch(watcher: (change: Change) => void): void };
   /** Returns the stall of each of these waiting servers, or undefined if one can continue; see machine/stall.ts. */
   readonly stallsOf: (servers: readonly string[]) => readonly Stall[] | undefined;
 }
@@ -25,10 +25,12 @@ const STALL_SERVERS_MAX = 10_000;
 export class StatusFactsReader {
   readonly #sources: FactSources;
   readonly #progress = new CommitProgress();
+  readonly #changed: () => void;
 
   /** Calls `changed` after each change that a status may follow from. */
   constructor(sources: FactSources, changed: () => void) {
     this.#sources = sources;
+    this.#changed = changed;
     const { ledger, current } = sources;
     for (const [name, row] of ledger.list('server')) this.#progress.follow(name, undefined, row);
     ledger.watch(({ kind, name, expected, value }) => {
@@ -38,11 +40,18 @@ export class StatusFactsReader {
     current.watch(changed);
   }
 
-  /** Returns the facts at `now`, milliseconds since 1970; undefined while no desired state is active. */
+  /**
+   * Returns the facts at `now`, milliseconds since 1970; undefined while no desired state is active, and while the servers of
+   * a commit are not all counted: then it is a change that they are.
+   */
   read(sent: StatusFacts['sent'], now: number): StatusFacts | undefined {
     const { current, ledger } = this.#sources;
     const desired = current.get();
     if (desired === undefined) return undefined;
+    if (ledger.isFollowing) {
+      this.#changed();
+      return undefined;
+    }
     const held = [...ledger.list('held').values()];
     this.#progress.forgetOthers(new Set([desired.commit, ...sent.keys()]));
     return {

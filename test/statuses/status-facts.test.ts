@@ -1,0 +1,52 @@
+// Tests that the facts of commit statuses are of one moment: a large commit is shown before what counts its servers has all of
+// them.
+import { expect, it } from 'vitest';
+import { CurrentState } from '../../src/follow/current-state.ts';
+import { syncChanges } from '../../src/follow/sync.ts';
+import { finish } from '../../src/model/steps.ts';
+import { Ledger } from '../../src/reconcile/ledger.ts';
+import { StatusFactsReader } from '../../src/statuses/status-facts.ts';
+import { wantedStatuses } from '../../src/statuses/wanted-statuses.ts';
+import { NOW } from '../reconcile/build.ts';
+import { MemoryStore } from '../support/memory-store.ts';
+import { pausingSlices } from '../support/pausing-slices.ts';
+import { TextRepository } from '../support/text-repository.ts';
+
+const TEMPLATE = `resources:
+  web:
+    type: Platform::ResourceGroup
+    properties: { count: "150", resource_def: { properties: { name: "web-<<index>>" } } }
+`;
+const FILES = {
+  'tree.yaml': 'name: all\ntype: common\n',
+  'stacks/templates/web.yaml': TEMPLATE,
+  'stacks/instances/shop.yaml': 'stackTemplate: web\n',
+};
+
+it('tells of no commit whose servers are not all counted yet, and asks to be read again', async () => {
+  const told: string[] = [];
+  let changes = 0;
+  let pauses = 0;
+  const current = new CurrentState();
+  const look = (): void => {
+    pauses += 1;
+    const read = facts.read(new Map(), NOW);
+    for (const { context, state } of read === undefined ? [] : wantedStatuses(read).wanted) {
+      told.push(`${context}: ${state}`);
+    }
+  };
+  const ledger = new Ledger(new MemoryStore(), pausingSlices(look));
+  const facts = new StatusFactsReader({ current, ledger, stallsOf: () => undefined }, () => {
+    changes += 1;
+  });
+  const desired = new TextRepository().commit(FILES);
+  const lastRecord = (): null => null;
+  const rows = finish(syncChanges(ledger, { desired, before: undefined, now: NOW, lastRecord }));
+  await ledger.commit(rows, undefined, () => current.set(desired));
+  expect(pauses).toBeGreaterThan(1);
+  expect(told).toEqual([]);
+  const before = changes;
+  look();
+  expect(told).toEqual(['validate: success', 'apply: in progress']);
+  expect(changes).toBe(before);
+});
