@@ -96,6 +96,8 @@ export class FollowedCopy {
     try {
       const commit = await this.read((objects) => adoptCommits(objects, offered, this.#packsMax));
       if (commit === undefined) return undefined;
+      // From now on they are in the copy. Where the branch comes back to them, that is news.
+      if (this.#offered === offered) this.#offered = undefined;
       this.#head = descriptionOf(commit);
       return this.#head;
     } catch (error) {

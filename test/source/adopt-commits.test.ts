@@ -94,6 +94,18 @@ describe('commits that were pushed', () => {
     await expectIntact(copy);
   });
 
+  it('are known to the watch on the branch until another commit comes: setting it back to them is news', async () => {
+    const { repository, source, publisher, base, prepare } = await scene();
+    const prepared = await prepare(base);
+    await publisher.push(prepared);
+    expect(source.isOwnHead(headOf(prepared))).toBe(true);
+    await source.adopt(headOf(prepared));
+    expect(source.isOwnHead(headOf(prepared))).toBe(true);
+    const theirs = await repository.commit({ 'types/role/mail.yaml': 'port: 25\n' });
+    expect(await source.fetch(base)).toMatchObject({ oid: theirs });
+    expect(source.isOwnHead(headOf(prepared))).toBe(false);
+  });
+
   it('are found by a fetch where the answer to the push was lost, and are not fetched', async () => {
     const { repository, source, publisher, base, copy, prepare } = await scene();
     const prepared = await prepare(base);
