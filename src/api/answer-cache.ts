@@ -74,6 +74,7 @@ export class AnswerCache {
   }
 }
 
-function costOf(key: string, { bytes }: SerializedAnswer): number {
-  return key.length + bytes + ENTRY_BYTES;
+/** A text takes one byte a character, or two as soon as one character needs them. */
+function costOf(key: string, { json, bytes }: SerializedAnswer): number {
+  return key.length + (bytes === json.length ? bytes : 2 * json.length) + ENTRY_BYTES;
 }

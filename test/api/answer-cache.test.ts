@@ -54,6 +54,13 @@ describe('an answer that is kept', () => {
     expect(kept.slice(91)).toEqual(Array(9).fill(true));
   });
 
+  it('counts as the memory that it takes: two bytes a character where one character needs them', () => {
+    const cache = new AnswerCache(10_000);
+    const wide = `–${'x'.repeat(3_000)}`;
+    for (const key of ['/1', '/2']) cache.set(key, [node], { ...answer(wide), bytes: Buffer.byteLength(wide) });
+    expect(['/1', '/2'].map((key) => cache.get(key, [node]) !== undefined)).toEqual([false, true]);
+  });
+
   it('is not kept where it is larger than the limit by itself', () => {
     const cache = new AnswerCache(1_000);
     cache.set('/hiera/small', [node, row], answer('x'));
