@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { isSameList } from '../model/is-same-list.ts';
 import type { NodeAtMoment } from '../model/record.ts';
 import type { Reader } from '../service/reader.ts';
+import { sendPieces } from './long-answers.ts';
 import { requestIdOf, tagOf, writeReadHead } from './present.ts';
 
 /** Others have their turn after so long. */
@@ -49,7 +50,7 @@ export function answerAllRecords(reader: Pick<Reader, 'nodes' | 'commit'>) {
     const { commit, all } = isExplained ? await explainedRecords() : await plainRecords();
     const hasBody = writeReadHead(request, response, { commit, requestId: requestIdOf(response), ...all });
     if (!hasBody || request.method === 'HEAD') response.end();
-    else await send(all, response);
+    else await sendPieces(response, chunksOf(all.texts));
   };
 }
 
@@ -170,18 +171,4 @@ async function* inSlices(nodes: readonly NodeAtMoment[]): AsyncGenerator<readonl
     await setImmediate();
     began = performance.now();
   }
-}
-
-/** Sends as fast as the client reads. One that goes away in between is no failure. */
-async function send({ texts }: AllRecords, response: ServerResponse): Promise<void> {
-  let goOn = (): void => undefined;
-  for (const event of ['drain', 'close'] as const) response.on(event, () => goOn());
-  for (const chunk of chunksOf(texts)) {
-    if (response.destroyed) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    goOn = resolve;
-    if (!response.write(chunk)) await promise;
-    else await setImmediate();
-  }
-  response.end();
 }

@@ -4,6 +4,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { Request, Response, Router } from 'express';
 import type { Reader } from '../service/reader.ts';
 import type { SerializedAnswer } from './answer-cache.ts';
+import { isLong, sendLong, shareLong } from './long-answers.ts';
 import { only } from './only.ts';
 
 /** 128 bits of SHA-256 and a little more, in base64url. */
@@ -51,7 +52,7 @@ export function sendRead(
 /** Returns a body as it is sent. `oid`: that of the file that it was read from, or null. */
 export function serialize(body: unknown, oid: string | null = null): SerializedAnswer {
   const json = JSON.stringify(body);
-  return { json, bytes: Buffer.byteLength(json), etag: etagOf(json, oid) };
+  return shareLong({ json, bytes: Buffer.byteLength(json), etag: etagOf(json, oid) });
 }
 
 interface SerializedRead {
@@ -67,7 +68,9 @@ export function sendSerialized(
   { commit, requestId, answer }: SerializedRead,
 ): void {
   const { etag, bytes } = answer;
-  if (!writeReadHead(request, response, { commit, requestId, etag, bytes })) response.end();
+  const hasBody = writeReadHead(request, response, { commit, requestId, etag, bytes }) && request.method !== 'HEAD';
+  if (!hasBody) response.end();
+  else if (isLong(answer)) void sendLong(response, answer);
   // Text of ASCII alone is the same bytes in both, and Node writes one byte a character much faster.
   else response.end(answer.json, bytes === answer.json.length ? 'latin1' : 'utf8');
 }

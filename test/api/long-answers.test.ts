@@ -1,0 +1,69 @@
+// Long answers: whole at the client that reads, and held once for those that do not.
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { connect } from 'node:tls';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { InstanceView } from '../../src/service/reader.ts';
+import { INSTANCE } from '../support/sample-reader.ts';
+import { startTestApi, type TestApi } from '../support/test-api.ts';
+
+const MIB = 2 ** 20;
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+afterAll(() => api.api.close());
+
+/** Instances of which a list is about as long. Each piece of it ends elsewhere in a character of four bytes. */
+function listOf(bytes: number, text: string): readonly InstanceView[] {
+  const description = text.repeat(Math.ceil(1_000 / text.length));
+  const count = bytes / Buffer.byteLength(description);
+  return Array.from({ length: count }, (_, index) => ({ ...INSTANCE, description: `${index}${description}` }));
+}
+
+async function openSilently(path: string): Promise<void> {
+  const { key, cert } = api.identities.proxy;
+  const socket = connect({ host: '127.0.0.1', ...api.server, key, cert });
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'secureConnect');
+  socket.pause().write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+}
+
+it.each([
+  ['/stacks/instances', 'without the router'],
+  ['/stacks/instances?', 'from a route'],
+])('GET %s is whole, packed or not, %s', async (path) => {
+  for (const text of ['x', '\u{1f600}', 'é\u{1f600}']) {
+    api.reader.list = listOf(MIB, text);
+    const plain = await api.request(path);
+    expect(plain.body).toEqual(api.reader.list);
+    expect(plain.headers['content-length']).toBe(String(plain.bytes.length));
+    const packed = await api.request(path, { headers: { 'Accept-Encoding': 'gzip' } });
+    expect(packed.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(packed.bytes)).toEqual(plain.bytes);
+    const head = await api.request(path, { method: 'HEAD' });
+    expect(head).toMatchObject({ status: 200, bytes: Buffer.alloc(0), headers: { etag: plain.headers.etag } });
+  }
+});
+
+it.each([
+  ['/stacks/instances', 'without the router'],
+  ['/stacks/instances?', 'from a route'],
+])('clients of %s that do not read hold the text once, %s, and others are answered', async (path) => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  api.reader.list = listOf(8 * MIB, 'x');
+  expect((await api.request(path)).bytes.length).toBeGreaterThan(8 * MIB);
+  gc();
+  const memory = (): number => process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
+  const before = memory();
+  for (let count = 0; count < 10; count += 1) await openSilently(path);
+  await pause(1_000);
+  expect((await api.request('/tree')).status).toBe(200);
+  gc();
+  expect((memory() - before) / MIB).toBeLessThan(24);
+});
