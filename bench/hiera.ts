@@ -8,8 +8,8 @@ import { type BenchContext, definePart, type PartReport } from './bench-part.ts'
 import { rowOf } from './bench-row.ts';
 import { identityFiles } from './load.ts';
 import { markdownTable, median } from './markdown-table.ts';
-import { ServedController } from './served-controller.ts';
-import { createSite, type Site } from './site.ts';
+import { type ServedController, serveNewSite } from './served-controller.ts';
+import type { Site } from './site.ts';
 
 const SERVERS_AN_INSTANCE = 10;
 const SERVERS_MAX = 100_000;
@@ -55,10 +55,8 @@ export const HIERA = definePart({
 
 async function benchHiera({ rounds, servers }: HieraOptions, { folder, say }: BenchContext): Promise<PartReport> {
   const instances = Math.ceil(servers / SERVERS_AN_INSTANCE);
-  const site = await createSite(folder, { ...repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE }) });
-  const controller = new ServedController(site, 'hiera');
-  await controller.ready();
-  await controller.quiet();
+  const files = repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE });
+  const controller = await serveNewSite(folder, 'hiera', files);
   const [all, small] = [await asker(controller), await asker(controller)];
   const first = await measureRound(all, small);
   const unchanged: Round[] = [];

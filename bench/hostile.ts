@@ -10,8 +10,8 @@ import { type BenchContext, definePart, type PartReport } from './bench-part.ts'
 import { rowOf } from './bench-row.ts';
 import { CASES, type HostileCase } from './hostile-cases.ts';
 import { markdownTable } from './markdown-table.ts';
-import { ServedController } from './served-controller.ts';
-import { createSite, type Site } from './site.ts';
+import { type ServedController, serveNewSite } from './served-controller.ts';
+import type { Site } from './site.ts';
 
 const MIB = 2 ** 20;
 const LATENCY_MS_MAX = 500;
@@ -83,11 +83,10 @@ async function benchHostile(
 }
 
 async function measure({ folder, say }: BenchContext, { title, files, history }: HostileCase): Promise<HostileRun> {
-  const site = await createSite(folder, { ...repositoryFiles({ instances: INSTANCES, servers: SERVERS_AN_INSTANCE }) });
+  const estate = repositoryFiles({ instances: INSTANCES, servers: SERVERS_AN_INSTANCE });
+  const controller = await serveNewSite(folder, 'hostile', estate);
+  const { site } = controller;
   const good = await site.repository.head();
-  const controller = new ServedController(site, 'hostile');
-  await controller.ready();
-  await controller.quiet();
   // Made beforehand, aside: what git does to store it is not what is measured.
   await site.repository.git('config', 'core.compression', '1');
   await site.repository.git('config', 'core.bigFileThreshold', '1m');

@@ -5,8 +5,7 @@ import { type BenchContext, definePart, type PartReport } from './bench-part.ts'
 import { type PartRow, type Peer, rowOf } from './bench-row.ts';
 import { markdownTable, median } from './markdown-table.ts';
 import { BARE, measureCase, type Rate, type ReadCase, startCases, stopCases, TREELINE } from './read-cases.ts';
-import { ServedController } from './served-controller.ts';
-import { createSite } from './site.ts';
+import { serveNewSite } from './served-controller.ts';
 
 const SERVERS_AN_INSTANCE = 10;
 const SERVERS_MAX = 100_000;
@@ -40,10 +39,8 @@ interface MeasuredCase {
 async function benchReads(options: ReadsOptions, { folder, say }: BenchContext): Promise<PartReport> {
   const { rounds, servers, seconds } = options;
   const instances = Math.ceil(servers / SERVERS_AN_INSTANCE);
-  const site = await createSite(folder, { ...repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE }) });
-  const controller = new ServedController(site, 'reads');
-  await controller.ready();
-  await controller.quiet();
+  const files = repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE });
+  const controller = await serveNewSite(folder, 'reads', files);
   const cases = await startCases(controller);
   const all: MeasuredCase[] = cases.map((measured) => ({ measured, rounds: [] }));
   for (let round = 1; round <= rounds; round += 1) {

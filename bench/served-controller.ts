@@ -4,10 +4,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMap } from '../src/model/json.ts';
+import type { FileChanges } from '../test/support/git-repository.ts';
 import { createHttpsClient, type HttpsClient, keepAlive } from '../test/support/https-client.ts';
 import { OwnedProcess } from './owned-process.ts';
 import { ServedLog } from './served-log.ts';
-import type { Site } from './site.ts';
+import { createSite, type Site } from './site.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 const READY_MS_MAX = 120_000;
@@ -106,6 +107,18 @@ export class ServedController {
     const address = await this.process.until('it listened', READY_MS_MAX, find);
     return isMap(address) ? Number(address.port) : Number.NaN;
   }
+}
+
+/** Returns a controller on a new site in an empty folder, once it has nothing more to do. `name` is its log's. */
+export async function serveNewSite(
+  folder: string,
+  name: string,
+  files: Readonly<FileChanges>,
+): Promise<ServedController> {
+  const controller = new ServedController(await createSite(folder, { ...files }), name);
+  await controller.ready();
+  await controller.quiet();
+  return controller;
 }
 
 /** Returns how many changes of servers the simulated provider has noted since it was opened, with one for each that was there. */

@@ -8,8 +8,8 @@ import { repositoryFiles } from '../test/support/sized-repository.ts';
 import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
 import { type PartRow, rowOf, type Target } from './bench-row.ts';
 import { markdownTable, median } from './markdown-table.ts';
-import { ServedController } from './served-controller.ts';
-import { createSite, type Site } from './site.ts';
+import { serveNewSite } from './served-controller.ts';
+import type { Site } from './site.ts';
 import { type BesideOutsider, writeBesideOutsider } from './writes-outsider.ts';
 
 const ROUNDS_MAX = 100;
@@ -47,10 +47,9 @@ export const WRITES = definePart({
 });
 
 async function benchWrites({ rounds, instances }: WritesOptions, { folder, say }: BenchContext): Promise<PartReport> {
-  const site = await createSite(folder, { ...repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE }) });
-  const controller = new ServedController(site, 'writes');
-  await controller.ready();
-  await controller.quiet();
+  const files = repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE });
+  const controller = await serveNewSite(folder, 'writes', files);
+  const { site } = controller;
   const client = await controller.client();
   const clone = join(site.folder, 'clone');
   await runGit(['clone', '--quiet', site.repository.path, clone]);
