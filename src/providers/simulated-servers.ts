@@ -1,11 +1,11 @@
 // Stores the servers of the simulated provider in a file of JSON lines, one line per change, so that a killed
 // controller loses none. At a start that finds more, and whenever the file has doubled, it is compacted to one line per server:
 // while the provider works, each change writes a few of them to the new file.
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isMap, parseJson } from '../model/json.ts';
 import type { Properties } from '../model/objects.ts';
 import { SharedTexts } from '../model/shared-texts.ts';
+import { type SimulatedServer, serverLine, serverLines } from './simulated-lines.ts';
 
 /** Actions remembered per server. A repeated call is one of the last. */
 const ACTIONS_MAX = 20;
@@ -18,13 +18,6 @@ const COMPACTION_BYTES = 4 * 1024 * 1024;
 const SLICE_LENGTH = 1024 * 1024;
 /** Servers that a change writes to the file that replaces the old one. */
 const SERVERS_A_CHANGE = 20;
-const NEWLINE = 10;
-
-interface Server {
-  /** Null: the server is removed, and only its actions are remembered. */
-  readonly properties: Properties | null;
-  readonly actions: readonly string[];
-}
 
 /** Limits of what is remembered, for tests. */
 export interface MemoryLimits {
@@ -35,9 +28,9 @@ export interface MemoryLimits {
 /** The servers of one simulated provider, in memory and in its file. */
 export class SimulatedServers {
   readonly #file: string;
-  readonly #servers = new Map<string, Server>();
+  readonly #servers = new Map<string, SimulatedServer>();
   /** The removed servers, the latest one last. */
-  readonly #gone = new Map<string, Server>();
+  readonly #gone = new Map<string, SimulatedServer>();
   readonly #goneMax: number;
   readonly #compactionBytes: number;
   #descriptor: number | undefined;
@@ -56,7 +49,7 @@ export class SimulatedServers {
     let lines = 0;
     let length = 0;
     const texts = new SharedTexts();
-    for (const { name, server, end } of linesOf(file)) {
+    for (const { name, server, end } of serverLines(file)) {
       const { properties } = server;
       this.#keep(name, { ...server, properties: properties === null ? null : texts.properties(properties) });
       lines += 1;
@@ -79,7 +72,7 @@ export class SimulatedServers {
 
   /** Creates, changes or (with null) removes a server. If it throws, nothing has changed. */
   change(name: string, { action, properties }: { action: string; properties: Properties | null }): void {
-    const line = Buffer.from(lineOf(name, { properties, actions: [action] }));
+    const line = Buffer.from(serverLine(name, { properties, actions: [action] }));
     this.#append(line);
     this.#keep(name, { properties, actions: [action] });
     if (this.#next !== undefined || this.#length > this.#compactAt) this.#compact(line);
@@ -92,7 +85,7 @@ export class SimulatedServers {
     this.#descriptor = undefined;
   }
 
-  #keep(name: string, change: Server): void {
+  #keep(name: string, change: SimulatedServer): void {
     const server = joined(this.#servers.get(name) ?? this.#gone.get(name), change);
     this.#gone.delete(name);
     if (server.properties !== null) {
@@ -173,11 +166,11 @@ export class SimulatedServers {
 class CompactFile {
   readonly #file: string;
   readonly #descriptor: number;
-  readonly #servers: Iterator<[string, Server]>;
+  readonly #servers: Iterator<[string, SimulatedServer]>;
   #length = 0;
 
   /** `servers` may change meanwhile. Throws where the file cannot be made. */
-  constructor(file: string, servers: ReadonlyMap<string, Server>) {
+  constructor(file: string, servers: ReadonlyMap<string, SimulatedServer>) {
     this.#file = file;
     this.#descriptor = openSync(`${file}.new`, 'w', 0o600);
     this.#servers = servers.entries();
@@ -197,7 +190,7 @@ class CompactFile {
         slice = '';
       }
       if (next.done === true) return true;
-      slice += lineOf(...next.value);
+      slice += serverLine(...next.value);
     }
     this.append(Buffer.from(slice));
     return false;
@@ -223,56 +216,6 @@ function writeAll(descriptor: number, bytes: Buffer, position?: number): number 
   return bytes.length;
 }
 
-/** Yields the lines, each with the byte at which it ends. Text after the last line break was never finished. */
-function* linesOf(file: string): Generator<{ name: string; server: Server; end: number }> {
-  const bytes = readBytes(file);
-  let start = 0;
-  for (let line = 1; ; line += 1) {
-    const end = bytes.indexOf(NEWLINE, start);
-    if (end === -1) return;
-    const text = bytes.toString('utf8', start, end);
-    start = end + 1;
-    yield { ...(parseLine(text) ?? refuse(file, { line, text })), end: start };
-  }
-}
-
-function readBytes(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return Buffer.alloc(0);
-    throw error;
-  }
-}
-
-function parseLine(line: string): { name: string; server: Server } | undefined {
-  const value = parseJson(line);
-  if (!isMap(value)) return undefined;
-  const { name, properties, actions } = value;
-  if (typeof name !== 'string' || !(properties === null || isProperties(properties)) || !isTexts(actions))
-    return undefined;
-  return { name, server: { properties, actions } };
-}
-
-function isProperties(value: unknown): value is Properties {
-  return isMap(value) && Object.values(value).every((property) => typeof property === 'string' || isTexts(property));
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
-}
-
-function refuse(file: string, { line, text }: { line: number; text: string }): never {
-  throw new Error(
-    `${file}:${line}: is no line of the simulated provider: ${JSON.stringify(text.slice(0, 80))}. Restore the file, or ` +
-      'delete it to start with no servers.',
-  );
-}
-
-function joined(before: Server | undefined, { properties, actions }: Server): Server {
+function joined(before: SimulatedServer | undefined, { properties, actions }: SimulatedServer): SimulatedServer {
   return { properties, actions: [...(before?.actions ?? []), ...actions].slice(-ACTIONS_MAX) };
-}
-
-function lineOf(name: string, { properties, actions }: Server): string {
-  return `${JSON.stringify({ name, properties, actions })}\n`;
 }
