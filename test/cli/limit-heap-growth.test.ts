@@ -6,16 +6,16 @@ import { limitHeapGrowth } from '../../src/cli/limit-heap-growth.ts';
 
 const GIB = 2 ** 30;
 
-it('is limited further once a full collection leaves much in use, and only then', async () => {
+it('is limited more strictly once a full collection leaves much in use, and only then', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (options: { readonly type: 'minor' | 'major' }) => void;
-  const flags = { much: [] as string[], little: [] as string[] };
-  limitHeapGrowth({ smallBytesMax: 1, setFlag: (flag) => flags.little.push(flag) });
-  limitHeapGrowth({ smallBytesMax: 64 * GIB, setFlag: (flag) => flags.much.push(flag) });
+  const [ofLarge, ofSmall]: [string[], string[]] = [[], []];
+  limitHeapGrowth({ smallBytesMax: 1, setFlag: (flag) => ofLarge.push(flag) });
+  limitHeapGrowth({ smallBytesMax: 64 * GIB, setFlag: (flag) => ofSmall.push(flag) });
   collect({ type: 'major' });
-  await vi.waitFor(() => expect(flags.little).toEqual(['--heap-growing-percent=100', '--heap-growing-percent=30']));
+  await vi.waitFor(() => expect(ofLarge).toEqual(['--heap-growing-percent=100', '--heap-growing-percent=30']));
   collect({ type: 'major' });
   await new Promise(setImmediate);
-  expect(flags.little).toHaveLength(2);
-  expect(flags.much).toEqual(['--heap-growing-percent=100']);
+  expect(ofLarge).toHaveLength(2);
+  expect(ofSmall).toEqual(['--heap-growing-percent=100']);
 });

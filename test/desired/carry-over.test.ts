@@ -121,16 +121,12 @@ class CountedServers extends Map<string, WantedServer> {
 it('looks at no servers of instances that did not change', () => {
   const { baseline, candidates } = proposalOf({ [SHOP]: `${one('web')}description: x\n` });
   const counted = new Map([...baseline.units].map(([key, { servers }]) => [key, new CountedServers(servers)]));
-  const withCounts = (units: ReadonlyMap<string, Unit>): ReadonlyMap<string, Unit> =>
-    new Map(
-      [...units].map(([key, unit]) => {
-        const isActive = baseline.units.get(key) === unit;
-        return [key, isActive ? (known.get(unit) ?? unit) : unit];
-      }),
-    );
   const known = new Map(
     [...baseline.units].map(([key, unit]) => [unit, { ...unit, servers: counted.get(key) ?? unit.servers }]),
   );
+  // Only active units are known: others stay as they are.
+  const withCounts = (units: ReadonlyMap<string, Unit>): ReadonlyMap<string, Unit> =>
+    new Map([...units].map(([key, unit]) => [key, known.get(unit) ?? unit]));
   const [active, proposed] = [{ ...baseline, units: withCounts(baseline.units) }, withCounts(candidates)];
   // The first time, the sizes of their specs are measured.
   for (let round = 0; round < 2; round += 1) {

@@ -1,6 +1,7 @@
 // Counts the work of one change in two desired states, of which one is ten times as large. It has to be the same, but for the
 // rows of instances that activation looks at.
 import { expect, it, vi } from 'vitest';
+import { isSameList } from '../../src/model/is-same-list.ts';
 import type { NodeAtMoment } from '../../src/model/record.ts';
 import type { RowKind } from '../../src/model/rows.ts';
 import { instancePath, instanceText, repositoryFiles, rolePath, roleText } from '../support/sized-repository.ts';
@@ -50,8 +51,7 @@ async function workOf(instances: number, changes: TextChanges): Promise<Work> {
   await core.poll();
   const cost = core.lines.slice(lines).find(({ msg }) => msg === 'commit followed') ?? {};
   const { blobsRead, filesParsed, instancesExpanded, recordsMerged } = cost;
-  const isKnown = ({ name, sources }: NodeAtMoment): boolean =>
-    sources.every((source, at) => source === records.get(name)?.[at]);
+  const isKnown = ({ name, sources }: NodeAtMoment): boolean => isSameList(sources, records.get(name) ?? []);
   return {
     ...{ blobsRead, filesParsed, instancesExpanded, recordsMerged },
     rowsRead: rowsRead(),
