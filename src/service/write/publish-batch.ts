@@ -49,21 +49,23 @@ export async function publishBatch(parts: PublishParts, batch: Group): Promise<v
 async function publishGroup(parts: PublishParts, group: Group): Promise<readonly Group[]> {
   let open = group;
   // The push itself is the look at the remote: it takes commits only where the branch is at their base.
-  let here = parts.mode === 'commit' ? parts.branch.followed() : undefined;
+  let followed = parts.mode === 'commit' ? parts.branch.followed() : undefined;
   let isLost = false;
   for (let race = 0; race < RACES_MAX && open.length > 0; race += 1) {
-    const desired = here ?? (await newestFor(parts, open, isLost));
+    const desired = followed ?? (await newestFor(parts, open, isLost));
     open = open.filter((write) => write.begin());
     if (desired === undefined || open.length === 0) return [];
-    const isNewest = here === undefined;
+    const isNewest = followed === undefined;
     const judged = await judgeWrites(open, desired, { ...parts, isNewest });
     const verdicts = isNewest ? settleCertain(judged) : judged;
-    here = undefined;
+    followed = undefined;
     open = verdicts.map(({ write }) => write);
     const commits = verdicts.filter((verdict) => verdict.is === 'commit');
-    // Without a push, only a look can tell.
-    if (commits.length === 0) for (const write of open) write.goBack();
-    if (commits.length === 0) continue;
+    if (commits.length === 0) {
+      // Without a push, only a look can tell.
+      for (const write of open) write.goBack();
+      continue;
+    }
     const rest = groupsAfter(await publishCommits(parts, desired, { commits, verdicts }), open, commits);
     if (rest !== 'again') return rest;
     isLost = true;

@@ -14,21 +14,20 @@ const SERVICE = 'git-receive-pack';
 const NOT_ALLOWED: ReadonlySet<number> = new Set([401, 403]);
 const NOT_TAKEN: ReadonlySet<number> = new Set([...NOT_ALLOWED, 404, 413]);
 
-/** What a remote can do beside taking a push. */
-type Abilities = Pick<Advertisement, 'capabilities'>;
+type Capabilities = Advertisement['capabilities'];
 
 /** Returns the pusher to the repository behind a transport. */
 export function createSmartPusher(transport: Transport): Pusher {
   const { name, secrets } = transport;
   /** As advertised for the last push, if the remote answered that as expected. */
-  let abilities: Abilities | undefined;
+  let advertised: Capabilities | undefined;
   /** The commit that was pushed last: pushed again, it may be there already, and the remote is asked. */
   let last: string | undefined;
 
   async function push(order: PushOrder): Promise<PushOutcome> {
     const isRepeated = order.commit === last;
-    const known = order.old === null || isRepeated ? undefined : abilities;
-    abilities = undefined;
+    const known = order.old === null || isRepeated ? undefined : advertised;
+    advertised = undefined;
     last = order.commit;
     if (known !== undefined) return await pushUnasked(order, known);
     const advertisement = await advertise(transport, order.signal);
@@ -38,20 +37,20 @@ export function createSmartPusher(transport: Transport): Pusher {
     if (!canReport(advertisement)) {
       return refused(`"${name}" does not say what becomes of a push: its Git server is too old`);
     }
-    return await sendWith(order, advertisement);
+    return await sendWith(order, advertisement.capabilities);
   }
 
   /** The remote itself compares the branch with its old head. Another no is believed only if the branch is there. */
-  async function pushUnasked(order: PushOrder, known: Abilities): Promise<PushOutcome> {
+  async function pushUnasked(order: PushOrder, known: Capabilities): Promise<PushOutcome> {
     const outcome = await sendWith(order, known);
     if (outcome.is !== 'refused') return outcome;
     const advertisement = await advertise(transport, order.signal);
     return 'is' in advertisement ? outcome : (settledBy(advertisement, name, order) ?? outcome);
   }
 
-  async function sendWith(order: PushOrder, { capabilities }: Abilities): Promise<PushOutcome> {
-    const outcome = await send(transport, order, { capabilities });
-    if (outcome.is === 'pushed' || outcome.is === 'moved') abilities = { capabilities };
+  async function sendWith(order: PushOrder, capabilities: Capabilities): Promise<PushOutcome> {
+    const outcome = await send(transport, order, capabilities);
+    if (outcome.is === 'pushed' || outcome.is === 'moved') advertised = capabilities;
     return outcome;
   }
 
@@ -86,22 +85,22 @@ async function advertise(transport: Transport, signal: AbortSignal): Promise<Adv
 }
 
 /** After the first byte may have been sent, no failure proves that nothing happened. */
-async function send(transport: Transport, order: PushOrder, abilities: Abilities): Promise<PushOutcome> {
+async function send(transport: Transport, order: PushOrder, capabilities: Capabilities): Promise<PushOutcome> {
   const { name } = transport;
-  const { branch, old } = order;
+  const { branch, old, pack } = order;
   let isSent = false;
   try {
     const { body } = await transport.request({
       url: `${transport.url}/${SERVICE}`,
       method: 'POST',
       headers: { 'content-type': `application/x-${SERVICE}-request`, accept: `application/x-${SERVICE}-result` },
-      body: pushRequest(order, { ...abilities, pack: order.pack }),
+      body: pushRequest(order, { capabilities, pack }),
       signal: order.signal,
       sending: () => {
         isSent = true;
       },
     });
-    const { refusal: reason, words } = readReport(Buffer.concat(body), branch, abilities);
+    const { refusal: reason, words } = readReport(Buffer.concat(body), branch, { capabilities });
     return reason === null ? { is: 'pushed' } : judgeRefusal({ name, branch, isNew: old === null, reason, words });
   } catch (error) {
     if (!isSent) throw error;
