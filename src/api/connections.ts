@@ -56,7 +56,7 @@ export function trackConnections(server: Server, { mayStay, handler }: TrackOpti
     if (tracked === undefined || tracked.connection.isOver) return;
     const isOld = tracked.generation !== generation;
     if (isOld && !mayStay(socket)) tracked.connection.refuse(response);
-    else tracked.connection.take(response, isOld);
+    else tracked.connection.take(response, isOld || asksToUpgrade(response));
   }
   server.on('secureConnection', track);
   server.on('request', (_request, response) => take(response));
@@ -79,6 +79,11 @@ export function trackConnections(server: Server, { mayStay, handler }: TrackOpti
       server.closeAllConnections();
     },
   };
+}
+
+/** Node stays with HTTP/1.1 then, and loses what came in one piece with the request: no other answer may follow. */
+function asksToUpgrade({ req }: ServerResponse): boolean {
+  return req.headers.upgrade !== undefined;
 }
 
 interface Handshakes {

@@ -236,6 +236,13 @@ describe('one after the other on one connection', () => {
     });
   }
 
+  test('what came in one piece with an upgrade is lost, so no other answer follows, which could be taken for its', async () => {
+    const upgrade = `GET /types HTTP/1.1\r\n${HOST}Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n`;
+    const answers = await ask(`${upgrade}${SMUGGLED}`);
+    expect(answers).toMatchObject([{ status: 200, head: expect.stringMatching(/\r\nConnection: close/) }]);
+    expect(api.operator.asked).toEqual([]);
+  });
+
   test('what follows "Connection: close" is not read', async () => {
     const answers = await ask(`GET /types HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n${SMUGGLED}`);
     expect(answers).toMatchObject([{ status: 200 }]);
