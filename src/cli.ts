@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Entry point of the command. Checks the version of Node before it loads the rest, since an old Node fails there with
 // an unhelpful error.
+import { mkdirSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 
@@ -14,9 +15,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 // Of TypeScript, Node keeps what it made of it: that halves the processor time of a start. In the clone's own node_modules, as
 // who may write there may change the program. The files of a package are JavaScript, where it would save little.
-if (import.meta.filename.endsWith('.ts')) {
-  enableCompileCache(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
-}
+if (import.meta.filename.endsWith('.ts'))
+  keepCompiled(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
 
 if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_LEAST) {
   const { run } = await import('./cli/run.ts');
@@ -26,4 +26,14 @@ if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_LEAST) {
     `treeline: Node ${NODE_MAJOR_LEAST} or newer is needed, and this is ${process.version} (${process.execPath})\n`,
   );
   process.exitCode = 3;
+}
+
+function keepCompiled(directory: string): void {
+  try {
+    // Node itself makes it as the umask says, so that others may write there; and it believes what it finds.
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    enableCompileCache(directory);
+  } catch {
+    // It cannot be made: the start takes longer.
+  }
 }
