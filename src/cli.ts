@@ -2,7 +2,8 @@
 // Entry point of the command. Checks the version of Node before it loads the rest, since an old Node fails there with
 // an unhelpful error.
 import { mkdirSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
+// As a whole: an old Node does not have all of its names, and would refuse this file.
+import * as module from 'node:module';
 import { join } from 'node:path';
 
 const NODE_MAJOR_LEAST = 24;
@@ -13,12 +14,12 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
-// Of TypeScript, Node keeps what it made of it: that halves the processor time of a start. In the clone's own node_modules, as
-// who may write there may change the program. The files of a package are JavaScript, where it would save little.
-if (import.meta.filename.endsWith('.ts'))
-  keepCompiled(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
-
 if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_LEAST) {
+  // Of TypeScript, Node keeps what it made of it: that halves the processor time of a start. In the clone's own node_modules,
+  // as who may write there may change the program. The files of a package are JavaScript, where it would save little.
+  if (import.meta.filename.endsWith('.ts')) {
+    keepCompiled(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
+  }
   const { run } = await import('./cli/run.ts');
   await run();
 } else {
@@ -32,8 +33,9 @@ function keepCompiled(directory: string): void {
   try {
     // Node itself makes it as the umask says, so that others may write there; and it believes what it finds.
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    enableCompileCache(directory);
-  } catch {
+    module.enableCompileCache(directory);
+  } catch (error) {
     // It cannot be made: the start takes longer.
+    if (!(error instanceof Error && 'code' in error)) throw error;
   }
 }
