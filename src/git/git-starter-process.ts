@@ -33,7 +33,16 @@ function obey(order: StarterOrder): void {
 }
 
 function start({ run: id, ...what }: Extract<StarterOrder, { kind: 'start' }>): void {
-  const child = spawnGit(what);
+  try {
+    attend(id, spawnGit(what));
+  } catch (error) {
+    // Some failures are thrown, such as arguments that are too long or too little memory. They are no matter of other runs.
+    const { message, code } = error as NodeJS.ErrnoException;
+    report({ kind: 'failed', run: id, message, code });
+  }
+}
+
+function attend(id: number, child: ChildProcessWithoutNullStreams): void {
   const run: Run = { child, wanted: new Set() };
   runs.set(id, run);
   child.on('error', ({ message, ...error }: NodeJS.ErrnoException) => {

@@ -51,6 +51,15 @@ async function repositoryWith(content: string): Promise<string> {
 }
 
 describe('git that was started elsewhere', () => {
+  it.each([
+    ['arguments that are too long', 'x'.repeat(3 * 1024 * 1024), 'E2BIG'],
+    ['an argument that holds a NUL', 'a\0b', 'ERR_INVALID_ARG_VALUE'],
+  ])('fails alone where it is not started: with %s', async (_, argument, code) => {
+    const other = started(gitWith('hash-object', '--stdin'));
+    await expect(endOf(started(gitWith('--version', argument)))).rejects.toMatchObject({ code });
+    expect(await allOf(other, LARGE)).toMatchObject({ complaint: '', end: [0, null] });
+  });
+
   it('reads its input and prints as here, however much that is', async () => {
     const here = spawnGit(gitWith('hash-object', '--stdin'));
     here.stdin.end(LARGE);
