@@ -115,14 +115,14 @@ export function helpText(names: readonly string[], parts: readonly BenchPart[]):
   ]);
   return [
     'npm run bench                   all parts of the table',
-    'npm run bench -- NAME…          some of them; `npm run -s` keeps standard output clean',
+    'npm run bench -- NAME…          some of them, names before options; `npm run -s` keeps standard output clean',
     'npm run bench -- NAME --help    the options of one',
     '',
     ...lines,
     '',
     ...COMMON_HELP,
     '',
-    'Exit code 0: no target is missed; 1: one is; 3: a part could not be measured at all.',
+    'Exit code 0: no target is missed (with --quick they do not count); 1: one is; 3: a part could not be measured.',
     '',
   ].join('\n');
 }

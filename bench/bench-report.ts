@@ -65,6 +65,12 @@ export function writtenInto(document: string, report: BenchReport): string {
   return [...table, ...details].reduce((text, [name, content]) => replaced(text, name, content), document);
 }
 
+/** Returns true where a target is missed or something is as it must not be. Small sizes have no targets. */
+export function isMissed(report: BenchReport): boolean {
+  const isTargetMissed = !report.isQuick && rowsOf(report).some(({ verdict }) => verdict === 'missed');
+  return isTargetMissed || report.parts.some(({ failures }) => failures.length > 0);
+}
+
 /** Throws where `writtenInto` would, so that it is known before hours of measuring. */
 export function checkPlaces(document: string, names: readonly string[]): void {
   for (const name of names) placeOf(document, name);

@@ -9,10 +9,10 @@ import {
   type BenchReport,
   checkPlaces,
   detailedText,
+  isMissed,
   jsonText,
   type MeasuredPart,
   readRows,
-  rowsOf,
   tableText,
   writtenInto,
 } from './bench-report.ts';
@@ -75,7 +75,8 @@ async function run(args: readonly string[]): Promise<number> {
   if (command.write !== undefined) {
     writeFileSync(command.write, writtenInto(readFileSync(command.write, 'utf8'), report));
   }
-  return isComplete ? exitCodeOf(report) : EXIT_FAILED;
+  if (!isComplete) return EXIT_FAILED;
+  return isMissed(report) ? EXIT_MISSED : 0;
 }
 
 /** Returns undefined where the part failed; standard error tells how then. */
@@ -104,11 +105,6 @@ function failedPart({ name, summary }: BenchPart): MeasuredPart {
 function print(report: BenchReport, { isJson, isDetailed }: Command): void {
   const text = isDetailed ? detailedText(report) : tableText(report);
   process.stdout.write(`${isJson ? jsonText(report) : text}\n`);
-}
-
-function exitCodeOf(report: BenchReport): number {
-  const isMissed = rowsOf(report).some(({ verdict }) => verdict === 'missed');
-  return isMissed || report.parts.some(({ failures }) => failures.length > 0) ? EXIT_MISSED : 0;
 }
 
 /** Tells on standard error how far it is, with the time. */

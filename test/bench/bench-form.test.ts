@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { helpText, readCommand } from '../../bench/bench-options.ts';
 import { definePart, type PartReport } from '../../bench/bench-part.ts';
-import { type BenchReport, jsonText, readRows, tableText, writtenInto } from '../../bench/bench-report.ts';
+import { type BenchReport, isMissed, jsonText, readRows, tableText, writtenInto } from '../../bench/bench-report.ts';
 import { absentRow, numberText, rowOf, rowText } from '../../bench/bench-row.ts';
 import { machineText, watchMachine } from '../../bench/machine.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -192,6 +192,14 @@ describe('a report', () => {
     expect(tableText(report)).toContain('**The machine was busy**');
     expect(tableText(report)).toContain('**Small sizes (`--quick`)**');
     expect(machineText(MACHINE)).not.toContain('busy');
+  });
+
+  it('misses nothing at small sizes, but for what must not be', () => {
+    const row = rowOf({ ...START, target: { atMost: 1 } });
+    const parts = [{ ...EMPTY, part: 'starts', rows: [row] }];
+    expect(isMissed({ ...REPORT, parts })).toBe(true);
+    expect(isMissed({ ...REPORT, parts, isQuick: true })).toBe(false);
+    expect(isMissed({ ...REPORT, parts: [{ ...EMPTY, part: 'starts', failures: ['no'] }], isQuick: true })).toBe(true);
   });
 
   it('is written into a document between markers, again and again; the table only if it has all parts', () => {
