@@ -103,7 +103,7 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
       if [ -e "$SERVERS/$name" ]; then echo '{"outcome":"done"}'; else echo '{"outcome":"absent"}'; fi`);
     const { stdout, servers } = await test([hasty], '--environment', 'PATH=/usr/bin:/bin');
     expect(stdout).toMatch(
-      /^FAIL {2}a create whose input is cut short .*\n {6}it answered "done"; expected "failed", or a non-zero exit$/m,
+      /^FAIL {2}a create whose input is cut short .*\n {6}it answered "done"; expected "failed", or a non-zero exit, since an input that is not whole is no call \(rule 7\)$/m,
     );
     expect(readdirSync(servers)).toEqual([]);
   });

@@ -134,11 +134,14 @@ const LARGE_RECORD = Object.fromEntries(
   Array.from({ length: LARGE_TEXTS }, (_, index) => [`key${index}`, LARGE_TEXT] as const),
 );
 
+/** Of the rules in docs/providers.md. */
+const NOT_WHOLE = ', since an input that is not whole is no call (rule 7)';
+
 const INPUTS: readonly ConformanceCase[] = [
   refused('an unknown version is refused', (trial) => ({ ...jsonOf(trial), version: 999 })),
   refused('an unknown operation is refused', (trial) => ({ ...jsonOf(trial), operation: 'explode' })),
-  refused('an input that is no JSON is refused', () => '{"version": 1, "operation": '),
-  refused('an empty input is refused', () => ''),
+  refused('an input that is no JSON is refused', () => '{"version": 1, "operation": ', NOT_WHOLE),
+  refused('an empty input is refused', () => '', NOT_WHOLE),
   {
     title: 'a create whose input is cut short is refused, and makes nothing',
     async run(trial) {
@@ -146,7 +149,7 @@ const INPUTS: readonly ConformanceCase[] = [
       trial.made.add(server);
       const input = encodeCall(trial.callOf('create', server));
       for (const length of [input.lastIndexOf('}'), Math.floor(input.length / 2)]) {
-        expectRefused(await trial.send(input.slice(0, length)));
+        expectRefused(await trial.send(input.slice(0, length)), NOT_WHOLE);
       }
       await trial.expect(['absent'], 'check', server);
     },
@@ -256,19 +259,19 @@ function jsonOf(trial: Trial): Record<string, unknown> {
   return JSON.parse(encodeCall(trial.callOf('check', trial.nameOf(ABSENT))));
 }
 
-function refused(title: string, input: (trial: Trial) => object | string): ConformanceCase {
+function refused(title: string, input: (trial: Trial) => object | string, because = ''): ConformanceCase {
   return {
     title,
     async run(trial) {
       const value = input(trial);
-      expectRefused(await trial.send(typeof value === 'string' ? value : `${JSON.stringify(value)}\n`));
+      expectRefused(await trial.send(typeof value === 'string' ? value : `${JSON.stringify(value)}\n`), because);
     },
   };
 }
 
-function expectRefused(answer: Answer): void {
+function expectRefused(answer: Answer, because: string): void {
   if (answer.outcome === 'failed' || answer.outcome === 'retryable') return;
-  throw new Deviation(`it ${toldOutcome(answer, ['failed'])}, or a non-zero exit`);
+  throw new Deviation(`it ${toldOutcome(answer, ['failed'])}, or a non-zero exit${because}`);
 }
 
 function hostile(title: string, value: (trial: Trial) => string): ConformanceCase {
