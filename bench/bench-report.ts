@@ -91,9 +91,18 @@ function placeOf(document: string, name: string): { readonly from: number; reado
 
 /** Returns the rows of a report that was printed as JSON. Throws where the text is none. */
 export function readRows(text: string): readonly BenchRow[] {
-  const report: unknown = JSON.parse(text);
+  const report = jsonOf(text);
   if (isMap(report) && Array.isArray(report.rows)) return report.rows as unknown as readonly BenchRow[];
-  throw new Error('this is no report of `npm run bench -- --json`');
+  throw new Error('--before: the file is no report of `npm run -s bench -- --json`');
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The caller says what it is not.
+    return undefined;
+  }
 }
 
 function cellsOf(row: BenchRow, before: BenchReport['before']): string[] {

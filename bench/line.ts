@@ -33,7 +33,12 @@ export const LINE = definePart({
       ...{ kind: 'numbers', default: [1_000, 5_000, 10_000], quick: [1_000], max: SERVERS_MAX },
       help: 'those sizes at which terraform runs too',
     },
-    'terraform-seconds': { kind: 'number', default: 1_500, max: SECONDS_MAX, help: 'the most for one command of it' },
+    'terraform-seconds': {
+      kind: 'number',
+      default: 1_500,
+      max: SECONDS_MAX,
+      help: 'the seconds that one command of it may take',
+    },
     'no-terraform': { kind: 'flag', help: 'leaves terraform out, which takes by far the longest' },
   },
   run: benchLine,
