@@ -42,9 +42,14 @@ export function responsibleTags(row: ServerRow, present: readonly string[]): rea
 }
 
 /** Returns the reason of a server that other proxies would get now than those that made it. */
-export function otherTagsReason({ proxyTags = [] }: ServerRow, present: readonly string[]): Reason {
-  const text = `a proxy ${tagWords(proxyTags)} made it, but it would go to a proxy ${tagWords(present)} now`;
+export function otherTagsReason(row: ServerRow, present: readonly string[]): Reason {
+  const text = `a proxy ${tagWords(row.proxyTags ?? [])} ${madeWords(row)} it, but it would go to a proxy ${tagWords(present)} now`;
   return { code: 'provider_changed', text };
+}
+
+/** Returns the verb for a provider or proxy and the server that it made, or that its failed create may have left. */
+export function madeWords({ applied, mayExist }: Pick<ServerRow, 'applied' | 'mayExist'>): string {
+  return applied === null && mayExist ? 'may have made' : 'made';
 }
 
 /** Returns the words that follow "a proxy": `with the tag "lab"`. */

@@ -4,6 +4,7 @@ import type { ResponsibleEntry, ResponsibleProvider } from '../machine/decision.
 import {
   fitsProxy,
   hasOtherTags,
+  madeWords,
   noProxyReason,
   otherTagsReason,
   proxyTagsOf,
@@ -73,9 +74,8 @@ function responsibleProvider(registry: ProviderRegistry, row: ServerRow): Respon
   const isOther = row.wanted !== null && match !== entry && !isReplaced && row.state !== 'unknown';
   if (isAssigned && (entry === undefined || isOther)) {
     const now = nowWords(match?.name);
-    const maker =
-      row.provider === PROXIED ? 'a proxy made it' : `the provider entry "${row.provider}" of the settings made it`;
-    const words = `${maker}, but ${now}`;
+    const maker = row.provider === PROXIED ? 'a proxy' : `the provider entry "${row.provider}" of the settings`;
+    const words = `${maker} ${madeWords(row)} it, but ${now}`;
     return { name: null, reason: { code: 'provider_changed', text: words } };
   }
   if (entry === undefined) {

@@ -18,7 +18,7 @@ async function renamed(): Promise<Core> {
   return again;
 }
 
-const TEXT = 'the provider entry "lab" of the settings made it, but "field" matches it now';
+const TEXT = 'the provider entry "lab" of the settings may have made it, but "field" matches it now';
 
 it('it waits for a person, and so does who depends on it', async () => {
   const core = await renamed();

@@ -244,6 +244,7 @@ describe('a server that another provider entry matches now', () => {
     const core = await before.restart({ entries: now });
     await core.pass(3_600_000);
     expect(core.ledger.server('web')).toMatchObject({ ...LEFT, reason: { code: 'provider_changed' } });
+    expect(core.ledger.server('web')?.reason?.text).toContain('may have made it, but ');
     return core;
   }
 
