@@ -1,18 +1,20 @@
-// Answers with the records of all nodes. They are computed, hashed and sent in slices, so that other requests have their
-// turn, and only those are computed that changed since the last time. See docs/decisions/0065-answers-that-did-not-change.md.
+// Answers with the records of all nodes of one moment. They are found, computed, hashed and sent in slices, so that other
+// requests have their turn, and only those are computed that changed since the last time. See
+// docs/decisions/0065-answers-that-did-not-change.md.
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import { isSameList } from '../model/is-same-list.ts';
 import type { NodeAtMoment } from '../model/record.ts';
+import type { Steps } from '../model/steps.ts';
 import type { Reader } from '../service/reader.ts';
+import { createSlices } from '../slices.ts';
 import { sendPieces } from './long-answers.ts';
 import { requestIdOf, tagOf, writeReadHead } from './present.ts';
+import { numbersOf } from './source-numbers.ts';
 
-/** Others have their turn after so long. */
-const SLICE_MS = 5;
-/** The clock is looked at after so many records. */
-const RECORDS_A_LOOK = 20;
+/** Others may have their turn after so many records. */
+const RECORDS_A_STEP = 20;
 /** Records that are written at once. */
 const RECORDS_A_CHUNK = 200;
 /** A larger answer is not kept for the next time. */
@@ -38,10 +40,18 @@ interface Answer {
   readonly all: AllRecords;
 }
 
+/** An answer, and what the reader says that it is made of, as numbers: what it was made of is not kept in memory by it. */
+interface KeptAnswer extends Answer {
+  readonly sources: readonly unknown[];
+}
+
 type RecordOf = (node: NodeAtMoment) => unknown;
+type AllReader = Pick<Reader, 'nodes' | 'commit'> & { readonly sources: Pick<Reader['sources'], 'nodes'> };
+
+const inSlices = createSlices({ monotonic: () => performance.now() });
 
 /** Returns a handler for GET and HEAD. Throws ServiceError `not_ready` before the first commit. */
-export function answerAllRecords(reader: Pick<Reader, 'nodes' | 'commit'>) {
+export function answerAllRecords(reader: AllReader) {
   const plainRecords = computeInTurn(reader, (node) => node.record(), KEPT_BYTES_MAX);
   // Rarely asked for.
   const explainedRecords = computeInTurn(reader, (node) => node.explained(), 0);
@@ -58,13 +68,9 @@ export function answerAllRecords(reader: Pick<Reader, 'nodes' | 'commit'>) {
  * Returns a function that computes all records, and keeps an answer of at most `keptBytesMax` for the next time. One
  * computation at a time: whoever asks meanwhile finds what did not change.
  */
-function computeInTurn(
-  reader: Pick<Reader, 'nodes' | 'commit'>,
-  recordOf: RecordOf,
-  keptBytesMax: number,
-): () => Promise<Answer> {
+function computeInTurn(reader: AllReader, recordOf: RecordOf, keptBytesMax: number): () => Promise<Answer> {
   const known = new KnownTexts();
-  let kept: AllRecords | undefined;
+  let kept: KeptAnswer | undefined;
   let last: Promise<void> = Promise.resolve();
 
   return async () => {
@@ -73,11 +79,14 @@ function computeInTurn(
     last = promise;
     await before;
     try {
-      const commit = reader.commit();
-      const nodes = reader.nodes();
-      const same = kept !== undefined && isSame(nodes, kept.texts) ? kept : undefined;
-      const all = same ?? (await joinRecords(nodes, known, recordOf));
-      kept = all.bytes > keptBytesMax ? undefined : all;
+      const sources = numbersOf(reader.sources.nodes());
+      if (kept !== undefined && isSameList(kept.sources, sources)) return kept;
+      // Of the same moment as the sources: nothing else runs in between.
+      const [commit, finding] = [reader.commit(), reader.nodes()];
+      const nodes = await inSlices(finding);
+      const isSame = kept !== undefined && (await inSlices(compare(nodes, kept.all.texts)));
+      const all = isSame && kept !== undefined ? kept.all : await joinRecords(nodes, known, recordOf);
+      kept = all.bytes > keptBytesMax ? undefined : { sources, commit, all };
       return { commit, all };
     } finally {
       resolve();
@@ -111,29 +120,36 @@ class KnownTexts {
 
 /** Returns the texts of all nodes; those that are known are not computed. */
 async function joinRecords(nodes: readonly NodeAtMoment[], known: KnownTexts, recordOf: RecordOf): Promise<AllRecords> {
-  const texts = new Map<string, RecordText>();
-  for await (const slice of inSlices(nodes)) {
-    for (const node of slice) {
-      const found = known.find(node);
-      const text = found ?? textOf(node, recordOf(node));
-      if (found === undefined) known.note(node.name, text);
-      texts.set(node.name, text);
-    }
-  }
+  const texts = await inSlices(joinTexts(nodes, known, recordOf));
   known.forgetOthers(texts);
   return { texts, ...(await digestOf(texts)) };
+}
+
+function* joinTexts(nodes: readonly NodeAtMoment[], known: KnownTexts, recordOf: RecordOf): Steps<AllRecords['texts']> {
+  const texts = new Map<string, RecordText>();
+  for (const node of nodes) {
+    const found = known.find(node);
+    const text = found ?? textOf(node, recordOf(node));
+    if (found === undefined) known.note(node.name, text);
+    texts.set(node.name, text);
+    if (texts.size % RECORDS_A_STEP === 0) yield;
+  }
+  return texts;
 }
 
 function textOf({ name, sources }: NodeAtMoment, record: unknown): RecordText {
   return { sources, text: `${JSON.stringify(name)}:${JSON.stringify(record)}` };
 }
 
-function isSame(nodes: readonly NodeAtMoment[], texts: AllRecords['texts']): boolean {
+/** Returns true if the texts are those of these nodes, made of the same objects. */
+function* compare(nodes: readonly NodeAtMoment[], texts: AllRecords['texts']): Steps<boolean> {
   if (nodes.length !== texts.size) return false;
-  return nodes.every(({ name, sources }) => {
+  for (const [index, { name, sources }] of nodes.entries()) {
     const known = texts.get(name);
-    return known !== undefined && isSameList(known.sources, sources);
-  });
+    if (known === undefined || !isSameList(known.sources, sources)) return false;
+    if (index % RECORDS_A_STEP === 0) yield;
+  }
+  return true;
 }
 
 async function digestOf(texts: AllRecords['texts']): Promise<Pick<AllRecords, 'bytes' | 'etag'>> {
@@ -160,15 +176,4 @@ function* chunksOf(texts: AllRecords['texts']): Generator<string> {
   }
   const start = isFirst ? '{' : chunk.length > 0 ? ',' : '';
   yield `${start}${chunk.join(',')}}`;
-}
-
-/** Yields the nodes a few at a time, and lets others have their turn where a slice took long enough. */
-async function* inSlices(nodes: readonly NodeAtMoment[]): AsyncGenerator<readonly NodeAtMoment[]> {
-  let began = performance.now();
-  for (let start = 0; start < nodes.length; start += RECORDS_A_LOOK) {
-    yield nodes.slice(start, start + RECORDS_A_LOOK);
-    if (performance.now() - began < SLICE_MS) continue;
-    await setImmediate();
-    began = performance.now();
-  }
 }

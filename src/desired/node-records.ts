@@ -6,9 +6,10 @@ import { buildRecord, lookup, type NodeFacts, recordOf } from '../hiera/record.t
 import { addressOf } from '../model/address.ts';
 import type { FilelessExplanation } from '../model/explanation.ts';
 import { fieldOf, isMap } from '../model/json.ts';
-import { compareNames } from '../model/names.ts';
 import type { ExplainedRecord, NodeAtMoment } from '../model/record.ts';
 import type { NodeRow, ServerRow } from '../model/rows.ts';
+import { sortNames } from '../model/sort-names.ts';
+import { finish, type Steps, visitAll } from '../model/steps.ts';
 import type { Baseline, DesiredState } from './desired-state.ts';
 import { type Unit, unitAddress } from './unit.ts';
 
@@ -19,6 +20,15 @@ interface NodeView<Desired = Baseline> {
     server(name: string): ServerRow | undefined;
     read(kind: 'node', name: string): NodeRow | undefined;
     list(kind: 'server'): ReadonlyMap<string, ServerRow>;
+  };
+}
+
+/** A desired state, and the tables of rows that records are made of. */
+interface TablesView {
+  readonly desired: Baseline;
+  readonly rows: {
+    list(kind: 'server'): ReadonlyMap<string, ServerRow>;
+    list(kind: 'node'): ReadonlyMap<string, NodeRow>;
   };
 }
 
@@ -41,24 +51,51 @@ export function* nodeNames(desired: Baseline): Generator<string> {
 }
 
 /** Returns the names of all nodes that have a record, sorted. */
-export function recordedNodes({ desired, rows }: NodeView): readonly string[] {
-  const present = sortedNames(desired);
-  const terminating = [...rows.list('server')].filter(
-    ([name, row]) => row.lastRecord !== null && !nodeOf(desired, name),
-  );
-  if (terminating.length === 0) return present;
-  return [...present, ...terminating.map(([name]) => name)].sort(compareNames);
+export function recordedNodes(view: NodeView): readonly string[] {
+  return finish(recordedNames(view));
+}
+
+function* recordedNames({ desired, rows }: NodeView): Steps<readonly string[]> {
+  const present = yield* sortedNames(desired);
+  const terminating: string[] = [];
+  yield* visitAll(rows.list('server'), ([name, row]) => {
+    if (row.lastRecord !== null && !nodeOf(desired, name)) terminating.push(name);
+  });
+  return terminating.length === 0 ? present : yield* sortNames([...present, ...terminating]);
 }
 
 /** Sorted once a desired state: to sort ten thousand names takes longer than to find that no record changed. */
 const sorted = new WeakMap<Baseline, readonly string[]>();
 
-function sortedNames(desired: Baseline): readonly string[] {
+function* sortedNames(desired: Baseline): Steps<readonly string[]> {
   const known = sorted.get(desired);
   if (known !== undefined) return known;
-  const names = [...nodeNames(desired)].sort(compareNames);
+  const names = yield* sortNames([...nodeNames(desired)]);
   sorted.set(desired, names);
   return names;
+}
+
+/**
+ * Returns work that finds all nodes that have a record, sorted by name. Their rows are those of the moment of this call,
+ * which copies the tables: a desired state and a row never change, but the tables do while the work goes on.
+ */
+export function nodesAtMoment({ desired, rows }: TablesView): Steps<readonly NodeAtMoment[]> {
+  const [servers, nodes] = [new Map(rows.list('server')), new Map(rows.list('node'))];
+  const copied: NodeView['rows'] = {
+    server: (name) => servers.get(name),
+    read: (_kind, name) => nodes.get(name),
+    list: () => servers,
+  };
+  return readNodes({ desired, rows: copied });
+}
+
+function* readNodes(moment: NodeView): Steps<readonly NodeAtMoment[]> {
+  const found: NodeAtMoment[] = [];
+  yield* visitAll(yield* recordedNames(moment), (name) => {
+    const node = nodeAtMoment(moment, name);
+    if (node !== undefined) found.push(node);
+  });
+  return found;
 }
 
 /** Returns a node, or undefined if there is none of that name, or its record is not known. */

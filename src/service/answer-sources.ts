@@ -30,6 +30,7 @@ export function sourcesOfReads(view: () => View<DesiredState>): SourcesOfReads {
       if (type === 'stack-instance') return ofInstance(seen, name);
       return type === 'clientcert' ? ofClientcert(seen, name) : ofObject(seen, type, name);
     },
+    nodes: () => ofAllRows(view()),
     tree: () => [view().desired],
   };
 }

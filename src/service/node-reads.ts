@@ -1,7 +1,7 @@
 // Reads of nodes and their records.
 
 import type { DesiredState } from '../desired/desired-state.ts';
-import { nodeAtMoment, recordedNodes } from '../desired/node-records.ts';
+import { nodeAtMoment, nodesAtMoment } from '../desired/node-records.ts';
 import type { NodeAtMoment } from '../model/record.ts';
 import type { Reader } from './reader.ts';
 import type { View } from './recorded-rows.ts';
@@ -23,10 +23,7 @@ export function nodeReads(view: () => View<DesiredState>): NodeReads {
   };
 
   return {
-    nodes() {
-      const now = view();
-      return recordedNodes(now).flatMap((name) => nodeAtMoment(now, name) ?? []);
-    },
+    nodes: () => nodesAtMoment(view()),
     findNode: (name) => nodeAtMoment(view(), name),
     record: (name) => node(name).record(),
     explainedRecord: (name) => node(name).explained(),

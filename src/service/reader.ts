@@ -6,6 +6,7 @@ import type { Role, TypeName } from '../model/names.ts';
 import type { Client, StackInstance, StackTemplate, TreeNode } from '../model/objects.ts';
 import type { ExplainedRecord, ExplainedValue, NodeAtMoment, NodeRecord, RecordValue } from '../model/record.ts';
 import type { InstanceStatus, State } from '../model/state.ts';
+import type { Steps } from '../model/steps.ts';
 
 /** Resource key, then server name, then its state. A group without members is an empty map. */
 export type ResourceStates = Readonly<Record<string, Readonly<Record<string, { readonly state: State }>>>>;
@@ -33,6 +34,8 @@ export interface SourcesOfReads {
   template(name: string): AnswerSources | undefined;
   objects(type: string): AnswerSources | undefined;
   object(type: string, name: string): AnswerSources | undefined;
+  /** Those of all nodes together; each tells its own, too. */
+  nodes(): AnswerSources;
   tree(): AnswerSources;
 }
 
@@ -71,8 +74,8 @@ export interface Reader {
   object(type: string, name: string): Served<JsonMap>;
   types(): readonly TypeName[];
 
-  /** Returns every node with a record, sorted by name, all of one moment. */
-  nodes(): readonly NodeAtMoment[];
+  /** Returns work that finds every node with a record, sorted by name, all of the moment of this call. */
+  nodes(): Steps<readonly NodeAtMoment[]>;
   /** Returns one of them; undefined for an unknown name, and where the record is not known. */
   findNode(name: string): NodeAtMoment | undefined;
   record(node: string): NodeRecord;
@@ -82,6 +85,6 @@ export interface Reader {
 
   tree(): Served<TreeNode>;
 
-  /** Tells what answers are made of; nodes tell it themselves. */
+  /** Tells what answers are made of; single nodes tell it themselves. */
   readonly sources: SourcesOfReads;
 }

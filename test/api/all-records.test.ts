@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { answerAllRecords } from '../../src/api/all-records.ts';
 import type { ExplainedRecord, NodeAtMoment, NodeRecord } from '../../src/model/record.ts';
+import { withResult } from '../../src/model/steps.ts';
 import { listenInTest } from '../support/listen-in-test.ts';
 
 const sockets: Socket[] = [];
@@ -18,6 +19,8 @@ class Nodes {
   readonly computed: string[] = [];
   readonly #nodes = new Map<string, NodeAtMoment>();
   commit = 'a'.repeat(40);
+  version = 0;
+  found = 0;
   port = 0;
 
   set(name: string, record: NodeRecord, work: () => void = () => undefined): void {
@@ -31,10 +34,12 @@ class Nodes {
       this.computed.push(name);
       return { note: { value: String(record.note), type: 'common', name: 'global', overridden: [] } as never };
     };
+    this.version += 1;
     this.#nodes.set(name, { name, sources, record: recordOf, explained, value: () => undefined });
   }
 
   remove(name: string): void {
+    this.version += 1;
     this.#nodes.delete(name);
   }
 
@@ -46,7 +51,11 @@ class Nodes {
   async serve(): Promise<(headers?: Readonly<Record<string, string>>) => Promise<Answer>> {
     const all = answerAllRecords({
       commit: () => this.commit,
-      nodes: () => this.list,
+      nodes: () => {
+        this.found += 1;
+        return withResult(this.list);
+      },
+      sources: { nodes: () => [this.commit, this.version] },
     });
     const server = createServer((request, response) => {
       all(request, response, request.url === '/?info=true').catch(() => response.writeHead(500).end());
@@ -106,6 +115,18 @@ it('computes only what changed since the last time, and sends the same as if it 
   expect(second.etag).not.toBe(first.etag);
   expect(second.commit).toBe(nodes.commit);
   expect(second).toEqual(await (await nodes.serve())());
+});
+
+it('looks at no node where neither the desired state nor a row changed', async () => {
+  const nodes = manyNodes(500);
+  const get = await nodes.serve();
+  const first = await get();
+  expect(await get()).toEqual(first);
+  expect(nodes.found).toBe(1);
+  nodes.commit = 'b'.repeat(40);
+  expect(await get()).toEqual({ ...first, commit: nodes.commit });
+  expect(nodes.found).toBe(2);
+  expect(nodes.computed).toHaveLength(500);
 });
 
 it('answers 304 to who has it', async () => {

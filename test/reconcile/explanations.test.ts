@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { NodeExplanation } from '../../src/model/explanation.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
+import { finish } from '../../src/model/steps.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 
@@ -201,7 +202,7 @@ describe('what an approval would change', () => {
         const digest = items[choice % items.length]?.digest;
         if (digest === undefined) return;
         approved += 1;
-        const nodes = core.reader.nodes().map(({ name }) => name);
+        const nodes = finish(core.reader.nodes()).map(({ name }) => name);
         const told = new Map<string, Readonly<Record<string, unknown>> | null>();
         for (const node of nodes) told.set(node, await recordAfter(core, digest, node));
         await core.approve(digest);

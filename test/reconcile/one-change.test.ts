@@ -4,6 +4,7 @@ import { expect, it, vi } from 'vitest';
 import { isSameList } from '../../src/model/is-same-list.ts';
 import type { NodeAtMoment } from '../../src/model/record.ts';
 import type { RowKind } from '../../src/model/rows.ts';
+import { finish } from '../../src/model/steps.ts';
 import { instancePath, instanceText, repositoryFiles, rolePath, roleText } from '../support/sized-repository.ts';
 import type { TextChanges } from '../support/text-repository.ts';
 import { Core } from './core.ts';
@@ -43,7 +44,7 @@ async function restingCore(instances: number): Promise<Core> {
 
 async function workOf(instances: number, changes: TextChanges): Promise<Work> {
   const core = await restingCore(instances);
-  const records = new Map(core.reader.nodes().map(({ name, sources }) => [name, sources]));
+  const records = new Map(finish(core.reader.nodes()).map(({ name, sources }) => [name, sources]));
   const rowsRead = countRowsRead(core);
   const committed = vi.spyOn(core.store, 'commit');
   const [bytes, calls, lines] = [core.store.journalBytes, core.provider.calls.length, core.lines.length];
@@ -55,7 +56,7 @@ async function workOf(instances: number, changes: TextChanges): Promise<Work> {
   return {
     ...{ blobsRead, filesParsed, instancesExpanded, recordsMerged },
     rowsRead: rowsRead(),
-    recordsComputed: core.reader.nodes().filter((node) => !isKnown(node)).length,
+    recordsComputed: finish(core.reader.nodes()).filter((node) => !isKnown(node)).length,
     rowsWritten: committed.mock.calls.reduce((sum, [rows]) => sum + rows.length, 0),
     bytesWritten: core.store.journalBytes - bytes,
     calls: core.provider.calls.length - calls,

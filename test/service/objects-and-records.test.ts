@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/model/steps.ts';
 import { putObjectDraft } from '../../src/service/write/drafts.ts';
 import type { TextChanges } from '../support/text-repository.ts';
 import { open, refusal, SHOP } from './service.ts';
@@ -105,7 +106,7 @@ describe('records', () => {
 
   it('are those of every node, plain or explained', async () => {
     const { reader } = await open();
-    const nodes = reader.nodes();
+    const nodes = finish(reader.nodes());
     expect(nodes.map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2']);
     for (const node of nodes) {
       expect(node.record()).toEqual(reader.record(node.name));
@@ -116,6 +117,18 @@ describe('records', () => {
       stackInstance: [],
       last_stack_update: '2026-11-20T10:01:00Z',
     });
+  });
+
+  it('are all of one moment, whatever changes while they are found', async () => {
+    const service = await open();
+    await service.change('web-1', { outputs: { port: 8080 } });
+    const finding = service.reader.nodes();
+    await service.change('web-1', { outputs: { port: 9090 } });
+    await service.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "3" }\n' });
+    const nodes = finish(finding);
+    expect(nodes.map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2']);
+    expect(nodes[1]?.record()).toMatchObject({ port: 8080 });
+    expect(finish(service.reader.nodes()).map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2', 'web-3']);
   });
 
   it('of a server that is to go stay as they were', async () => {
@@ -131,7 +144,7 @@ describe('records', () => {
     expect(service.reader.record('web-2')).toMatchObject({ port: 80, name: 'web-2' });
     expect(service.reader.value('web-2', 'port')).toBe(80);
     expect(refusal(() => service.reader.value('web-2', 'constructor'))).toMatch(/^not_found/);
-    expect(service.reader.nodes().map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2']);
+    expect(finish(service.reader.nodes()).map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2']);
     await service.change('web-2', null);
     expect(refusal(() => service.reader.record('web-2'))).toMatch(/^not_found/);
   });

@@ -2,6 +2,7 @@
 // and what is held.
 import { isSame } from '../../src/model/json.ts';
 import type { NodeAtMoment, NodeRecord } from '../../src/model/record.ts';
+import { finish } from '../../src/model/steps.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import type { HeldItem } from '../../src/service/operator.ts';
 import type { World } from './world.ts';
@@ -43,7 +44,8 @@ export class EffectWatch {
   }
 
   now(): Moment {
-    const nodes = this.#world.core?.reader.nodes() ?? [];
+    const { core } = this.#world;
+    const nodes = core === undefined ? [] : finish(core.reader.nodes());
     const invalid = this.#world.core?.current.get()?.invalid ?? new Set<string>();
     return { calls: this.#calls.length, records: new Map(nodes.map(recordAt)), invalid };
   }

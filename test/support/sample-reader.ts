@@ -6,6 +6,7 @@ import type { Client, StackTemplate, TreeNode } from '../../src/model/objects.ts
 import type { ExplainedRecord, ExplainedValue, NodeAtMoment, NodeRecord } from '../../src/model/record.ts';
 import { canonicalSerial } from '../../src/model/serial.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
+import { withResult } from '../../src/model/steps.ts';
 import type { InstanceView, Reader } from '../../src/service/reader.ts';
 
 export const COMMIT = '5f0c1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b';
@@ -112,7 +113,7 @@ export function createSampleReader(): SampleReader {
       return { body: find(type === 'zone' || type === 'all' ? { z1: ZONE } : {}, name), oid: OID };
     },
     types: () => TYPE_NAMES,
-    nodes: () => [NODE],
+    nodes: () => withResult([NODE]),
     findNode: (name) => (name === 'shop-web' ? NODE : undefined),
     record: (node) => find({ 'shop-web': RECORD }, node),
     explainedRecord: (node) => find({ 'shop-web': EXPLAINED }, node),
@@ -125,6 +126,7 @@ export function createSampleReader(): SampleReader {
       template: (name) => (name === 'web' ? ofCommit() : undefined),
       objects: (type) => (isTypeName(type) ? ofCommit() : undefined),
       object: (type, name) => (isTypeName(type) && name === 'z1' ? ofCommit() : undefined),
+      nodes: () => ofCommit(),
       tree: () => [...ofCommit(), reader.fault],
     },
     tree() {
