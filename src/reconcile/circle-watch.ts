@@ -8,8 +8,10 @@ import type { Reason, ServerRow } from '../model/rows.ts';
 
 /** How long waits are collected before the search. */
 const SEARCH_DELAY_MS = 1_000;
-/** Servers per search; the rest follows in the next one. */
-const SERVERS_MAX = 20_000;
+/** Servers per search, which is one step; the rest follows in the next one. */
+const SERVERS_MAX = 2_000;
+/** After so long, so that other work has its turn in between. */
+const REST_DELAY_MS = 10;
 
 interface CircleWatchOptions {
   readonly clock: Clock;
@@ -46,7 +48,7 @@ export class CircleWatch {
   /** Notes that a server waits for another server or for a slot. */
   note(server: string): void {
     this.#begun.add(server);
-    this.#searchSoon();
+    this.#searchAfter(SEARCH_DELAY_MS);
   }
 
   /** Returns the permission of a server to go first; undefined if it has none. */
@@ -66,9 +68,9 @@ export class CircleWatch {
     this.#cancel?.();
   }
 
-  #searchSoon(): void {
+  #searchAfter(ms: number): void {
     if (this.#isStopped) return;
-    this.#cancel ??= this.#options.clock.after(SEARCH_DELAY_MS, () => {
+    this.#cancel ??= this.#options.clock.after(ms, () => {
       this.#cancel = undefined;
       this.#search();
     });
@@ -82,11 +84,12 @@ export class CircleWatch {
     }
     const servers = [...this.#begun.values().take(SERVERS_MAX)];
     for (const server of servers) this.#begun.delete(server);
+    if (this.#begun.size > 0) this.#searchAfter(REST_DELAY_MS);
     for (const circle of findCircles(servers, graph)) {
       // The other servers of the circle may be part of further ones.
       if (this.#break(circle)) for (const { server } of circle.links) this.#begun.add(server);
     }
-    if (this.#begun.size > 0) this.#searchSoon();
+    if (this.#begun.size > 0) this.#searchAfter(SEARCH_DELAY_MS);
   }
 
   /** Returns false if that server has a permission already and its pass is pending. */
