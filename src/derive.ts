@@ -86,7 +86,7 @@ export function* deriveSteps(snapshot: Snapshot, before: Before): Steps<Derivati
   const stacks = yield* buildInstances(catalog, templateProblems, earlier);
   const built = { catalog, baseline, earlier, stacks, templateProblems, blobsRead: snapshot.blobs.size };
   const proposed = { candidates: stacks.units, catalog };
-  const proposal = { ...proposed, undetermined: isKnown ? [] : newlyUndetermined(proposed, baseline) };
+  const proposal = { ...proposed, undetermined: isKnown ? [] : yield* newlyUndetermined(proposed, baseline) };
   function* admit(facts: Safety | undefined): Steps<AdmittedInstances> {
     // Owners that were recorded may be others than those of the units.
     const carried = baseline === earlier ? yield* carryOver(proposal, earlier, facts) : undefined;
@@ -109,7 +109,7 @@ export function* judgeAgain(desired: DesiredState, safety: Safety): Steps<Desire
   const units = new Map([...desired.candidates].filter(([, { type }]) => type === 'stack-instance'));
   const stacks = { units, built: 0, recordsMerged: 0 };
   const built = { catalog, baseline: desired, earlier: desired, stacks, templateProblems, blobsRead: 0 };
-  const undetermined = newlyUndetermined({ candidates: units, catalog }, desired);
+  const undetermined = yield* newlyUndetermined({ candidates: units, catalog }, desired);
   return yield* desiredOf(built, yield* admitInstances({ candidates: units, undetermined }, desired, safety));
 }
 
@@ -127,6 +127,7 @@ function* desiredOf(
 ): Steps<DesiredState> {
   const clientcerts = yield* buildClientcerts(catalog, instances.owners, earlier);
   const candidates = new Map([...stacks.units, ...clientcerts.units]);
+  const undetermined = yield* undeterminedIn(stacks.units);
   const registry = selectActiveClients(catalog, baseline.clients);
   const units = new Map([...instances.units, ...validOrBaseline(clientcerts.units, baseline)]);
   yield;
@@ -149,7 +150,7 @@ function* desiredOf(
     objects: selectActiveObjects(catalog, templateProblems, baseline.objects),
     clients: registry.clients,
     hasHierarchy: catalog.hierarchy.oid !== '',
-    undetermined: undeterminedIn(stacks.units),
+    undetermined,
     places: catalog.places,
     invalid: new Set([...instances.refused].map(nameAt)),
     held: instances.held,

@@ -3,6 +3,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { newUnreadInstances } from '../catalog/unread-instances.ts';
 import { quoteSome } from '../model/quote.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import { isValidUnit, type Unit } from './unit.ts';
 
 /** The versions of the files of undetermined instances, by unit key. */
@@ -14,10 +15,12 @@ function isUndetermined(unit: Unit): boolean {
 }
 
 /** Returns all undetermined instances; the baseline of the next commit keeps them. */
-export function undeterminedIn(candidates: ReadonlyMap<string, Unit>): Undetermined {
-  return new Map(
-    [...candidates].filter(([, unit]) => isUndetermined(unit)).map(([key, unit]) => [key, versionOf(unit)]),
-  );
+export function* undeterminedIn(candidates: ReadonlyMap<string, Unit>): Steps<Undetermined> {
+  const undetermined = new Map<string, string>();
+  yield* visitAll(candidates, ([key, unit]) => {
+    if (isUndetermined(unit)) undetermined.set(key, versionOf(unit));
+  });
+  return undetermined;
 }
 
 interface Proposed {
@@ -36,14 +39,17 @@ interface Followed {
  * Returns the names of instances that became undetermined or have other files since, and the paths of unread files that
  * may be meant as instances and are new or changed.
  */
-export function newlyUndetermined(
+export function* newlyUndetermined(
   { candidates, catalog }: Proposed,
   { units, undetermined, places }: Followed,
-): readonly string[] {
-  const wrong = [...candidates].filter(([key, unit]) => isNewlyUndetermined(key, unit, undetermined));
+): Steps<readonly string[]> {
+  const wrong: string[] = [];
+  yield* visitAll(candidates, ([key, unit]) => {
+    if (isNewlyUndetermined(key, unit, undetermined)) wrong.push(unit.name);
+  });
   const active = [...units.values()].filter(({ type }) => type === 'stack-instance');
   const instances = new Map(active.map(({ name, entry }) => [name, entry]));
-  return [...wrong.map(([, { name }]) => name), ...newUnreadInstances(catalog, { places, instances })];
+  return [...wrong, ...newUnreadInstances(catalog, { places, instances })];
 }
 
 function isNewlyUndetermined(key: string, unit: Unit, known: Undetermined): boolean {

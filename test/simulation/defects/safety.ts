@@ -259,7 +259,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
         find: 'return isUndetermined(unit) && known.get(key) !== versionOf(unit);',
         replace: 'return isUndetermined(unit) && known.size >= 0;',
       },
-      { file: 'src/derive.ts', find: 'isKnown ? [] : newlyUndetermined(', replace: 'newlyUndetermined(' },
+      { file: 'src/derive.ts', find: 'isKnown ? [] : yield* newlyUndetermined(', replace: 'yield* newlyUndetermined(' },
     ],
   },
   {
