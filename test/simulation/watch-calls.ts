@@ -1,6 +1,7 @@
 // Watches every call to a site: never two for one server, no delete that nobody meant, and not too many.
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Call } from '../../src/providers/provider.ts';
+import type { AgentAction } from '../../src/service/agent.ts';
 import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
 import { whyNotDeleted } from './judge-delete.ts';
@@ -64,10 +65,17 @@ export class CallWatch implements SiteWatch {
     return this.#running.size;
   }
 
-  /** Notes that a proxy has claimed an action: what was followed by then decides whether that was right. */
-  claimed(action: string): void {
+  /** Notes that a proxy has claimed an action: of a delete, what was followed by then decides whether that was right. */
+  claimed({ operation, resource, id }: Pick<AgentAction, 'operation' | 'resource' | 'id'>): void {
+    if (operation === 'create') this.made.add(resource);
+    if (operation !== 'delete') return;
     const all = [...this.#followed.all];
-    this.#claimed.set(action, { all, last: all.at(-1) });
+    this.#claimed.set(id, { all, last: all.at(-1) });
+  }
+
+  /** Notes that the report of a proxy is recorded. */
+  reported(call: Pick<Call, 'resource' | 'operation'>, answer: Answer): void {
+    this.#creates.ended(call, answer);
   }
 
   began(site: string, call: Call): void {
@@ -131,7 +139,8 @@ export class CallWatch implements SiteWatch {
       // Of a check by a proxy the controller knows what its report says.
       if (!this.#isRemote(site)) this.#drift.checked(resource, answer);
     }
-    if (operation !== 'check') this.#creates.ended(call, answer);
+    // What a proxy's program answered is known once its report is recorded.
+    if (operation !== 'check') this.#creates.ended(call, this.#isRemote(site) ? undefined : answer);
     if (operation !== 'check') this.#noteUnmade(site, call, answer);
     if (operation === 'update' && answer?.outcome === 'replace') this.#replaceable.add(resource);
   }

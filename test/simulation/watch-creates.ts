@@ -85,7 +85,7 @@ export class CreateWatch {
   }
 
   /** Notes that an action ended; a delete that says so leaves nothing of the server. */
-  ended({ resource, operation }: Call, answer: Answer | undefined): void {
+  ended({ resource, operation }: Pick<Call, 'resource' | 'operation'>, answer: Answer | undefined): void {
     this.#lost.delete(resource);
     if (operation === 'create' && answer?.outcome === 'done') this.#unsure.delete(resource);
     const isGone = answer?.outcome === 'done' || answer?.outcome === 'absent';

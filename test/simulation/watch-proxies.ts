@@ -21,6 +21,7 @@ interface Lease {
   readonly client: string;
   readonly id: string;
   readonly resource: string;
+  readonly operation: AgentAction['operation'];
   /** The controller that gave it. */
   readonly core: unknown;
   /** Its claim is in no row. A check of a lost action has the id of that action. */
@@ -29,6 +30,8 @@ interface Lease {
   readonly deadline: number;
   /** The controller to which a report came in time: it answers repeats of that. */
   takenBy: unknown;
+  /** A report was accepted. */
+  isRecorded: boolean;
 }
 
 /** A request for a claim, as it was when it came. */
@@ -93,12 +96,15 @@ export class ProxyWatch {
     const { scheduler, wall, core } = this.#world;
     const offsetMs = scheduler.now - wall.now();
     const deadline = Date.parse(claimed.deadline) + offsetMs;
-    const { id, resource } = action;
-    const isCheck = action.operation === 'check';
-    const own: Lease = { client: machine.serial, id, resource, core, isCheck, deadline, takenBy: undefined };
+    const { id, resource, operation } = action;
+    const isCheck = operation === 'check';
+    const own: Lease = {
+      ...{ client: machine.serial, id, resource, operation, core, isCheck, deadline },
+      ...{ takenBy: undefined, isRecorded: false },
+    };
     this.#leases.set(lease, own);
     this.#last.set(resource, lease);
-    if (action.operation === 'delete') this.#world.calls.claimed(id);
+    if (!isCheck) this.#world.calls.claimed(action);
     this.offered(machine, action);
     const began = deadline - action.timeoutSeconds * 1000;
     const removed = this.#removedSince(machine.serial);
@@ -139,6 +145,9 @@ export class ProxyWatch {
       this.#world.fail('no report is answered before it is recorded', words);
     } else if (given.isCheck && answer.outcome === 'done') {
       this.#world.drift.checked(given.resource, answer);
+    } else if (!given.isCheck && !given.isRecorded) {
+      given.isRecorded = true;
+      this.#world.calls.reported(given, answer);
     }
   }
 

@@ -6,6 +6,7 @@ import { reasonText } from '../../src/machine/reasons.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
 import type { Reader } from '../../src/service/reader.ts';
 import type { Store } from '../../src/store/store.ts';
+import { siteOfRow } from './build-sites.ts';
 import type { Facts } from './facts.ts';
 import { GLOBAL, LAB, SMALL } from './stacks.ts';
 import type { DriftWatch } from './watch-drift.ts';
@@ -29,6 +30,8 @@ export interface RowWatchOptions {
   readonly drift: DriftWatch;
   /** Called for each server that a person has had forgotten. */
   readonly onRetained: (server: string) => void;
+  /** Called for each server that another site took over, as a person asked. */
+  readonly onMoved: (server: string) => void;
 }
 
 export class RowWatch {
@@ -37,6 +40,7 @@ export class RowWatch {
   readonly #isMade: (server: string) => boolean;
   readonly #drift: DriftWatch;
   readonly #onRetained: RowWatchOptions['onRetained'];
+  readonly #onMoved: RowWatchOptions['onMoved'];
   /** Whether the delete of an incarnation, `<server>/<incarnation>`, began with an approval. */
   readonly #isApproved: (incarnation: string) => boolean;
   /** A server that is wanted again, and of which no delete runs, needs another approval to go. */
@@ -57,6 +61,7 @@ export class RowWatch {
     this.#isApproved = of.isApproved;
     this.#drift = of.drift;
     this.#onRetained = of.onRetained;
+    this.#onMoved = of.onMoved;
     this.#forgetApproval = of.forgetApproval;
   }
 
@@ -119,6 +124,7 @@ export class RowWatch {
       this.#tellStep(name, change.expected, change.value);
       this.#drift.noteRow(name, change.expected, change.value);
       if (change.value === null && change.expected?.policy.deletion === 'retain') this.#onRetained(name);
+      if (isMoved(change.expected, change.value)) this.#onMoved(name);
       if (change.value !== null && change.expected !== undefined) this.#watchWait(name, change.expected, change.value);
       if (change.value?.wanted != null && change.value.action?.operation !== 'delete')
         this.#forgetApproval(name, change.value.incarnation);
@@ -230,6 +236,13 @@ export class RowWatch {
       }
     }
   }
+}
+
+/** Returns true if another site than the one that made the server, or may have, takes it over, as a person asked. */
+function isMoved(before: ServerRow | undefined, after: ServerRow | null): boolean {
+  if (before === undefined || after === null || !before.adopting || after.adopting) return false;
+  const [from, to] = [siteOfRow(before), siteOfRow(after)];
+  return after.applied !== null && from !== null && from !== to;
 }
 
 /** What the interface answers about a server from: its row, the version of the row's instance, and that of its owner. */

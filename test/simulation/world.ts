@@ -63,6 +63,7 @@ export class World implements Facts {
       isMade: (server) => this.#isMade(server),
       drift: this.drift,
       onRetained: (server) => this.#noteRetained(server),
+      onMoved: (server) => this.orphans.add(server),
       isApproved: (incarnation) => this.calls.approvedDeletes.has(incarnation),
       forgetApproval: (server, incarnation) => this.calls.forgetApproval(server, incarnation),
     });

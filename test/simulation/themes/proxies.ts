@@ -6,6 +6,7 @@ import type { Chance } from '../chance.ts';
 import {
   about,
   after,
+  aName,
   anInstance,
   commit,
   plain,
@@ -145,5 +146,81 @@ const emptied = sceneTheme(
   { proxies: true },
 );
 
+/** Strangers build, change and remove servers at both sites, and people adopt, replace and move servers of these names. */
+const remoteStrangers: Theme = {
+  name: 'strangers at remote sites',
+  proxies: true,
+  first: (chance) => plain(['a', 'b'], { web: 2, db: true, webNeeds: chance.pick(['db', '']), site: 'east' }),
+  deeds: about(20, [
+    [5, (chance) => [stranger(chance)]],
+    [2, (chance) => [{ kind: 'vanish', name: aName(chance), site: 'east' }]],
+    [1, (chance) => vanishAndBuild(chance, 'east')],
+    [1, (chance) => [{ kind: 'tamper', name: aName(chance), site: 'east', size: chance.pick(['7', '8']) }]],
+    [
+      3,
+      (chance) => [commit(set(chance.pick(['a', 'b', 'c']), { web: chance.below(4), size: chance.pick(['1', '2']) }))],
+    ],
+    [2, (chance) => [commit(set(chance.pick(['a', 'b']), { site: chance.pick(REMOTE_SITES), adopt: chance.is(0.2) }))]],
+    [2, (chance) => [{ kind: 'adopt', instance: chance.is(0.5) ? anInstance(chance) : null }]],
+    [2, (chance) => [{ kind: 'replace', name: aName(chance) }]],
+    [2, (chance) => [trouble(chance)]],
+    [
+      2,
+      (chance) => [
+        { kind: 'site', site: 'east', mood: chance.pick(['failing', 'throwing', 'late', 'broken', 'well', 'well']) },
+      ],
+    ],
+    [1, (chance) => [removal(anInstance(chance))]],
+    [1, () => [{ kind: 'stop', loses: 'nothing', downMs: 1_000 }]],
+  ]),
+};
+
+/** A stranger builds a server while a proxy is to create it, or where it moves to, and a person decides what becomes of it. */
+const takenName = sceneTheme(
+  'a stranger takes a name at a remote site',
+  (chance) => plain(['a', 'b'], { web: chance.pick([1, 2]), site: 'east' }),
+  (chance) => [
+    after(MINUTE_MS, {
+      kind: 'site',
+      site: chance.pick(REMOTE_SITES),
+      mood: chance.pick(['sluggish', 'well', 'late', 'throwing', 'broken']),
+    }),
+    ...(chance.is(0.5) ? [after(0, { kind: 'stranger', name: 'a-web-3', site: 'east' } as const)] : []),
+    after(0, commit(set('a', { web: 3, size: chance.pick(['1', '2']) }))),
+    ...(chance.is(0.4) ? [after(chance.below(5_000), trouble(chance))] : []),
+    after(chance.below(15_000), { kind: 'stranger', name: 'a-web-3', site: chance.pick(REMOTE_SITES) }),
+    after(chance.below(30_000), commit(set('a', { site: chance.pick(REMOTE_SITES) }))),
+    after(chance.pick([1_000, 3 * MINUTE_MS]), { kind: 'site', site: chance.pick(REMOTE_SITES), mood: 'well' }),
+    after(
+      chance.pick([1_000, MINUTE_MS, 10 * MINUTE_MS]),
+      chance.pick<Deed>([
+        { kind: 'replace', name: 'a-web-3' },
+        { kind: 'adopt', instance: 'a' },
+        removal('a'),
+        commit(set('a', { web: 2 })),
+        commit(set('a', { adopt: true })),
+      ]),
+    ),
+    after(chance.below(3_000), chance.pick<Deed>([{ kind: 'poll' }, removal('a'), { kind: 'adopt', instance: 'a' }])),
+  ],
+  { proxies: true },
+);
+
+function stranger(chance: Chance): TimedDeed {
+  return { kind: 'stranger', name: aName(chance), site: chance.pick(REMOTE_SITES) };
+}
+
+/** A server is gone, and a stranger's takes its place. */
+function vanishAndBuild(chance: Chance, site: string): readonly TimedDeed[] {
+  const name = aName(chance);
+  return [
+    { kind: 'vanish', name, site },
+    { kind: 'stranger', name, site },
+  ];
+}
+
 /** Returns the themes and scenes. */
-export const PROXY_THEMES: readonly Theme[] = [proxies, cutOff, tagged, removed, emptied];
+export const PROXY_THEMES: readonly Theme[] = [
+  ...[proxies, cutOff, tagged, removed, emptied],
+  ...[remoteStrangers, takenName],
+];
