@@ -85,5 +85,26 @@ const deafInstance = sceneTheme(
   { times: () => 2 },
 );
 
+/** An instance is refused since what it needs is removed; then come commits that have nothing to do with it. */
+const deprived = sceneTheme(
+  'what an instance needs is removed',
+  (chance) => [
+    ...plain(['a', 'b'], { web: 1 }),
+    ...plain(['c'], { web: 1, webNeeds: chance.pick(['a-web-1', 'a-web-1', '']) }),
+  ],
+  (chance) => [
+    ...(chance.is(0.3) ? [after(0, { kind: 'stop', loses: 'nothing', downMs: 1_000 } as const)] : []),
+    after(60_000, north(chance.pick(['well', 'dead', 'broken']))),
+    after(0, commit(set('c', { webNeeds: 'a-web-1' }))),
+    after(chance.pick([0, 20_000]), removal('a')),
+    after(chance.pick([0, 20_000]), chance.pick([{ kind: 'poll' } as const, commit(set('c', { size: '2' }))])),
+    after(chance.pick([1_000, 20_000, 400_000]), commit(set('b', { size: chance.pick(['1', '2', '3']) }))),
+    after(0, north('well')),
+  ],
+);
+
 /** Returns the scenes. */
-export const WAITING_SCENES: readonly Theme[] = [drifting, turned, crossed, ended, deafSite, deafInstance];
+export const WAITING_SCENES: readonly Theme[] = [
+  ...[drifting, turned, crossed, ended, deafSite, deafInstance],
+  deprived,
+];
