@@ -124,6 +124,7 @@ function itemOf(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem
     case 'drifted':
       return driftedItem(resource, row, facts);
     default:
+      if (isUnanswered(row)) return { ...waitingItem(resource, row, facts), action: answering(resource) };
       if (!isStuck(row)) return waitingItem(resource, row, facts);
       return { resource, state, reason: reasonText(row.reason), since, until: null, action: unblocking(resource, row) };
   }
@@ -187,6 +188,15 @@ function stateWords({ state, reason }: ServerRow): string {
 function retrying(resource: string, { wanted }: ServerRow): string {
   const retry = `treeline retry --resource ${resource}`;
   return wanted === null ? `${retry}; or, to forget it and leave it as it is: treeline retain ${resource}` : retry;
+}
+
+/** Returns true if nobody knows how the last action ended, and the check that would tell fails. */
+function isUnanswered(row: ServerRow): boolean {
+  return row.state === 'unknown' && row.reason?.code === 'check_failed' && !isStuck(row);
+}
+
+function answering(resource: string): string {
+  return `mend what keeps the check from answering; it is checked again by itself, and at once with: treeline retry --resource ${resource}`;
 }
 
 /** Returns what a person does about a server that is blocked; null where nothing is known. */

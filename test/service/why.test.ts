@@ -118,6 +118,20 @@ describe('a server', () => {
     });
   });
 
+  it('whose last outcome is not known and whose check fails says what to do', async () => {
+    let isMade = false;
+    const core = await coreOn(stack('shop', { db: '' }), ({ operation }) => {
+      isMade ||= operation === 'create';
+      if (operation === 'create') return Promise.reject(new Error('the line was cut'));
+      return isMade ? Promise.resolve(answerOf('failed', { message: 'no report' })) : undefined;
+    });
+    expect(itemOf(core, 'shop-db')).toMatchObject({
+      ...{ state: 'unknown', reason: expect.stringContaining('no report') },
+      action:
+        'mend what keeps the check from answering; it is checked again by itself, and at once with: treeline retry --resource shop-db',
+    });
+  });
+
   it('that is being made names the provider entry and the deadline', async () => {
     // Answered at the end, so that nothing is left under way.
     const answer = Promise.withResolvers<void>();
