@@ -234,8 +234,8 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/desired/undetermined.ts',
-        find: 'return [...wrong.map(([, { name }]) => name), ...newUnreadInstances(catalog, { places, instances })];',
-        replace: 'return wrong.map(([, { name }]) => name);',
+        find: 'return [...wrong, ...newUnreadInstances(catalog, { places, instances })];',
+        replace: 'return wrong;',
       },
     ],
   },
