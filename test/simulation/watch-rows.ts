@@ -3,6 +3,7 @@
 import type { WiredCore } from '../../src/compose/core.ts';
 import type { Unit } from '../../src/desired/unit.ts';
 import { reasonText } from '../../src/machine/reasons.ts';
+import { isSame, type Json } from '../../src/model/json.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
 import type { Reader } from '../../src/service/reader.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -77,7 +78,11 @@ export class RowWatch {
         this.commits += changes.length;
         for (const change of changes) this.#note(change);
       },
-      replaceEqual: (kind, name, row) => store.replaceEqual(kind, name, row),
+      replaceEqual: (kind, name, row) => {
+        if (!isSame(row.expected as unknown as Json, row.value as unknown as Json))
+          this.#facts.fail('a row is replaced in memory by an equal one only', `${kind} ${name}`);
+        store.replaceEqual(kind, name, row);
+      },
       get journalBytes() {
         return store.journalBytes;
       },

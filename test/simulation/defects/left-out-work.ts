@@ -65,6 +65,8 @@ export const LEFT_OUT_WORK_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'sync-going',
     title: 'servers that are going already are not compared with the commits that follow',
+    metBy:
+      'test/reconcile/begun-deletes.test.ts: keeps what an earlier commit took away and whose delete has not begun',
     edits: [
       {
         file: 'src/follow/sync.ts',
