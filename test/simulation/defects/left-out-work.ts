@@ -78,6 +78,7 @@ export const LEFT_OUT_WORK_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'sync-approved',
     title: 'an approval counts for the servers that its commit changes, and for no others',
+    metBy: 'test/reconcile/begun-deletes.test.ts: counts no more once it is approved while it runs',
     edits: [
       {
         file: 'src/follow/sync.ts',
