@@ -54,7 +54,7 @@ type ValueOf<Each extends Option> = Each extends NumberOption
 /** The values of all options of a part. */
 type OptionValues<Of extends Options> = { readonly [Name in keyof Of]: ValueOf<Of[Name]> };
 
-/** What the runner gives to a part. */
+/** The folder and the output of a part. */
 export interface BenchContext {
   /** Empty, of this part alone, and removed after it. */
   readonly folder: string;
@@ -62,7 +62,7 @@ export interface BenchContext {
   say(text: string): void;
 }
 
-/** What a part has measured. */
+/** The measurements of a part. */
 export interface PartReport {
   /** Its rows of the one table: one for each target. */
   readonly rows: readonly PartRow[];

@@ -44,14 +44,14 @@ export type Peer = { readonly name: string } & (
   | { readonly absence: string }
 );
 
-/** What is to be reached. Where there are two, the ratio decides, and the value only where the peer was not measured. */
+/** A goal. Where there are two, the ratio decides, and the value only where the peer was not measured. */
 export interface Target {
   readonly ratioMin?: number;
   readonly atMost?: number;
   readonly atLeast?: number;
 }
 
-/** What a part has measured for one row. */
+/** The measurements of one row. */
 interface Measurement {
   readonly work: string;
   readonly value: number;

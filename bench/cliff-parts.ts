@@ -1,4 +1,4 @@
-// What the cases of the benchmark `cliffs` are put together from: files, a controller that follows them, and checks in the end.
+// The parts of the cases of the benchmark `cliffs`: files, a controller that follows them, and checks in the end.
 import type { TextChanges } from '../test/support/text-repository.ts';
 import { CliffCore } from './cliff-core.ts';
 

@@ -84,7 +84,7 @@ interface Options {
   readonly calls: number;
 }
 
-/** What all calls together took. */
+/** The time that all calls together took. */
 interface Times {
   readonly ms: number;
   /** Processor time, of the programs too. */

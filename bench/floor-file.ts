@@ -1,4 +1,4 @@
-// What a server that only sends one answer is given: the answer and the TLS material, in a JSON file.
+// The input of a server that only sends one answer: the answer and the TLS material, in a JSON file.
 import { readFileSync } from 'node:fs';
 import type { Server, ServerOptions } from 'node:https';
 

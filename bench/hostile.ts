@@ -27,7 +27,7 @@ const SETTLED_MS_MAX = 120_000;
 /** After that: what follows from a commit is not over when it is told. */
 const AFTER_MS = 3_000;
 
-/** What honest clients saw while a case went on. */
+/** The waits of honest clients while a case went on. */
 interface HostileRun {
   readonly title: string;
   /** The longest that `/livez` took, milliseconds. */

@@ -86,7 +86,7 @@ function worstOf(title: string, read: (run: LineRun) => number): Column {
   return { title, read: ({ runs }) => Math.max(...runs.map(read)), digits: 0 };
 }
 
-/** What an apply used that was ended because it took too long says nothing about all of its resources. */
+/** An apply that was ended because it took too long says nothing about all of its resources. */
 function through(terraform: TerraformRuns | undefined): TerraformRun | undefined {
   return terraform?.apply.seconds === undefined ? undefined : terraform.apply;
 }

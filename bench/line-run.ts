@@ -83,7 +83,7 @@ async function measureBuild(desired: DesiredState, say: (text: string) => void):
   return { seconds, cpuSeconds, peakBytes, journalBytes: journal.bytes };
 }
 
-/** What was measured counts only if it is true: every instance says `Done`, and every server was made once. */
+/** A measurement counts only if it is true: every instance says `Done`, and every server was made once. */
 async function expectBuilt(controller: ServedController, { site, instances, servers }: DesiredState): Promise<void> {
   const statuses = await controller.statuses();
   const others = [...statuses].filter(([, status]) => status !== 'Done');

@@ -9,7 +9,7 @@ const STOP_MS_MAX = 60_000;
 /** Linux has counted processor time for programs in hundredths of a second on every common machine. */
 const TICKS_A_SECOND = 100;
 
-/** What a process has used since its start. */
+/** The memory and processor time of a process since its start. */
 export interface Usage {
   /** The most memory that it ever had at once, bytes. */
   readonly peakBytes: number;

@@ -35,7 +35,7 @@ export interface ReadCase {
   readonly absent: readonly Peer[];
 }
 
-/** What a server answered in one round. */
+/** The answers of a server in one round. */
 export interface Rate {
   readonly perSecond: number;
   /** Processor time of one answer, microseconds; says more than the rate where the machine is busy. */

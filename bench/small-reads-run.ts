@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { monotonicMs } from './stall-probe.ts';
 
-/** What is read: JSON in the first argument. */
+/** The request, as JSON in the first argument. */
 export interface SmallReads {
   readonly port: number;
   readonly path: string;

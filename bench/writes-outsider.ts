@@ -11,7 +11,7 @@ interface OutsiderParts {
   readonly writesOfEach: number;
 }
 
-/** What became of the writes, and how fast both sides were. */
+/** The outcomes of the writes, and the speed of both sides. */
 export interface BesideOutsider {
   readonly written: number;
   /** Answered 503: nothing was written. */
