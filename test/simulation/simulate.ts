@@ -41,6 +41,7 @@ export async function simulate(
   } finally {
     world.controller.close();
     await lastTurn();
+    for (const site of world.sites) site.close();
     Error.stackTraceLimit = stackTraceLimit;
     process.off('unhandledRejection', onRejection);
   }

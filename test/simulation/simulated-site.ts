@@ -67,6 +67,8 @@ export class SimulatedSite {
   readonly #watch: SiteWatch;
   readonly #servers = new Map<string, SiteServer>();
   /** Ends of actions that go on when their controller is gone, by a number. */
+  /** Node keeps a signal that follows others for as long as somebody listens to it, and with the listener this whole world. */
+  readonly #closing = new AbortController();
   readonly #running = new Map<
     number,
     { readonly end: (isDone: boolean) => void; readonly isEndless: boolean; readonly life: Life }
@@ -119,6 +121,11 @@ export class SimulatedSite {
     if (server === undefined) return false;
     server.properties = { ...server.properties, size };
     return true;
+  }
+
+  /** Listens to no signal any more. */
+  close(): void {
+    this.#closing.abort();
   }
 
   /** A proxy dies, and its programs with it. */
@@ -175,7 +182,8 @@ export class SimulatedSite {
     };
     const isEndless = way.ms === Number.POSITIVE_INFINITY;
     // A proxy ends its programs at their deadline.
-    if (this.options.isRemote) signal.addEventListener('abort', () => this.#cut(number), { once: true });
+    if (this.options.isRemote)
+      signal.addEventListener('abort', () => this.#cut(number), { once: true, signal: this.#closing.signal });
     this.#running.set(number, {
       isEndless,
       life,
@@ -193,7 +201,10 @@ export class SimulatedSite {
         else if (this.#running.delete(number)) this.#watch.ended(name, call, undefined);
       });
     } else if (isEndless) {
-      signal.addEventListener('abort', () => end(undefined, signal.reason), { once: true });
+      signal.addEventListener('abort', () => end(undefined, signal.reason), {
+        once: true,
+        signal: this.#closing.signal,
+      });
     } else {
       const { hasEffect, answerOf } = way;
       if (way.isLate) this.#scheduler.after(1, life, () => reject(new Error('the connection was lost')));
