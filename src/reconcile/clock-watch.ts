@@ -10,11 +10,18 @@ const COMPARE_MS = 1_000;
 /** Smaller corrections of the wall clock are ignored; NTP slews by less. */
 const STEP_MS = 1_000;
 
+/** How far the clock was set back, milliseconds. */
+export interface StepBack {
+  readonly backMs: number;
+  /** It was not set before this time of the monotonic clock. */
+  readonly since: number;
+}
+
 interface ClockWatchOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Corrects recorded times after a step back by so many milliseconds, and enqueues every server that waits. */
-  readonly correct: (backMs: number) => Promise<void>;
+  /** Corrects recorded times after a step back, and enqueues every server that waits. */
+  readonly correct: (step: StepBack) => Promise<void>;
   /** Enqueues every server that waits for a time. */
   readonly wake: () => void;
   /** Interval between comparisons of the two clocks; default: one second. */
@@ -29,6 +36,8 @@ export class ClockWatch {
   #monotonic: number;
   /** Steps back that are not yet corrected in the rows. */
   #backMs = 0;
+  /** The last comparison before the first of them. */
+  #since = 0;
   #cancel: () => void = () => undefined;
   #isStopped = false;
 
@@ -54,20 +63,24 @@ export class ClockWatch {
 
   #compare(): void {
     const { log, wake } = this.#options;
+    const before = this.#monotonic;
     const stepMs = this.#takeStep();
     if (Math.abs(stepMs) > STEP_MS) log.warn({ stepMs }, 'the clock was set; what waits is looked at again');
     if (stepMs > STEP_MS) wake();
-    if (stepMs < -STEP_MS) this.#backMs -= stepMs;
-    if (this.#backMs > 0) void this.#correct(this.#backMs);
+    if (stepMs < -STEP_MS) {
+      if (this.#backMs === 0) this.#since = before;
+      this.#backMs -= stepMs;
+    }
+    if (this.#backMs > 0) void this.#correct({ backMs: this.#backMs, since: this.#since });
     else this.#compareLater();
   }
 
   /** Never throws. A failed correction is tried again at the next comparison. */
-  async #correct(backMs: number): Promise<void> {
+  async #correct(step: StepBack): Promise<void> {
     const { correct, log } = this.#options;
     try {
-      await correct(backMs);
-      this.#backMs -= backMs;
+      await correct(step);
+      this.#backMs -= step.backMs;
     } catch (error) {
       const told = this.#errors.tell(error);
       if (told) log.error({ err: error, ...told }, 'recorded times could not be corrected; it is tried again');

@@ -10,6 +10,8 @@ interface Correction {
   readonly now: number;
   /** How far the clock was just set back; 0 if unknown, as at a start. */
   readonly backMs: number;
+  /** It was set at most so long ago: what is younger may have its time from the clock as it is now. */
+  readonly sinceMs: number;
   /** The longest that a server waits for its next try. */
   readonly waitMsMax: number;
 }
@@ -55,12 +57,16 @@ function correctedDue(due: string, { now, backMs, waitMsMax }: Correction): stri
   return time <= now ? due : momentOf(Math.min(time - backMs, now + waitMsMax));
 }
 
-/** An action keeps its remaining time. */
-function correctedAction(action: RunningAction, { now, backMs }: Correction): RunningAction {
+/**
+ * An action keeps its remaining time. One that may have begun after the clock was set keeps its deadline: it must not count as
+ * over while it runs, and at worst it is waited for as long as it could have run from now on.
+ */
+function correctedAction(action: RunningAction, { now, backMs, sinceMs }: Correction): RunningAction {
   const started = Date.parse(action.started);
   const deadline = Date.parse(action.deadline);
   const shiftMs = Math.max(backMs, started - now);
-  if (shiftMs <= 0 || deadline <= now) return action;
+  const mayBeYounger = started <= now && started >= now - sinceMs;
+  if (shiftMs <= 0 || deadline <= now || mayBeYounger) return action;
   return { ...action, started: momentOf(started - shiftMs), deadline: momentOf(deadline - shiftMs) };
 }
 

@@ -1,7 +1,7 @@
 // Corrects recorded times at a start, and whenever the clock is set. See clock-watch.ts and stamp-corrections.ts.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import { ClockWatch } from './clock-watch.ts';
+import { ClockWatch, type StepBack } from './clock-watch.ts';
 import type { CommitGate } from './commit-gate.ts';
 import type { Ledger } from './ledger.ts';
 import type { Reconciler } from './reconciler.ts';
@@ -27,18 +27,20 @@ export function watchClock(parts: WatchedParts): { readonly watch: ClockWatch; r
   const { clock, log, ledger, reconciler, compareMs } = parts;
   const watch = new ClockWatch({
     ...{ clock, log, compareMs },
-    correct: async (backMs) => {
-      await correctStamps(parts, backMs);
+    correct: async (step) => {
+      await correctStamps(parts, step);
       reconciler.enqueue(ledger.list('server').keys(), 'clock');
     },
     wake: () => reconciler.wakeTimed(),
   });
-  return { watch, corrected: correctStamps(parts, 0) };
+  return { watch, corrected: correctStamps(parts, { backMs: 0, since: clock.monotonic() }) };
 }
 
-function correctStamps({ ledger, gate, clock, waitMsMax }: WatchedParts, backMs: number): Promise<void> {
+function correctStamps({ ledger, gate, clock, waitMsMax }: WatchedParts, step: StepBack): Promise<void> {
   return gate.exclusive(async () => {
-    const changes = stampCorrections(ledger, { now: clock.now(), backMs, waitMsMax });
+    const { backMs, since } = step;
+    const sinceMs = clock.monotonic() - since;
+    const changes = stampCorrections(ledger, { now: clock.now(), backMs, sinceMs, waitMsMax });
     if (changes.length > 0) await ledger.commit(changes);
   });
 }

@@ -1,19 +1,19 @@
 import { expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { ClockWatch } from '../../src/reconcile/clock-watch.ts';
+import { ClockWatch, type StepBack } from '../../src/reconcile/clock-watch.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 const HOUR = 3_600_000;
 
-function open(correct: (backMs: number) => Promise<void> = async () => undefined) {
+function open(correct: (step: StepBack) => Promise<void> = async () => undefined) {
   const clock = new ManualClock();
   const noticed: string[] = [];
   const log = createLog('error', { write: () => undefined });
   const watch = new ClockWatch({
     ...{ clock, log },
-    correct: async (backMs) => {
-      await correct(backMs);
-      noticed.push(`back ${backMs}`);
+    correct: async (step) => {
+      await correct(step);
+      noticed.push(`back ${step.backMs}`);
     },
     wake: () => noticed.push('forward'),
   });
@@ -40,6 +40,19 @@ it.each([
   await set(byMs);
   await set(0);
   expect(noticed).toEqual(expected);
+});
+
+it('says since when the clock may have been set, also where the correction is tried again', async () => {
+  const since: number[] = [];
+  const { clock, set } = open(async (step) => {
+    since.push(step.since);
+    if (since.length === 1) throw new Error('the disk is full');
+  });
+  await set(0);
+  const before = clock.monotonic();
+  await set(-HOUR);
+  await set(0);
+  expect(since).toEqual([before, before]);
 });
 
 it('corrects at the next comparison what could not be corrected, together with what came since', async () => {

@@ -5,7 +5,7 @@ import { MemoryStore } from '../support/memory-store.ts';
 import { at, NOW, rowIn, running, SMALL } from './build.ts';
 
 const HOUR = 3_600_000;
-const AHEAD = { now: NOW, backMs: 10 * HOUR, waitMsMax: HOUR };
+const AHEAD = { now: NOW, backMs: 10 * HOUR, sinceMs: 1_000, waitMsMax: HOUR };
 const START = { ...AHEAD, backMs: 0 };
 
 async function storeWith(changes: readonly Omit<Change, 'expected'>[]): Promise<MemoryStore> {
@@ -35,6 +35,15 @@ it.each([
   const action = { ...running('create', SMALL), started: at(NOW + 10 * HOUR), deadline: at(NOW + 10 * HOUR + 60_000) };
   const after = await corrected(rowIn('creating', { action, since: at(NOW + 10 * HOUR) }), correction);
   expect(after).toMatchObject({ action: { started: at(NOW), deadline: at(NOW + 60_000) }, since: at(NOW) });
+});
+
+it.each([
+  ['may have begun after the clock was set keeps its deadline', NOW - 1_000, undefined],
+  ['began before gets the time that it had left', NOW - 1_001, NOW - 1_001 - 10 * HOUR],
+])('an action that %s', async (_case, began, expected) => {
+  const action = { ...running('create', SMALL), started: at(began), deadline: at(NOW + 60_000) };
+  const after = await corrected(rowIn('creating', { action }));
+  expect(after?.action?.started).toBe(expected === undefined ? undefined : at(expected));
 });
 
 it('heals happened now at the latest', async () => {

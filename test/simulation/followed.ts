@@ -2,7 +2,7 @@
 // excuses: an instance that is said to be held or invalid may stay as it was, never lose more.
 import { validShape } from './edit-files.ts';
 import type { Facts } from './facts.ts';
-import { type ModelFiles, serversOf } from './stacks.ts';
+import type { ModelFiles } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
 
 export interface FollowedCommit {
@@ -43,9 +43,7 @@ export class Followed {
     this.#facts.tell('controller', () => `follows ${desired.commit}${words}`);
     this.everRetained ||= INSTANCES.some((instance) => validShape(files, instance)?.retain);
     for (const name of this.#facts.asked.retained) {
-      const isWanted = (instance: string): boolean =>
-        staying.has(instance) || serversIn(files, instance).includes(name);
-      if (INSTANCES.some(isWanted)) this.#facts.asked.retained.delete(name);
+      if (desired.owners.has(name)) this.#facts.asked.retained.delete(name);
     }
     this.#onNew();
   }
@@ -63,9 +61,4 @@ export class Followed {
   get all(): readonly FollowedCommit[] {
     return this.#commits;
   }
-}
-
-function serversIn(files: ModelFiles, instance: string): readonly string[] {
-  const shape = validShape(files, instance);
-  return shape === undefined ? [] : serversOf(shape);
 }
