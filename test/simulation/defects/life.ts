@@ -123,7 +123,7 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/clock-watch.ts',
-        find: '    if (stepMs < -STEP_MS) this.#backMs -= stepMs;\n',
+        find: '      this.#backMs -= stepMs;\n',
         replace: '',
       },
     ],
@@ -139,10 +139,22 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/watch-clock.ts',
-        find: 'corrected: correctStamps(parts, 0) };',
+        find: 'corrected: correctStamps(parts, { backMs: 0, since: clock.monotonic() }) };',
         replace: 'corrected: Promise.resolve() };',
       },
     ],
+  },
+  {
+    id: '13-younger',
+    title: 'an action that began between a step back of the clock and its detection loses as much of its time',
+    edits: [
+      {
+        file: 'src/reconcile/stamp-corrections.ts',
+        find: ' || mayBeYounger) return action;',
+        replace: ') return action;',
+      },
+    ],
+    metBy: 'test/reconcile/stamp-corrections.test.ts: may have begun after the clock was set keeps its deadline',
   },
   {
     id: '13-lost',
