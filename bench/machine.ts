@@ -36,7 +36,7 @@ export function watchMachine(): () => Machine {
       processor: cpus()[0]?.model.trim() ?? 'unknown',
       processors: availableParallelism(),
       memoryGib: Math.round(totalmem() / 2 ** 30),
-      kernel: `${process.platform} ${release()}`,
+      kernel: `${process.platform} ${release().split('-', 1)[0]}`,
       node: process.versions.node,
       ...{ loadAtStart, loadAtEnd, othersShare, isBusy: othersShare > OTHERS_SHARE_MAX },
     };
