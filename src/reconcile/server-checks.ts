@@ -88,7 +88,10 @@ export class ServerChecks {
     return wanted === null ? undefined : registry.match(wanted)?.name;
   }
 
+  /** Returns the tags of the proxies that the next check is for: of a server that nobody wants, those that made it. */
   #tagsOf(server: string): readonly string[] {
+    const row = this.#options.ledger.server(server);
+    if (row?.wanted === null) return (row.provider === PROXIED && row.proxyTags) || [];
     return this.#matchOf(server) === PROXIED ? proxyTagsOf(this.#options.recordOf?.(server) ?? {}) : [];
   }
 

@@ -272,6 +272,18 @@ describe('a report', () => {
     expect(core.ledger.server('web')?.reason).toEqual({ code: 'action_failed', text: 'create: no luck' });
   });
 
+  it('of a check that failed is not asked for again at once where the server is not wanted any more', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    await report(core, LAB, await claim(core, LAB), answerOf('failed'));
+    core.source.commit({ [TEMPLATE]: templateText({}) });
+    await core.poll();
+    await report(core, LAB, await claim(core, LAB), answerOf('failed'));
+    // What the failed create may have left is looked for once, and then deleted again when that is due.
+    await report(core, LAB, await claim(core, LAB), answerOf('failed'));
+    expect(offered(core, LAB)).toEqual([]);
+  });
+
   it('that is repeated succeeds again; another one on the same lease is refused', async () => {
     const core = await coreOf({ web: IN_LAB });
     await carryOut(core, LAB, 'absent');

@@ -45,6 +45,8 @@ export class CallWatch implements SiteWatch {
   readonly #going = new Set<string>();
   /** Incarnations of servers of which a delete began. */
   readonly #counted = new Set<string>();
+  /** Those that began in order to make the server anew. */
+  readonly #replaced = new Set<string>();
   readonly #calls = new Map<string, number[]>();
   readonly #unmade = new Set<string>();
   /** Every server that a controller ever asked a site to make. */
@@ -69,6 +71,8 @@ export class CallWatch implements SiteWatch {
   claimed({ operation, resource, id }: Pick<AgentAction, 'operation' | 'resource' | 'id'>): void {
     if (operation === 'create') this.made.add(resource);
     if (operation !== 'delete') return;
+    // The proxy may die before it begins; the controller knows of the claim only.
+    this.#creates.deleteBegan(resource);
     const all = [...this.#followed.all];
     this.#claimed.set(id, { all, last: all.at(-1) });
   }
@@ -202,11 +206,17 @@ export class CallWatch implements SiteWatch {
   #watchDelete(site: string, { resource, action }: Call): void {
     const server = this.#facts.sites.find((one) => one.options.name === site)?.find(resource);
     if (server === undefined) return;
-    const isReplaceable = this.#replaceable.has(resource) || this.#facts.asked.replaced.has(resource);
+    const row = this.#facts.core?.ledger.server(resource);
+    const building = row === undefined ? undefined : `${resource}/${row.incarnation}`;
+    const isMistaken = this.#creates.isMistaken(server);
+    // A delete whose outcome was lost is repeated on what a stranger built meanwhile: it is the same delete.
+    const isRepeated = isMistaken && building !== undefined && this.#counted.has(building);
+    const isReplaceable =
+      this.#replaceable.has(resource) ||
+      this.#facts.asked.replaced.has(resource) ||
+      (isRepeated && this.#replaced.has(building));
     if (this.#facts.asked.retained.has(resource))
       this.#facts.fail('no server is deleted that a person had forgotten', resource);
-    const isMistaken = this.#creates.isMistaken(server);
-    const row = this.#facts.core?.ledger.server(resource);
     const isUnmade = this.#unmade.has(resource) && row?.applied === null;
     const deletion = { server, resource, isReplaceable, isUnmade, isMistaken };
     // What a proxy has claimed has begun, though its program begins later.
@@ -214,9 +224,10 @@ export class CallWatch implements SiteWatch {
     const why = whyNotDeleted(this.#facts, followed, deletion);
     if (why !== undefined) this.#facts.fail(why.promise, why.facts);
     if (row?.approved && this.#facts.approved.has(resource)) this.approvedDeletes.add(`${resource}/${row.incarnation}`);
-    // A delete whose outcome was lost is repeated on what a stranger built meanwhile: it is the same delete.
-    if (!isMistaken || row === undefined || !this.#counted.has(`${resource}/${row.incarnation}`)) this.#count(resource);
-    if (row !== undefined) this.#counted.add(`${resource}/${row.incarnation}`);
+    if (!isRepeated) this.#count(resource);
+    if (building === undefined) return;
+    this.#counted.add(building);
+    if (isReplaceable) this.#replaced.add(building);
   }
 
   /** Every incarnation counts once, from the begin of its first delete, for an hour. */

@@ -110,6 +110,8 @@ export class CreateWatch {
    * checked again.
    */
   isMistaken({ name, builtAt }: SiteServer): boolean {
+    const untold = this.#untold.get(name);
+    if (untold !== undefined && untold <= builtAt) return true;
     if (this.#vanished.has(name) || this.#takenFor.get(name) === builtAt) return true;
     const absence = this.#absences.get(name);
     return absence !== undefined && this.#creates.has(name) && builtAt - absence < UNSEEN_MS_MAX;

@@ -193,4 +193,15 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
       },
     ],
   },
+  {
+    id: 'proxy-checks',
+    title: 'a failed check of an unwanted server by proxies is not noted, and asked for again at once',
+    edits: [
+      {
+        file: 'src/reconcile/server-checks.ts',
+        find: '    if (row?.wanted === null) return',
+        replace: '    if (row?.generation === 0) return',
+      },
+    ],
+  },
 ];
