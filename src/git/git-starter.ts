@@ -17,6 +17,7 @@ export class GitStarter {
   readonly #child: ChildProcess;
   readonly #runs = new Map<number, RelayedGit>();
   #count = 0;
+  #isLost = false;
 
   /** Starts the process. Where that fails, every run fails. */
   constructor() {
@@ -32,8 +33,9 @@ export class GitStarter {
     this.#holdLoop();
   }
 
+  /** False once it cannot be talked to, also where its end is known before that of its channel. */
   get isConnected(): boolean {
-    return this.#child.connected;
+    return !this.#isLost && this.#child.connected;
   }
 
   /** Id of the process. */
@@ -60,6 +62,7 @@ export class GitStarter {
 
   /** It cannot be talked to any more: git that it has started loses its streams, and ends. */
   #lose(): void {
+    this.#isLost = true;
     this.#child.kill('SIGKILL');
     const lost = [...this.#runs];
     this.#runs.clear();
@@ -68,7 +71,7 @@ export class GitStarter {
   }
 
   #send(order: StarterOrder): void {
-    if (this.#child.connected) this.#child.send(order);
+    if (this.isConnected) this.#child.send(order);
     else process.nextTick(() => this.#lose());
   }
 
