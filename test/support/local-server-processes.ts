@@ -50,12 +50,14 @@ interface LogLine {
   /** `<server>.<incarnation>.<operation>…`. */
   readonly action?: string;
   readonly resource: string;
+  /** Of the end of a call. */
+  readonly outcome?: string;
 }
 
 /**
  * Checks the log of a directory: the processes of a server start and end in turn, and another incarnation is created only
- * once the process of the last one has ended. Where a delete was killed before it ended the process, the create that
- * follows may find it.
+ * once the process of the last one has ended. Where a delete was killed before it ended the process, or its program came
+ * too late to do it, the create that follows may find it.
  */
 export function expectSoundLog(directory: string): void {
   const lines: readonly LogLine[] = readFileSync(join(directory, 'calls.log'), 'utf8')
@@ -72,19 +74,22 @@ function faultsIn(name: string, history: readonly LogLine[]): readonly string[] 
   const faults: string[] = [];
   let isRunning = false;
   let created = -1;
-  /** Begins of deletes without an end. */
+  /** Begins of deletes without an end that says that it is gone. */
   let cutOff = 0;
-  for (const { event, operation, action = '' } of history) {
+  for (const { event, operation, action = '', outcome } of history) {
     if (event === 'started' || event === 'ended') {
       if (isRunning === (event === 'started')) faults.push(`${name}: ${event} twice`);
       isRunning = event === 'started';
     }
-    if (operation === 'delete') cutOff += event === 'begin' ? 1 : -1;
+    if (operation === 'delete' && event === 'begin') cutOff += 1;
+    if (operation === 'delete' && (outcome === 'done' || outcome === 'absent')) cutOff -= 1;
     if (event !== 'begin' || operation !== 'create') continue;
     const incarnation = Number(action.slice(name.length + 1).split('.')[0]);
     if (incarnation < created) faults.push(`${name}: incarnation ${incarnation} after ${created}`);
     if (incarnation > created && isRunning && cutOff === 0) {
-      const course = history.map((line) => `${line.event} ${line.action ?? ''}`).join(', ');
+      const course = history
+        .map((line) => `${line.event} ${line.action ?? ''} ${line.outcome ?? ''}`.trim())
+        .join(', ');
       faults.push(`${name}: incarnation ${incarnation} is created while it runs: ${course}`);
     }
     created = incarnation;
