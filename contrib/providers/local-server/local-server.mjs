@@ -3,9 +3,6 @@
 // `list`, `stop`, `start` and the like are for people and for the demo; `run` is the server itself.
 import { answerCall } from '../exec-call/answer-call.mjs';
 import { CallFailure } from '../exec-call/call-failure.mjs';
-import { handlers } from './answer.mjs';
-import { addressOf, changeProperty, listServers, processOf, startServers, stopServers } from './commands.mjs';
-import { runServer } from './run-server.mjs';
 
 const USAGE = `Usage: local-server.mjs [list | url NAME | pid NAME | stop | start | change NAME PROPERTY=VALUE]
 Without arguments: answers one call of an exec provider, which it reads from standard input.
@@ -19,14 +16,16 @@ LOCAL_SERVER_DIRECTORY names the folder of the servers.
 
 /** @param {readonly string[]} args */
 async function main([command, ...args]) {
-  if (command === undefined) return await answerCall(handlers());
-  if (command === 'run') return await runServer(args);
-  if (command === 'list') return print(await listServers());
-  if (command === 'url') return print(await addressOf(args));
-  if (command === 'pid') return print(await processOf(args));
-  if (command === 'stop') return print(await stopServers());
-  if (command === 'start') return print(await startServers());
-  if (command === 'change') return print(await changeProperty(args));
+  // Calls are many: each loads what it needs, and no server.
+  if (command === undefined) return await answerCall((await import('./answer.mjs')).handlers());
+  if (command === 'run') return await (await import('./run-server.mjs')).runServer(args);
+  const commands = await import('./commands.mjs');
+  if (command === 'list') return print(await commands.listServers());
+  if (command === 'url') return print(await commands.addressOf(args));
+  if (command === 'pid') return print(await commands.processOf(args));
+  if (command === 'stop') return print(await commands.stopServers());
+  if (command === 'start') return print(await commands.startServers());
+  if (command === 'change') return print(await commands.changeProperty(args));
   process.stderr.write(USAGE);
   process.exitCode = 3;
 }
