@@ -1,15 +1,11 @@
 // Builds all parts except the listeners: those that follow the repository, drive the servers, read and write.
-import { join } from 'node:path';
-import type { Clock } from '../clock.ts';
 import type { Safety } from '../desired/admit.ts';
-import type { ActivationParts } from '../follow/activate.ts';
 import { activeRecords } from '../follow/active-records.ts';
 import { activeSecrets } from '../follow/active-secrets.ts';
 import { CurrentState } from '../follow/current-state.ts';
 import { Follower } from '../follow/follower.ts';
 import { registeredProxies } from '../follow/proxy-clients.ts';
 import { safetyOf, withApproval } from '../follow/safety.ts';
-import type { Logger } from '../log.ts';
 import { toldWait } from '../machine/wait.ts';
 import { invariant } from '../model/invariant.ts';
 import { entriesOf, type ProviderRegistry } from '../providers/provider-registry.ts';
@@ -21,44 +17,28 @@ import { RowRequests } from '../reconcile/row-requests.ts';
 import { stallsIn } from '../reconcile/stall-graph.ts';
 import { watchClock } from '../reconcile/watch-clock.ts';
 import type { Agent } from '../service/agent.ts';
-import { type CommitWait, createCommitWait } from '../service/commit-wait.ts';
+import type { CommitWait } from '../service/commit-wait.ts';
 import { createAgent } from '../service/create-agent.ts';
 import { createExplainer } from '../service/create-explainer.ts';
 import { createOperator } from '../service/create-operator.ts';
 import { createReader } from '../service/create-reader.ts';
-import { createWriter } from '../service/create-writer.ts';
 import type { Explainer } from '../service/explainer.ts';
 import { createFileHistory, type FileHistory } from '../service/file-history.ts';
 import type { Operator, StatusFailure } from '../service/operator.ts';
 import type { Reader } from '../service/reader.ts';
-import type { BranchView } from '../service/write/branch-view.ts';
-import { createPreview } from '../service/write/preview.ts';
-import { WriteQueue } from '../service/write/write-queue.ts';
 import type { Writer } from '../service/writer.ts';
 import type { Settings } from '../settings.ts';
 import { createSlices, type RunInSlices } from '../slices.ts';
-import { createBranchWatch } from '../source/branch-watch.ts';
-import { createGitPublisher } from '../source/git-publisher.ts';
-import { createGitSource, type GitSource } from '../source/git-source.ts';
-import { createPollTimer } from '../source/poll-timer.ts';
 import type { Publisher } from '../source/publisher.ts';
-import { parseRepositoryUrl } from '../source/repository-url.ts';
 import type { Source, Trigger } from '../source/source.ts';
 import type { StatusReporter } from '../statuses/status-reporter.ts';
-import type { Files } from '../store/files.ts';
 import { createLowdbStore } from '../store/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
 import { openProviders } from './open-providers.ts';
+import { openRepository } from './open-repository.ts';
 import { openStatuses } from './open-statuses.ts';
-
-/** The parts that all others are built with. */
-export interface SharedParts {
-  readonly log: Logger;
-  readonly clock: Clock;
-  readonly files: Files;
-  /** Closes all parts in reverse order. */
-  readonly opened: AsyncDisposableStack;
-}
+import type { SharedParts } from './shared-parts.ts';
+import { wireWrites } from './wire-writes.ts';
 
 /** The parts of the core that the listeners use. */
 interface Core {
@@ -100,9 +80,6 @@ export interface WiredCore extends Core {
   readonly reconciler: Reconciler;
 }
 
-/** How long writes in progress may take to end when the controller stops. */
-const STOP_WRITING_MS = 8_000;
-
 /** Builds the core from the settings: the parts that follow the repository, drive the servers, and answer requests. */
 export async function composeCore(
   settings: Settings,
@@ -112,12 +89,10 @@ export async function composeCore(
     it.close(),
   );
   const registry = await openProviders(settings, { log, clock, opened });
-  const source = opened.adopt(await sourceOf(settings, { log, clock }), (it: GitSource) => it.close());
-  const triggers = triggersOf(settings, { log, clock, source });
-  const publisher = publisherOf(settings, { source, clock });
+  const repository = await openRepository(settings, { log, clock, opened });
   const { execution } = settings;
   const { writes } = settings.repository;
-  const outside = { store, registry, source, publisher, triggers, clock, log, opened, random: Math.random };
+  const outside = { store, registry, ...repository, clock, log, opened, random: Math.random };
   let reporter: StatusReporter | undefined;
   const core = await wireCore({ ...outside, execution, writes, statusFailure: () => reporter?.failure });
   reporter = openStatuses(settings, { ...core, clock, log, random: Math.random });
@@ -162,9 +137,10 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   await corrected;
   const follower = new Follower({ ...shared, inSlices, source, triggers, current, reconciler, reviews });
   const requests = new RowRequests({ ...shared, reconciler, reviews });
-  const queue = writeQueueOf(outside, follower);
   const safety = (): Safety => safetyOf(ledger, { budget: deleteBudget, now: clock.now() });
-  const writer = writerOf(outside, { queue, follower, requests, ledger, safety, review });
+  const { writes, publisher } = outside;
+  const written = { writes, source, publisher, current, follower, requests };
+  const { writer, commits, stop: stopWriting } = wireWrites({ ...shared, ...written, safety, review, inSlices });
   const operator = createOperator({
     ...views,
     statusOf: (instance) => reader.status(instance),
@@ -179,35 +155,11 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     history: historyOf(outside),
     safetyWith: (digest) => withApproval(safety(), digest),
   });
-  const commits = commitWaitOf({ current, follower, source, clock });
   const stopWaiting = (): Promise<void> => {
-    commits.stop();
     reconciler.proxyWork?.stop();
-    return queue.stop(STOP_WRITING_MS);
+    return stopWriting();
   };
   return { reader, operator, explainer, writer, commits, follower, stopWaiting, current, ledger, reconciler };
-}
-
-interface WriterParts {
-  readonly queue: WriteQueue;
-  readonly follower: Follower;
-  readonly requests: RowRequests;
-  readonly ledger: Ledger;
-  readonly safety: () => Safety;
-  readonly review: () => void;
-}
-
-function writerOf(
-  { writes, clock, inSlices }: Pick<OutsideParts, 'writes' | 'clock' | 'inSlices'>,
-  { queue, follower, requests, ledger, safety, review }: WriterParts,
-): Writer {
-  return createWriter({
-    queue: writes === 'off' ? undefined : queue,
-    preview: createPreview({ branch: follower, clock, safety, inSlices }),
-    approveDeletes: (instance, by) => requests.approveDeletes(instance, by.serial),
-    isTerminating: (instance) => ledger.read('terminating', instance) !== undefined,
-    review,
-  });
 }
 
 /** Returns the history of the local copy. Where that cannot be read, an explanation has no commits. */
@@ -236,69 +188,4 @@ function checkOperations({
 function waitMsMaxOf({ retry, providers }: Settings['execution']): number {
   const policies = [retry, ...providers.map((provider) => provider.retry)];
   return Math.max(...policies.flatMap(({ failedSeconds, maxSeconds }) => [failedSeconds, maxSeconds])) * 1000;
-}
-
-function writeQueueOf(
-  { source, publisher, clock, writes, yieldToOthers, inSlices }: OutsideParts,
-  follower: Follower,
-): WriteQueue {
-  const branch: BranchView = {
-    followed: () => follower.followed,
-    newest: (options) => follower.newest(options),
-    desiredAt: (commit) => follower.desiredAt(commit),
-    pushed: (commit, base) => follower.pushed(commit, base),
-    expect: (files, writings) => follower.expect(files, writings),
-    fetch: () => source.fetch(null),
-    isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
-  };
-  const mode = writes === 'propose' ? 'propose' : 'commit';
-  return new WriteQueue({ branch, publisher, clock, yieldToOthers, inSlices, mode });
-}
-
-function commitWaitOf({
-  current,
-  follower,
-  source,
-  clock,
-}: Pick<ActivationParts, 'current' | 'clock'> & Pick<Core, 'follower'> & { readonly source: Source }): CommitWait {
-  return createCommitWait({
-    desired: () => current.get(),
-    refused: () => current.refused,
-    desiredAt: (commit) => follower.desiredAt(commit),
-    isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
-    clock,
-  });
-}
-
-function publisherOf(
-  { repository, store }: Settings,
-  { source, clock }: { readonly source: GitSource; readonly clock: Clock },
-): Publisher {
-  const { url, access, branch, directory } = repository;
-  return createGitPublisher({ url, access, branch, directory, cache: cacheOf(store), source, clock });
-}
-
-async function sourceOf(
-  { repository, store }: Settings,
-  { log, clock }: Omit<SharedParts, 'opened' | 'files'>,
-): Promise<GitSource> {
-  const { url, branch, directory, access } = repository;
-  return createGitSource({ url, branch, directory, access, cache: cacheOf(store), clock, log });
-}
-
-/** A local repository is watched and also polled: a lost hint costs time, never a commit. */
-function triggersOf(
-  { repository }: Settings,
-  { log, clock, source }: Omit<SharedParts, 'opened' | 'files'> & { readonly source: GitSource },
-): Trigger[] {
-  const poll = createPollTimer(repository.pollSeconds * 1000, clock);
-  const url = parseRepositoryUrl(repository.url);
-  if (url.kind !== 'local') return [poll];
-  const isKnown = (head: string): boolean => source.isOwnHead(head);
-  return [poll, createBranchWatch({ path: url.path, branch: repository.branch, isKnown, log })];
-}
-
-/** Returns the directory of the local copy of the repository. */
-function cacheOf(store: Settings['store']): string {
-  return join(store.directory, 'repository');
 }

@@ -1,7 +1,5 @@
 // Opens the provider of every entry of the settings.
 import { join } from 'node:path';
-import type { Clock } from '../clock.ts';
-import type { Logger } from '../log.ts';
 import { createExecProvider } from '../providers/exec/exec-provider.ts';
 import { ProgramRunner } from '../providers/exec/program-runner.ts';
 import { createHttpProvider } from '../providers/http/http-provider.ts';
@@ -9,13 +7,7 @@ import type { Provider } from '../providers/provider.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../providers/provider-registry.ts';
 import { createSimulatedProvider } from '../providers/simulated.ts';
 import type { ProviderSettings, Settings } from '../settings.ts';
-
-interface OpeningParts {
-  readonly log: Logger;
-  readonly clock: Clock;
-  /** Closes what was opened in reverse order. */
-  readonly opened: AsyncDisposableStack;
-}
+import type { SharedParts } from './shared-parts.ts';
 
 /**
  * Returns the registry of all entries. Programs that an earlier controller has left are ended before; throws
@@ -23,7 +15,7 @@ interface OpeningParts {
  */
 export async function openProviders(
   { execution, store }: Settings,
-  { log, clock, opened }: OpeningParts,
+  { log, clock, opened }: Omit<SharedParts, 'files'>,
 ): Promise<ProviderRegistry> {
   const runner = opened.adopt(await ProgramRunner.open(join(store.directory, 'running'), log), (it) => it.close());
   const make = (entry: ProviderSettings): Provider => {

@@ -1,0 +1,86 @@
+// Wires the parts that write to the repository, and those that wait until what was written is followed.
+import type { Clock } from '../clock.ts';
+import type { Safety } from '../desired/admit.ts';
+import type { CurrentState } from '../follow/current-state.ts';
+import type { Follower } from '../follow/follower.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
+import type { RowRequests } from '../reconcile/row-requests.ts';
+import { type CommitWait, createCommitWait } from '../service/commit-wait.ts';
+import { createWriter } from '../service/create-writer.ts';
+import type { BranchView } from '../service/write/branch-view.ts';
+import { createPreview } from '../service/write/preview.ts';
+import type { PublishParts } from '../service/write/publish-batch.ts';
+import { WriteQueue } from '../service/write/write-queue.ts';
+import type { Writer } from '../service/writer.ts';
+import type { Settings } from '../settings.ts';
+import type { RunInSlices } from '../slices.ts';
+import type { Publisher } from '../source/publisher.ts';
+import type { Source } from '../source/source.ts';
+
+/** The inputs of {@link wireWrites}. */
+interface WritesParts {
+  readonly writes: Settings['repository']['writes'];
+  readonly source: Source;
+  readonly publisher: Publisher;
+  readonly current: CurrentState;
+  readonly follower: Follower;
+  readonly ledger: Ledger;
+  readonly requests: RowRequests;
+  /** Returns the facts that decide which deletes may happen now. */
+  readonly safety: () => Safety;
+  /** Has what is held judged again. */
+  readonly review: () => void;
+  readonly clock: Clock;
+  readonly inSlices: RunInSlices;
+  readonly yieldToOthers: PublishParts['yieldToOthers'];
+}
+
+/** The parts that write, and that wait for commits. */
+interface WiredWrites {
+  readonly writer: Writer;
+  readonly commits: CommitWait;
+  /** Ends reads that wait for a commit, refuses new writes, and waits for the writes in progress. */
+  stop(): Promise<void>;
+}
+
+/** How long writes in progress may take to end when the controller stops. */
+const STOP_WRITING_MS = 8_000;
+
+/** Returns the writer of the followed branch, with its queue, and the reads that wait for a commit. */
+export function wireWrites(parts: WritesParts): WiredWrites {
+  const { writes, publisher, current, ledger, requests, safety, review } = parts;
+  const { clock, inSlices, yieldToOthers } = parts;
+  const branch = branchOf(parts);
+  const mode = writes === 'propose' ? 'propose' : 'commit';
+  const queue = new WriteQueue({ branch, publisher, clock, yieldToOthers, inSlices, mode });
+  const writer = createWriter({
+    queue: writes === 'off' ? undefined : queue,
+    preview: createPreview({ branch, clock, safety, inSlices }),
+    approveDeletes: (instance, by) => requests.approveDeletes(instance, by.serial),
+    isTerminating: (instance) => ledger.read('terminating', instance) !== undefined,
+    review,
+  });
+  const commits = createCommitWait({
+    ...branch,
+    desired: () => current.get(),
+    refused: () => current.refused,
+    clock,
+  });
+  const stop = (): Promise<void> => {
+    commits.stop();
+    return queue.stop(STOP_WRITING_MS);
+  };
+  return { writer, commits, stop };
+}
+
+function branchOf({ follower, source }: Pick<WritesParts, 'follower' | 'source'>): BranchView {
+  return {
+    followed: () => follower.followed,
+    newest: (options) => follower.newest(options),
+    desiredAt: (commit) => follower.desiredAt(commit),
+    pushed: (commit, base) => follower.pushed(commit, base),
+    expect: (files, writings) => follower.expect(files, writings),
+    fetch: () => source.fetch(null),
+    isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
+  };
+}
