@@ -39,7 +39,8 @@ export class CliffCore {
 
   constructor() {
     const clock = new ManualClock();
-    const ledger = new Ledger(this.#store);
+    const inSlices = createSlices(clock);
+    const ledger = new Ledger(this.#store, inSlices);
     const current = new CurrentState();
     const reviews = new Reviews(ledger.list('approval').size > 0);
     const reader = createReader({
@@ -68,7 +69,6 @@ export class CliffCore {
     });
     this.reader = reader;
     this.#reconciler = reconciler;
-    const inSlices = createSlices(shared.clock);
     const parts = { source: this.source, triggers: [], current, reconciler, reviews };
     this.#follower = new Follower({ ...shared, inSlices, ...parts });
     this.#follower.start();

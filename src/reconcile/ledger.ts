@@ -2,7 +2,7 @@
 import { type Cause, eventsOf } from '../machine/instance-events.ts';
 import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
-import { finish, type Steps, visitAll } from '../model/steps.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import type { RunInSlices } from '../slices.ts';
 import type { EqualRows, Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
@@ -17,8 +17,8 @@ export class Ledger {
   #following = 0;
   readonly #watchers: ((change: Change) => void)[] = [];
 
-  /** Without `inSlices`, nothing interrupts a commit. */
-  constructor(store: Store, inSlices: RunInSlices = async (steps) => finish(steps)) {
+  /** `inSlices` runs the work of large commits. */
+  constructor(store: Store, inSlices: RunInSlices) {
     this.#store = store;
     this.#inSlices = inSlices;
     for (const [name, row] of store.list('server')) this.#index.follow(name, undefined, row);

@@ -14,6 +14,7 @@ import { deletionFacts } from '../desired/facts.ts';
 import { instanceFile, one, stacksRepository, two } from '../desired/stacks.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
+import { runAtOnce } from '../support/run-at-once.ts';
 
 /** A store that can be told to fail. */
 class FragileStore extends MemoryStore {
@@ -31,7 +32,7 @@ function open() {
   const store = new FragileStore();
   const current = new CurrentState();
   const gate = new CommitGate();
-  const ledger = new Ledger(store);
+  const ledger = new Ledger(store, runAtOnce);
   const lines: JsonMap[] = [];
   const enqueued: string[][] = [];
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });

@@ -12,6 +12,7 @@ import { one, stacksRepository, TEMPLATES, two, WRONG } from '../desired/stacks.
 import { at, LARGE, NOW, rowIn, SMALL, specOf } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { processorMs } from '../support/processor-time.ts';
+import { runAtOnce } from '../support/run-at-once.ts';
 
 function commit(message: string, name = 'c'): Commit {
   return { oid: name, time: '2026-11-20T10:00:00Z', message, parents: [] };
@@ -74,7 +75,7 @@ describe('the facts', () => {
   const budget = { percent: 10, least: 1, most: 20 };
 
   async function ledgerOf(...changes: readonly Change[]): Promise<Ledger> {
-    const ledger = new Ledger(new MemoryStore());
+    const ledger = new Ledger(new MemoryStore(), runAtOnce);
     await ledger.commit(changes);
     return ledger;
   }

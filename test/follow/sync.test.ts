@@ -6,6 +6,7 @@ import { finish } from '../../src/model/steps.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
+import { runAtOnce } from '../support/run-at-once.ts';
 import { TextRepository } from '../support/text-repository.ts';
 
 const BASE = {
@@ -24,7 +25,7 @@ const PRINTER = 'types/clientcert/printer.yaml';
 
 /** Takes desired states into a store, one after the other, as the follower does. */
 class Books {
-  readonly store = new Ledger(new MemoryStore());
+  readonly store = new Ledger(new MemoryStore(), runAtOnce);
   #before: DesiredState | undefined;
 
   /** Takes one, and returns what changed, as `<kind> <name>`; a removed row begins with `-`. */

@@ -11,6 +11,7 @@ import type { Change, ServerRow } from '../../src/model/rows.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { at, NOW, rowIn, SMALL } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
+import { runAtOnce } from '../support/run-at-once.ts';
 
 const BUDGET = { percent: 10, least: 5, most: 20 };
 
@@ -69,7 +70,7 @@ describe('the servers of which a share is taken', () => {
 
 /** A ledger with these servers, and deletes that happened that many milliseconds ago. */
 async function ledgerOf(rows: Readonly<Record<string, ServerRow>>, deletedMsAgo: readonly number[] = []) {
-  const ledger = new Ledger(new MemoryStore());
+  const ledger = new Ledger(new MemoryStore(), runAtOnce);
   const servers = Object.entries(rows).map(
     ([name, value]): Change => ({ kind: 'server', name, value, expected: undefined }),
   );

@@ -40,6 +40,7 @@ import type { ProviderSettings } from '../../src/settings.ts';
 import { createSlices } from '../../src/slices.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { type MemoryRows, MemoryStore } from '../support/memory-store.ts';
+import { runAtOnce } from '../support/run-at-once.ts';
 import { ScriptedProvider } from '../support/scripted-provider.ts';
 import { TextSource } from '../support/text-source.ts';
 import { RETRY } from './build.ts';
@@ -127,7 +128,7 @@ export class Core {
     this.clock = clock;
     this.source = source;
     this.store = new FailingStore(rows);
-    this.ledger = new Ledger(this.store);
+    this.ledger = new Ledger(this.store, runAtOnce);
     this.provider = new ScriptedProvider(servers);
     const { current } = this;
     this.reader = createReader({

@@ -6,6 +6,7 @@ import { decisionContextOf } from '../../src/reconcile/decision-context.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import type { ProviderSettings } from '../../src/settings.ts';
 import { MemoryStore } from '../support/memory-store.ts';
+import { runAtOnce } from '../support/run-at-once.ts';
 import { answerOf, at, LARGE, NOW, RETRY, rowIn, running, SMALL, specOf } from './build.ts';
 
 const ENTRY: Omit<Extract<ProviderSettings, { readonly implementation: 'simulated' }>, 'name' | 'match'> = {
@@ -33,7 +34,7 @@ function providerOf({ name }: ProviderSettings): Provider {
 }
 
 async function contextIn(rows: Readonly<Record<string, ServerRow>>, inFlight: readonly string[] = []) {
-  const ledger = new Ledger(new MemoryStore());
+  const ledger = new Ledger(new MemoryStore(), runAtOnce);
   const changes = Object.entries(rows).map(([name, value]) => ({
     ...{ kind: 'server' as const, name, value },
     expected: undefined,

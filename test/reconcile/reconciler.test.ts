@@ -12,6 +12,7 @@ import { Reconciler } from '../../src/reconcile/reconciler.ts';
 import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
+import { runAtOnce } from '../support/run-at-once.ts';
 import { ScriptedProvider, untilAborted } from '../support/scripted-provider.ts';
 import { answerOf, at, LARGE, RETRY, rowIn, running, SMALL, specOf } from './build.ts';
 
@@ -36,7 +37,7 @@ class FailingStore extends MemoryStore {
 async function open(rows: Readonly<Record<string, ServerRow>>, random: () => number = () => 0.5) {
   const clock = new ManualClock();
   const store = new FailingStore();
-  const ledger = new Ledger(store);
+  const ledger = new Ledger(store, runAtOnce);
   const changes = Object.entries(rows).map(
     ([name, value]): Change => ({ kind: 'server', name, value, expected: undefined }),
   );

@@ -8,13 +8,14 @@ import { Ledger } from '../../src/reconcile/ledger.ts';
 import { RowRequests } from '../../src/reconcile/row-requests.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
+import { runAtOnce } from '../support/run-at-once.ts';
 import { NOW, rowIn, SMALL } from './build.ts';
 
 type Rows = Readonly<Record<string, Partial<ServerRow>>>;
 
 /** Returns a ledger with rows of the instance `shop`, where they do not say otherwise. */
 async function ledgerWith(rows: Rows): Promise<Ledger> {
-  const ledger = new Ledger(new MemoryStore());
+  const ledger = new Ledger(new MemoryStore(), runAtOnce);
   for (const [name, fields] of Object.entries(rows)) {
     const value = rowIn('done', { instance: 'shop', wanted: SMALL, applied: SMALL, ...fields });
     await ledger.commit([{ kind: 'server', name, value, expected: undefined }]);

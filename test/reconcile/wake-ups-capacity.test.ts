@@ -8,6 +8,7 @@ import { Ledger } from '../../src/reconcile/ledger.ts';
 import { WakeUps } from '../../src/reconcile/wake-ups.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
+import { runAtOnce } from '../support/run-at-once.ts';
 import { ScriptedProvider } from '../support/scripted-provider.ts';
 import { LARGE, rowIn, SMALL } from './build.ts';
 
@@ -17,7 +18,7 @@ const ENTRY = { name: 'lab', timeoutSeconds: 60, concurrency: 1, provider: new S
 async function open(rows: Readonly<Record<string, ServerRow>>) {
   const clock = new ManualClock();
   const log = createLog('silent');
-  const ledger = new Ledger(new MemoryStore());
+  const ledger = new Ledger(new MemoryStore(), runAtOnce);
   await ledger.commit(
     Object.entries(rows).map(([name, value]) => ({ kind: 'server', name, value, expected: undefined })),
   );

@@ -12,6 +12,7 @@ import type { Reader } from '../../src/service/reader.ts';
 import type { RunInSlices } from '../../src/slices.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
+import { runAtOnce } from '../support/run-at-once.ts';
 import { type TextChanges, TextRepository } from '../support/text-repository.ts';
 
 export const SHOP = 'stacks/instances/sub/shop.yaml';
@@ -45,7 +46,7 @@ export class Service {
   #desired: DesiredState | undefined;
 
   /** `inSlices` runs what follows the commits of the store. */
-  constructor(inSlices?: RunInSlices) {
+  constructor(inSlices: RunInSlices = runAtOnce) {
     this.ledger = new Ledger(new MemoryStore(), inSlices);
     this.reader = createReader({
       desired: () => this.#desired,

@@ -8,6 +8,7 @@ import type { WriteOrder } from '../../src/service/writer.ts';
 import type { PreparedCommits, PushOutcome } from '../../src/source/publisher.ts';
 import { SourceError } from '../../src/source/source.ts';
 import { ManualClock } from '../support/manual-clock.ts';
+import { runAtOnce } from '../support/run-at-once.ts';
 import { ScriptedRemote } from '../support/scripted-remote.ts';
 import { ADMINISTRATOR } from './service.ts';
 
@@ -22,7 +23,7 @@ class Scene {
 
   constructor(mode: 'commit' | 'propose' = 'commit') {
     const { remote, clock } = this;
-    this.queue = new WriteQueue({ branch: remote.branch, publisher: remote, clock, mode });
+    this.queue = new WriteQueue({ branch: remote.branch, publisher: remote, clock, inSlices: runAtOnce, mode });
   }
 
   /** Resolves with what the client is told: the commit, or the code and message of the refusal. */

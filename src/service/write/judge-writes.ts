@@ -1,11 +1,10 @@
 // Judges the writes of one batch on top of a desired state, one after the other. It commits nothing.
 import { setImmediate } from 'node:timers/promises';
 import type { FileEntry } from '../../catalog/catalog.ts';
-import { systemClock } from '../../clock.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { type Steps, withResult } from '../../model/steps.ts';
-import { createSlices, type RunInSlices } from '../../slices.ts';
+import type { RunInSlices } from '../../slices.ts';
 import type { NewCommit } from '../../source/publisher.ts';
 import { desiredAfter, type Judged } from './check-edits.ts';
 import { commitText } from './commit-text.ts';
@@ -31,7 +30,7 @@ interface JudgeOptions {
   /** Awaited after each write. */
   readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
   /** Runs the judgement of one write. */
-  readonly inSlices?: RunInSlices | undefined;
+  readonly inSlices: RunInSlices;
 }
 
 /**
@@ -41,7 +40,7 @@ interface JudgeOptions {
 export async function judgeWrites(
   writes: readonly PendingWrite[],
   base: DesiredState,
-  { isNewest, yieldToOthers = setImmediate, inSlices = createSlices(systemClock) }: JudgeOptions,
+  { isNewest, yieldToOthers = setImmediate, inSlices }: JudgeOptions,
 ): Promise<readonly WriteVerdict[]> {
   const verdicts: WriteVerdict[] = [];
   let desired = base;

@@ -3,7 +3,7 @@ import { type Clock, within } from '../../clock.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { createSlices, type RunInSlices } from '../../slices.ts';
+import type { RunInSlices } from '../../slices.ts';
 import type { Preview, WriteOrder } from '../writer.ts';
 import type { BranchView } from './branch-view.ts';
 import type { Draft, FileEdit } from './draft.ts';
@@ -20,7 +20,8 @@ interface PreviewParts {
   readonly clock: Clock;
   /** Returns the facts that decide which deletes may happen now. */
   readonly safety: () => Safety;
-  readonly inSlices?: RunInSlices | undefined;
+  /** Runs the judgement of a draft. */
+  readonly inSlices: RunInSlices;
 }
 
 interface PreviewOptions {
@@ -33,7 +34,7 @@ export type PreviewWrite = (draft: Draft, order: WriteOrder, options: PreviewOpt
 
 /** Returns what previews writes. It throws ServiceError like the write itself, and commits nothing. */
 export function createPreview(parts: PreviewParts): PreviewWrite {
-  const { branch, clock, safety, inSlices = createSlices(clock) } = parts;
+  const { branch, clock, safety, inSlices } = parts;
   let running = 0;
 
   async function newest(): Promise<DesiredState> {

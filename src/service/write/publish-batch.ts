@@ -25,7 +25,7 @@ export interface PublishParts extends PushParts {
   /** Gives other work its turn; see judge-writes.ts. */
   readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
   /** Runs long work; see judge-writes.ts. */
-  readonly inSlices?: RunInSlices | undefined;
+  readonly inSlices: RunInSlices;
 }
 
 type Group = readonly PendingWrite[];

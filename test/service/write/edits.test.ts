@@ -15,6 +15,7 @@ import {
 } from '../../../src/service/write/drafts.ts';
 import { changedLines, DraftedRepository } from '../../support/drafted-repository.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
+import { runAtOnce } from '../../support/run-at-once.ts';
 import type { TextChanges } from '../../support/text-repository.ts';
 import { ADMINISTRATOR, FILES, FINGERPRINT, put, SHOP } from './stacks.ts';
 
@@ -36,7 +37,7 @@ describe('what was read, pinned,', () => {
   const reader = createReader({
     desired: () => repository.desired,
     refused: () => undefined,
-    rows: new Ledger(new MemoryStore()),
+    rows: new Ledger(new MemoryStore(), runAtOnce),
     stallsOf: () => undefined,
     now: () => 0,
   });
