@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { crc32, deflateSync } from 'node:zlib';
 import type { GitObject, ObjectType } from './git-object.ts';
+import { FIRST_BYTES, PACK_CHECKSUM_BYTES, PACK_HEADER_BYTES, WORD_BYTES } from './pack-format.ts';
 
 /** A pack and its index, as the bytes of both files. */
 interface EncodedPack {
@@ -20,21 +21,17 @@ interface PackedEntry {
 
 const TYPE_NUMBERS: Readonly<Record<ObjectType, number>> = { commit: 1, tree: 2, blob: 3, tag: 4 };
 const VERSION = 2;
-const HEADER_BYTES = 12;
 const INDEX_MAGIC = 0xff744f63;
-const WORD_BYTES = 4;
-const FIRST_BYTES = 256;
-const CHECKSUM_BYTES = 20;
 
 /** Returns the pack of these objects, by id, and its index. */
 export function encodePack(objects: ReadonlyMap<string, GitObject>): EncodedPack {
-  const header = Buffer.alloc(HEADER_BYTES);
+  const header = Buffer.alloc(PACK_HEADER_BYTES);
   header.write('PACK', 'latin1');
   header.writeUInt32BE(VERSION, 4);
   header.writeUInt32BE(objects.size, 8);
   const pieces = [header];
   const entries: PackedEntry[] = [];
-  let offset = HEADER_BYTES;
+  let offset = PACK_HEADER_BYTES;
   for (const [oid, object] of objects) {
     const entry = Buffer.concat([entryHeader(object), deflateSync(object.bytes)]);
     pieces.push(entry);
@@ -96,5 +93,5 @@ function withChecksum(content: Buffer): Buffer {
 
 /** Returns the checksum at the end of a pack. */
 function checksumOf(pack: Buffer): Buffer {
-  return pack.subarray(-CHECKSUM_BYTES);
+  return pack.subarray(-PACK_CHECKSUM_BYTES);
 }

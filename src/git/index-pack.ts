@@ -3,7 +3,8 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GitError, GitFailure, runGit } from './git-process.ts';
-import { PACK_HEADER_BYTES, packBases } from './pack-files.ts';
+import { packBases } from './pack-files.ts';
+import { PACK_HEADER_BYTES } from './pack-format.ts';
 
 /** The limits of a pack. */
 export interface PackLimits {

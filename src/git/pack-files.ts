@@ -4,16 +4,11 @@ import { readdirSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GitError } from './git-process.ts';
+import { FIRST_BYTES, PACK_CHECKSUM_BYTES, PACK_HEADER_BYTES, WORD_BYTES } from './pack-format.ts';
 
-/** The length of a pack's header, which holds the number of objects. */
-export const PACK_HEADER_BYTES = 12;
-
-const CHECKSUM_BYTES = 20;
 const OID_BYTES = 20;
-const WORD_BYTES = 4;
 const INDEX_HEADER_BYTES = 8;
-/** One number for each first byte of an id. */
-const FANOUT_BYTES = 256 * WORD_BYTES;
+const FANOUT_BYTES = FIRST_BYTES * WORD_BYTES;
 const CHUNK_BYTES = 1024 * 1024;
 
 /** Returns the packs of a bare repository as paths without their extensions, sorted; none if there is no repository. */
@@ -86,13 +81,13 @@ async function verifyChecksum(path: string): Promise<void> {
     const { size } = await file.stat();
     const hash = createHash('sha1');
     const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-    for (let at = 0; at < size - CHECKSUM_BYTES; ) {
-      const { bytesRead } = await file.read(chunk, 0, Math.min(CHUNK_BYTES, size - CHECKSUM_BYTES - at), at);
+    for (let at = 0; at < size - PACK_CHECKSUM_BYTES; ) {
+      const { bytesRead } = await file.read(chunk, 0, Math.min(CHUNK_BYTES, size - PACK_CHECKSUM_BYTES - at), at);
       if (bytesRead === 0) break;
       hash.update(chunk.subarray(0, bytesRead));
       at += bytesRead;
     }
-    const { bytesRead } = await file.read(chunk, 0, CHECKSUM_BYTES, Math.max(0, size - CHECKSUM_BYTES));
+    const { bytesRead } = await file.read(chunk, 0, PACK_CHECKSUM_BYTES, Math.max(0, size - PACK_CHECKSUM_BYTES));
     if (!hash.digest().equals(chunk.subarray(0, bytesRead))) {
       throw new GitError(`${path} does not match its own checksum`);
     }

@@ -3,7 +3,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GitError } from './git-process.ts';
 import { type PackLimits, refuseTooMany } from './index-pack.ts';
-import { PACK_HEADER_BYTES, readPackHeader } from './pack-files.ts';
+import { readPackHeader } from './pack-files.ts';
+import { PACK_HEADER_BYTES } from './pack-format.ts';
 
 interface SizeWatch {
   /** Aborts, with a GitError as its reason, when the packs exceed the limit. */

@@ -6,9 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { FOLLOWED_REF, initRepository, PRIVATE_DIRECTORY, PRIVATE_FILE } from '../git/bare-repository.ts';
 import { isOid } from '../git/git-object.ts';
 import { packBases } from '../git/pack-files.ts';
-
-/** The length of the checksum at the end of a pack. */
-const CHECKSUM_BYTES = 20;
+import { PACK_CHECKSUM_BYTES } from '../git/pack-format.ts';
 
 /** Returns the path of the local copy in the cache directory. */
 export function copyIn(folder: string): string {
@@ -66,7 +64,7 @@ interface OwnPack {
 /** Adds a pack to the copy, which has all objects that its own refer to, and then records its head. Durable once it resolves. */
 export async function addPack(gitDirectory: string, { pack, index, head }: OwnPack): Promise<void> {
   const folder = join(gitDirectory, 'objects', 'pack');
-  const base = join(folder, `pack-${Buffer.from(pack.subarray(-CHECKSUM_BYTES)).toString('hex')}`);
+  const base = join(folder, `pack-${Buffer.from(pack.subarray(-PACK_CHECKSUM_BYTES)).toString('hex')}`);
   // The index last, as in movePacks. What a crash leaves must not end like a pack: it would count as one, and as damage.
   const written = join(folder, 'tmp_own');
   for (const [ending, bytes] of [
