@@ -34,15 +34,22 @@ export class LaunchError extends Error {
   override readonly name = 'LaunchError';
 }
 
+/** No process was made. */
+interface NotLaunched {
+  readonly pid: undefined;
+  /** Resolves with the reason, which Node tells a moment later. */
+  readonly error: Promise<LaunchError>;
+}
+
 /**
- * Returns a process in a session and group of its own, at once. Throws LaunchError if there is none, or returns a promise
- * that rejects with it. The words pass no shell.
+ * Returns a process in a session and group of its own, at once. Where there is none it throws LaunchError, or returns
+ * that. The words pass no shell.
  */
-export function launch(program: Program, mark: string): Launched | Promise<never> {
+export function launch(program: Program, mark: string): Launched | NotLaunched {
   const child = start(program, mark);
   const exited = exitOf(child);
   const { pid } = child;
-  if (pid === undefined) return failureOf(child);
+  if (pid === undefined) return { pid, error: errorOf(child) };
   // A program that ends early breaks its pipes; its exit tells how it ended.
   const streams = [child.stdin, child.stdout, child.stderr];
   for (const stream of streams) stream.on('error', () => stream.destroy());
@@ -75,8 +82,8 @@ function notStarted(error: unknown): LaunchError {
   return new LaunchError(`the program could not be started: ${reasonOf(error)}${advice}`, { cause: error });
 }
 
-function failureOf(child: ChildProcess): Promise<never> {
-  return new Promise((_, reject) => child.on('error', (error) => reject(notStarted(error))));
+function errorOf(child: ChildProcess): Promise<LaunchError> {
+  return new Promise((resolve) => child.on('error', (error) => resolve(notStarted(error))));
 }
 
 function exitOf(child: ChildProcess): Promise<number | string> {

@@ -71,10 +71,11 @@ export async function runProgram(order: ProgramOrder, { calls, log }: CallPlace)
 
 /** Nothing is waited for between the start and the record: other programs would be started before this one is recorded. */
 async function start(order: ProgramOrder, { log, call }: Omit<Started, 'order' | 'program'>): Promise<Started> {
-  const launched = launch(order, call.mark);
-  const started = { order, log, call, program: launched instanceof Promise ? await launched : launched };
+  const program = launch(order, call.mark);
+  if (program.pid === undefined) throw await program.error;
+  const started = { order, log, call, program };
   try {
-    call.record(started.program.pid);
+    call.record(program.pid);
     return started;
   } catch (error) {
     await endAll(started);

@@ -102,7 +102,9 @@ it.each([
   writeFileSync(join(directory, 'script.sh'), '#!/no/such/interpreter\n', { mode: 0o755 });
   writeFileSync(join(directory, 'plain.txt'), 'text', { mode: 0o644 });
   const command = [name.startsWith('/') ? name : join(directory, name)] as const;
-  const started = (async () => await launch({ command, directory, environment: {} }, 'mark'))();
-  await expect(started).rejects.toThrow(LaunchError);
-  await expect(started).rejects.toThrow(words);
+  const program = launch({ command, directory, environment: {} }, 'mark');
+  if (program.pid !== undefined) throw new Error('a process was made');
+  const error = await program.error;
+  expect(error).toBeInstanceOf(LaunchError);
+  expect(error.message).toContain(words);
 });
