@@ -1,16 +1,13 @@
 // Has git started by a small process: Node copies the page tables of the whole process to start a program, and its event loop
 // stands still meanwhile. docs/decisions/0069.
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
-import { extname } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
+import { holdLoop, startHelper } from '../helper-process.ts';
 import type { GitStart, RunningGit } from './spawn-git.ts';
 import type { GitOutput, StarterOrder, StarterReport } from './starter-messages.ts';
 
-const PROGRAM = fileURLToPath(new URL(`./git-starter-process${extname(import.meta.filename)}`, import.meta.url));
-/** They keep it small. */
-const SMALL = ['--max-semi-space-size=1', '--no-opt', '--no-maglev'];
+const PROGRAM = new URL('./git-starter-process', import.meta.url);
 
 /** A process that starts git, and the runs of git that it attends. */
 export class GitStarter {
@@ -21,12 +18,7 @@ export class GitStarter {
 
   /** Starts the process. Where that fails, every run fails. */
   constructor() {
-    // In a session of its own, it outlives the signal of a terminal until this process has ended.
-    this.#child = spawn(process.execPath, [...SMALL, PROGRAM], {
-      detached: true,
-      serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
+    this.#child = startHelper(PROGRAM, 'advanced');
     this.#child.on('message', (report: StarterReport) => this.#take(report));
     this.#child.on('disconnect', () => this.#lose());
     this.#child.on('error', () => this.#lose());
@@ -75,13 +67,9 @@ export class GitStarter {
     else process.nextTick(() => this.#lose());
   }
 
-  /** An idle starter keeps nobody from ending. */
+  /** Only a busy starter keeps this process from ending. */
   #holdLoop(): void {
-    const isBusy = this.#runs.size > 0;
-    if (isBusy) this.#child.ref();
-    else this.#child.unref();
-    if (isBusy) this.#child.channel?.ref();
-    else this.#child.channel?.unref();
+    holdLoop(this.#child, this.#runs.size > 0);
   }
 }
 

@@ -1,7 +1,6 @@
 // The connection to a runner process: sends it the programs to run, and gives each its answer.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
+import { holdLoop, startHelper } from '../../helper-process.ts';
 import { reasonOf } from '../../model/quote.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { LaunchError } from './launch.ts';
@@ -10,9 +9,7 @@ import type { ProgramEnd, ProgramOrder } from './run-program.ts';
 import { makeError, type RunnerOrder, type RunnerReport } from './runner-messages.ts';
 import type { CallDirectory, CallLog } from './running-calls.ts';
 
-const PROGRAM = fileURLToPath(new URL(`./runner-process${extname(import.meta.filename)}`, import.meta.url));
-/** They keep it small: every program that is started costs time for each page of memory of the process that starts it. */
-const SMALL = ['--max-semi-space-size=1', '--no-opt', '--no-maglev'];
+const PROGRAM = new URL('./runner-process', import.meta.url);
 
 /** How a runner process is watched. */
 export interface RunnerLimits {
@@ -51,7 +48,6 @@ export class RunnerConnection {
 
   /** Starts a runner process, and records it before it does anything. Throws LaunchError if that fails. */
   static start(place: CallDirectory, log: CallLog, limits: RunnerLimits): RunnerConnection {
-    // In a session of its own, it outlives the signal of a terminal until its controller has ended.
     const child = startChild();
     const connection = new RunnerConnection(child, log, limits);
     try {
@@ -123,12 +119,9 @@ export class RunnerConnection {
     return pending;
   }
 
-  /** An idle runner keeps nobody from ending. */
+  /** Only a busy runner keeps this process from ending. */
   #holdLoop(): void {
-    if (this.#pending.size > 0) this.#child.ref();
-    else this.#child.unref();
-    if (this.#pending.size > 0) this.#child.channel?.ref();
-    else this.#child.channel?.unref();
+    holdLoop(this.#child, this.#pending.size > 0);
   }
 
   #send(order: RunnerOrder): void {
@@ -140,10 +133,7 @@ export class RunnerConnection {
 /** Node throws some failures, and reports others by an event. */
 function startChild(): ChildProcess {
   try {
-    return spawn(process.execPath, [...SMALL, PROGRAM], {
-      detached: true,
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
+    return startHelper(PROGRAM, 'json');
   } catch (error) {
     throw notStarted(error);
   }
