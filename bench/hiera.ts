@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { repositoryFiles } from '../test/support/sized-repository.ts';
 import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
 import { rowOf } from './bench-row.ts';
+import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
 import { identityFiles } from './load.ts';
 import { markdownTable, median } from './markdown-table.ts';
 import { type ServedController, serveNewSite } from './served-controller.ts';
 import type { Site } from './site.ts';
 
-const SERVERS_AN_INSTANCE = 10;
 const SERVERS_MAX = 100_000;
 const ROUNDS_MAX = 50;
 const ALL = '/hiera/all';
@@ -54,7 +54,7 @@ export const HIERA = definePart({
 });
 
 async function benchHiera({ rounds, servers }: HieraOptions, { folder, say }: BenchContext): Promise<PartReport> {
-  const instances = Math.ceil(servers / SERVERS_AN_INSTANCE);
+  const instances = instancesFor(servers);
   const files = repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE });
   const controller = await serveNewSite(folder, 'hiera', files);
   const [all, small] = [await asker(controller), await asker(controller)];

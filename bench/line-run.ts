@@ -3,11 +3,11 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FileChanges } from '../test/support/git-repository.ts';
 import { instancePath, instanceText, repositoryFiles } from '../test/support/sized-repository.ts';
+import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
 import type { Usage } from './owned-process.ts';
 import { changesNoted, ServedController } from './served-controller.ts';
 import { createSite, type Site } from './site.ts';
 
-const SERVERS_AN_INSTANCE = 10;
 const KINDS = 10;
 const DONE_MS_MAX = 15 * 60_000;
 const CHANGE_MS_MAX = 2 * 60_000;
@@ -33,7 +33,7 @@ interface DesiredState {
  * long, and where the desired state is not what it should be.
  */
 export async function measureLine(folder: string, servers: number, say: (text: string) => void): Promise<LineRun> {
-  const instances = Math.ceil(servers / SERVERS_AN_INSTANCE);
+  const instances = instancesFor(servers);
   const site = await createSite(folder, filesOf(instances));
   const desired = { site, instances, servers: instances * SERVERS_AN_INSTANCE };
   const build = await measureBuild(desired, say);

@@ -3,11 +3,11 @@
 import { repositoryFiles } from '../test/support/sized-repository.ts';
 import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
 import { type PartRow, type Peer, rowOf } from './bench-row.ts';
+import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
 import { markdownTable, median } from './markdown-table.ts';
 import { BARE, measureCase, type Rate, type ReadCase, startCases, stopCases, TREELINE } from './read-cases.ts';
 import { serveNewSite } from './served-controller.ts';
 
-const SERVERS_AN_INSTANCE = 10;
 const SERVERS_MAX = 100_000;
 const ROUNDS_MAX = 50;
 const SECONDS_MAX = 60;
@@ -38,7 +38,7 @@ interface MeasuredCase {
 
 async function benchReads(options: ReadsOptions, { folder, say }: BenchContext): Promise<PartReport> {
   const { rounds, servers, seconds } = options;
-  const instances = Math.ceil(servers / SERVERS_AN_INSTANCE);
+  const instances = instancesFor(servers);
   const files = repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE });
   const controller = await serveNewSite(folder, 'reads', files);
   const cases = await startCases(controller);

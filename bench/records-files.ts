@@ -1,5 +1,6 @@
 // The installation of the benchmark `records`: every server has twenty keys from seven shared layers, most of them set by several.
 import type { TextChanges } from '../test/support/text-repository.ts';
+import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
 
 /** The types of the layers, general to specific. */
 export const LAYERS = ['common', 'environment', 'location', 'zone', 'shape', 'role', 'configuration'] as const;
@@ -16,7 +17,6 @@ const SETS = {
   role: (key: number) => key % 5 === 1 || key % 5 === 2,
   configuration: (key: number) => key % 6 === 4,
 } as const;
-const SERVERS_AN_INSTANCE = 10;
 /** A prime, so that neighbours differ in most of their layers. */
 const STRIDE = 7;
 
@@ -57,7 +57,7 @@ export function objectFiles(): TextChanges {
 
 /** Returns the names of the servers of each instance, in the order of the instances. */
 export function serversOf(servers: number): readonly (readonly string[])[] {
-  return Array.from({ length: Math.ceil(servers / SERVERS_AN_INSTANCE) }, (_, instance) =>
+  return Array.from({ length: instancesFor(servers) }, (_, instance) =>
     Array.from({ length: SERVERS_AN_INSTANCE }, (_unused, server) => `instance-${instance}-web-${server + 1}`),
   );
 }

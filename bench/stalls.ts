@@ -8,6 +8,7 @@ import { keepAlive } from '../test/support/https-client.ts';
 import { instancePath, instanceText, repositoryFiles } from '../test/support/sized-repository.ts';
 import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
 import { type PartRow, rowOf } from './bench-row.ts';
+import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
 import { identityFiles } from './load.ts';
 import { markdownTable } from './markdown-table.ts';
 import { ServedController } from './served-controller.ts';
@@ -16,7 +17,6 @@ import { SmallReader } from './small-reader.ts';
 import type { SmallRead } from './small-reads-run.ts';
 import { monotonicMs, PROBE_FILE, type Stall } from './stall-probe.ts';
 
-const SERVERS_AN_INSTANCE = 10;
 const KINDS = 10;
 const SERVERS_MAX = 100_000;
 const DONE_MS_MAX = 15 * 60_000;
@@ -90,7 +90,7 @@ interface Measuring {
 }
 
 async function measureSize(folder: string, { servers, profile, say }: Measuring): Promise<readonly Measured[]> {
-  const instances = Math.ceil(servers / SERVERS_AN_INSTANCE);
+  const instances = instancesFor(servers);
   const files = repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS });
   const first = Object.entries(files).filter(([path]) => !path.startsWith(INSTANCES));
   const site = await createSite(folder, { ...Object.fromEntries(first), [PROBE]: 'description: read all the time\n' });
