@@ -1,14 +1,14 @@
 // A Git server over HTTP for tests: `git http-backend` behind Node's own server, as a real site has it behind another.
 // Everything between the two can be made to misbehave.
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
+import { CGI_HEAD_END, parseCgiHead, startHttpBackend } from './git-http-backend.ts';
 
 export interface GitHttpServerOptions {
   /** The path of a bare repository. */
@@ -121,39 +121,17 @@ async function serve(
   response.writeHead(status, headers).end(body);
 }
 
-/** See git-http-backend(1) and RFC 3875. */
 async function runBackend(
   { repository, receivePack = false }: GitHttpServerOptions,
   request: IncomingMessage,
 ): Promise<GitAnswer> {
-  const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
-  const { headers } = request;
   const input = await buffer(request);
-  const child = spawn('git', ['http-backend'], {
-    env: {
-      PATH: process.env.PATH ?? '',
-      HOME: tmpdir(),
-      GIT_CONFIG_GLOBAL: '/dev/null',
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_CONFIG_COUNT: '1',
-      GIT_CONFIG_KEY_0: 'http.receivepack',
-      GIT_CONFIG_VALUE_0: String(receivePack),
-      GIT_PROJECT_ROOT: dirname(repository),
-      GIT_HTTP_EXPORT_ALL: '1',
-      GIT_PROTOCOL: String(headers['git-protocol'] ?? ''),
-      PATH_INFO: decodeURIComponent(pathname),
-      QUERY_STRING: search.slice(1),
-      REQUEST_METHOD: request.method ?? '',
-      CONTENT_TYPE: headers['content-type'] ?? '',
-      CONTENT_LENGTH: String(input.length),
-      HTTP_CONTENT_ENCODING: String(headers['content-encoding'] ?? ''),
-      REMOTE_ADDR: '127.0.0.1',
-    },
-  });
-  // Git does not always read to the end.
-  child.stdin.on('error', () => child.stdin.destroy());
+  const options = { root: dirname(repository), receivePack, contentLength: input.length };
+  const child = startHttpBackend(request, options);
   child.stdin.end(input);
-  return parseCgi(await outputOf(child));
+  const output = await outputOf(child);
+  const end = output.indexOf(CGI_HEAD_END);
+  return { ...parseCgiHead(output.toString('latin1', 0, end)), body: output.subarray(end + CGI_HEAD_END.length) };
 }
 
 async function outputOf(child: ChildProcessWithoutNullStreams): Promise<Buffer> {
@@ -162,12 +140,4 @@ async function outputOf(child: ChildProcessWithoutNullStreams): Promise<Buffer> 
   const [code] = await closed;
   if (code !== 0 && output.length === 0) throw new Error(`git http-backend ended with ${code}: ${complaint}`);
   return output;
-}
-
-function parseCgi(output: Buffer): GitAnswer {
-  const end = output.indexOf('\r\n\r\n');
-  const lines = output.toString('latin1', 0, end).split('\r\n');
-  const fields = lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.replace(/^[^:]*: */, '')]);
-  const { status = '200', ...headers } = Object.fromEntries(fields);
-  return { status: Number.parseInt(status, 10), headers, body: output.subarray(end + 4) };
 }
