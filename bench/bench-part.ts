@@ -68,7 +68,7 @@ export interface PartReport {
   readonly rows: readonly PartRow[];
   /** All that it measured, in Markdown; headings of the fourth level. */
   readonly text: string;
-  /** What must not be, beside targets that are missed. */
+  /** The results that must not be, beside targets that are missed. */
   readonly failures: readonly string[];
   /** The single measurements, for programs; anything that JSON can hold. */
   readonly data?: unknown;

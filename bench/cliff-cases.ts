@@ -227,7 +227,7 @@ interface Hub {
   readonly size: number;
   /** A property of the many. */
   readonly ofAll?: string;
-  /** Whether the one depends on the many. */
+  /** The one depends on the many. */
   readonly ofHub?: boolean;
 }
 

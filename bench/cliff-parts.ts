@@ -7,7 +7,7 @@ export type Measure = (step: string, work: () => Promise<void>) => Promise<void>
 
 export interface CliffCase {
   readonly title: string;
-  /** What the size counts. */
+  /** The things that the size counts. */
   readonly unit: string;
   /** The second is the double of the first. */
   readonly sizes: readonly [number, number];

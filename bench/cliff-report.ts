@@ -7,7 +7,7 @@ export const GROWTH_MAX = 2.6;
 /** Below this, growth says more about the machine than about the work. */
 const CPU_SECONDS_MIN = 0.5;
 
-/** What one step cost at one size; undefined where it did not get through within the limit. */
+/** The cost of one step at one size; undefined where it did not get through within the limit. */
 export interface Cost {
   readonly seconds: number;
   readonly cpuSeconds: number;
@@ -27,13 +27,13 @@ export interface MeasuredCase {
   readonly unit: string;
   readonly sizes: readonly [number, number];
   readonly steps: readonly MeasuredStep[];
-  /** What went wrong besides taking too long. */
+  /** The failures besides taking too long. */
   readonly failures: readonly string[];
 }
 
 interface CliffReport {
   readonly text: string;
-  /** What does not grow in line, takes too long or goes wrong. */
+  /** The steps that do not grow in line, take too long or go wrong. */
   readonly failures: readonly string[];
 }
 

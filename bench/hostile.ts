@@ -37,9 +37,9 @@ interface HostileRun {
   /** Answers that were none, or no success. */
   readonly failures: number;
   readonly peakBytes: number;
-  /** What the controller made of the commit. */
+  /** The verdict of the controller on the commit. */
   readonly outcome: string;
-  /** Whether it followed the next commit, which takes back the hostile one. */
+  /** It followed the next commit, which takes back the hostile one. */
   readonly isFollowing: boolean;
 }
 

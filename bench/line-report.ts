@@ -28,7 +28,7 @@ export interface ReportFacts {
 
 export interface Report {
   readonly text: string;
-  /** What must not be, in words. */
+  /** The results that must not be, in words. */
   readonly failures: readonly string[];
 }
 

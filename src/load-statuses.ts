@@ -31,7 +31,7 @@ interface Home {
 
 const GITHUB = 'github.com';
 const GITHUB_API = 'https://api.github.com';
-/** What follows the origin of a forge in the address of its API. */
+/** The paths of the APIs of forges, after their origin. */
 const API_PATHS: Readonly<Record<StatusesSettings['kind'], string>> = {
   github: '/api/v3',
   gitlab: '/api/v4',

@@ -37,7 +37,7 @@ interface Tracked {
 /**
  * Returns the connections of a server that does not listen yet, and hands their requests on to `handler`.
  *
- * What is known of a request is kept with its connection, never in a collection of all requests: a Map or Set copies itself
+ * The facts about a request are kept with its connection, never in a collection of all requests: a Map or Set copies itself
  * when entries come and go, and its old copies keep the requests that they held in memory until the next full garbage
  * collection.
  */

@@ -9,7 +9,7 @@ const GROWTH_PERCENT = { small: 100, large: 30 };
 /** A heap with less in use is small: collecting more often would cost more than the memory is worth. */
 const SMALL_BYTES_MAX = 128 * 1024 * 1024;
 
-/** What tests replace. */
+/** The parts that tests replace. */
 interface HeapGrowthOptions {
   readonly smallBytesMax?: number;
   /** Sets a flag of V8. */

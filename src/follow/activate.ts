@@ -37,7 +37,7 @@ export interface ActivationParts {
 interface Activation extends Poll {
   /** The desired state that was active until now; undefined: every server is enqueued. */
   readonly before?: DesiredState | undefined;
-  /** What was active until now, also at a start, where every server is enqueued; left out: `before`. */
+  /** The versions that were active until now, also at a start, where every server is enqueued; left out: `before`. */
   readonly last?: Baseline | undefined;
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;
@@ -68,7 +68,7 @@ export async function activate(parts: ActivationParts, derived: DesiredState, ac
   for (const [instance, { reason, digest }] of desired.held) log.warn({ instance, digest, reason }, 'deletes are held');
 }
 
-/** What was activated. */
+/** The activated desired state. */
 interface Activated {
   readonly desired: DesiredState;
   readonly changes: readonly Change[];

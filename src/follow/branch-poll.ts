@@ -29,7 +29,7 @@ export class BranchPoll {
   readonly #commits: CommitFollower;
   /** The head that was polled last, followed or not. */
   #polledHead: string | undefined;
-  /** What all rows took when the newest commit was judged last. */
+  /** The size of all rows when the newest commit was judged last. */
   #judgedBytes = 0;
   /** Why the newest commit is not followed, or why nothing is followed yet; empty where it is. */
   notReadyReason = 'the repository was not read yet';

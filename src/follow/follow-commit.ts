@@ -24,7 +24,7 @@ export interface CommitFollowerOptions extends ActivationParts {
   readonly deleteBudget: DeleteBudget;
 }
 
-/** What became of a commit. */
+/** The verdict on a commit. */
 type CommitVerdict =
   | { readonly kind: 'followed' }
   | { readonly kind: 'refused'; readonly refused: Omit<RefusedCommit, 'since'> };
@@ -107,7 +107,7 @@ export class CommitFollower {
   }
 
   /**
-   * What the commit is measured against. Of objects that no row tells of, the new history may have an older right version:
+   * Returns the baseline of the commit. Of objects that no row tells of, the new history may have an older right version:
    * what cannot be read at its head is not removed.
    */
   async #baseline(followed: Followed | undefined, commit: string): Promise<Baseline> {

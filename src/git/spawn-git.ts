@@ -4,7 +4,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 
-/** What git is started with. */
+/** The arguments and the environment of a git to start. */
 export interface GitStart {
   readonly args: readonly string[];
   /** The whole environment. */

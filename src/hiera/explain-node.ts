@@ -16,7 +16,7 @@ import { computedLayer, mergedLayers, type NodeFacts } from './record.ts';
 import { secretsOf } from './secrets.ts';
 import { nameAtLevel, readSelectors } from './selectors.ts';
 
-/** What {@link explainNode} needs beside the node. */
+/** The inputs of {@link explainNode} beside the node. */
 interface ExplainOptions extends NodeFacts {
   /** The name of the tree's root: the common object has it. */
   readonly root: string;

@@ -30,7 +30,7 @@ export type ExplainedRecord = Readonly<Record<string, ExplainedValue>>;
 /** A node at one moment. Its record is computed when it is asked for. */
 export interface NodeAtMoment {
   readonly name: string;
-  /** What the record is made of. */
+  /** The values that the record is made of. */
   readonly sources: AnswerSources;
   record(): NodeRecord;
   /** Returns the record with the source of each value. */

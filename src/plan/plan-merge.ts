@@ -29,7 +29,7 @@ export interface Merge {
   /** Full commit ids. */
   readonly base: string;
   readonly head: string;
-  /** What is in force at base; undefined: nothing, as no commit of it can be followed. */
+  /** The state in force at base; undefined: none, as no commit of it can be followed. */
   readonly before: DesiredState | undefined;
   /** The files after the merge, with the content of all that `before` does not have. */
   readonly snapshot: Snapshot;

@@ -7,7 +7,7 @@ import { type Removal, removalsMax } from '../machine/removals.ts';
 import type { RecordedFacts } from './recorded-facts.ts';
 import type { PlannedLimits } from './safety-of-servers.ts';
 
-/** What is recorded, and what a person approves. */
+/** The recorded facts, and the approvals of a person. */
 interface RecordedLimits extends PlannedLimits {
   readonly servers: readonly RecordedFacts[];
   /** The held deletes, by instance. */

@@ -5,7 +5,7 @@ import type { Properties } from '../model/objects.ts';
 
 const NEWLINE = 10;
 
-/** What is remembered of a server. */
+/** A server as the file remembers it. */
 export interface SimulatedServer {
   /** Null: the server is removed, and only its actions are remembered. */
   readonly properties: Properties | null;

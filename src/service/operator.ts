@@ -111,7 +111,7 @@ export interface RecordedServer {
   readonly provider: string | null;
   /** Null: no commit wants it any more. */
   readonly wanted: Spec | null;
-  /** What the last success applied; null: nothing that Treeline made is there. */
+  /** The spec that the last success applied; null: nothing that Treeline made is there. */
   readonly applied: Spec | null;
   /** A create has begun, and no check has found the server absent since. */
   readonly mayExist: boolean;

@@ -23,7 +23,7 @@ export interface Served<Body> {
 }
 
 /**
- * What the answers of the methods of {@link Reader} with the same name are made of; undefined for a name that is not there.
+ * The sources of the answers of the methods of {@link Reader} with the same name; undefined for a name that is not there.
  * Every method throws ServiceError `not_ready` before the first good commit.
  */
 export interface SourcesOfReads {

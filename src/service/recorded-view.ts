@@ -8,7 +8,7 @@ import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { RecordedRows, View } from './recorded-rows.ts';
 
-/** What answers about the progress of instances are made of. */
+/** The facts that answers about the progress of instances are made of. */
 export interface ProgressFacts extends Pick<DesiredState, 'commit' | 'invalid' | 'problems'> {
   /** Without servers where only rows tell of a unit. */
   readonly units: ReadonlyMap<string, Pick<Unit, 'type' | 'name'> & Partial<Pick<Unit, 'servers'>>>;

@@ -9,7 +9,7 @@ import type { Delivery, SendStatus } from './send-status.ts';
 import { type UnsentOptions, UnsentStatuses } from './unsent-statuses.ts';
 import type { WantedStatus } from './wanted-statuses.ts';
 
-/** What should be shown, and the function that sends it. */
+/** The source of the statuses to show, and the function that sends them. */
 interface StatusReporterOptions extends UnsentOptions {
   readonly send: SendStatus;
   readonly log: Logger;
@@ -100,7 +100,7 @@ export class StatusReporter {
     this.#wakeAt(this.#options.clock.monotonic() + REVIEW_MS);
   }
 
-  /** What changes meanwhile is seen before the next request. */
+  /** Sends the statuses that are due. A change meanwhile is seen before the next request. */
   async #sendDue(): Promise<void> {
     for (let count = 0; count < SENDS_MAX && !this.#abort.signal.aborted; count += 1) {
       const due = this.#dueNow(this.#unsent.list());

@@ -5,7 +5,7 @@ import { bytesOfRow, type ChangedRow, decodeRow, growthBy, hasOtherSpec, type Ro
 import { SharedValues } from './shared-values.ts';
 import { isRowKind, type StoreDocument, setRow } from './store-document.ts';
 
-/** What one line of the journal says. */
+/** The content of one line of the journal. */
 export type Line = Row | ChangedRow | StoredEvent;
 
 /** Adds lines to a document, in their order. Equal parts of its rows are kept once. */

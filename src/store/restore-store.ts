@@ -18,7 +18,7 @@ import { codeOf, StoreError } from './store-error.ts';
 /** Bytes that are copied at a time. */
 const COPIED_BYTES = 1024 * 1024;
 
-/** Whether to overwrite, and the time of the restore. */
+/** The permission to overwrite, and the time of the restore. */
 export interface RestoreOptions {
   /** Also over a store that holds rows, or that cannot be read. */
   readonly force: boolean;

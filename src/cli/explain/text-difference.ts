@@ -4,7 +4,7 @@ import type { ExplainedKey, ExplanationDifference, KeyChange, LayerStatement } f
 import { visibleLine } from '../output.ts';
 import { type Cells, recordValueText, type StatementContext, statementRows, tableLines } from './statement-lines.ts';
 
-/** What the two sides are called, such as a revision, and the key if only one is compared. */
+/** The titles of the two sides, such as a revision, and the key if only one is compared. */
 interface DifferenceTitles {
   readonly from: string;
   readonly to: string;

@@ -63,7 +63,7 @@ export function markdownWithoutPlan(id: string): string {
   return `${markerOf(id)}\n\n### Treeline plan: none\n\n${advice}`;
 }
 
-/** What may stand in a comment of HTML without ending it. */
+/** The characters that are replaced, since some of them could end a comment of HTML. */
 const OUTSIDE_ID = /[^A-Za-z0-9._/-]/gu;
 
 /** Returns the line that no reader sees, and that is another one for each id. */

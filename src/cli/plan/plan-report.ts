@@ -4,7 +4,7 @@ import { jsonPlan } from './json-plan.ts';
 import { type MarkdownOptions, markdownReport } from './markdown-report.ts';
 import { type TextOptions, textPlan } from './text-plan.ts';
 
-/** What the reports tell beside the plan. */
+/** The facts that the reports tell beside the plan. */
 type ReportOptions = MarkdownOptions & TextOptions;
 
 /** Returns a plan in one format. */

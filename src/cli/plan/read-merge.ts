@@ -17,7 +17,7 @@ import type { LocalRepository } from '../../source/local-repository.ts';
 import { type Commit, SourceError } from '../../source/source.ts';
 import { withLastAdministrators } from './last-administrators.ts';
 
-/** What a plan reads of a repository. */
+/** The parts of a repository that a plan reads. */
 type MergeRepository = Omit<LocalRepository, 'lastChanges' | 'close'>;
 
 /** The revisions to plan, and the limit of deletes. */
@@ -87,7 +87,7 @@ async function stateAt(repository: MergeRepository, commit: string): Promise<Sta
   return await stateUpon(repository, commit, await withLastAdministrators(repository, found));
 }
 
-/** What stands in place of an object, or takes the last administrator away, is a mistake only beside what is in force. */
+/** Judges the problems beside what is in force: only there is a removal of the last administrator a mistake, or a link in place of an object. */
 async function stateUpon(repository: MergeRepository, commit: string, before: DesiredState): Promise<StateInForce> {
   return {
     before,

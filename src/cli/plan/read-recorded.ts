@@ -15,7 +15,7 @@ import { CommandFailure } from '../command-failure.ts';
 import { type ReadMerge, readMerge, readStep } from './read-merge.ts';
 import { tellLifts } from './tell-lifts.ts';
 
-/** What is recorded, and the limit of deletes. */
+/** The recorded facts, and the limit of deletes. */
 export interface RecordedOrder {
   readonly recorded: RecordedState;
   /** The problems of the newest commit, as the controller tells them. */

@@ -30,7 +30,7 @@ const PART_MAX = 20;
 const SIGNS = { create: '+', add: '+', update: '~', change: '~', replace: '!', delete: '-', remove: '-' } as const;
 const DONE = { delete: 'deleted', replace: 'replaced', update: 'updated', create: 'created' } as const;
 
-/** What the text tells beside the plan. */
+/** The facts that the text tells beside the plan. */
 export interface TextOptions {
   /** The digest of the approval that is planned, in place of a merge. */
   readonly approval?: string | undefined;
@@ -180,7 +180,7 @@ function nodeLine({ action, node, file }: NodeChange): string {
   return `${SIGNS[action]} ${node} (${visibleLine(file)})`;
 }
 
-/** Who has changed files and not committed them sees no effect. */
+/** Returns why there is no effect where the changed files are not committed. */
 function sameCommitLine(plan: Plan): readonly string[] {
   if (isMerge(plan) || !hasNoEffect(plan)) return [];
   return ['Base and head are the same commit: what is not committed is in no plan'];

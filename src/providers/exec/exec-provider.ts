@@ -22,9 +22,9 @@ export interface ExecOptions extends Program {
 }
 
 const GRACE_MS = 5000;
-/** What has not ended by then is left to the next start. */
+/** Programs that have not ended by then are left to the next start. */
 const CLOSE_MS_MAX = 15_000;
-/** What an answer's message shows of the standard error. */
+/** The length of the standard error that an answer's message shows. */
 const SHOWN_LENGTH_MAX = 1000;
 
 /**

@@ -6,7 +6,7 @@ const BEAT_MS = 5000;
 /** A minute: a process on a machine that swaps answers late, and to end it loses all of its calls. */
 const MISSED_MAX = 12;
 
-/** What a heartbeat does. */
+/** The question of a heartbeat, and its reaction to silence. */
 interface HeartbeatOptions {
   /** Asks the other side for any message. */
   readonly ask: () => void;
