@@ -41,7 +41,7 @@ function followed(): { repository: TextRepository; before: DesiredState } {
   return { repository, before: repository.commit(FILES) };
 }
 
-/** What of a unit is in force: the commit it comes from, and what it wants. */
+/** Returns the active version of a unit: the commit it comes from, and what it wants. */
 function activeVersionOf(desired: DesiredState, key: string): unknown {
   const unit = desired.units.get(key);
   return unit === undefined

@@ -1,4 +1,4 @@
-// What a listener keeps of requests that are answered.
+// The memory that a listener keeps for requests that are answered.
 import { connect } from 'node:tls';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

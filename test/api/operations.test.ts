@@ -40,7 +40,7 @@ function invalid(message: string, pointers: readonly (readonly [pointer: string,
 interface Row {
   readonly operation: string;
   readonly body: JsonMap;
-  /** What the operator is asked. */
+  /** The calls that the operator gets. */
   readonly asked: readonly unknown[];
 }
 

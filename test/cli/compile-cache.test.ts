@@ -1,4 +1,4 @@
-// What Node made of the sources is believed as they are: nobody else may write there.
+// The compile cache is trusted like the sources: no other user may write there.
 import { cpSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ROOT } from '../support/command-line.ts';
 
-/** What Node 18 has. */
+/** The names that Node 18 has. */
 const OLD_NAMES = ['join', 'mkdirSync'];
 
 it('the entry point imports by name only what every Node has', () => {

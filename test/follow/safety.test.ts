@@ -156,7 +156,7 @@ describe('protection that one of several commits lifts', () => {
     return stacksRepository().commit({ 'stacks/instances/shop.yaml': protectedShop });
   }
 
-  /** What is lifted by these commits upon the protected desired state. */
+  /** Returns the units whose protection these commits lift, upon the protected desired state. */
   function liftedBy(
     texts: Readonly<Record<string, Readonly<Record<string, string>>>>,
     commits: readonly Commit[],

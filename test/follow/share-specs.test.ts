@@ -1,4 +1,4 @@
-// What is kept once: parts of the servers of a group, and after a restart the specs of rows and desired state.
+// Values that are kept once: parts of the servers of a group, and after a restart the specs of rows and desired state.
 import { expect, it } from 'vitest';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { Core } from '../reconcile/core.ts';

@@ -73,7 +73,7 @@ export interface CoreOptions {
   readonly hasProxied?: boolean;
 }
 
-/** What outlives a controller. */
+/** The parts that outlive a controller. */
 interface Outside {
   readonly rows: MemoryRows;
   readonly servers: Map<string, Properties>;
@@ -215,7 +215,7 @@ export class Core {
     return this.#reconciler.missedWakeUps;
   }
 
-  /** What a server waits for, for a person. */
+  /** Returns the reason why a server waits, for a person. */
   waitReason(server: string): string | undefined {
     const wait = this.#reconciler.waitsOf(server);
     return wait && waitReason(wait);
@@ -251,7 +251,7 @@ export class Core {
     return { by: ADMINISTRATOR, reason: '' };
   }
 
-  /** What is held for an instance; for none where it is null. */
+  /** Returns the held item of an instance; null: the one of no instance. */
   held(instance: string | null): HeldItem | undefined {
     return this.operator.held().find((item) => item.instance === instance);
   }

@@ -46,7 +46,7 @@ async function open(rows: Readonly<Record<string, ServerRow>>, random: () => num
   const registry = createProviderRegistry([{ ...SETTINGS, concurrency: CALLS_MAX }], () => provider);
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line) });
-  /** Whether a desired state is active. */
+  /** Tells whether a desired state is active. */
   const state = { isActive: true };
   let passes = 0;
   class CountingGate extends CommitGate {
@@ -83,7 +83,7 @@ async function open(rows: Readonly<Record<string, ServerRow>>, random: () => num
     throw new Error(`never comes to rest: ${JSON.stringify(states())}`);
   }
 
-  /** Nobody stands still who could go on. */
+  /** Fails where a server that could go on was not enqueued. */
   async function sweep(): Promise<void> {
     for (const ms of [SWEEP_MS, SLICE_MS]) {
       clock.advance(ms);

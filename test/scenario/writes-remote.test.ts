@@ -47,7 +47,7 @@ const STAGES: Readonly<Record<Stage, (exchange: Exchange) => boolean>> = {
   poll: ({ request }) => (request.url ?? '').includes('upload-pack'),
 };
 
-/** What fails, where, and what the client is told: the code of the error, or `Created`. */
+/** A failure, its stage, and the answer to the client: the code of the error, or `Created`. */
 type Failure = readonly [name: string, where: Stage, how: Misbehaviour, told: string];
 
 // Each fails once, and the next request of its kind is answered.

@@ -1,4 +1,4 @@
-// What an answer is made of decides how long it is kept: while all of it is the same, the answer has to be the same.
+// The sources of an answer decide how long it is kept: while all of them are the same, the answer has to be the same.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { AnswerSources } from '../../src/model/answer-sources.ts';
@@ -61,7 +61,7 @@ resources:
     properties: { count: "<<count>>", resource_def: { properties: { name: "web-<<index>>", role: web } } }${more}
 `;
 
-/** What may happen, in any order. */
+/** Steps that come in any order. */
 const STEPS: Readonly<Record<string, (service: Service) => Promise<void>>> = {
   'the shop has one server': (service) => service.commit({ [SHOP]: shop(1) }),
   'the shop has three servers': (service) => service.commit({ [SHOP]: shop(3) }),

@@ -100,7 +100,7 @@ export const PROXY: Client = {
 };
 export const ADMINISTRATOR: Client = { ...PROXY, name: 'A1', serial: 'A1', role: 'administrator' };
 
-/** What a question is refused with. */
+/** Returns the code and the message with which a question is refused. */
 export function refusal(question: () => unknown): string {
   try {
     question();

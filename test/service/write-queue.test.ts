@@ -230,7 +230,7 @@ describe('a race that is lost', () => {
 });
 
 describe('without a look at the remote', () => {
-  /** What is followed here is what was the head before an outsider pushed. */
+  /** Returns a scene in which the followed commit is the head before an outsider pushed. */
   function behind(changes: Record<string, string>): ReturnType<typeof bound> {
     const scene = new Scene();
     const old = scene.remote.head;

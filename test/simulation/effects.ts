@@ -20,7 +20,7 @@ export interface Effects {
 /** A key that tells of work, not of configuration. */
 const COMPUTED = 'last_stack_update';
 
-/** What a controller is and has done at one moment. */
+/** The state and the effects of a controller at one moment. */
 export interface Moment {
   readonly calls: number;
   readonly records: ReadonlyMap<string, NodeRecord>;

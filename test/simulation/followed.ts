@@ -19,7 +19,7 @@ export interface FollowedCommit {
 export class Followed {
   readonly #facts: Facts;
   readonly #onNew: () => void;
-  /** Whether some instance ever retained its servers. */
+  /** Some instance has retained its servers. */
   everRetained = false;
   readonly #commits: FollowedCommit[] = [];
   #desired: unknown;

@@ -3,7 +3,7 @@
 import type { Script } from './script.ts';
 
 export interface Kept {
-  /** What went wrong then. */
+  /** The failure of that run. */
   readonly title: string;
   readonly seed: number;
   readonly script: Script;

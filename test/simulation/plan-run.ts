@@ -21,7 +21,7 @@ export interface PlanRun {
   /** `compared`, or the reason why a plan of the commits alone cannot say what happens. */
   readonly kind: 'compared' | 'conflict' | 'not at rest' | 'another state in force' | 'broken promise';
   readonly plan: Plan | undefined;
-  /** What differs between the plan and its effects; empty where they are equal. */
+  /** The differences between the plan and its effects; empty where they are equal. */
   readonly differences: readonly string[];
   readonly actions: number;
   readonly story: readonly string[];
@@ -100,7 +100,7 @@ function branchOff(world: World, chance: Chance): { readonly base: () => string;
   return { base: () => world.git.head, head };
 }
 
-/** What a pull request may do to the files: mostly what makes sense, and some mistakes. */
+/** Returns an edit of a pull request: mostly one that makes sense, sometimes a mistake. */
 export function editOf(chance: Chance): Edit {
   const layers = [GLOBAL, LAB, SMALL, TEMPLATE] as const;
   return chance.weighted<() => Edit>([

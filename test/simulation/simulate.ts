@@ -11,7 +11,7 @@ export interface Run {
   readonly seed: number;
   readonly theme: string;
   readonly violation: Violation | undefined;
-  /** What happened, a line each; empty unless asked for. */
+  /** The events of the run, a line each; empty unless asked for. */
   readonly story: readonly string[];
   /** Simulated events and calls to sites, for figures. */
   readonly events: number;
@@ -20,7 +20,7 @@ export interface Run {
 
 export interface RunOptions {
   readonly script?: Script;
-  /** Whether the story is written. */
+  /** Writes the story. */
   readonly isTold?: boolean;
 }
 

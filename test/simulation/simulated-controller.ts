@@ -33,7 +33,7 @@ interface SimulatedControllerOptions {
 export class SimulatedController {
   /** Undefined while none runs, and until its store is read. */
   core: WiredCore | undefined;
-  /** What the controller that runs offers to proxies. */
+  /** The interface of the running controller for proxies. */
   agent: Agent | undefined;
   /** The local copy of the repository was lost once. */
   hasLostCopy = false;
@@ -43,9 +43,9 @@ export class SimulatedController {
   #life: Life = { isOver: true };
   #lives = 0;
   #hint: () => void = () => undefined;
-  /** What the local copy of the repository holds. */
+  /** The commits in the local copy of the repository. */
   #here = new Set<string>();
-  /** What the last controller's store showed when it died. */
+  /** The rows that the last controller's store showed when it died. */
   #image: ReadonlyMap<string, string> | undefined;
   #wasDirty = false;
 
@@ -146,7 +146,7 @@ export class SimulatedController {
     };
   }
 
-  /** What was shown is durable: after a crash it is there, unless the very commit under way changed it. */
+  /** Fails where a row that was shown is not there after a crash, unless the very commit under way changed it. */
   #compareImages(): void {
     const before = this.#image;
     this.#image = undefined;

@@ -11,7 +11,7 @@ interface DiskFile {
   bytes: Buffer;
   /** How much of `bytes` is in use. */
   length: number;
-  /** What would survive: the first bytes of a buffer. */
+  /** The bytes that would survive a power cut: the first of a buffer. */
   durable: { readonly bytes: Buffer; readonly length: number };
 }
 

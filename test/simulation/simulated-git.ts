@@ -9,11 +9,11 @@ import { firstFiles, type ModelFile, type ModelFiles, textFile } from './stacks.
 
 export interface GitCommit extends Commit {
   readonly files: ModelFiles;
-  /** What was meant, for the story. */
+  /** The intention of the commit, for the story. */
   readonly words: string;
 }
 
-/** What goes wrong between a controller and the repository, for now. */
+/** The faults between a controller and the repository, for now. */
 export type RemoteMood = 'well' | 'gone' | 'slow' | 'refuses' | 'loses answers';
 
 /** Returns what a file that a controller writes means, as its request said; undefined for one that nobody asked for. */
@@ -193,7 +193,7 @@ export class SimulatedGit {
     return { ...facts, oid, time: `${new Date(this.#wall.now()).toISOString().slice(0, 19)}Z` };
   }
 
-  /** What comes with `to` and was not there with `from`, newest first: a child always before its parents. */
+  /** Returns the commits that come with `to` and were not there with `from`, newest first: a child always before its parents. */
   #between(from: GitCommit, to: GitCommit): readonly GitCommit[] {
     const old = this.historyOf(from.oid);
     const news = [...this.historyOf(to.oid)].filter((commit) => !old.has(commit));

@@ -26,7 +26,7 @@ export interface SiteServer {
   readonly builtAt: number;
 }
 
-/** What a site tells whoever watches it. */
+/** The events that a site tells its watcher. */
 export interface SiteWatch {
   began(site: string, call: Call): void;
   effect(site: string, call: Call): void;
@@ -44,7 +44,7 @@ export interface SiteOptions {
   readonly isRemote?: boolean;
 }
 
-/** What all sites of a run share. */
+/** The parts that all sites of a run share. */
 export interface SiteParts {
   readonly scheduler: Scheduler;
   readonly seed: number;
@@ -91,7 +91,7 @@ export class SimulatedSite {
     return this.#servers.get(this.#keyOf(name));
   }
 
-  /** Whether calls for a server are answered as they should be. */
+  /** Tells whether calls for a server are answered as they should be. */
   isWellFor(resource: string): boolean {
     return this.mood === 'well' || (this.mood === 'deaf to a' && !resource.startsWith('a-'));
   }

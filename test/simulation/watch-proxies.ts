@@ -42,7 +42,7 @@ interface ClaimRequest {
   readonly row: ServerRow | undefined;
 }
 
-/** What a request of a proxy names. */
+/** The names in a request of a proxy. */
 export interface Named {
   readonly id: string;
   readonly lease: string;

@@ -51,7 +51,7 @@ export interface GitHttpServer {
   /** Every request as `METHOD path`, with the header `Authorization` where there was one. */
   readonly requests: readonly { readonly line: string; readonly authorization: string | undefined }[];
   misbehave: Misbehaviour | undefined;
-  /** Who is let in; undefined: anybody. */
+  /** The login that is let in; undefined: any. */
   login: Login | undefined;
   /** Ends every connection and listens no more. */
   stop(): Promise<void>;

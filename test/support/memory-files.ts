@@ -4,7 +4,7 @@ import { readFileOf } from './read-bytes.ts';
 
 interface MemoryFile {
   content: Buffer;
-  /** What is durable of it. */
+  /** Its durable content. */
   synced: Buffer;
 }
 

@@ -28,7 +28,7 @@ const OVERVIEW: Overview = {
 };
 
 export interface SampleOperator extends Operator {
-  /** What `overview` answers. */
+  /** The answer of `overview`. */
   status: Overview;
   /** Every operation asked for: its name, then its arguments without who asked. */
   readonly asked: unknown[][];

@@ -65,13 +65,13 @@ export const EXPLAINED: ExplainedRecord = {
 };
 
 export interface SampleReader extends Reader {
-  /** Who is registered, by serial. */
+  /** The registered clients, by serial. */
   readonly registry: Map<string, Client>;
   /** False: as before the first good commit. */
   ready: boolean;
-  /** What `tree` throws instead of answering. */
+  /** The error that `tree` throws instead of answering. */
   fault: Error | undefined;
-  /** What `instances` answers. */
+  /** The answer of `instances`. */
   list: readonly InstanceView[];
 }
 

@@ -6,7 +6,7 @@ import type { NewCommit, PreparedCommits, Publisher, PushOutcome } from '../../s
 import type { Commit } from '../../src/source/source.ts';
 import { type TextChanges, TextRepository } from './text-repository.ts';
 
-/** What becomes of a push. `lose`: it is taken and the answer lost; `drop`: nobody knows, and it is not there. */
+/** The outcome of a push. `lose`: it is taken and the answer lost; `drop`: nothing is answered, and it is not there. */
 export type PushStep =
   | 'take'
   | 'lose'
@@ -28,7 +28,7 @@ export class ScriptedRemote implements Publisher {
   readonly #texts = new TextRepository();
   readonly #history: Entry[] = [];
   readonly #prepared = new Map<string, NewCommit>();
-  /** What becomes of the next pushes; then all are taken. */
+  /** The outcomes of the next pushes; then all are taken. */
   readonly steps: PushStep[] = [];
   /** Every push, as the commits that were sent. */
   readonly pushes: (readonly string[])[] = [];

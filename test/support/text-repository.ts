@@ -17,7 +17,7 @@ export interface TextRepositoryOptions {
   readonly reuses?: boolean;
 }
 
-/** What has a say in whether a commit is followed, and how far. */
+/** The facts that decide whether a commit is followed, and how far. */
 export type Judging = Pick<Before, 'safety' | 'isAccepted'>;
 
 export class TextRepository {

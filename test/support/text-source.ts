@@ -17,7 +17,7 @@ export interface TextCommitOptions {
 export class TextSource implements Source {
   readonly #commits = new Map<string, TextCommit>();
   #head: string | undefined;
-  /** What the local copy holds; undefined: every commit. */
+  /** The commits in the local copy; undefined: every commit. */
   #here: Set<string> | undefined;
   readonly #forgotten = new Set<string>();
   /** The commits that count as pushed by the process that follows. */

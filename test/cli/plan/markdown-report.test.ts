@@ -13,7 +13,7 @@ import { ANY_PLAN, EVERYTHING, HOSTILE, NO_EFFECT, serverChange } from './plans.
 
 const GOLDEN = new URL('markdown-report.md', import.meta.url);
 const MARKER = '<!-- treeline-plan -->';
-/** What the report is made of. None has an attribute. */
+/** The elements of the report. None has an attribute. */
 const INTENDED = /^<\/?(?:h3|h4|p|ul|li|code|details|summary)>$/;
 /** Outside code there is nothing that GitHub or GitLab would make a link, a mention or a reference of. */
 const PLAIN = /^(?:[A-Za-z0-9 \n,.:;?()→…'-]|&quot;)*$/;

@@ -291,7 +291,7 @@ type Stage = readonly [name: string, misbehaviour: Misbehaviour, is: string, mes
 const BROKE_OFF = /cannot be reached \(.*\): the connection broke off/;
 const TYPE = { 'content-type': 'application/x-git-receive-pack-result' };
 
-/** What goes wrong, and what is known then. */
+/** Failures, and the knowledge that each leaves. */
 const BEFORE: readonly Stage[] = [
   ['a reset', at('advertisement', ({ request }) => request.socket.resetAndDestroy()), 'not sent', BROKE_OFF],
   ['half a list', at('advertisement', brokenOff(0.5)), 'not sent', BROKE_OFF],
