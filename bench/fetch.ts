@@ -16,7 +16,7 @@ import { createSite, type Site } from './site.ts';
 const ROOT = new URL('..', import.meta.url).pathname;
 const ROUNDS_MAX = 50;
 const COMMITS_MAX = 100_000;
-const ESTATE = { instances: 10, servers: 2, kinds: 10 };
+const SIZE = { instances: 10, servers: 2, kinds: 10 };
 const START_MS_MAX = 20_000;
 const FETCH_MS_MAX = 10 * 60_000;
 /** Git's time, as a share of Treeline's. */
@@ -77,8 +77,8 @@ export const FETCH = definePart({
 });
 
 async function benchFetch({ rounds, commits }: FetchOptions, { folder, say }: BenchContext): Promise<PartReport> {
-  const site = await createSite(folder, { ...repositoryFiles(ESTATE) });
-  await addHistory(site.repository, { ...ESTATE, commits });
+  const site = await createSite(folder, { ...repositoryFiles(SIZE) });
+  await addHistory(site.repository, { ...SIZE, commits });
   const mib = await packedMib(site);
   say(`made ${commits} commits, ${mib.toFixed(1)} MiB`);
   const server = await startHttps(site);

@@ -83,8 +83,8 @@ async function benchHostile(
 }
 
 async function measure({ folder, say }: BenchContext, { title, files, history }: HostileCase): Promise<HostileRun> {
-  const estate = repositoryFiles({ instances: INSTANCES, servers: SERVERS_AN_INSTANCE });
-  const controller = await serveNewSite(folder, 'hostile', estate);
+  const installation = repositoryFiles({ instances: INSTANCES, servers: SERVERS_AN_INSTANCE });
+  const controller = await serveNewSite(folder, 'hostile', installation);
   const { site } = controller;
   const good = await site.repository.head();
   // Made beforehand, aside: what git does to store it is not what is measured.

@@ -1,4 +1,4 @@
-// Checks that every server of a stack has a valid name of its own. Names that two stacks share are found in estate/.
+// Checks that every server of a stack has a valid name of its own. Names that two stacks share are refused by desired/admission.ts.
 import { problemAt } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import { nameFault } from '../model/names.ts';

@@ -38,7 +38,7 @@ class Scene {
   }
 
   follow(commit: string): void {
-    this.current.set({ ...ESTATE, commit });
+    this.current.set({ ...DESIRED, commit });
     this.current.catchUp();
   }
 
@@ -51,7 +51,7 @@ class Scene {
   }
 }
 
-const ESTATE: DesiredState = new TextRepository().commit({ 'tree.yaml': 'name: global\ntype: common\n' });
+const DESIRED: DesiredState = new TextRepository().commit({ 'tree.yaml': 'name: global\ntype: common\n' });
 
 async function told(waiting: Promise<DesiredState>): Promise<string> {
   try {

@@ -8,13 +8,13 @@ import {
   answers,
   approve,
   digestOf,
-  ESTATE,
   type Held,
   headOf,
   heldIn,
   push,
   pushAtOnce,
   restart,
+  SHOP_FILES,
   untilServers,
   untilStatus,
   upAndDone,
@@ -74,7 +74,7 @@ describe('a commit that', () => {
     await expectHeld();
     await push(scene, { 'types/clientcert/printer.yaml': 'paper: a5\n' });
     await expectHeld();
-    await scene.running.untilDone(await push(scene, ESTATE), 'office', 'shop');
+    await scene.running.untilDone(await push(scene, SHOP_FILES), 'office', 'shop');
     expect(await heldIn(scene)).toEqual([]);
     expect(effectsIn(scene.site)).toEqual(effects);
   });
@@ -158,7 +158,7 @@ describe('what is held goes on when it is approved', () => {
     const digest = await digestOf(scene);
     await approve(scene, digest);
     await untilServers(scene, LEFT);
-    await scene.running.untilDone(await push(scene, ESTATE), 'shop');
+    await scene.running.untilDone(await push(scene, SHOP_FILES), 'shop');
     await push(scene, OVER);
     expect(await digestOf(scene)).not.toBe(digest);
     expect(await scene.running.status('shop')).toBe('Awaiting approval');
@@ -188,7 +188,7 @@ describe('what counts', () => {
   });
 
   it('are no servers that are retained', async () => {
-    const scene = await upAndDone({ ...ESTATE, [SHOP]: instanceText('shop', 4, 'deletion: retain\n') });
+    const scene = await upAndDone({ ...SHOP_FILES, [SHOP]: instanceText('shop', 4, 'deletion: retain\n') });
     const before = existing(scene.site);
     await push(scene, { [SHOP]: null });
     await untilStatus(scene, 'shop', 'not_found');
@@ -198,7 +198,7 @@ describe('what counts', () => {
 
 describe('a protected instance', () => {
   const PROTECTED = 'protected: true\n';
-  const files = { ...ESTATE, [SHOP]: instanceText('shop', 4, PROTECTED) };
+  const files = { ...SHOP_FILES, [SHOP]: instanceText('shop', 4, PROTECTED) };
 
   it('loses nothing, whatever the budget, until an earlier commit has lifted it', async () => {
     const scene = await upAndDone(files);

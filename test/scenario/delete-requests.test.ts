@@ -1,7 +1,7 @@
 // DELETE of an instance that is going already, and POST of one: what an earlier commit took away.
 import { describe, expect, it } from 'vitest';
 import { existing, withProvider } from '../support/running-controller.ts';
-import { ESTATE, heldIn, push, twoServers, untilServers, untilStatus, upAndDone } from './scene.ts';
+import { heldIn, push, SHOP_FILES, twoServers, untilServers, untilStatus, upAndDone } from './scene.ts';
 import { SHOP } from './stacks.ts';
 
 const MARKED = { status: 202, body: { message: 'Stack instance shop is marked for delete', return_code: 202 } };
@@ -37,7 +37,7 @@ describe('an instance whose removal is held', () => {
 describe('an instance that is marked for delete', () => {
   it('comes back when it is posted again, without force', async () => {
     const slow = withProvider({ deleteMs: 300 });
-    const scene = await upAndDone(ESTATE, (settings) => slow(twoServers(settings)));
+    const scene = await upAndDone(SHOP_FILES, (settings) => slow(twoServers(settings)));
     expect(await scene.running.request('/stacks/instances/shop', { method: 'DELETE' })).toMatchObject(MARKED);
     expect(await scene.running.status('shop')).toBe('Marked for delete');
     expect(await scene.running.request('/stacks/instances/shop', { method: 'DELETE' })).toMatchObject(MARKED);

@@ -11,7 +11,7 @@ import { instanceText, SHOP, STACKS } from './stacks.ts';
 import { registrationOf, upAndWriting, type Writing, type WritingScene } from './writing.ts';
 
 /** shop-db and shop-web-1 to shop-web-8; office-db and office-web-1. Five may go without a yes. */
-const ESTATE: FileChanges = { ...STACKS, [SHOP]: instanceText('shop', 8) };
+const SHOP_FILES: FileChanges = { ...STACKS, [SHOP]: instanceText('shop', 8) };
 
 interface Tried {
   readonly status: number;
@@ -21,7 +21,7 @@ interface Tried {
 }
 
 async function upAndDone(): Promise<WritingScene> {
-  const scene = await upAndWriting(() => ({}), ESTATE);
+  const scene = await upAndWriting(() => ({}), SHOP_FILES);
   await scene.running.untilDone(scene.base, 'office', 'shop');
   return scene;
 }

@@ -5,12 +5,12 @@ import {
   answers,
   approve,
   digestOf,
-  ESTATE,
   headOf,
   heldIn,
   push,
   restart,
   type Scene,
+  SHOP_FILES,
   untilHeld,
   untilServers,
   untilStatus,
@@ -29,7 +29,7 @@ describe('a rewritten history', () => {
   async function rewrite(scene: Scene): Promise<string> {
     const registered = await scene.site.repository.git('ls-tree', '-r', '--name-only', 'main', 'clients/');
     const client = `${await scene.site.repository.git('show', `main:${registered}`)}\n`;
-    const files = { ...ESTATE, [registered]: client, [SHOP]: instanceText('shop', 3) };
+    const files = { ...SHOP_FILES, [registered]: client, [SHOP]: instanceText('shop', 3) };
     return await scene.site.repository.commit(files, { parents: [] });
   }
 
@@ -165,7 +165,7 @@ describe('a commit after which nothing is left', () => {
     const effects = effectsIn(scene.site);
     await scene.site.repository.commit({ [SHOP]: null, [OFFICE]: null });
     await untilHeld(scene, 'nothing left');
-    await scene.running.untilDone(await push(scene, { ...STACKS, [SHOP]: ESTATE[SHOP] ?? '' }), 'office', 'shop');
+    await scene.running.untilDone(await push(scene, { ...STACKS, [SHOP]: SHOP_FILES[SHOP] ?? '' }), 'office', 'shop');
     expect(await heldIn(scene)).toEqual([]);
     expect(effectsIn(scene.site)).toEqual(effects);
     await untilStatus(scene, 'shop', 'Done');

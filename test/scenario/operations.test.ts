@@ -6,7 +6,7 @@ import type { JsonMap } from '../../src/model/json.ts';
 import type { Settings } from '../../src/settings.ts';
 import type { FileChanges } from '../support/git-repository.ts';
 import { effectsIn, existing, PATIENCE, withProvider } from '../support/running-controller.ts';
-import { approve, ESTATE, heldIn, push, restart, type Scene, untilHeld, untilStatus, upAndDone } from './scene.ts';
+import { approve, heldIn, push, restart, type Scene, SHOP_FILES, untilHeld, untilStatus, upAndDone } from './scene.ts';
 import { instanceText, OFFICE, SHOP, STACKS, TEMPLATE, templateText } from './stacks.ts';
 
 /** No server is tried again within the test, unless somebody asks for it. */
@@ -284,7 +284,7 @@ describe('updates', () => {
     ['3', 3],
   ])('of a group keep to max_unavailable: "%s", also where many tries fail', async (written, most) => {
     const pace = `max_unavailable: "${written}"`;
-    const scene = await upAndDone({ ...ESTATE, [TEMPLATE]: paced('small', pace) });
+    const scene = await upAndDone({ ...SHOP_FILES, [TEMPLATE]: paced('small', pace) });
     const tries = { attempts: 50, firstSeconds: 0.01, maxSeconds: 0.02 };
     await restart(scene, withProvider({ failRate: 0.4, updateMs: 20 }, tries));
     await scene.running.untilDone(await push(scene, { [TEMPLATE]: paced('large', pace) }), 'shop', 'office');

@@ -8,7 +8,7 @@ import { createSite, type Site } from '../support/site.ts';
 import { instanceText, SHOP, STACKS } from './stacks.ts';
 
 /** shop-db and shop-web-1 to shop-web-4; office-db and office-web-1. */
-export const ESTATE: FileChanges = { ...STACKS, [SHOP]: instanceText('shop', 4) };
+export const SHOP_FILES: FileChanges = { ...STACKS, [SHOP]: instanceText('shop', 4) };
 
 export interface Scene {
   readonly site: Site;
@@ -22,7 +22,7 @@ export function twoServers(settings: Settings): Settings {
 }
 
 /** Returns a controller that has brought the instances `shop` and `office` up. */
-export async function upAndDone(files = ESTATE, settings = twoServers): Promise<Scene> {
+export async function upAndDone(files = SHOP_FILES, settings = twoServers): Promise<Scene> {
   const site = await createSite(files);
   const running = await runController(site, settings);
   await running.untilDone(await headOf(site), 'office', 'shop');
