@@ -350,6 +350,48 @@ describe('writers who come back with their answer', () => {
     expect(await submit(put('a', 4))).toBe('write-8');
     expect(remote.pushes.map(({ length }) => length)).toEqual([3, 3, 1, 1]);
   });
+
+  it('are waited for also by those who came while the last push was under way, so that nobody is left behind', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    const first = gate();
+    remote.steps.push(async (push) => {
+      await first.wait();
+      scene.clock.advance(400);
+      return remote.take(push);
+    });
+    const early = submit(put('a', 1));
+    await first.reached;
+    const late = ['b', 'c'].map((name) => submit(put(name, 1)));
+    await settled();
+    first.open();
+    expect(await early).toBe('write-1');
+    await settled();
+    expect(remote.pushes.map(({ length }) => length)).toEqual([1]);
+    expect(await Promise.all([...late, submit(put('a', 2))])).toEqual(['write-2', 'write-3', 'write-4']);
+    expect(remote.pushes.map(({ length }) => length)).toEqual([1, 3]);
+  });
+
+  it('are waited for no longer than until a push is full', async () => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    const writeAs = (names: readonly string[]) => Promise.all(names.map((name) => submit(put(name, 1))));
+    const namesOf = (count: number, kind: string) => Array.from({ length: count }, (_, index) => `${kind}-${index}`);
+    const first = gate();
+    remote.steps.push(async (push) => {
+      scene.clock.advance(400);
+      await first.wait();
+      return remote.take(push);
+    });
+    const early = writeAs(namesOf(60, 'early'));
+    await first.reached;
+    first.open();
+    await settled();
+    expect(remote.pushes.map(({ length }) => length)).toEqual([50]);
+    await writeAs(namesOf(40, 'late'));
+    await early;
+    expect(remote.pushes.map(({ length }) => length)).toEqual([50, 50]);
+  });
 });
 
 describe('If-Match', () => {
@@ -563,6 +605,9 @@ describe('a repository that', () => {
     const late = submit(put('late', 1));
     remote.onPoll = poll.wait;
     push.open();
+    await settled();
+    // Until then, the writer of the first one may come back.
+    scene.clock.advance(250);
     await poll.reached;
     scene.clock.advance(5_000);
     expect(await early).toMatch(/^not_ready: .*nothing was written$/);

@@ -21,6 +21,10 @@ export class WriteQueue {
   readonly #waiting = new Set<PendingWrite>();
   #batch: readonly PendingWrite[] = [];
   #draining: Promise<void> | undefined;
+  /** The number of writes without an answer. */
+  #open = 0;
+  /** The most that were open at once since the last batch was taken, without those that were refused. */
+  #openMax = 0;
   /** Until when the next batch waits for the writers of the last one, by the monotonic clock. */
   #gatherUntil = Number.NEGATIVE_INFINITY;
   /** Called at each new write, while a batch is gathered. */
@@ -47,11 +51,17 @@ export class WriteQueue {
     }
     const write = new PendingWrite({ draft, order, beforePush }, this.#parts.clock);
     this.#waiting.add(write);
+    this.#open += 1;
+    this.#openMax = Math.max(this.#openMax, this.#open);
     this.#onWrite();
     this.#draining ??= this.#drain();
     try {
       return await write.answer;
+    } catch (error) {
+      this.#openMax -= 1;
+      throw error;
     } finally {
+      this.#open -= 1;
       // One that has given up makes room for another.
       this.#waiting.delete(write);
     }
@@ -82,24 +92,31 @@ export class WriteQueue {
   }
 
   /**
-   * Resolves once as many writes wait as the last batch had, or the time for that is over. Writers come back once they have
-   * their answer, and a push costs about the same for one write as for twenty. One writer alone never waits.
+   * Resolves once as many writes wait as were open at once during the last batch, or fill a batch, or the time for that is
+   * over. Writers come back once they have their answer, and a push costs about the same for one write as for twenty. One
+   * writer alone never waits.
    */
   async #gather(): Promise<void> {
     const { clock } = this.#parts;
     const ms = this.#gatherUntil - clock.monotonic();
-    if (ms <= 0 || this.#waiting.size >= this.#batch.length) return;
+    const isGathered = (): boolean => this.#waiting.size >= Math.min(this.#openMax, this.#batchMax);
+    if (ms <= 0 || isGathered()) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onWrite = () => {
-      if (this.#waiting.size >= this.#batch.length) resolve();
+      if (isGathered()) resolve();
     };
     await within(clock, ms, promise);
     this.#onWrite = () => undefined;
   }
 
+  get #batchMax(): number {
+    return this.#parts.mode === 'commit' ? BATCH_MAX : 1;
+  }
+
   #takeBatch(): readonly PendingWrite[] {
-    const batch = [...this.#waiting].slice(0, this.#parts.mode === 'commit' ? BATCH_MAX : 1);
+    const batch = [...this.#waiting].slice(0, this.#batchMax);
     for (const write of batch) this.#waiting.delete(write);
+    this.#openMax = this.#open;
     return batch;
   }
 }
