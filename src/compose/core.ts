@@ -85,11 +85,12 @@ export async function composeCore(
   settings: Settings,
   { log, clock, files, opened }: SharedParts,
 ): Promise<Core & { readonly agent: Agent }> {
+  // Before the store is read: git starts meanwhile, and a start takes longer in a process that is large already.
+  const repository = await openRepository(settings, { log, clock, opened });
   const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, files }), (it: Store) =>
     it.close(),
   );
   const registry = await openProviders(settings, { log, clock, opened });
-  const repository = await openRepository(settings, { log, clock, opened });
   const { execution } = settings;
   const { writes } = settings.repository;
   const outside = { store, registry, ...repository, clock, log, opened, random: Math.random };

@@ -17,7 +17,7 @@ interface Repository {
   readonly triggers: readonly Trigger[];
 }
 
-/** Returns the parts that reach the repository of the settings. `opened` closes them. */
+/** Returns the parts that reach the repository of the settings, and has git start meanwhile. `opened` closes them. */
 export async function openRepository(
   { repository, store }: Pick<Settings, 'repository' | 'store'>,
   { log, clock, opened }: Omit<SharedParts, 'files'>,
@@ -27,6 +27,7 @@ export async function openRepository(
   const cache = join(store.directory, 'repository');
   const place = { url, access, branch, directory, cache, clock };
   const source = opened.adopt(await createGitSource({ ...place, log }), (it: GitSource) => it.close());
+  source.prepare();
   const triggers = triggersOf(repository, { log, clock, source });
   return { source, publisher: createGitPublisher({ ...place, source }), triggers };
 }

@@ -48,15 +48,18 @@ export class CatFile {
    * cannot read it, another GitError if git cannot be started or does not answer.
    */
   async ask(oid: string): Promise<ObjectAnswer | undefined> {
-    if (this.#process === undefined) {
-      if (!existsSync(join(this.#options.gitDirectory, 'HEAD'))) return undefined;
-      this.#startedCount += 1;
-      const started: CatFileProcess = new CatFileProcess(this.#options, () => {
-        if (this.#process === started) this.#process = undefined;
-      });
-      this.#process = started;
-    }
-    return await this.#process.ask(oid);
+    this.prepare();
+    return await this.#process?.ask(oid);
+  }
+
+  /** Starts the process, so that the first request does not wait for that. A missing repository needs none. */
+  prepare(): void {
+    if (this.#process !== undefined || !existsSync(join(this.#options.gitDirectory, 'HEAD'))) return;
+    this.#startedCount += 1;
+    const started: CatFileProcess = new CatFileProcess(this.#options, () => {
+      if (this.#process === started) this.#process = undefined;
+    });
+    this.#process = started;
   }
 
   /** Ends the process after its open requests. */

@@ -86,11 +86,14 @@ class RelayedGit extends EventEmitter implements RunningGit {
     super();
     this.#run = run;
     this.#send = send;
+    const pass = (piece: Buffer, done: () => void): void => {
+      this.#confirm = done;
+      send({ kind: 'input', run, piece });
+    };
     this.stdin = new Writable({
-      write: (piece: Buffer, _encoding, done) => {
-        this.#confirm = done;
-        send({ kind: 'input', run, piece });
-      },
+      write: (piece: Buffer, _encoding, done) => pass(piece, done),
+      // What came while the piece before was on its way: as one message, since each waits for an answer.
+      writev: (pieces, done) => pass(Buffer.concat(pieces.map(({ chunk }) => chunk)), done),
       final: (done) => {
         send({ kind: 'input ends', run });
         done();

@@ -49,6 +49,12 @@ export class ObjectReader {
     return this.#contents.startedCount + this.#sizes.startedCount;
   }
 
+  /** Starts the processes, so that the first requests do not wait for that. */
+  prepare(): void {
+    this.#contents.prepare();
+    this.#sizes.prepare();
+  }
+
   /** Returns an object's size in bytes. Throws DamagedCopyError if it is missing. */
   async sizeOf(oid: string): Promise<number> {
     return ((await ask(this.#sizes, oid)) ?? missing(oid)).size;

@@ -87,6 +87,12 @@ export interface GitSource extends Source {
   readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value>;
 
   /**
+   * Starts git for the local copy, if there is one: while the process is small, that takes least, and git is there when the
+   * first commit is read. Where that is not within seconds, git ends again.
+   */
+  prepare(): void;
+
+  /**
    * Keeps commits that are about to be pushed, in place of those before: once they are the branch's head, they are taken
    * from here and not fetched.
    */
@@ -143,6 +149,10 @@ class BranchSource implements GitSource {
     const fetch = this.#fetching.then(() => this.#remote.secrets.guard(() => this.#fetch()));
     this.#fetching = fetch.catch(() => undefined);
     return fetch;
+  }
+
+  prepare(): void {
+    this.#copy.objects.prepare();
   }
 
   offer(prepared: PreparedCommits): void {

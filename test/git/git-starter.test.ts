@@ -1,6 +1,6 @@
 // Tests git that another process has started: the same streams, ends and failures as of one that was started here.
 import { buffer } from 'node:stream/consumers';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { GitStarter } from '../../src/git/git-starter.ts';
 import { type GitStart, type RunningGit, spawnGit } from '../../src/git/spawn-git.ts';
 import { createGitRepository } from '../support/git-repository.ts';
@@ -89,6 +89,21 @@ describe('git that was started elsewhere', () => {
       expect(await outputs[index]?.next()).toMatchObject({ done: true });
     }
     expect(await Promise.all(ends)).toEqual(runs.map(() => [0, null]));
+  });
+
+  it('gets what is written at once in few messages', async () => {
+    const path = await repositoryWith('x\n');
+    const git = started(gitWith('-C', path, 'cat-file', '--batch-check'));
+    // Each call of one of these is a message, for whose answer the next one waits.
+    const one = vi.spyOn(git.stdin, '_write');
+    const several = vi.spyOn(git.stdin, '_writev');
+    const end = endOf(git);
+    for (let question = 0; question < 1000; question += 1) git.stdin.write('main:a.txt\n');
+    git.stdin.end();
+    git.stderr.resume();
+    expect((await buffer(git.stdout)).toString().split('\n')).toHaveLength(1001);
+    expect(await end).toEqual([0, null]);
+    expect(one.mock.calls.length + several.mock.calls.length).toBeLessThanOrEqual(2);
   });
 
   it('tells its exit code and what it complains about', async () => {
