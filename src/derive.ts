@@ -44,12 +44,20 @@ export function problemsOf(derivation: Derivation): readonly Problem[] {
   return derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems;
 }
 
+/** The parts of an earlier desired state, or of a proposal, that spare work where the files are the same. */
+export type Reusable = Pick<DesiredState, 'catalog' | 'templateProblems' | 'candidates'>;
+
+/** The instances of a commit as it defines them, before any is admitted; or the reason for which it is not followed. */
+export type ProposedCommit =
+  | (Reusable & { readonly isFollowed: true; readonly stacks: Candidates })
+  | Extract<Derivation, { readonly isFollowed: false }>;
+
 /** The inputs of `derive` besides the snapshot. */
 export interface Before {
   /** The active state. */
   readonly baseline: Baseline;
-  /** An earlier desired state whose units may be reused; the result does not depend on it. */
-  readonly earlier?: DesiredState | undefined;
+  /** What may be reused; the result does not depend on it. */
+  readonly earlier?: Reusable | undefined;
   /** Files of the snapshot that are parsed already; the result does not depend on them. */
   readonly parsedFiles?: ParsedFiles | undefined;
   /** The facts that limit which deletes may happen; omitted: all may. */
@@ -68,9 +76,9 @@ export function derive(snapshot: Snapshot, before: Before = { baseline: EMPTY_BA
   return finish(deriveSteps(snapshot, before));
 }
 
-/** Does what {@link derive} does, in steps: each is a file, a unit, or some hundred servers. */
-export function* deriveSteps(snapshot: Snapshot, before: Before): Steps<Derivation> {
-  const { baseline, earlier, parsedFiles, safety, isAccepted = false, isKnown = false } = before;
+/** Returns what a commit proposes: the first half of {@link deriveSteps}. */
+export function* proposeSteps(snapshot: Snapshot, before: Before): Steps<ProposedCommit> {
+  const { baseline, earlier, parsedFiles, isAccepted = false } = before;
   const read = yield* catalogSteps(snapshot, earlier?.catalog, parsedFiles);
   const loaded = withUnreadable(read, knownObjects(baseline));
   yield;
@@ -84,12 +92,20 @@ export function* deriveSteps(snapshot: Snapshot, before: Before): Steps<Derivati
 
   const templateProblems = yield* checkTemplates(catalog, earlier);
   const stacks = yield* buildInstances(catalog, templateProblems, earlier);
-  const built = { catalog, baseline, earlier, stacks, templateProblems, blobsRead: snapshot.blobs.size };
-  const proposed = { candidates: stacks.units, catalog };
-  const proposal = { ...proposed, undetermined: isKnown ? [] : yield* newlyUndetermined(proposed, baseline) };
+  return { isFollowed: true, catalog, templateProblems, candidates: stacks.units, stacks };
+}
+
+/** Does what {@link derive} does, in steps: each is a file, a unit, or some hundred servers. */
+export function* deriveSteps(snapshot: Snapshot, before: Before): Steps<Derivation> {
+  const { baseline, earlier, safety, isKnown = false } = before;
+  const proposed = yield* proposeSteps(snapshot, before);
+  if (!proposed.isFollowed) return proposed;
+  const { candidates } = proposed;
+  const built = { ...proposed, baseline, earlier, blobsRead: snapshot.blobs.size };
+  const proposal = { candidates, undetermined: isKnown ? [] : yield* newlyUndetermined(proposed, baseline) };
   function* admit(facts: Safety | undefined): Steps<AdmittedInstances> {
     // Owners that were recorded may be others than those of the units.
-    const carried = baseline === earlier ? yield* carryOver(proposal, earlier, facts) : undefined;
+    const carried = isSameState(baseline, earlier) ? yield* carryOver(proposal, baseline, facts) : undefined;
     return carried ?? (yield* admitInstances(proposal, baseline, facts));
   }
   const admission = yield* admit(safety);
@@ -98,6 +114,11 @@ export function* deriveSteps(snapshot: Snapshot, before: Before): Steps<Derivati
     return admission.holdsFor(now) ? desired : yield* desiredOf(built, yield* admit(now));
   }
   return { isFollowed: true, desired, judge };
+}
+
+/** Returns true if the baseline is the whole desired state that may be reused. */
+function isSameState(baseline: Baseline, earlier: object | undefined): baseline is DesiredState {
+  return baseline === earlier;
 }
 
 /**
@@ -115,7 +136,7 @@ export function* judgeAgain(desired: DesiredState, safety: Safety): Steps<Desire
 
 interface Built extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
   readonly baseline: Baseline;
-  readonly earlier: DesiredState | undefined;
+  readonly earlier: Reusable | undefined;
   readonly stacks: Candidates;
   readonly blobsRead: number;
 }

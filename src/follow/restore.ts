@@ -1,9 +1,9 @@
 // Restores the desired state that was active before this process started, from the rows and the recorded commits. It reads
 // only: follow-commit.ts activates it. search-history.ts does the same where the rows are lost.
 
-import { wantsBlob } from '../catalog/load-catalog.ts';
+import { NO_FILES, type ParsedFiles, wantsBlob } from '../catalog/load-catalog.ts';
 import { systemClock } from '../clock.ts';
-import { type Before, type Derivation, deriveSteps } from '../derive.ts';
+import { type Before, type Derivation, deriveSteps, proposeSteps, type Reusable } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import { buildClientcert } from '../desired/build-unit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
@@ -13,6 +13,7 @@ import type { Entry } from '../model/entry.ts';
 import { invariant } from '../model/invariant.ts';
 import type { StackInstance } from '../model/objects.ts';
 import type { PinnedRow } from '../model/rows.ts';
+import type { Snapshot } from '../model/snapshot.ts';
 import type { Steps } from '../model/steps.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { createSlices, type RunInSlices } from '../slices.ts';
@@ -33,11 +34,27 @@ export async function deriveAt(
   commit: string,
   { inSlices = createSlices(systemClock), ...before }: ReadOptions,
 ): Promise<Derivation> {
-  const previous = before.earlier?.catalog;
-  const snapshot = await source.snapshot(commit, wantsBlob(previous, before.parsedFiles));
-  const parsed = await parseAhead(snapshot, previous);
-  const parsedFiles = new Map([...(before.parsedFiles ?? []), ...parsed]);
+  const { snapshot, parsedFiles } = await readAt(source, commit, before);
   return await inSlices(deriveSteps(snapshot, { ...before, parsedFiles }));
+}
+
+/** A commit that was read. */
+interface ReadCommit {
+  readonly snapshot: Snapshot;
+  /** Its files, but for those that the catalog of `earlier` has. */
+  readonly parsedFiles: ParsedFiles;
+}
+
+/** Reads the files of a commit that are not parsed yet, and parses them. */
+async function readAt(
+  source: Pick<Source, 'snapshot'>,
+  commit: string,
+  { earlier, parsedFiles = NO_FILES }: Pick<Before, 'earlier' | 'parsedFiles'> = {},
+): Promise<ReadCommit> {
+  const previous = earlier?.catalog;
+  const snapshot = await source.snapshot(commit, wantsBlob(previous, parsedFiles));
+  const parsed = await parseAhead(snapshot, previous);
+  return { snapshot, parsedFiles: new Map([...parsedFiles, ...parsed]) };
 }
 
 /** The desired state that was active when the previous process ended. */
@@ -61,20 +78,22 @@ export async function restoreDesired(parts: RestoreParts, safety: Safety): Promi
   const { source, ledger, inSlices } = parts;
   const head = ledger.read('head', HEAD);
   invariant(head !== undefined, 'there is a recorded head to restore');
-  const alone = await deriveAt(source, head.commit, { baseline: EMPTY_BASELINE, inSlices });
-  invariant(alone.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
+  const { snapshot, parsedFiles } = await readAt(source, head.commit);
+  const proposed = await inSlices(proposeSteps(snapshot, { baseline: EMPTY_BASELINE, parsedFiles }));
+  invariant(proposed.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
   const pinned = ledger.list('pinned');
   const units = new Map(
-    [...alone.desired.candidates].filter(([, unit]) => isValidUnit(unit) && !pinned.has(unitAddress(unit))),
+    [...proposed.candidates].filter(([, unit]) => isValidUnit(unit) && !pinned.has(unitAddress(unit))),
   );
-  for (const unit of recordedUnits(ledger, alone.desired)) units.set(unitAddress(unit), unit);
-  for (const unit of await olderUnits(parts, pinned, alone.desired)) units.set(unitAddress(unit), unit);
-  const { hasHierarchy } = alone.desired;
-  const kept = keptObjects(pinned);
-  const baseline: Baseline = { ...EMPTY_BASELINE, units, owners: recordedOwners(ledger), ...kept, hasHierarchy };
+  const { hierarchy, time } = proposed.catalog;
+  for (const unit of recordedUnits(ledger, time)) units.set(unitAddress(unit), unit);
+  for (const unit of await olderUnits(parts, pinned, proposed)) units.set(unitAddress(unit), unit);
+  const kept = { ...keptObjects(pinned), hasHierarchy: hierarchy.oid !== '' };
+  const baseline: Baseline = { ...EMPTY_BASELINE, units, owners: recordedOwners(ledger), ...kept };
   // Errors of the recorded head were known when it was activated: the rows have what they hold.
-  const known = { baseline, earlier: alone.desired, safety, isAccepted: true, isKnown: true, inSlices };
-  const restored = await deriveAt(source, head.commit, known);
+  const known = { baseline, earlier: proposed, safety, isAccepted: true, isKnown: true };
+  // All files are parsed by now, so their bytes are not needed any more.
+  const restored = await inSlices(deriveSteps({ ...snapshot, blobs: new Map() }, known));
   invariant(restored.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
   return { ...restored, baseline };
 }
@@ -83,7 +102,7 @@ export async function restoreDesired(parts: RestoreParts, safety: Safety): Promi
 async function olderUnits(
   parts: RestoreParts,
   pinned: ReadonlyMap<string, PinnedRow>,
-  newest: DesiredState,
+  newest: Reusable,
 ): Promise<Unit[]> {
   const units: Unit[] = [];
   const keysByCommit = new Map<string, string[]>();
@@ -104,7 +123,7 @@ async function olderUnits(
 }
 
 /** Returns each pinned instance as its rows tell it, for where the commit of its active version is gone. */
-function recordedUnits(ledger: Ledger, { time }: DesiredState): Unit[] {
+function recordedUnits(ledger: Ledger, time: string): Unit[] {
   return [...ledger.list('pinned')].flatMap(([address, row]) => {
     const [type, name] = splitAddress(address);
     if (row.commit === null || type !== 'stack-instance') return [];
@@ -122,7 +141,7 @@ function clientcertAt({ catalog }: DesiredState, key: string): Unit | undefined 
 async function desiredAt(
   { source, inSlices }: RestoreParts,
   commit: string,
-  newest: DesiredState,
+  newest: Reusable,
 ): Promise<DesiredState | undefined> {
   if (!(await source.has(commit))) return undefined;
   const derivation = await deriveAt(source, commit, { baseline: EMPTY_BASELINE, earlier: newest, inSlices });
