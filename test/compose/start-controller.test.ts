@@ -1,12 +1,17 @@
 // Tests that a failed start and a stop release everything that was opened.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, it, onTestFinished } from 'vitest';
+import { join } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { startController } from '../../src/compose.ts';
 import { loadSettings } from '../../src/load-settings.ts';
 import { createLog } from '../../src/log.ts';
+import { diskFiles, type Files } from '../../src/store/files.ts';
 import { lockDirectory } from '../../src/store/lock.ts';
 import { createSite } from '../support/site.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const LOG = createLog('silent');
 const FILES = { 'tree.yaml': 'name: global\ntype: common\n' };
@@ -31,3 +36,33 @@ it('closes everything once, whoever asks again', async () => {
   await stopped;
   lockDirectory(state)[Symbol.dispose]();
 });
+
+it('starts git for the local copy before it reads the store, and not again for the followed commit', async () => {
+  const { config } = await createSite(FILES);
+  const settings = await loadSettings(config, {});
+  const first = await startController(settings, { log: LOG });
+  await vi.waitFor(() => expect(first.ready()).toBe(true));
+  await first.stop();
+  const noted = noteCatFiles();
+  const openToRead: Files['openToRead'] = async (...file) => {
+    await vi.waitFor(() => expect(noted()).toBe(2));
+    return await diskFiles.openToRead(...file);
+  };
+  const again = await startController(settings, { log: LOG, files: { ...diskFiles, openToRead } });
+  await vi.waitFor(() => expect(again.ready()).toBe(true));
+  expect(noted()).toBe(2);
+  await again.stop();
+});
+
+/** Puts a git on the PATH that notes when it is begun to read objects. Returns how often that was. */
+function noteCatFiles(): () => number {
+  const folder = temporaryDirectory();
+  const real = execFileSync('sh', ['-c', 'command -v git']).toString().trim();
+  const notes = join(folder, 'notes');
+  writeFileSync(notes, '');
+  const note = `case "$*" in *cat-file*) echo begun >> ${notes} ;; esac`;
+  writeFileSync(join(folder, 'git'), `#!/bin/sh\n${note}\nexec ${real} "$@"\n`, { mode: 0o755 });
+  vi.stubEnv('PATH', `${folder}:${process.env.PATH}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  return () => readFileSync(notes, 'utf8').split('\n').length - 1;
+}

@@ -1,5 +1,5 @@
 // A controller that is started again and again: what waits for its next try goes on to wait for it.
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 import { SHOP, shopFiles } from './shop.ts';
@@ -47,4 +47,20 @@ it('what came while the controller was away is tried at once', async () => {
   core.source.commit({ [SHOP]: 'stackTemplate: t\ndescription: mended\n' });
   const again = await core.restart();
   expect(again.calls('create')).toEqual(['shop-web']);
+});
+
+it('the followed commit is read once at a start, and another one for each older version only', async () => {
+  const core = new Core();
+  const first = core.source.commit(shopFiles({ web: 'size: small' }));
+  await core.poll();
+  const reads = vi.spyOn(core.source, 'snapshot');
+  const readCommits = (): readonly string[] => reads.mock.calls.map(([commit]) => commit);
+  await core.restart();
+  expect(readCommits()).toEqual([first]);
+  const wrong = core.source.commit({ [SHOP]: 'stackTemplate: gone\n' });
+  const pinning = await core.restart();
+  expect(pinning.reader.status('shop')).toBe('Invalid');
+  reads.mockClear();
+  await pinning.restart();
+  expect(readCommits()).toEqual([wrong, first]);
 });

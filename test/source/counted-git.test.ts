@@ -5,7 +5,7 @@ import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createGitPublisher } from '../../src/source/git-publisher.ts';
-import { createGitSource, type GitSource } from '../../src/source/git-source.ts';
+import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/source/git-source.ts';
 import type { Publisher } from '../../src/source/publisher.ts';
 import { createGitRepository, type GitRepository } from '../support/git-repository.ts';
 import { newCommit, prepareWith } from '../support/published-repository.ts';
@@ -14,6 +14,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 const ALL = (): boolean => true;
 
 let repository: GitRepository;
+let place: GitSourceOptions;
 let source: GitSource;
 let publisher: Publisher;
 let noted: string;
@@ -28,7 +29,7 @@ beforeEach(async () => {
   writeFileSync(noted, '');
   repository = await createGitRepository(join(folder, 'stacks.git'));
   await repository.commit({ 'a.yaml': 'a: 1\n', 'b.yaml': 'b: 1\n' });
-  const place = { url: repository.path, branch: 'main', directory: '.', cache: join(folder, 'cache') };
+  place = { url: repository.path, branch: 'main', directory: '.', cache: join(folder, 'cache') };
   source = await createGitSource(place);
   publisher = createGitPublisher({ ...place, source });
   writeFileSync(
@@ -106,6 +107,28 @@ describe('a poll', () => {
     await repository.commit({ 'b.yaml': 'b: 2\n' }, { parents: [ours, theirs] });
     const asked = await gitOf(() => follow(oid));
     expect(asked.filter((line) => line === 'merge-base' || line === 'rev-list')).toEqual(['merge-base', 'rev-list']);
+  });
+});
+
+describe('git that is prepared', () => {
+  async function again(): Promise<GitSource> {
+    await source.close();
+    return await createGitSource(place);
+  }
+
+  it('reads the first commit, and is begun once', async () => {
+    const { oid } = await source.fetch(null);
+    source = await again();
+    const asked = await gitOf(async () => {
+      source.prepare();
+      expect((await source.snapshot(oid, ALL)).blobs.size).toBe(2);
+    });
+    expect(asked.toSorted()).toEqual(['cat-file --batch', 'cat-file --batch-check']);
+  });
+
+  it('is not begun where there is no copy yet', async () => {
+    expect(await gitOf(async () => source.prepare())).toEqual(['']);
+    expect((await source.fetch(null)).oid).toBe(await repository.head());
   });
 });
 
