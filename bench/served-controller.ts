@@ -32,7 +32,7 @@ export class ServedController {
   /** Starts it. `name` is its log's, in the site's folder; no two starts share one. */
   constructor(site: Site, name: string, { nodeArgs = [], env = process.env }: NodeOptions = {}) {
     const output = join(site.folder, `${name}.log`);
-    const args = [...nodeArgs, 'src/cli.ts', 'serve', '--config', site.config];
+    const args = [...nodeArgs, 'src/cli.js', 'serve', '--config', site.config];
     this.site = site;
     this.process = new OwnedProcess({ file: process.execPath, args, cwd: ROOT, output, env });
     this.log = new ServedLog(output);

@@ -21,7 +21,7 @@ const lines = (count: number): string => '\n'.repeat(count);
 
 const TRIALS: readonly Trial[] = [
   { rule: 'every folder has a place', files: { 'src/lib/a.ts': '' }, finds: ['src/lib/a.ts:1 is in "lib"'] },
-  { rule: 'every folder has a place', files: { 'src/model/a.ts': '', 'src/cli.ts': '' }, finds: [] },
+  { rule: 'every folder has a place', files: { 'src/model/a.ts': '', 'src/cli.js': '' }, finds: [] },
   {
     rule: 'only what the table allows',
     files: { 'src/expand/a.ts': "import { b } from '../model/b.ts';\nimport type { c } from '../hiera/c.ts';" },
@@ -131,7 +131,7 @@ const TRIALS: readonly Trial[] = [
     rule: 'pure stages touch no clock',
     files: {
       'src/expand/a.ts': 'new Date(ms);\nDate.parse(text);\nMath.max(1, 2);\nrow.process.x;',
-      'src/cli.ts': 'process.exit();',
+      'src/cli.js': 'process.exit();',
     },
     finds: [],
   },
@@ -238,7 +238,7 @@ const TRIALS: readonly Trial[] = [
       'src/api/a.ts': 'f();\n// late',
       'src/api/b.ts': '// Early.\nf();',
       'src/api/c.ts': '// What c is.\nf();',
-      'src/cli.ts': '#!/usr/bin/env node\n// Early.',
+      'src/cli.js': '#!/usr/bin/env node\n// Early.',
     },
     finds: ['src/api/a.ts:1 begins without a comment', 'src/api/c.ts:1 begins with "What"'],
   },

@@ -70,7 +70,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   'compose.ts': ANYTHING,
   compose: ANYTHING,
   cli: ANYTHING,
-  'cli.ts': ANYTHING,
+  'cli.js': ANYTHING,
 };
 
 /** The contracts of parts with several implementations: known by their types to those who use them. */

@@ -1,5 +1,5 @@
 // Rules on the shape of a file: its name, size, exports and doc comments.
-import { basename } from 'node:path';
+import { basename, extname } from 'node:path';
 import { type ESTree, Visitor } from 'rolldown/utils';
 import { type Finding, type Rule, ruleOfFile } from './rule.ts';
 import { folderOf, type SourceFile } from './source-file.ts';
@@ -42,7 +42,7 @@ const fileNames = ruleOfFile({
   title: 'a file is named after what it exports',
   instead: 'name it after its main export, in kebab-case; import from the file itself, not from a barrel',
   find: ({ path }) => {
-    const name = basename(path, '.ts');
+    const name = basename(path, extname(path));
     const isKebab = /^[a-z0-9]+(-[a-z0-9]+)*$/.test(name);
     const saysSomething = !NAMES_OF_NOTHING.includes(name) || path === NAMED_BY_INTERFACE;
     return isKebab && saysSomething ? [] : [{ path, line: 1, what: `is called "${name}"` }];

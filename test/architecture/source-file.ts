@@ -25,9 +25,9 @@ export interface SourceFile {
   readonly lineOf: (offset: number) => number;
 }
 
-/** Returns all TypeScript files below `src/`. */
+/** Returns all files of code below `src/`. */
 export function readSources(): readonly SourceFile[] {
-  const paths = globSync('src/**/*.ts').map((path) => path.replaceAll('\\', '/'));
+  const paths = globSync('src/**/*.{ts,js}').map((path) => path.replaceAll('\\', '/'));
   return paths.sort().map((path) => parseSource(path, readFileSync(path, 'utf8')));
 }
 

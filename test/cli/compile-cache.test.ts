@@ -18,7 +18,7 @@ function cloneOfItsOwn(): string {
 }
 
 function versionIn(clone: string): ReturnType<typeof run> {
-  const script = 'unset NODE_COMPILE_CACHE; umask 0; exec "$0" src/cli.ts --version';
+  const script = 'unset NODE_COMPILE_CACHE; umask 0; exec "$0" src/cli.js --version';
   return run('/bin/sh', ['-c', script, process.execPath], { cwd: clone });
 }
 

@@ -22,7 +22,7 @@ class Demo {
   }
 
   async start(): Promise<string> {
-    const child = spawn(process.execPath, [`${ROOT}/src/cli.ts`, 'demo'], {
+    const child = spawn(process.execPath, [`${ROOT}/src/cli.js`, 'demo'], {
       ...{ cwd: this.folder, env: plainEnvironment() },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

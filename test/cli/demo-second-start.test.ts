@@ -24,7 +24,7 @@ interface RunningDemo {
 }
 
 function startDemo(cwd: string): RunningDemo {
-  const child = spawn(process.execPath, [`${ROOT}/src/cli.ts`, 'demo'], {
+  const child = spawn(process.execPath, [`${ROOT}/src/cli.js`, 'demo'], {
     ...{ cwd, env: plainEnvironment() },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -57,7 +57,7 @@ async function paste(text: string, cwd: string): Promise<string> {
     .slice(text.indexOf('In a second terminal'))
     .split('\n')
     .filter((line) => line.startsWith('  '));
-  const npm = `npm() { shift 4; "${process.execPath}" "${ROOT}/src/cli.ts" "$@"; }`;
+  const npm = `npm() { shift 4; "${process.execPath}" "${ROOT}/src/cli.js" "$@"; }`;
   const child = spawn('bash', ['-c', [npm, ...lines].join('\n')], {
     ...{ cwd, env: plainEnvironment() },
     stdio: ['ignore', 'pipe', 'ignore'],

@@ -26,7 +26,7 @@ async function startProxy(server: string) {
     config,
     `server: ${server}\ntls: { cert: proxy.crt, key: proxy.key, ca: ca.crt }\nproviders: [{ name: lab, command: [/bin/true] }]\n`,
   );
-  const child = spawn(process.execPath, [`${ROOT}/src/cli.ts`, 'proxy', '--config', config, '--stop-with-input'], {
+  const child = spawn(process.execPath, [`${ROOT}/src/cli.js`, 'proxy', '--config', config, '--stop-with-input'], {
     env: plainEnvironment(),
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -65,7 +65,7 @@ class Demo {
 
   constructor(folder: string) {
     const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD)/.test(name));
-    this.#child = spawn(process.execPath, [`${ROOT}/src/cli.ts`, 'demo'], {
+    this.#child = spawn(process.execPath, [`${ROOT}/src/cli.js`, 'demo'], {
       cwd: folder,
       env: Object.fromEntries(inherited),
       stdio: ['ignore', 'pipe', 'pipe'],

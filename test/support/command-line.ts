@@ -59,5 +59,5 @@ function exitCodeOf(error: { readonly code?: unknown } | null): number {
 
 /** Runs `treeline` out of the sources, on the Node that runs the tests. */
 export function treeline(args: readonly string[], options?: RunOptions): Promise<ProcessResult> {
-  return run(process.execPath, [`${ROOT}/src/cli.ts`, ...args], options);
+  return run(process.execPath, [`${ROOT}/src/cli.js`, ...args], options);
 }

@@ -18,7 +18,7 @@ export class ServingProcess {
 
   /** Starts it. It does not outlive the running test. */
   constructor(config: string, command: 'serve' | 'proxy' = 'serve') {
-    const arguments_ = [`${ROOT}/src/cli.ts`, command, '--config', config];
+    const arguments_ = [`${ROOT}/src/cli.js`, command, '--config', config];
     this.#child = spawn(process.execPath, arguments_, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#closed = once(this.#child, 'close').then(() => this.#wake());
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#read(text));

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Entry point of the command. Checks the version of Node before it loads the rest, since an old Node fails there with
-// an unhelpful error.
-import { mkdirSync } from 'node:fs';
+// an unhelpful error. It is JavaScript, as Node would else load its compiler for this one file at each start.
+import { existsSync, mkdirSync } from 'node:fs';
 // As a whole: an old Node does not have all of its names, and would refuse this file.
 import * as module from 'node:module';
 import { join } from 'node:path';
@@ -9,15 +9,15 @@ import { join } from 'node:path';
 const NODE_MAJOR_LEAST = 24;
 
 // A reader that closes the pipe early (`| head`) is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
+process.stdout.on('error', (error) => {
+  if (!('code' in error) || error.code !== 'EPIPE') throw error;
   process.exit(0);
 });
 
 if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_LEAST) {
   // Of TypeScript, Node keeps what it made of it: that halves the processor time of a start. In the clone's own node_modules,
   // as who may write there may change the program. The files of a package are JavaScript, where it would save little.
-  if (import.meta.filename.endsWith('.ts')) {
+  if (existsSync(join(import.meta.dirname, 'cli', 'run.ts'))) {
     keepCompiled(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
   }
   const { run } = await import('./cli/run.ts');
@@ -29,7 +29,8 @@ if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_LEAST) {
   process.exitCode = 3;
 }
 
-function keepCompiled(directory: string): void {
+/** @param {string} directory */
+function keepCompiled(directory) {
   try {
     // Node itself makes it as the umask says, so that others may write there; and it believes what it finds.
     mkdirSync(directory, { recursive: true, mode: 0o700 });
