@@ -1,50 +1,94 @@
 import { expect, it } from 'vitest';
 import type { Steps } from '../src/model/steps.ts';
-import { createSlices, WORK_SLICE_MS } from '../src/slices.ts';
+import { createSlices, turnsOf, WORK_SLICE_MS, WorkTurns } from '../src/slices.ts';
 import { ManualClock } from './support/manual-clock.ts';
 
-/** Work of so many steps, each of which takes so long. */
-function* work(clock: ManualClock, { steps, ms }: { readonly steps: number; readonly ms: number }): Steps<string> {
-  for (let step = 0; step < steps; step += 1) {
-    clock.advance(ms);
-    yield;
-  }
-  return 'done';
+/** Work of so many steps, each of which takes so long, and is noted with a letter. */
+interface Work {
+  readonly steps: number;
+  readonly ms: number;
 }
 
 function open() {
   const clock = new ManualClock();
-  const pauses: number[] = [];
-  const inSlices = createSlices(clock, async () => {
-    pauses.push(clock.monotonic());
-    // Other work takes time too, and does not count.
-    clock.advance(1_000);
+  const turns: PromiseWithResolvers<void>[] = [];
+  let done = '';
+  const workTurns = new WorkTurns(clock, () => {
+    const turn = Promise.withResolvers<void>();
+    turns.push(turn);
+    return turn.promise;
   });
-  return { clock, pauses, inSlices };
+  const inSlices = createSlices(clock, workTurns);
+  function* work(letter: string, { steps, ms }: Work): Steps<string> {
+    for (let step = 0; step < steps; step += 1) {
+      clock.advance(ms);
+      done += letter;
+      yield;
+    }
+    return letter;
+  }
+  /** Ends the present turn of the event loop, and returns what was done in the next one. Other work takes time too. */
+  async function nextTurn(): Promise<string> {
+    clock.advance(1_000);
+    done = '';
+    turns.shift()?.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+    return done;
+  }
+  return { clock, inSlices, work, nextTurn, done: () => done };
 }
 
+const HALF = WORK_SLICE_MS / 2;
+
 it('pauses whenever a slice is over, and answers with the result', async () => {
-  const { clock, pauses, inSlices } = open();
-  expect(await inSlices(work(clock, { steps: 10, ms: WORK_SLICE_MS / 2 }))).toBe('done');
-  expect(pauses).toEqual([0, 1, 2, 3, 4].map((slice) => (slice + 1) * WORK_SLICE_MS + slice * 1_000));
+  const { inSlices, work, nextTurn, done } = open();
+  const result = inSlices(work('a', { steps: 8, ms: HALF }));
+  expect(done()).toBe('aaa');
+  expect([await nextTurn(), await nextTurn(), await nextTurn()]).toEqual(['aa', 'aa', 'a']);
+  expect(await result).toBe('a');
 });
 
 it('does not pause in short work, which is through before anything else runs', () => {
-  const { clock, pauses, inSlices } = open();
-  let isOver = false;
-  function* short(): Steps<void> {
-    yield* work(clock, { steps: WORK_SLICE_MS - 1, ms: 1 });
-    isOver = true;
+  const { inSlices, work, done } = open();
+  void inSlices(work('a', { steps: WORK_SLICE_MS - 1, ms: 1 }));
+  expect(done()).toBe('a'.repeat(WORK_SLICE_MS - 1));
+});
+
+it('has works that follow one another share the slice of a turn, however short each of them is', async () => {
+  const { inSlices, work, nextTurn, done } = open();
+  async function several(): Promise<void> {
+    for (const letter of 'abcdefg') await inSlices(work(letter, { steps: 1, ms: HALF }));
   }
-  void inSlices(short());
-  expect([isOver, pauses]).toEqual([true, []]);
+  const all = several();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(done()).toBe('abc');
+  expect([await nextTurn(), await nextTurn()]).toEqual(['de', 'fg']);
+  await nextTurn();
+  await all;
+});
+
+it('gives each turn to one of those who wait, in the order in which they came', async () => {
+  const { inSlices, work, nextTurn } = open();
+  for (const letter of 'abc') void inSlices(work(letter, { steps: 5, ms: WORK_SLICE_MS }));
+  const turns: string[] = [];
+  for (let turn = 0; turn < 7; turn += 1) turns.push(await nextTurn());
+  expect(turns).toEqual(['a', 'b', 'c', 'a', 'b', 'c', 'a']);
+});
+
+it('shares the turns of all that goes by the same clock, and of nothing else', () => {
+  const clock = new ManualClock();
+  expect(turnsOf(clock)).toBe(turnsOf(clock));
+  expect(turnsOf(new ManualClock())).not.toBe(turnsOf(clock));
 });
 
 it('rejects with what the work throws', async () => {
-  const { clock, inSlices } = open();
+  const { clock, inSlices, nextTurn } = open();
   function* failing(): Steps<void> {
-    yield* work(clock, { steps: 3, ms: WORK_SLICE_MS });
+    clock.advance(WORK_SLICE_MS);
+    yield;
     throw new Error('no such unit');
   }
-  await expect(inSlices(failing())).rejects.toThrow('no such unit');
+  const failed = expect(inSlices(failing())).rejects.toThrow('no such unit');
+  await nextTurn();
+  await failed;
 });

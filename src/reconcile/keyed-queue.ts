@@ -1,8 +1,7 @@
 // Queues names for passes. It holds names, never events: a pass reads from the rows what has happened. After
 // client-go's workqueue: one name is never handled twice at once, and once more if it was added meanwhile.
-import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
-import { WORK_SLICE_MS } from '../slices.ts';
+import { turnsOf, WorkTurns } from '../slices.ts';
 import { NameLine } from './name-line.ts';
 
 interface KeyedQueueOptions {
@@ -26,23 +25,23 @@ export class KeyedQueue {
   readonly #clock: Clock;
   readonly #concurrency: number;
   readonly #handle: (name: string) => Promise<void>;
-  readonly #yieldToOthers: () => Promise<unknown>;
+  readonly #turns: WorkTurns;
   /** In order of arrival. Disjoint from `#running`. */
   readonly #waiting = new NameLine();
   readonly #running = new Set<string>();
   /** Added while running; a subset of `#running`. */
   readonly #again = new Set<string>();
   readonly #timers = new Map<string, Timer>();
-  /** When the first name was started in this turn of the event loop; undefined: none was. */
-  #sliceBegan: number | undefined;
+  /** True while names wait for a turn of the event loop: the slice of the present one is over. */
+  #isInLine = false;
   #isStopped = false;
   #idle: (() => void)[] = [];
 
-  constructor({ clock, concurrency, handle, yieldToOthers = setImmediate }: KeyedQueueOptions) {
+  constructor({ clock, concurrency, handle, yieldToOthers }: KeyedQueueOptions) {
     this.#clock = clock;
     this.#concurrency = concurrency;
     this.#handle = handle;
-    this.#yieldToOthers = yieldToOthers;
+    this.#turns = yieldToOthers === undefined ? turnsOf(clock) : new WorkTurns(clock, yieldToOthers);
   }
 
   /** Number of names that are due and not running. */
@@ -101,17 +100,14 @@ export class KeyedQueue {
 
   /** Names that wait for nothing outside would be handled one after the other in a single turn of the event loop. */
   #isSliceOver(): boolean {
-    const now = this.#clock.monotonic();
-    if (this.#sliceBegan === undefined) {
-      this.#sliceBegan = now;
-      void this.#beginSlice();
-    }
-    return now - this.#sliceBegan >= WORK_SLICE_MS;
+    if (!this.#isInLine && this.#turns.isOver()) void this.#waitForTurn();
+    return this.#isInLine;
   }
 
-  async #beginSlice(): Promise<void> {
-    await this.#yieldToOthers();
-    this.#sliceBegan = undefined;
+  async #waitForTurn(): Promise<void> {
+    this.#isInLine = true;
+    await this.#turns.next();
+    this.#isInLine = false;
     this.#startMore();
   }
 
