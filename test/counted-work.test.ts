@@ -1,5 +1,6 @@
 // Tests that the cost of a commit depends on its changes and not on the size of the desired state. Counts the work of a
 // whole controller: a real Git repository, the embedded store and its journal, and a provider that answers at once.
+
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { type Controller, startController } from '../src/compose.ts';
 import { loadSettings } from '../src/load-settings.ts';
 import { createLog } from '../src/log.ts';
 import { isMap, type JsonMap } from '../src/model/json.ts';
+import { finish } from '../src/model/steps.ts';
 import { frameAt } from '../src/store/frame.ts';
 import { createGitRepository, type FileChanges, type GitRepository } from './support/git-repository.ts';
 import { instancePath, instanceText, repositoryFiles, rolePath, roleText } from './support/sized-repository.ts';
@@ -59,7 +61,7 @@ function followed(): readonly JsonMap[] {
 async function quiet({ commits }: { readonly commits: number }): Promise<void> {
   await vi.waitFor(() => expect(followed().length).toBe(commits), WAIT);
   await vi.waitFor(() => {
-    const statuses = new Set(controller.reader.instances().map(({ name }) => controller.reader.status(name)));
+    const statuses = new Set(finish(controller.reader.instances()).map(({ name }) => controller.reader.status(name)));
     expect(statuses).toEqual(new Set(['Done']));
   }, WAIT);
 }

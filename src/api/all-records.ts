@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
+import { systemClock } from '../clock.ts';
 import { isSameList } from '../model/is-same-list.ts';
 import type { NodeAtMoment } from '../model/record.ts';
 import type { Steps } from '../model/steps.ts';
@@ -48,7 +49,7 @@ interface KeptAnswer extends Answer {
 type RecordOf = (node: NodeAtMoment) => unknown;
 type AllReader = Pick<Reader, 'nodes' | 'commit'> & { readonly sources: Pick<Reader['sources'], 'nodes'> };
 
-const inSlices = createSlices({ monotonic: () => performance.now() });
+const inSlices = createSlices(systemClock);
 
 /** Returns a handler for GET and HEAD. Throws ServiceError `not_ready` before the first commit. */
 export function answerAllRecords(reader: AllReader) {

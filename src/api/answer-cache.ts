@@ -3,6 +3,11 @@ import type { AnswerSources } from '../model/answer-sources.ts';
 import { isSameList } from '../model/is-same-list.ts';
 import { numbersOf } from './source-numbers.ts';
 
+/** Holds the records of about 30,000 nodes of common size. */
+export const CACHE_BYTES_MAX = 32 * 1024 * 1024;
+/** A larger answer is made anew each time: it would take the room of too many others. */
+export const KEPT_BYTES_MAX = 4 * 1024 * 1024;
+
 /** A serialized body and its tag. */
 export interface SerializedAnswer {
   readonly json: string;

@@ -9,6 +9,7 @@ import type { CommitWait } from '../service/commit-wait.ts';
 import type { Explainer } from '../service/explainer.ts';
 import type { Operator } from '../service/operator.ts';
 import type { Writer } from '../service/writer.ts';
+import { AnswerCache, CACHE_BYTES_MAX } from './answer-cache.ts';
 import { type AuthenticateOptions, authenticate } from './authenticate.ts';
 import { checkRequest } from './check-request.ts';
 import { answerDirectly } from './direct-reads.ts';
@@ -68,14 +69,15 @@ const HEALTH = ['livez', 'readyz', 'healthz'];
 
 /** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
 export function createApp(options: AppOptions): RequestListener {
-  const routes = createRoutes(options);
+  const cache = new AnswerCache(CACHE_BYTES_MAX);
+  const routes = createRoutes(options, cache);
   const unreadable = createExpress().use(
     assignRequestId,
     authenticate(options),
     refuseTarget,
     answerErrors(options.log),
   );
-  const isAnswered = answerDirectly({ ...options, pack: packAnswers() });
+  const isAnswered = answerDirectly({ ...options, cache, pack: packAnswers() });
   return (request, response) => {
     const path = originForm(request.url ?? '');
     request.url = path ?? '/';
@@ -84,16 +86,20 @@ export function createApp(options: AppOptions): RequestListener {
   };
 }
 
-/** Returns all routes, behind what every request passes. */
-export function createRoutes(options: AppOptions): Express {
+/** Returns all routes, behind what every request passes. They keep lists in `cache`. */
+export function createRoutes(options: AppOptions, cache = new AnswerCache(CACHE_BYTES_MAX)): Express {
   const { reader, operator, explainer, writer, commits, agent, readAnswer, log } = options;
   const app = createExpress();
   const known = authenticate(options);
   app.use(assignRequestId, checkRequest, known, refuseForeignOrigin, waitForMinCommit(commits, known));
   app.use(packAnswers());
-  app.use(stackInstanceRoutes(reader, writer, operator), stackTemplateRoutes(reader, writer));
-  app.use(clientRoutes(reader, writer), typeRoutes(reader, writer), hieraRoutes(reader), treeRoutes(reader, writer));
-  app.use(operationRoutes(reader, operator, explainer), agentRoutes({ agent, readAnswer, authenticate: known }));
+  app.use(stackInstanceRoutes({ reader, writer, operator, cache }), stackTemplateRoutes(reader, writer));
+  app.use(clientRoutes(reader, writer), typeRoutes({ reader, writer, cache }));
+  app.use(hieraRoutes(reader), treeRoutes(reader, writer));
+  app.use(
+    operationRoutes({ reader, operator, explainer, cache }),
+    agentRoutes({ agent, readAnswer, authenticate: known }),
+  );
   app.use(refuseUnknownPath, answerErrors(log));
   return app;
 }

@@ -2,28 +2,23 @@
 // left to the routes. See docs/decisions/0065-answers-that-did-not-change.md.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AnswerSources } from '../model/answer-sources.ts';
-import { AnswerCache, type SerializedAnswer } from './answer-cache.ts';
+import { type AnswerCache, KEPT_BYTES_MAX, type SerializedAnswer } from './answer-cache.ts';
 import { type AuthenticateOptions, admit } from './authenticate.ts';
 import { malformation } from './check-request.ts';
 import { findDirectRead } from './find-direct-read.ts';
 import { PACKED_BYTES_MIN, type Pack } from './pack.ts';
 import { newRequestId, type ReadAnswer, sendSerialized, serialize } from './present.ts';
 
-/** Holds the records of about 30,000 nodes of common size. */
-const CACHE_BYTES_MAX = 32 * 1024 * 1024;
-/** A larger answer is made anew each time: it would take the room of too many others. */
-const KEPT_BYTES_MAX = 4 * 1024 * 1024;
-
 interface DirectOptions extends AuthenticateOptions {
   readonly pack: Pack;
+  readonly cache: AnswerCache;
 }
 
 /** Returns a handler that answers a request and returns true, or returns false and has done nothing. */
 export function answerDirectly(
   options: DirectOptions,
 ): (request: IncomingMessage, response: ServerResponse) => boolean {
-  const { reader, pack } = options;
-  const cache = new AnswerCache(CACHE_BYTES_MAX);
+  const { reader, pack, cache } = options;
 
   function answerTo(request: IncomingMessage): SerializedAnswer | undefined {
     const { method, url = '', headers } = request;

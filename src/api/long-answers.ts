@@ -5,13 +5,32 @@ import { setImmediate } from 'node:timers/promises';
 import type { SerializedAnswer } from './answer-cache.ts';
 
 /** Characters that are written at once. A text that is not longer is sent as it is. */
-const PIECE_LENGTH = 128 * 1024;
+export const PIECE_LENGTH = 128 * 1024;
 
-/** The long answers that somebody holds, by tag. */
-const held = new Map<string, WeakRef<SerializedAnswer>>();
-const released = new FinalizationRegistry<string>((etag) => {
-  if (held.get(etag)?.deref() === undefined) held.delete(etag);
-});
+/** A body in pieces of moderate length, none of which ends within a character, and its tag. */
+export interface PiecedAnswer extends Omit<SerializedAnswer, 'json'> {
+  readonly pieces: readonly string[];
+}
+
+/** The answers that somebody holds, by tag. */
+class HeldAnswers<Answer extends { readonly etag: string }> {
+  readonly #held = new Map<string, WeakRef<Answer>>();
+  readonly #released = new FinalizationRegistry<string>((etag) => {
+    if (this.#held.get(etag)?.deref() === undefined) this.#held.delete(etag);
+  });
+
+  /** Returns the answer with the same text that somebody holds; else this one. */
+  share(answer: Answer): Answer {
+    const same = this.#held.get(answer.etag)?.deref();
+    if (same !== undefined) return same;
+    this.#held.set(answer.etag, new WeakRef(answer));
+    this.#released.register(answer, answer.etag);
+    return answer;
+  }
+}
+
+const heldTexts = new HeldAnswers<SerializedAnswer>();
+const heldPieces = new HeldAnswers<PiecedAnswer>();
 
 /** Returns true for an answer that is sent in pieces. */
 export function isLong({ json }: SerializedAnswer): boolean {
@@ -20,17 +39,22 @@ export function isLong({ json }: SerializedAnswer): boolean {
 
 /** Returns the answer with the same text that somebody holds; else this one. */
 export function shareLong(answer: SerializedAnswer): SerializedAnswer {
-  if (!isLong(answer)) return answer;
-  const same = held.get(answer.etag)?.deref();
-  if (same !== undefined) return same;
-  held.set(answer.etag, new WeakRef(answer));
-  released.register(answer, answer.etag);
-  return answer;
+  return isLong(answer) ? heldTexts.share(answer) : answer;
+}
+
+/** Returns the same for an answer in pieces. */
+export function sharePieced(answer: PiecedAnswer): PiecedAnswer {
+  return answer.pieces.length > 1 ? heldPieces.share(answer) : answer;
 }
 
 /** Sends a long answer whose head is written. */
 export async function sendLong(response: ServerResponse, answer: SerializedAnswer): Promise<void> {
   await sendPieces(response, piecesOf(answer));
+}
+
+/** Sends an answer in pieces whose head is written. */
+export async function sendPieced(response: ServerResponse, answer: PiecedAnswer): Promise<void> {
+  await sendPieces(response, eachPiece(answer));
 }
 
 /** Sends as fast as the client reads. One that goes away in between is no failure. */
@@ -47,14 +71,24 @@ export async function sendPieces(response: ServerResponse, pieces: Iterable<stri
   response.end();
 }
 
+/** Holds the answer, and not the list of its pieces alone, until the last one is taken: that is what others find. */
+function* eachPiece(answer: PiecedAnswer): Generator<string> {
+  for (let at = 0; at < answer.pieces.length; at += 1) yield answer.pieces[at] ?? '';
+}
+
 /** Holds the answer, and not the text alone, until the last piece is taken: that is what others find. */
 function* piecesOf(answer: SerializedAnswer): Generator<string> {
   for (let start = 0; start < answer.json.length; ) {
-    const end = start + PIECE_LENGTH;
-    // Two surrogates are one character, and encoded together.
-    const isCut = /[\ud800-\udbff]/.test(answer.json.charAt(end - 1));
-    const next = isCut ? end + 1 : end;
-    yield answer.json.slice(start, next);
-    start = next;
+    const piece = pieceFrom(answer.json, start);
+    yield piece;
+    start += piece.length;
   }
+}
+
+/** Returns the piece of a text that begins there, of moderate length. */
+export function pieceFrom(text: string, start: number): string {
+  const end = start + PIECE_LENGTH;
+  // Two surrogates are one character, and encoded together.
+  const isCut = /[\ud800-\udbff]/.test(text.charAt(end - 1));
+  return text.slice(start, isCut ? end + 1 : end);
 }

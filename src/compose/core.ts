@@ -115,7 +115,8 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const reviews = new Reviews(ledger.list('approval').size > 0);
   const review = (): void => reviews.ask();
   const views = { desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() };
-  const reader = createReader({ ...views, stallsOf: stallsIn(ledger, clock) });
+  const stallsOf = stallsIn(ledger, clock);
+  const reader = createReader({ ...views, stallsOf });
   const { concurrency, graceSeconds, deleteBudget } = outside.execution;
   const shared = { ledger, gate, clock, log, deleteBudget, yieldToOthers: outside.yieldToOthers };
   const reconciler = new Reconciler({
@@ -143,8 +144,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const written = { writes, source, publisher, current, follower, requests };
   const { writer, commits, stop: stopWriting } = wireWrites({ ...shared, ...written, safety, review, inSlices });
   const operator = createOperator({
-    ...views,
-    statusOf: (instance) => reader.status(instance),
+    ...{ ...views, stallsOf },
     waitOf: (server) => toldWait(reconciler.waitsOf(server)),
     holderOf: (server) => reconciler.proxyWork?.holderOf(server),
     ...checkOperations(reconciler),

@@ -9,7 +9,7 @@ import { fieldOf, isMap } from '../model/json.ts';
 import type { ExplainedRecord, NodeAtMoment } from '../model/record.ts';
 import type { NodeRow, ServerRow } from '../model/rows.ts';
 import { sortNames } from '../model/sort-names.ts';
-import { finish, type Steps, visitAll } from '../model/steps.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import type { Baseline, DesiredState } from './desired-state.ts';
 import { type Unit, unitAddress } from './unit.ts';
 
@@ -50,9 +50,10 @@ export function* nodeNames(desired: Baseline): Generator<string> {
   for (const unit of desired.units.values()) yield* unit.nodes.keys();
 }
 
-/** Returns the names of all nodes that have a record, sorted. */
-export function recordedNodes(view: NodeView): readonly string[] {
-  return finish(recordedNames(view));
+/** Yields the names of all nodes that have a record, in any order. */
+export function* recordedNodes({ desired, rows }: NodeView): Generator<string> {
+  yield* nodeNames(desired);
+  for (const [name, row] of rows.list('server')) if (row.lastRecord !== null && !nodeOf(desired, name)) yield name;
 }
 
 function* recordedNames({ desired, rows }: NodeView): Steps<readonly string[]> {

@@ -5,13 +5,13 @@ import type { AnswerSources } from '../model/answer-sources.ts';
 import { isTypeName, type TypeName } from '../model/names.ts';
 import { fileOfInstance } from './instance-views.ts';
 import type { SourcesOfReads } from './reader.ts';
-import type { View } from './recorded-rows.ts';
+import type { PresentView } from './recorded-rows.ts';
 
 /** The types with objects that are made of rows, too. */
 const TYPES_WITH_ROWS: readonly TypeName[] = ['all', 'clientcert', 'stack-instance'];
 
 /** Returns the sources of reads. `view` returns the present moment. */
-export function sourcesOfReads(view: () => View<DesiredState>): SourcesOfReads {
+export function sourcesOfReads(view: () => PresentView<DesiredState>): SourcesOfReads {
   return {
     instances: () => ofAllRows(view()),
     instance: (name) => ofInstance(view(), name),
@@ -35,22 +35,22 @@ export function sourcesOfReads(view: () => View<DesiredState>): SourcesOfReads {
   };
 }
 
-function ofAllRows({ desired, rows }: View<DesiredState>): AnswerSources {
+function ofAllRows({ desired, rows }: PresentView<DesiredState>): AnswerSources {
   return [desired, rows.version];
 }
 
-function ofInstance(view: View<DesiredState>, name: string): AnswerSources | undefined {
+function ofInstance(view: PresentView<DesiredState>, name: string): AnswerSources | undefined {
   const file = fileOfInstance(view, name);
   if (file === undefined) return undefined;
   return [view.desired.units.get(instanceAddress(name)), file, view.rows.index.versionOf(name)];
 }
 
-function ofObject({ desired }: View<DesiredState>, type: string, name: string): AnswerSources | undefined {
+function ofObject({ desired }: PresentView<DesiredState>, type: string, name: string): AnswerSources | undefined {
   const file = desired.objects.get(addressOf(type, name));
   return file === undefined ? undefined : [file.entry];
 }
 
-function ofClientcert({ desired, rows }: View<DesiredState>, name: string): AnswerSources | undefined {
+function ofClientcert({ desired, rows }: PresentView<DesiredState>, name: string): AnswerSources | undefined {
   const row = rows.server(name);
   const isThere = row !== undefined || desired.objects.has(addressOf('clientcert', name));
   return isThere ? [desired, row] : undefined;

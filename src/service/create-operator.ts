@@ -18,17 +18,16 @@ import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { ToldWait } from '../machine/wait.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
-import type { InstanceStatus } from '../model/state.ts';
 import { withSuggestion } from '../model/suggest.ts';
 import { viewEvents } from './event-views.ts';
 import { heldItems } from './held-items.ts';
-import { instanceNames, instanceStatus, unknownInstance } from './instance-views.ts';
+import { instanceNames, type StallsOf, unknownInstance } from './instance-views.ts';
 import type { HeldItem, Operator, Order, StatusFailure, Target } from './operator.ts';
-import type { RecordedRows, View } from './recorded-rows.ts';
+import type { PresentView, RecordedRows, View } from './recorded-rows.ts';
 import { recordedIn } from './recorded-servers.ts';
 import { activeView, heldView, type ProgressFacts, type ViewSources } from './recorded-view.ts';
 import type { WaitFacts } from './server-items.ts';
-import { type CallHolder, overviewOf, type WhyFacts, whyOf } from './why.ts';
+import { type CallHolder, overviewOf, type PresentFacts, whyOf } from './why.ts';
 
 /** Writes what is asked of the recorded rows; reconcile/row-requests.ts implements it. */
 interface RowWriter {
@@ -53,8 +52,7 @@ interface Asked {
 }
 
 interface OperatorOptions extends ViewSources {
-  /** The status of an instance that exists. */
-  readonly statusOf: (instance: string) => InstanceStatus;
+  readonly stallsOf: StallsOf;
   /** Returns the wait of a server; undefined where it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
   /** Returns the proxy that carries out the action of a server. Omitted: no proxy does. */
@@ -88,16 +86,15 @@ export function createOperator(options: OperatorOptions): Operator {
   };
 }
 
-function whyFacts(options: OperatorOptions): WhyFacts {
-  const { statusOf, waitOf, checkFailureOf, holderOf, statusFailure } = options;
+function whyFacts(options: OperatorOptions): PresentFacts {
+  const { stallsOf, waitOf, checkFailureOf, holderOf, statusFailure } = options;
   const refused = options.refused();
   const recorded = heldView(options);
-  const shown = { refused, statusOf, waitOf, checkFailureOf, holderOf, statusFailure: statusFailure?.() };
+  const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, statusFailure: statusFailure?.() };
   if (recorded === undefined) return { view: activeView(options), isActive: true, ...shown };
   // Nobody looks at a server before something is active, so nothing is known of its waits.
-  const status = (instance: string): InstanceStatus => instanceStatus(recorded, instance, () => undefined);
-  const nothing = { waitOf: () => undefined, checkFailureOf: () => undefined };
-  return { view: recorded, isActive: false, refused, statusOf: status, ...nothing };
+  const nothing = { stallsOf: () => undefined, waitOf: () => undefined, checkFailureOf: () => undefined };
+  return { view: recorded, isActive: false, refused, ...nothing };
 }
 
 function heldIn({ rows, refused }: OperatorOptions): readonly HeldItem[] {
@@ -262,7 +259,7 @@ function serversOfProvider(rows: RecordedRows, provider: string): readonly strin
   throw new ServiceError('not_found', withSuggestion(words, provider, providers));
 }
 
-function serversOf(view: View<DesiredState>, target: Target): readonly string[] {
+function serversOf(view: PresentView<DesiredState>, target: Target): readonly string[] {
   const { rows } = view;
   if ('all' in target) return [...rows.list('server').keys()];
   if ('provider' in target) return serversOfProvider(rows, target.provider);

@@ -7,29 +7,30 @@ import { canonicalSerial } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { sourcesOfReads } from './answer-sources.ts';
 import {
-  instanceNames,
   instanceStatus,
   isInstance,
   resourceStates,
   type StallsOf,
   unknownInstance,
   viewInstance,
+  viewInstances,
 } from './instance-views.ts';
 import { nodeReads } from './node-reads.ts';
-import { viewObject, viewObjects } from './object-views.ts';
+import { objectNames, viewObject, viewObjects } from './object-views.ts';
 import type { InstanceView, Reader, Served } from './reader.ts';
-import type { View } from './recorded-rows.ts';
+import type { PresentView, View } from './recorded-rows.ts';
 import { activeView, heldView, type ViewSources } from './recorded-view.ts';
 import { unknown } from './refusals.ts';
+import { viewAtMoment } from './rows-at-moment.ts';
 
 interface ReaderOptions extends ViewSources {
   readonly stallsOf: StallsOf;
 }
 
-/** Returns the reader. Every answer is of one moment: nothing in it waits. */
+/** Returns the reader. Every answer is of one moment: nothing in it waits, or it is made of a copy of the rows. */
 export function createReader(options: ReaderOptions): Reader {
   const { stallsOf } = options;
-  const view = (): View<DesiredState> => activeView(options);
+  const view = (): PresentView<DesiredState> => activeView(options);
 
   function instance(name: string): Served<InstanceView> {
     const served = viewInstance(view(), name);
@@ -53,7 +54,7 @@ export function createReader(options: ReaderOptions): Reader {
     commit: () => view().desired.commit,
     recordedCommit: () => (heldView(options) ?? view()).desired.commit,
     registered: (serial) => clientIn(options, serial),
-    instances: () => instanceNames(view()).map((name) => instance(name).body),
+    instances: () => viewInstances(viewAtMoment(view())),
     instance,
     status: (name) => instanceStatus(viewWith(name), name, stallsOf),
     statusFull: (name) => resourceStates(viewWith(name), name),
@@ -62,10 +63,13 @@ export function createReader(options: ReaderOptions): Reader {
     clients: (by, role) => clientsFor(view(), by, role),
     client: (by, serial) => clientFor(view(), by, serial),
     types: () => TYPE_NAMES,
-    objects: (type) => viewObjects(view(), typeNamed(type)),
+    objects(type) {
+      const named = typeNamed(type);
+      return viewObjects(viewAtMoment(view()), named);
+    },
     object(type, name) {
       const served = viewObject(view(), typeNamed(type), name);
-      return served ?? unknown(kindOf(typeNamed(type)), name, namesOf(viewObjects(view(), typeNamed(type))));
+      return served ?? unknown(kindOf(typeNamed(type)), name, objectNames(view(), typeNamed(type)));
     },
     ...nodeReads(view),
     sources: sourcesOfReads(view),

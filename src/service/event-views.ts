@@ -4,7 +4,7 @@ import type { EventRange, InstanceEvent } from '../model/instance-event.ts';
 import type { Client } from '../model/objects.ts';
 import { instanceNames, unknownInstance } from './instance-views.ts';
 import type { InstanceEvents } from './operator.ts';
-import type { View } from './recorded-rows.ts';
+import type { PresentView } from './recorded-rows.ts';
 import type { ProgressFacts } from './recorded-view.ts';
 
 interface Asked {
@@ -16,7 +16,10 @@ interface Asked {
 const ALL: EventRange = { after: 0, limit: Number.MAX_SAFE_INTEGER };
 
 /** Resolves with the events; throws `not_found` where there is neither the instance nor an event of it. */
-export async function viewEvents({ by, instance, range }: Asked, view: View<ProgressFacts>): Promise<InstanceEvents> {
+export async function viewEvents(
+  { by, instance, range }: Asked,
+  view: PresentView<ProgressFacts>,
+): Promise<InstanceEvents> {
   const isThere = instanceNames(view).includes(instance);
   const { events: own } = await view.rows.events(instance, ALL);
   const { events: every } = await view.rows.events(EVERY_INSTANCE, ALL);

@@ -9,11 +9,12 @@ import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { emptyMap } from '../model/json.ts';
-import { compareNames } from '../model/names.ts';
 import type { StackInstance } from '../model/objects.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
+import { sortNames } from '../model/sort-names.ts';
 import type { InstanceStatus, State } from '../model/state.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import { withSuggestion } from '../model/suggest.ts';
 import type { InstanceView, ResourceStates, Served } from './reader.ts';
 import type { View } from './recorded-rows.ts';
@@ -24,10 +25,21 @@ export type StallsOf = (servers: readonly string[]) => readonly Stall[] | undefi
 
 type KnownInstances = Pick<ProgressFacts, 'units' | 'invalid'>;
 
-/** Returns the names of all instances, sorted: active, invalid from the start, or terminating. */
+/** Returns the names of all instances, in any order: active, invalid from the start, or terminating. */
 export function instanceNames({ desired, rows }: View<KnownInstances>): string[] {
   const active = [...desired.units.values()].filter(({ type }) => type === 'stack-instance').map(({ name }) => name);
-  return [...new Set([...active, ...desired.invalid, ...rows.list('terminating').keys()])].sort(compareNames);
+  return [...new Set([...active, ...desired.invalid, ...rows.list('terminating').keys()])];
+}
+
+/** Returns work that finds all instances as they are served, sorted by name. */
+export function* viewInstances(moment: Steps<View<DesiredState>>): Steps<readonly InstanceView[]> {
+  const view = yield* moment;
+  const found: InstanceView[] = [];
+  yield* visitAll(yield* sortNames(instanceNames(view)), (name) => {
+    const served = viewInstance(view, name);
+    if (served !== undefined) found.push(served.body);
+  });
+  return found;
 }
 
 /** Returns true where there is an instance of that name. */

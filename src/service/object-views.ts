@@ -6,20 +6,25 @@ import { addressOf, splitAddress } from '../model/address.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { compareNames, TYPE_NAMES, type TypeName } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
+import { sortNames } from '../model/sort-names.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import { instanceNames, viewInstance } from './instance-views.ts';
 import type { Served } from './reader.ts';
 import type { View } from './recorded-rows.ts';
 
-/** Returns all objects of a type, sorted by name; for `all`, of every other type, sorted by type and name. */
-export function viewObjects(view: View<DesiredState>, type: TypeName): JsonMap[] {
-  if (type === 'all') {
-    const types = TYPE_NAMES.filter((name) => name !== 'all').sort(compareNames);
-    return types.flatMap((name) => viewObjects(view, name));
+/** Returns work that finds all objects of a type, sorted by name; for `all`, of every other type, sorted by type and name. */
+export function* viewObjects(moment: Steps<View<DesiredState>>, type: TypeName): Steps<readonly JsonMap[]> {
+  const view = yield* moment;
+  const found: JsonMap[] = [];
+  for (const each of typesOf(type)) {
+    const names = new Set<string>();
+    yield* visitAll(namesOfType(view, each), (name) => names.add(name));
+    yield* visitAll(yield* sortNames([...names]), (name) => {
+      const served = viewObject(view, each, name);
+      if (served !== undefined) found.push(served.body);
+    });
   }
-  return objectNames(view, type).flatMap((name) => {
-    const served = viewObject(view, type, name);
-    return served === undefined ? [] : [served.body];
-  });
+  return found;
 }
 
 /** Returns one object, or undefined where there is none. */
@@ -34,12 +39,25 @@ export function viewObject(view: View<DesiredState>, type: TypeName, name: strin
   return entry !== undefined && isMap(entry.object) ? { body: entry.object, oid: entry.oid } : undefined;
 }
 
-function objectNames(view: View<DesiredState>, type: TypeName): string[] {
-  if (type === 'stack-instance') return instanceNames(view);
-  const files = [...view.desired.objects.keys()].map(splitAddress).filter(([of]) => of === type);
-  const names = new Set(files.map(([, name]) => name));
-  if (type === 'clientcert') for (const name of recordedNodes(view)) names.add(name);
-  return [...names].sort(compareNames);
+/** Yields the names of all objects of a type, `all` included, in any order; some of them twice. */
+export function* objectNames(view: View<DesiredState>, type: TypeName): Generator<string> {
+  for (const each of typesOf(type)) yield* namesOfType(view, each);
+}
+
+function typesOf(type: TypeName): readonly TypeName[] {
+  return type === 'all' ? TYPE_NAMES.filter((name) => name !== 'all').sort(compareNames) : [type];
+}
+
+function* namesOfType(view: View<DesiredState>, type: TypeName): Generator<string> {
+  if (type === 'stack-instance') {
+    yield* instanceNames(view);
+    return;
+  }
+  for (const address of view.desired.objects.keys()) {
+    const [of, name] = splitAddress(address);
+    if (of === type) yield name;
+  }
+  if (type === 'clientcert') yield* recordedNodes(view);
 }
 
 /** A server that a stack makes: its own properties under what its clientcert file says, and not the merged record. */

@@ -7,6 +7,7 @@ import type { Problem } from '../model/problem.ts';
 import type { HoldKind, Reason } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import type { InstanceStatus, State } from '../model/state.ts';
+import type { Steps } from '../model/steps.ts';
 import type { PropertyDifference } from './property-differences.ts';
 
 /** Something that does not happen before a person says yes. */
@@ -161,14 +162,14 @@ export interface Operator {
   held(): readonly HeldItem[];
   /** The reasons why an instance is not done. A proxy is told where a file is wrong, and not what stands there. */
   why(by: Client, instance: string): Why;
-  /** Returns the progress of all instances, and the followed commit. A proxy is told as little as by {@link why}. */
-  overview(by: Client): Overview;
+  /** Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by {@link why}. */
+  overview(by: Client): Steps<Overview>;
   /**
    * Resolves with events of an instance, which may be gone already. A proxy is told of no other client than itself.
    */
   events(by: Client, instance: string, range: EventRange): Promise<InstanceEvents>;
-  /** Returns all recorded servers, for programs that compare a desired state with them. */
-  recorded(): RecordedState;
+  /** Returns work that lists all recorded servers, for programs that compare a desired state with them. */
+  recorded(): Steps<RecordedState>;
   /** Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read. */
   problems(): { readonly commit: string; readonly problems: readonly Problem[] };
   /** Lets happen what is held under a digest. */

@@ -56,7 +56,8 @@ export interface Reader {
    */
   registered(serial: string): Client | undefined;
 
-  instances(): readonly InstanceView[];
+  /** Returns work that finds all of them, of the moment of this call. */
+  instances(): Steps<readonly InstanceView[]>;
   instance(name: string): Served<InstanceView>;
   status(name: string): InstanceStatus;
   statusFull(name: string): ResourceStates;
@@ -69,8 +70,8 @@ export interface Reader {
   /** Throws `not_allowed` where a proxy asks for another's. The serial may be spelled in any way; see model/serial.ts. */
   client(by: Client, serial: string): Served<Client>;
 
-  /** `type` may be `all`. Throws `not_found` for an unknown type name. */
-  objects(type: string): readonly JsonMap[];
+  /** Returns work that finds all of a type, of the moment of this call; `type` may be `all`. Throws `not_found` for an unknown one. */
+  objects(type: string): Steps<readonly JsonMap[]>;
   object(type: string, name: string): Served<JsonMap>;
   types(): readonly TypeName[];
 

@@ -6,7 +6,7 @@ import type { Unit } from '../desired/unit.ts';
 import { instanceAddress, splitAddress } from '../model/address.ts';
 import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
-import type { RecordedRows, View } from './recorded-rows.ts';
+import type { PresentView, RecordedRows } from './recorded-rows.ts';
 
 /** The facts that answers about the progress of instances are made of. */
 export interface ProgressFacts extends Pick<DesiredState, 'commit' | 'invalid' | 'problems'> {
@@ -27,14 +27,14 @@ export interface ViewSources {
 }
 
 /** Returns the view of the active desired state. Throws ServiceError `not_ready` while nothing is active. */
-export function activeView({ desired: desiredOf, refused, rows, now }: ViewSources): View<DesiredState> {
+export function activeView({ desired: desiredOf, refused, rows, now }: ViewSources): PresentView<DesiredState> {
   const desired = desiredOf();
   if (desired !== undefined) return { desired, rows, now: now() };
   throw nothingActive(refused());
 }
 
 /** Returns what the rows tell while a commit is held and nothing is active; else undefined. */
-export function heldView({ desired, refused, rows, now }: ViewSources): View<ProgressFacts> | undefined {
+export function heldView({ desired, refused, rows, now }: ViewSources): PresentView<ProgressFacts> | undefined {
   return desired() === undefined && refused()?.hold != null ? recordedView(rows, now()) : undefined;
 }
 
@@ -49,7 +49,7 @@ function nothingActive(refused: RefusedCommit | undefined): ServiceError {
 }
 
 /** Returns the facts as the rows tell them; undefined where no commit was ever followed. */
-function recordedView(rows: RecordedRows, now: number): View<ProgressFacts> | undefined {
+function recordedView(rows: RecordedRows, now: number): PresentView<ProgressFacts> | undefined {
   const head = rows.read('head', 'head');
   if (head === undefined) return undefined;
   const units = new Map<string, Pick<Unit, 'type' | 'name'>>();

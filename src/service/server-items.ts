@@ -9,11 +9,11 @@ import type { ServerRow } from '../model/rows.ts';
 import { STATES, type State } from '../model/state.ts';
 import type { StateCounts, WaitingItem } from './operator.ts';
 import { propertyDifferences } from './property-differences.ts';
-import type { RecordedRows } from './recorded-rows.ts';
+import type { RowsOfMoment } from './recorded-rows.ts';
 
 /** The rows, and the waits of servers. */
 export interface WaitFacts {
-  readonly rows: RecordedRows;
+  readonly rows: RowsOfMoment;
   /** Returns the wait of a server; undefined where it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
   /** Returns words on the proxy that carries out the action of a server; undefined if none does. */
@@ -41,14 +41,29 @@ const URGENCY: readonly State[] = [
 /** A server may wait for one that waits in turn; so many of these are followed. */
 const CHAIN_MAX = 100;
 
+/** Counts the servers in each state. */
+export class StateCounter {
+  readonly #counts = new Map<State, number>();
+
+  add(state: State): void {
+    this.#counts.set(state, (this.#counts.get(state) ?? 0) + 1);
+  }
+
+  /** Returns the counts, in the order of the states. */
+  counts(): StateCounts {
+    const counts = this.#counts;
+    return Object.fromEntries(STATES.flatMap((state) => (counts.has(state) ? [[state, counts.get(state)]] : [])));
+  }
+}
+
 /** Returns how many of the servers are in each state. */
-export function countStates(servers: readonly string[], rows: RecordedRows): StateCounts {
-  const counts = new Map<State, number>();
+export function countStates(servers: readonly string[], rows: RowsOfMoment): StateCounts {
+  const counter = new StateCounter();
   for (const server of servers) {
     const state = rows.server(server)?.state;
-    if (state !== undefined) counts.set(state, (counts.get(state) ?? 0) + 1);
+    if (state !== undefined) counter.add(state);
   }
-  return Object.fromEntries(STATES.flatMap((state) => (counts.has(state) ? [[state, counts.get(state)]] : [])));
+  return counter.counts();
 }
 
 /**

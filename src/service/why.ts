@@ -4,13 +4,15 @@ import type { RefusedCommit } from '../desired/desired-state.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { Client } from '../model/objects.ts';
 import { isError, type Problem } from '../model/problem.ts';
-import type { InstanceStatus } from '../model/state.ts';
+import { sortNames } from '../model/sort-names.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import { heldItems } from './held-items.ts';
-import { instanceNames } from './instance-views.ts';
+import { instanceNames, instanceStatus, type StallsOf } from './instance-views.ts';
 import type { Overview, StateCounts, StatusFailure, UnfollowedCommit, WaitingItem, Why } from './operator.ts';
-import type { View } from './recorded-rows.ts';
+import type { PresentView, View } from './recorded-rows.ts';
 import type { ProgressFacts } from './recorded-view.ts';
-import { countStates, serverItems, type WaitFacts } from './server-items.ts';
+import { viewAtMoment } from './rows-at-moment.ts';
+import { countStates, StateCounter, serverItems, type WaitFacts } from './server-items.ts';
 
 /** The sources of the answers. */
 export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
@@ -18,9 +20,11 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
   /** False where the facts are those of the rows: nothing is active before the newest commit is. */
   readonly isActive: boolean;
   readonly refused: RefusedCommit | undefined;
-  readonly statusOf: (instance: string) => InstanceStatus;
+  readonly stallsOf: StallsOf;
   /** Returns the proxy that carries out the action of a server; undefined if none does. */
   readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
+  /** Returns the first mistakes of an instance. Omitted: they are looked for among all problems. */
+  readonly mistakesOf?: (instance: string) => readonly Problem[];
   /** Why commit statuses cannot be sent; undefined where they are. */
   readonly statusFailure?: StatusFailure | undefined;
 }
@@ -33,6 +37,11 @@ export interface CallHolder {
   readonly heard: string | null;
 }
 
+/** The sources of answers about the present moment. */
+export interface PresentFacts extends WhyFacts {
+  readonly view: PresentView<ProgressFacts>;
+}
+
 const ITEMS_MAX = 1_000;
 /** So many mistakes of its files are named. */
 const PROBLEMS_MAX = 20;
@@ -43,7 +52,7 @@ export const WITHHELD = 'only administrators and automation endpoints are shown 
 export function whyOf(name: string, by: Client, facts: WhyFacts, itemsMax = ITEMS_MAX): Why {
   const { rows } = facts.view;
   const servers = rows.index.serversOf(name);
-  const whole = [...suspensions(name, by, facts.view), ...hold(name, facts.view), ...mistakes(name, by, facts.view)];
+  const whole = [...suspensions(name, by, facts.view), ...hold(name, facts.view), ...mistakes(name, by, facts)];
   const newest = unfollowed(by, facts.refused);
   if (newest !== null) whole.push(notFollowed(newest));
   const proxyWords = (server: string): string | undefined => holderWords(facts.holderOf?.(server), by, facts);
@@ -52,25 +61,59 @@ export function whyOf(name: string, by: Client, facts: WhyFacts, itemsMax = ITEM
   const items = serverItems(servers, { rows, waitOf, checkFailureOf, proxyWords, showsValues }, itemsMax);
   const waiting = [...whole, ...items].slice(0, itemsMax);
   const counts = countStates(servers, rows);
-  return { status: facts.statusOf(name), summary: summaryOf(waiting, counts), counts, waiting };
+  return {
+    status: instanceStatus(facts.view, name, facts.stallsOf),
+    summary: summaryOf(waiting, counts),
+    counts,
+    waiting,
+  };
 }
 
-/** Returns how far all instances are. */
-export function overviewOf(by: Client, facts: WhyFacts): Overview {
-  const { desired, rows } = facts.view;
+/**
+ * Returns work that finds how far all instances are. The rows are those of the moment of this call; the waits of servers, which
+ * summaries tell of, are those of the moment at which an instance has its turn.
+ */
+export function overviewOf(by: Client, facts: PresentFacts): Steps<Overview> {
+  return overviewAt(by, { facts, held: heldItems(facts.view.rows, facts.refused), moment: viewAtMoment(facts.view) });
+}
+
+interface OverviewParts {
+  readonly facts: WhyFacts;
+  readonly held: Overview['held'];
+  readonly moment: Steps<View<ProgressFacts>>;
+}
+
+function* overviewAt(by: Client, { facts, held, moment }: OverviewParts): Steps<Overview> {
+  const view = yield* moment;
   const refused = facts.isActive ? undefined : facts.refused;
-  const instances = instanceNames(facts.view).map((name) => {
-    const { status, summary, counts } = whyOf(name, by, { ...facts, refused }, 1);
-    return { name, status, summary, counts };
+  const mistakesOf = yield* mistakesByInstance(view.desired);
+  const instances: Overview['instances'][number][] = [];
+  yield* visitAll(yield* sortNames(instanceNames(view)), (name) => {
+    const { status, summary, counts } = whyOf(name, by, { ...facts, view, refused, mistakesOf }, 1);
+    instances.push({ name, status, summary, counts });
   });
+  const counts = new StateCounter();
+  yield* visitAll(view.rows.list('server').values(), ({ state }) => counts.add(state));
   return {
-    commit: desired.commit,
+    commit: view.desired.commit,
     newest: unfollowed(by, facts.refused),
-    held: heldItems(rows, facts.refused),
+    held,
     ...(facts.statusFailure === undefined || by.role === 'proxy' ? {} : { statuses: facts.statusFailure }),
-    counts: countStates([...rows.list('server').keys()], rows),
+    counts: counts.counts(),
     instances,
   };
+}
+
+/** Returns a function that returns the first mistakes of an instance, as {@link mistakesIn} finds them. */
+function* mistakesByInstance({ problems }: ProgressFacts): Steps<(instance: string) => readonly Problem[]> {
+  const found = new Map<string, Problem[]>();
+  for (const problem of problems.filter(isError)) {
+    yield* visitAll(new Set(problem.instances), (instance) => {
+      const own = found.get(instance) ?? [];
+      if (own.length < PROBLEMS_MAX) found.set(instance, [...own, problem]);
+    });
+  }
+  return (instance) => found.get(instance) ?? [];
 }
 
 function suspensions(name: string, by: Client, { desired, rows, now }: View<ProgressFacts>): WaitingItem[] {
@@ -112,13 +155,17 @@ function hold(name: string, { rows }: View<ProgressFacts>): WaitingItem[] {
   return [{ resource: null, state: 'Awaiting approval', reason, since, until: null, action }];
 }
 
-function mistakes(name: string, by: Client, { desired }: View<ProgressFacts>): WaitingItem[] {
+function mistakes(name: string, by: Client, { view: { desired }, mistakesOf }: WhyFacts): WaitingItem[] {
   if (!desired.invalid.has(name)) return [];
-  const problems = desired.problems.filter((one) => isError(one) && one.instances?.includes(name));
-  return problems.slice(0, PROBLEMS_MAX).map((problem): WaitingItem => {
+  const problems = mistakesOf?.(name) ?? mistakesIn(desired, name);
+  return problems.map((problem): WaitingItem => {
     const action = `correct ${problem.file}, and push`;
     return { resource: null, state: 'Invalid', reason: problemText(problem, by), since: null, until: null, action };
   });
+}
+
+function mistakesIn({ problems }: ProgressFacts, name: string): readonly Problem[] {
+  return problems.filter((one) => isError(one) && one.instances?.includes(name)).slice(0, PROBLEMS_MAX);
 }
 
 /** Messages quote what stands in a file, and that a proxy is not shown. */

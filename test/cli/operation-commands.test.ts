@@ -1,5 +1,6 @@
 // The commands for a controller that runs: what they ask of it, what they print, and how they fail. Most are run in this
 // process against the interface alone; a few as people run them, against a whole controller.
+
 import { writeFileSync } from 'node:fs';
 import { createServer as createPlainServer, type Server as PlainServer } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -15,6 +16,7 @@ import type { Role } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { InstanceStatus } from '../../src/model/state.ts';
+import { finish, withResult } from '../../src/model/steps.ts';
 import type { HeldItem, StateCounts, WaitingItem, Why } from '../../src/service/operator.ts';
 import { heldIn, push, upAndDone } from '../scenario/scene.ts';
 import { instanceText, OFFICE, SHOP } from '../scenario/stacks.ts';
@@ -362,7 +364,7 @@ describe('treeline status --wait', () => {
       const [status = 'Done', counts = {}] = statuses[Math.min(asked, statuses.length - 1)] ?? [];
       const { summary } = WHY;
       const shop = { name: 'shop', status, summary, counts };
-      return { ...api.operator.status, instances: statuses.length === 0 ? [] : [shop] };
+      return withResult({ ...api.operator.status, instances: statuses.length === 0 ? [] : [shop] });
     };
   }
 
@@ -398,10 +400,11 @@ describe('treeline status --wait', () => {
     answering(['Done', { done: 1 }]);
     const { overview } = api.operator;
     api.commits.reached = () => Promise.reject(new ServiceError('not_ready', 'not followed'));
-    api.operator.overview = (by) => ({
-      ...overview(by),
-      newest: { commit: OID, reason: 'it is wrong', since: '', action: 'treeline problems' },
-    });
+    api.operator.overview = (by) =>
+      withResult({
+        ...finish(overview(by)),
+        newest: { commit: OID, reason: 'it is wrong', since: '', action: 'treeline problems' },
+      });
     const told = await stderrOf(() => run('status', '--wait', OID, ...options()));
     expect([process.exitCode, told]).toEqual([
       1,
@@ -415,7 +418,7 @@ describe('treeline status --wait', () => {
     let asked = 0;
     api.operator.overview = (by) => {
       asked += 1;
-      return asked < 3 ? overview(by) : { ...overview(by), instances: [] };
+      return asked < 3 ? overview(by) : withResult({ ...finish(overview(by)), instances: [] });
     };
     expect(await run('status', 'shop', '--wait', OID, ...options())).toBe('shop: gone\n');
     expect(process.exitCode).toBeUndefined();

@@ -131,11 +131,12 @@ export class Core {
     this.ledger = new Ledger(this.store, runAtOnce);
     this.provider = new ScriptedProvider(servers);
     const { current } = this;
+    const stallsOf = stallsIn(this.ledger, clock);
     this.reader = createReader({
       desired: () => current.get(),
       refused: () => current.refused,
       rows: this.ledger,
-      stallsOf: stallsIn(this.ledger, clock),
+      stallsOf,
       now: () => clock.now(),
     });
     const gate = new CommitGate();
@@ -167,7 +168,7 @@ export class Core {
     this.requests = new RowRequests({ ...shared, reconciler, reviews });
     this.operator = createOperator({
       ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger },
-      ...{ statusOf: (name) => reader.status(name), waitOf: (name) => toldWait(reconciler.waitsOf(name)) },
+      ...{ stallsOf, waitOf: (name) => toldWait(reconciler.waitsOf(name)) },
       holderOf: (name) => reconciler.proxyWork?.holderOf(name),
       checkFailureOf: (name) => reconciler.checks.schedule.failureOf(name),
       requestCheck: (name) => reconciler.checks.schedule.request(name),

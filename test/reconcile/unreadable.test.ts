@@ -36,7 +36,7 @@ async function withLostStore(core: Core): Promise<Core> {
 
 function checked({ reader, operator }: Core) {
   return {
-    statuses: Object.fromEntries(reader.instances().map(({ name }) => [name, reader.status(name)])),
+    statuses: Object.fromEntries(finish(reader.instances()).map(({ name }) => [name, reader.status(name)])),
     records: ['farm-a', 'shop-a'].map((name) => reader.record(name)),
     problems: operator.problems().problems,
   };

@@ -1,5 +1,6 @@
 // The whole controller on a disk that fills up and gets room again. Writes of the store fail as those of a full disk do,
 // with half of the bytes written; everything else is real.
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -7,6 +8,7 @@ import { type Controller, startController } from '../../src/compose.ts';
 import { loadSettings } from '../../src/load-settings.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
+import { finish } from '../../src/model/steps.ts';
 import { diskFiles, type Files } from '../../src/store/files.ts';
 import { filesOf, serversOf } from '../support/churned-repository.ts';
 import { createHttpsClient } from '../support/https-client.ts';
@@ -169,7 +171,7 @@ it('forgets an instance whose last servers went when the disk was full', { timeo
 });
 
 function namesOf({ reader }: Controller): string[] {
-  return reader.instances().map(({ name }) => name);
+  return finish(reader.instances()).map(({ name }) => name);
 }
 
 function messagesIn(lines: readonly JsonMap[]): string {

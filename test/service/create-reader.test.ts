@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/model/steps.ts';
 import { pausingSlices } from '../support/pausing-slices.ts';
 import { ADMINISTRATOR, open, PROXY, refusal, Service, SHOP } from './service.ts';
 
@@ -6,7 +7,7 @@ describe('before the first good commit', () => {
   const { reader } = new Service();
   const questions: Readonly<Record<string, () => unknown>> = {
     commit: () => reader.commit(),
-    instances: () => reader.instances(),
+    instances: () => finish(reader.instances()),
     instance: () => reader.instance('shop'),
     status: () => reader.status('shop'),
     statusFull: () => reader.statusFull('shop'),
@@ -14,7 +15,7 @@ describe('before the first good commit', () => {
     template: () => reader.template('web'),
     clients: () => reader.clients(ADMINISTRATOR, undefined),
     client: () => reader.client(ADMINISTRATOR, 'A1'),
-    objects: () => reader.objects('role'),
+    objects: () => finish(reader.objects('role')),
     object: () => reader.object('role', 'web'),
     nodes: () => reader.nodes(),
     findNode: () => reader.findNode('web-1'),
@@ -52,7 +53,7 @@ describe('an instance', () => {
     });
     expect(oid).toMatch(/^[0-9a-f]{40}$/);
     expect(service.reader.statusFull('shop')).toEqual(body.resources);
-    expect(service.reader.instances()).toEqual([body]);
+    expect(finish(service.reader.instances())).toEqual([body]);
     expect(service.reader.status('shop')).toBe('In progress');
   });
 
@@ -90,11 +91,11 @@ describe('an instance', () => {
       'stacks/instances/new.yaml': 'stackTemplate: wbe\n',
       'stacks/instances/odd.yaml': 'stackTemplate: [\n',
     });
-    expect(service.reader.instances().map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
+    expect(finish(service.reader.instances()).map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
     expect(service.reader.instance('new').body).toMatchObject({ stackTemplate: 'wbe', resources: {} });
     expect(service.reader.instance('odd').body).toMatchObject({ name: 'odd', stackTemplate: '', resources: {} });
     expect([service.reader.status('new'), service.reader.status('odd')]).toEqual(['Invalid', 'Invalid']);
-    expect(service.reader.objects('stack-instance').map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
+    expect(finish(service.reader.objects('stack-instance')).map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
   });
 
   it('that no commit wants answers until its servers are gone', async () => {
@@ -116,7 +117,7 @@ describe('an instance', () => {
       { kind: 'terminating', name: 'shop', value: null, expected: service.ledger.read('terminating', 'shop') },
     ]);
     expect(refusal(() => service.reader.instance('shop'))).toMatch(/^not_found/);
-    expect(service.reader.instances().map(({ name }) => name)).toEqual(['other']);
+    expect(finish(service.reader.instances()).map(({ name }) => name)).toEqual(['other']);
   });
 
   it('that is unknown is not found, with a suggestion', async () => {
@@ -207,7 +208,7 @@ it('tells the status of a new instance by its rows, also while the index of a la
   const service = await open(
     {},
     pausingSlices(() => {
-      if (service.reader.instances().some(({ name }) => name === 'zoo')) look();
+      if (finish(service.reader.instances()).some(({ name }) => name === 'zoo')) look();
     }),
   );
   await service.commit({

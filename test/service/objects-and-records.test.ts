@@ -13,15 +13,15 @@ describe('typed objects', () => {
       description: 'Web servers',
       port: 80,
     });
-    expect(reader.objects('role')).toHaveLength(1);
-    expect(reader.objects('zone')).toEqual([]);
+    expect(finish(reader.objects('role'))).toHaveLength(1);
+    expect(finish(reader.objects('zone'))).toEqual([]);
     expect(reader.object('stack-template', 'web').body).toEqual(reader.template('web').body);
     expect(reader.object('stack-instance', 'shop').body).toEqual(reader.instance('shop').body);
   });
 
   it('of the type clientcert are hand-written ones and the servers of stacks, with their own keys', async () => {
     const { reader } = await open();
-    expect(reader.objects('clientcert')).toEqual([
+    expect(finish(reader.objects('clientcert'))).toEqual([
       { name: 'printer', type: 'clientcert', description: 'On the second floor', paper: 'a4' },
       { name: 'web-1', type: 'clientcert', description: 'web of shop', role: 'web', log_level: 'debug' },
       { name: 'web-2', type: 'clientcert', description: 'web of shop', role: 'web' },
@@ -57,7 +57,7 @@ describe('typed objects', () => {
 
   it('of all types are sorted by type and name', async () => {
     const { reader } = await open();
-    expect(reader.objects('all').map(({ type, name }) => `${type}/${name}`)).toEqual([
+    expect(finish(reader.objects('all')).map(({ type, name }) => `${type}/${name}`)).toEqual([
       'clientcert/printer',
       'clientcert/web-1',
       'clientcert/web-2',
@@ -70,7 +70,9 @@ describe('typed objects', () => {
 
   it('that are unknown are not found, with a suggestion', async () => {
     const { reader } = await open();
-    expect(refusal(() => reader.objects('rloe'))).toBe('not_found: There is no type "rloe"; did you mean "role"?');
+    expect(refusal(() => finish(reader.objects('rloe')))).toBe(
+      'not_found: There is no type "rloe"; did you mean "role"?',
+    );
     expect(refusal(() => reader.object('rloe', 'web'))).toBe(
       'not_found: There is no type "rloe"; did you mean "role"?',
     );

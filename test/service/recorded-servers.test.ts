@@ -1,5 +1,7 @@
 // The recorded servers, as programs read them that compare a desired state with them.
+
 import { expect, it } from 'vitest';
+import { finish } from '../../src/model/steps.ts';
 import { Core } from '../reconcile/core.ts';
 import { SHOP, shopFiles } from '../reconcile/shop.ts';
 
@@ -7,7 +9,7 @@ it('tells where each server belongs, what is wanted and applied, and what keeps 
   const core = new Core({ budget: { percent: 0, least: 0, most: 0 } });
   core.source.commit(shopFiles({ web: 'name: web, size: small', db: 'name: db' }));
   await core.poll();
-  const up = core.operator.recorded();
+  const up = finish(core.operator.recorded());
   expect(up).toMatchObject({ commit: core.reader.commit(), held: [], lifted: [] });
   expect(up.servers.map(({ name }) => name)).toEqual(['db', 'web']);
   const web = up.servers[1];
@@ -22,7 +24,7 @@ it('tells where each server belongs, what is wanted and applied, and what keeps 
 
   core.source.commit({ [SHOP]: null });
   await core.poll();
-  const held = core.operator.recorded();
+  const held = finish(core.operator.recorded());
   expect(held.held).toMatchObject([{ kind: 'deletes', instance: 'shop', resources: ['db', 'web'] }]);
   expect(held.servers.map((server) => server.held)).toEqual([true, true]);
 });

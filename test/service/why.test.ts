@@ -1,6 +1,8 @@
 // Tests the answers of `why`: every reason names what is waited for, since when, until when, and what to do.
+
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../../src/model/objects.ts';
+import { finish } from '../../src/model/steps.ts';
 import type { WaitingItem, Why } from '../../src/service/operator.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
@@ -232,7 +234,7 @@ describe('an instance as a whole', () => {
       summary: expect.stringContaining('the limit is 0'),
       waiting: [{ resource: null, state: 'Awaiting approval', action: `treeline approve ${digest}` }],
     });
-    expect(core.operator.overview(core.order.by).held).toMatchObject([{ instance: 'shop', digest }]);
+    expect(finish(core.operator.overview(core.order.by)).held).toMatchObject([{ instance: 'shop', digest }]);
   });
 
   const WRONG = { 'stacks/instances/shop.yaml': 'stackTemplate: shoop\n' };
@@ -275,11 +277,11 @@ describe('an instance as a whole', () => {
         },
       ],
     ]);
-    const { commit: followed, newest } = core.operator.overview(core.order.by);
+    const { commit: followed, newest } = finish(core.operator.overview(core.order.by));
     expect(followed).toBe(core.reader.commit());
     expect(newest).toMatchObject({ commit, reason: expect.stringContaining('nonsense'), action: 'treeline problems' });
     const proxy: Client = { ...core.order.by, role: 'proxy' };
-    expect(JSON.stringify([why(core, 'shop', proxy), core.operator.overview(proxy)])).not.toContain('nonsense');
+    expect(JSON.stringify([why(core, 'shop', proxy), finish(core.operator.overview(proxy))])).not.toContain('nonsense');
   });
 
   it('names no place where there is none: nothing is left', async () => {
@@ -291,7 +293,7 @@ describe('an instance as a whole', () => {
       kind: 'nothing left',
       reason: expect.stringMatching(/^no stack instance would be left/),
     });
-    expect(core.operator.overview(core.order.by).newest).toMatchObject({
+    expect(finish(core.operator.overview(core.order.by)).newest).toMatchObject({
       ...{ commit, action: `treeline approve ${held?.digest}` },
     });
   });
@@ -300,10 +302,10 @@ describe('an instance as a whole', () => {
 describe('everything', () => {
   it('is shown with why commit statuses cannot be sent, but for proxies', async () => {
     const core = await coreOn(stack('shop', { db: '' }));
-    expect(core.operator.overview(core.order.by)).not.toHaveProperty('statuses');
+    expect(finish(core.operator.overview(core.order.by))).not.toHaveProperty('statuses');
     core.statusFailure = { reason: 'the forge answered 500', since: '2026-11-20T10:13:56.000Z' };
-    expect(core.operator.overview(core.order.by).statuses).toEqual(core.statusFailure);
-    expect(core.operator.overview({ ...core.order.by, role: 'proxy' })).not.toHaveProperty('statuses');
+    expect(finish(core.operator.overview(core.order.by)).statuses).toEqual(core.statusFailure);
+    expect(finish(core.operator.overview({ ...core.order.by, role: 'proxy' }))).not.toHaveProperty('statuses');
   });
 
   it('is shown with the states of each instance and of all', async () => {
@@ -311,7 +313,7 @@ describe('everything', () => {
       { ...stack('data', { db: '' }), ...stack('shop', { web: 'depends_on: data-db' }) },
       failing,
     );
-    expect(core.operator.overview(core.order.by)).toEqual({
+    expect(finish(core.operator.overview(core.order.by))).toEqual({
       commit: core.reader.commit(),
       newest: null,
       held: [],

@@ -1,10 +1,12 @@
 // The end of a run: faults are over, people answer what they are asked, time passes; then everything has to be as the
 // newest commit wants it, or to wait for somebody who is named.
+
 import { failuresDigest } from '../../src/machine/hold-digests.ts';
 import { isBlockedFor, reasonText } from '../../src/machine/reasons.ts';
 import { isWaiting } from '../../src/machine/stall.ts';
 import { waitReason } from '../../src/machine/wait.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
+import { finish } from '../../src/model/steps.ts';
 import { siteOfRow } from './build-sites.ts';
 import { fileStateOf, validShape } from './edit-files.ts';
 import { act, adopt, approve } from './people.ts';
@@ -140,7 +142,7 @@ function judgeFollowed(world: World): void {
 /** A suspension ends with its instance, or a later one of that name would inherit it. */
 function judgeSuspension(world: World, name: string): void {
   if (world.core?.current.get() === undefined) return;
-  const isKnown = name === '*' || world.core.reader.instances().some((instance) => instance.name === name);
+  const isKnown = name === '*' || finish(world.core.reader.instances()).some((instance) => instance.name === name);
   if (!isKnown) world.fail('a suspension ends with its instance', `${name} is suspended, and does not exist`);
 }
 

@@ -1,6 +1,8 @@
 // An operator for tests of the API: it holds and finds nothing, and remembers what it was asked.
+
 import type { InstanceEvent } from '../../src/model/instance-event.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
+import { withResult } from '../../src/model/steps.ts';
 import type { Operator, Overview, Why } from '../../src/service/operator.ts';
 import { COMMIT } from './sample-reader.ts';
 
@@ -51,9 +53,9 @@ export function createSampleOperator(): SampleOperator {
       if (instance !== 'shop') throw new ServiceError('not_found', `There is no "${instance}"`);
       return { events: EVENTS.filter(({ id }) => id > after).slice(0, limit), gap: after < 2 };
     },
-    overview: () => operator.status,
+    overview: () => withResult(operator.status),
     held: () => [],
-    recorded: () => ({ commit: COMMIT, held: [], lifted: [], servers: [] }),
+    recorded: () => withResult({ commit: COMMIT, held: [], lifted: [], servers: [] }),
     problems: () => ({ commit: 'c'.repeat(40), problems: [] }),
     approve: ({ reason }, digest) => note('approve', reason, digest),
     acceptHistory: ({ reason }, commit) => note('accept-history', reason, commit),

@@ -91,7 +91,7 @@ export function createSampleReader(): SampleReader {
     },
     recordedCommit: () => reader.commit(),
     registered: (serial) => (reader.ready ? registry.get(serial) : undefined),
-    instances: () => reader.list,
+    instances: () => withResult(reader.list),
     instance: (name) => ({ body: find({ shop: INSTANCE }, name), oid: OID }),
     status: (name) => find({ shop: 'In progress' as const }, name),
     statusFull: (name) => find({ shop: INSTANCE.resources }, name),
@@ -106,7 +106,7 @@ export function createSampleReader(): SampleReader {
     },
     objects(type) {
       if (!isTypeName(type)) throw new ServiceError('not_found', `There is no type "${type}"`);
-      return type === 'zone' || type === 'all' ? [ZONE] : [];
+      return withResult(type === 'zone' || type === 'all' ? [ZONE] : []);
     },
     object(type, name) {
       if (!isTypeName(type)) throw new ServiceError('not_found', `There is no type "${type}"`);

@@ -8,9 +8,11 @@ import type { Explainer } from '../../service/explainer.ts';
 import type { Operator, Order, Target } from '../../service/operator.ts';
 import type { Reader } from '../../service/reader.ts';
 import { WITHHELD } from '../../service/why.ts';
+import type { AnswerCache } from '../answer-cache.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow, type Right } from '../authorize.ts';
 import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
+import { readList } from '../long-lists.ts';
 import { only } from '../only.ts';
 import { readsOn, recordedCommitOf, sendEnvelope } from '../present.ts';
 import { queryFlag } from '../query.ts';
@@ -18,14 +20,28 @@ import { explainRoutes } from './explain.ts';
 
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: TEXT } as const;
 
+interface OperationRoutes {
+  readonly reader: Reader;
+  readonly operator: Operator;
+  readonly explainer: Explainer;
+  readonly cache: AnswerCache;
+}
+
 /** Returns the routes below `/operations`. */
-export function operationRoutes(reader: Reader, operator: Operator, explainer: Explainer): Router {
+export function operationRoutes({ reader, operator, explainer, cache }: OperationRoutes): Router {
   const router = Router({ caseSensitive: true });
   router.use(explainRoutes(reader, explainer));
   const addRead = readsOn(router, recordedCommitOf(reader));
-  addRead('/operations/status', (request) => ({ body: operator.overview(clientOf(request)) }));
+  const lists = { reader: recordedCommitOf(reader), cache };
+  router
+    .route('/operations/status')
+    .all(only('GET'))
+    .get(readList(lists, (request) => ({ body: operator.overview(clientOf(request)) })));
+  router
+    .route('/operations/recorded')
+    .all(only('GET'))
+    .get(readList(lists, () => ({ body: operator.recorded() })));
   addRead('/operations/held', () => ({ body: { held: operator.held() } }));
-  addRead('/operations/recorded', () => ({ body: operator.recorded() }));
   addRead('/operations/problems', (request) => ({ body: problemsFor(clientOf(request), operator.problems()) }));
 
   /** One operation: who may do it, and what it does with its body. */

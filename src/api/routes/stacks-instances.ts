@@ -4,25 +4,30 @@ import type { EventRange } from '../../model/instance-event.ts';
 import type { Operator } from '../../service/operator.ts';
 import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
+import type { AnswerCache } from '../answer-cache.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
+import { readList } from '../long-lists.ts';
 import { only, onlyWithAdvice } from '../only.ts';
 import { read, readsOn, recordedCommitOf, sendRead } from '../present.ts';
 import { queryNumber } from '../query.ts';
 import { bodyOf, forceOf, write } from '../write.ts';
 
+interface StackInstanceRoutes {
+  readonly reader: Reader;
+  readonly writer: Writer;
+  readonly operator: Pick<Operator, 'why' | 'events'>;
+  readonly cache: AnswerCache;
+}
+
 /** Returns the routes below `/stacks/instances`. */
-export function stackInstanceRoutes(
-  reader: Reader,
-  writer: Writer,
-  operator: Pick<Operator, 'why' | 'events'>,
-): Router {
+export function stackInstanceRoutes({ reader, writer, operator, cache }: StackInstanceRoutes): Router {
   const router = Router({ caseSensitive: true });
   const addRead = readsOn(router, reader);
   router
     .route('/stacks/instances')
     .all(onlyWithAdvice(['GET'], { POST: 'to make an instance, POST /stacks/instances/<instance>/' }))
-    .get(read(reader, () => ({ body: reader.instances() })));
+    .get(readList({ reader, cache }, () => ({ sources: reader.sources.instances(), body: reader.instances() })));
   router
     .route('/stacks/instances/:id')
     .all(only('GET', 'POST', 'DELETE'))

@@ -1,12 +1,16 @@
 // Routes of docs/rest.md, types. `all` is a view of the other types: it can be read and not written.
 import { type NextFunction, type Request, type Response, Router } from 'express';
+import type { JsonMap } from '../../model/json.ts';
 import { isTypeName, TYPE_NAMES } from '../../model/names.ts';
 import { ServiceError } from '../../model/service-error.ts';
+import type { Steps } from '../../model/steps.ts';
 import { didYouMean } from '../../model/suggest.ts';
 import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
+import type { AnswerCache } from '../answer-cache.ts';
 import { clientOf } from '../authenticate.ts';
 import { requireRight } from '../authorize.ts';
+import { readList } from '../long-lists.ts';
 import { only, onlyWithAdvice } from '../only.ts';
 import { read, readsOn } from '../present.ts';
 import { queryFlag } from '../query.ts';
@@ -14,8 +18,14 @@ import { bodyOf, forceOf, type WriteAnswer, write } from '../write.ts';
 
 const WRITTEN_ABOVE = 'to write an object, POST /types/<type>/ with its name in the body';
 
+interface TypeRoutes {
+  readonly reader: Reader;
+  readonly writer: Writer;
+  readonly cache: AnswerCache;
+}
+
 /** Returns the routes below `/types`. */
-export function typeRoutes(reader: Reader, writer: Writer): Router {
+export function typeRoutes({ reader, writer, cache }: TypeRoutes): Router {
   const router = Router({ caseSensitive: true });
   const addRead = readsOn(router, reader);
   addRead('/types', () => ({ body: { types: reader.types() } }));
@@ -23,7 +33,11 @@ export function typeRoutes(reader: Reader, writer: Writer): Router {
   router
     .route('/types/:type')
     .all(only('GET', 'POST'))
-    .get(read(reader, ({ params }) => ({ body: { result: reader.objects(params.type) } })))
+    .get(
+      readList<{ type: string }>({ reader, cache }, ({ params: { type } }) => {
+        return { sources: reader.sources.objects(type) ?? [], body: asResult(reader.objects(type)) };
+      }),
+    )
     .post(
       allowToWriteType,
       write<{ type: string }>(
@@ -43,6 +57,10 @@ export function typeRoutes(reader: Reader, writer: Writer): Router {
       ),
     );
   return router;
+}
+
+function* asResult(objects: Steps<readonly JsonMap[]>): Steps<{ readonly result: readonly JsonMap[] }> {
+  return { result: yield* objects };
 }
 
 /** Objects of the other types may have any field, `force` among them, and are replaced anyway. */

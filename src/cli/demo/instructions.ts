@@ -1,9 +1,11 @@
 // Prints the instructions of the demo: where everything is, and lines to paste. No line is wider than a usual terminal.
+
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import type { Controller } from '../../compose.ts';
+import { finish } from '../../model/steps.ts';
 import type { DemoCredentials } from './credentials.ts';
 import type { LocalServer } from './local-servers.ts';
 
@@ -115,7 +117,7 @@ function exports(url: string, { credentials }: DemoPlaces, from: string): readon
 /** The lines that change something; they begin with a clone, or with the one that is there. */
 async function changes(controller: Controller, { repository }: DemoPlaces, from: string): Promise<readonly string[]> {
   const isCloned = await isCloneOf(join(from, CLONE), repository);
-  const staging = controller.reader.instances().find(({ name }) => name === 'shop-staging');
+  const staging = finish(controller.reader.instances()).find(({ name }) => name === 'shop-staging');
   const count = Number(staging?.parameters.web_count ?? '2');
   return [
     'Change something (one web server more), and see it happen:',

@@ -1,6 +1,8 @@
 // Prints one line for each instance of the demo that is done.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Controller } from '../../compose.ts';
+import { finish } from '../../model/steps.ts';
 import type { Reader } from '../../service/reader.ts';
 import { CommandFailure } from '../command-failure.ts';
 
@@ -25,7 +27,7 @@ export async function watchUntilDone(controller: Controller, print: (line: strin
 
 /** Prints every status that is new, and returns true where nothing is in progress. */
 function tellAll(reader: Reader, told: Map<string, string>, print: (line: string) => void): boolean {
-  const statuses = reader.instances().map(({ name }) => [name, reader.status(name)] as const);
+  const statuses = finish(reader.instances()).map(({ name }) => [name, reader.status(name)] as const);
   const isOver = statuses.every(([, status]) => status !== 'In progress' && status !== 'Marked for delete');
   if (told.size === 0 && isOver) return true;
   if (told.size === 0) print('Bringing the stacks up:');

@@ -1,6 +1,8 @@
 // Tests the edits of a write: the file, the lines, and that an unchanged body edits nothing.
+
 import { describe, expect, it } from 'vitest';
 import { isMap, type JsonMap } from '../../../src/model/json.ts';
+import { finish } from '../../../src/model/steps.ts';
 import { Ledger } from '../../../src/reconcile/ledger.ts';
 import { createReader } from '../../../src/service/create-reader.ts';
 import type { Draft } from '../../../src/service/write/draft.ts';
@@ -46,9 +48,9 @@ describe('what was read, pinned,', () => {
   const objects = reader
     .types()
     .filter((type) => type !== 'all' && type !== 'stack-instance')
-    .flatMap((type) => reader.objects(type).map((body) => [type, String(body.name), body] as const));
+    .flatMap((type) => finish(reader.objects(type)).map((body) => [type, String(body.name), body] as const));
   const drafts: readonly (readonly [string, Draft])[] = [
-    ...reader.instances().map((body) => [`the instance ${body.name}`, put(body.name, sent(body))] as const),
+    ...finish(reader.instances()).map((body) => [`the instance ${body.name}`, put(body.name, sent(body))] as const),
     ...objects.map(
       ([type, name, body]) => [`${type} ${name}`, putObjectDraft(writableType(type), sent(body))] as const,
     ),
