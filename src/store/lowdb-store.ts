@@ -16,13 +16,15 @@ import { JOURNAL_BYTES_MAX } from './journal.ts';
 import { JournalAdapter } from './journal-adapter.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
 import type { EqualRows, Store } from './store.ts';
-import { emptyStoreDocument, type StoreDocument, setRow } from './store-document.ts';
+import { changedTables, emptyStoreDocument, type StoreDocument, setRow } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 
 /** A journal below this is never worth a snapshot. */
 const COMPACTION_BYTES = 4 * 1024 * 1024;
 /** Beyond this a snapshot is written however large it is, so that the journal never comes near its limit. */
 const JOURNAL_BYTES_LARGE = JOURNAL_BYTES_MAX / 4;
+/** To change so many rows in place takes one or two milliseconds; to copy a table that has many more would take longer. */
+const CHANGED_IN_PLACE = 5_000;
 /** A record is made and checked in one go. */
 const RECORD_LENGTH = 2 * 1024 * 1024;
 
@@ -37,6 +39,8 @@ export interface LowdbStoreOptions {
   readonly journalBytesLarge?: number;
   /** About how many characters of JSON a record of the journal has at most; a larger group of commits takes several. */
   readonly recordLength?: number;
+  /** More changes than this are made in copies of their tables, which replace them: the step that shows them stays short. */
+  readonly changedInPlace?: number;
   /** Runs the work of large commits in slices; default: by the machine's clock. */
   readonly inSlices?: RunInSlices | undefined;
 }
@@ -58,7 +62,7 @@ export async function createLowdbStore(directory: string, options: LowdbStoreOpt
 export async function openStore(path: string, lock: DirectoryLock, options: LowdbStoreOptions): Promise<Store> {
   const { files = diskFiles, log, compactionBytes = COMPACTION_BYTES } = options;
   const { journalBytesLarge = JOURNAL_BYTES_LARGE, recordLength = RECORD_LENGTH } = options;
-  const { inSlices = createSlices(systemClock) } = options;
+  const { inSlices = createSlices(systemClock), changedInPlace = CHANGED_IN_PLACE } = options;
   const adapter = new JournalAdapter({ files, directory: path, log, recordLength });
   const database = new Low<StoreDocument>(adapter, emptyStoreDocument());
   try {
@@ -68,7 +72,10 @@ export async function openStore(path: string, lock: DirectoryLock, options: Lowd
     lock[Symbol.dispose]();
     throw error;
   }
-  return new LowdbStore({ path, adapter, database, lock, log, compactionBytes, journalBytesLarge, inSlices });
+  return new LowdbStore({
+    ...{ path, adapter, database, lock, log, inSlices },
+    ...{ compactionBytes, journalBytesLarge, changedInPlace },
+  });
 }
 
 interface Parts {
@@ -79,6 +86,7 @@ interface Parts {
   readonly log: Logger | undefined;
   readonly compactionBytes: number;
   readonly journalBytesLarge: number;
+  readonly changedInPlace: number;
   readonly inSlices: RunInSlices;
 }
 
@@ -92,6 +100,8 @@ class LowdbStore implements Store {
   #isFailing = false;
   /** The journal has a commit that could not be shown: only another start can read it, and nothing may be written meanwhile. */
   #unshown: StoreError | undefined;
+  /** Tables are made that replace the present ones. */
+  #isReplacing = false;
   #writing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -130,7 +140,7 @@ class LowdbStore implements Store {
   }
 
   replaceEqual<Kind extends RowKind>(kind: Kind, name: string, { expected, value }: EqualRows<Kind>): void {
-    if (this.read(kind, name) === expected) setRow(this.#document.tables, { kind, name, value });
+    if (!this.#isReplacing && this.read(kind, name) === expected) setRow(this.#document.tables, { kind, name, value });
   }
 
   close(): Promise<void> {
@@ -190,13 +200,24 @@ class LowdbStore implements Store {
     this.#journalBytes += await this.#parts.adapter.append(sequence, lines.encode());
     try {
       await inSlices(visitAll(events, (event) => this.#document.events.add([event])));
-      // All rows change at once, and their writers are told in the same turn: no reader sees half a commit.
-      for (const { changes } of accepted) for (const change of changes) setRow(this.#document.tables, change);
+      await this.#show(accepted.flatMap(({ changes }) => changes));
       this.#document.rowBytes += lines.growth;
       this.#document.sequence = sequence;
     } catch (error) {
       this.#unshown = unshownError(this.#parts.path, error);
       throw this.#unshown;
+    }
+  }
+
+  /** All rows change at once, and their writers are told in the same turn: no reader sees half a commit. */
+  async #show(changes: readonly Change[]): Promise<void> {
+    const document = this.#document;
+    if (changes.length > this.#parts.changedInPlace) {
+      this.#isReplacing = true;
+      document.tables = await this.#parts.inSlices(changedTables(document.tables, changes));
+      this.#isReplacing = false;
+    } else {
+      for (const change of changes) setRow(document.tables, change);
     }
   }
 

@@ -1,6 +1,7 @@
 // Defines the document that the embedded store holds in memory: a table of rows for each kind, the events, and the number
 // of the last commit.
-import type { RowKind, Rows } from '../model/rows.ts';
+import type { Change, RowKind, Rows } from '../model/rows.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import { EventLog, encodeEvent } from './event-log.ts';
 import { encodeRow, type Row } from './row-json.ts';
 
@@ -13,7 +14,8 @@ export interface StoreDocument {
   sequence: number;
   /** Bytes that all rows of `tables` take in a snapshot. */
   rowBytes: number;
-  readonly tables: Tables;
+  /** Replaced as a whole where many rows change at once. */
+  tables: Tables;
   readonly events: EventLog;
 }
 
@@ -45,6 +47,23 @@ export function setRow<Kind extends RowKind>(tables: Tables, { kind, name, value
   const table: Map<string, Rows[Kind]> = tables[kind];
   if (value === null) table.delete(name);
   else table.set(name, value);
+}
+
+/** Returns work that results in the tables as they are after these changes. The given ones stay as they are. */
+export function* changedTables(tables: Tables, changes: readonly Change[]): Steps<Tables> {
+  const changed = { ...tables };
+  for (const kind of new Set(changes.map((change) => change.kind))) yield* copyTable(changed, kind);
+  yield* visitAll(changes, (change) => setRow(changed, change));
+  return changed;
+}
+
+function* copyTable<Kind extends RowKind>(
+  tables: { -readonly [Each in RowKind]: Tables[Each] },
+  kind: Kind,
+): Steps<void> {
+  const copy: Map<string, Rows[Kind]> = new Map();
+  yield* visitAll(tables[kind], ([name, row]) => copy.set(name, row));
+  Object.assign(tables, { [kind]: copy });
 }
 
 /** Returns every row of every table. */

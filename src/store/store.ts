@@ -34,7 +34,7 @@ export interface Store {
 
   /**
    * Holds `value` in memory in place of `expected`, to which it is equal: parts of it that the caller holds too are kept
-   * once from then on. Writes nothing. Does nothing if the row is no longer `expected`.
+   * once from then on. Writes nothing. Does nothing if the row is no longer `expected`, or a large commit is being shown.
    */
   replaceEqual<Kind extends RowKind>(kind: Kind, name: string, row: EqualRows<Kind>): void;
 

@@ -29,6 +29,7 @@ describeStore('lowdb', async () => placeOf({}));
 describeStore('lowdb, with a snapshot after almost every commit', async () => placeOf({ compactionBytes: 100 }));
 describeStore('lowdb, with a record for every row', async () => placeOf({ recordLength: 1 }));
 describeStore('lowdb, with a pause after every step of work', async () => placeOf({ inSlices: pausingSlices() }));
+describeStore('lowdb, with tables that every commit replaces', async () => placeOf({ changedInPlace: 0 }));
 
 it('pauses while it writes a commit of many rows, and shows none of them until all are there', async () => {
   const seen: number[] = [];
@@ -42,6 +43,33 @@ it('pauses while it writes a commit of many rows, and shows none of them until a
   expect(new Set(seen)).toEqual(new Set([0]));
   expect(store.list('node').size).toBe(351);
   await store.close();
+});
+
+it('changes many rows in copies of their tables, which replace them in the step in which the commit resolves', async () => {
+  let isSaved = false;
+  const seen: (readonly [rows: number, isSaved: boolean])[] = [];
+  const look = (): unknown => seen.push([store.list('node').size, isSaved]);
+  const options = { inSlices: pausingSlices(look), changedInPlace: 200 };
+  const directory = join(temporaryDirectory(), 'state');
+  const store = await createLowdbStore(directory, options);
+  await store.commit([writeText('few', 'x')]);
+  const before = store.list('node');
+  seen.length = 0;
+  const rows = Array.from({ length: 350 }, (_, index) => writeText(`row-${index}`, 'x'));
+  const later = store.commit(rows).then(() => {
+    isSaved = true;
+    return store.commit([writeText('later', 'y')]);
+  });
+  await later;
+  expect(seen.length).toBeGreaterThan(3);
+  expect(seen.filter(([shown, saved]) => shown !== (saved ? 351 : 1))).toEqual([]);
+  // Nothing was done to the tables that were shown before.
+  expect(before.size).toBe(1);
+  expect(store.list('node').size).toBe(352);
+  await store.close();
+  const reopened = await createLowdbStore(directory);
+  expect(reopened.list('node').size).toBe(352);
+  await reopened.close();
 });
 
 it('shows the rows of a commit with many events in the step in which it resolves', async () => {
