@@ -1,0 +1,60 @@
+// Lists as JSON, in steps: byte for byte what JSON.stringify makes of them.
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { serializeInSteps } from '../../src/api/long-lists.ts';
+import { finish, withResult } from '../../src/model/steps.ts';
+
+const item = fc.oneof(fc.jsonValue(), fc.constant(undefined));
+const body = fc.oneof(
+  fc.jsonValue(),
+  fc.array(item, { maxLength: 250 }),
+  fc.dictionary(fc.string(), fc.oneof(item, fc.array(item)), { maxKeys: 5 }),
+);
+
+it('are the same bytes, with the tag of the whole', () => {
+  fc.assert(
+    fc.property(body, (value) => {
+      const { pieces, bytes, etag } = finish(serializeInSteps(withResult(value)));
+      const json = JSON.stringify(value);
+      expect(pieces.join('')).toBe(json);
+      expect(bytes).toBe(Buffer.byteLength(json));
+      expect(etag).toBe(`"${createHash('sha256').update(json).digest('base64url').slice(0, 22)}"`);
+    }),
+  );
+});
+
+it.each([
+  ['many items', Array.from({ length: 5_000 }, (_, index) => ({ name: `server-${index}`, text: 'é\u{1f600}' }))],
+  ['one long item', ['\u{1f600}'.repeat(300_000)]],
+  ['one long item at an odd place', [`x${'\u{1f600}'.repeat(300_000)}`]],
+])('%s are cut into pieces of moderate length, none of which ends within a character', (_title, value) => {
+  const { pieces, bytes } = finish(serializeInSteps(withResult({ result: value })));
+  expect(pieces.length).toBeGreaterThan(1);
+  expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(160 * 1024);
+  expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
+  expect(pieces.join('')).toBe(JSON.stringify({ result: value }));
+  expect(pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)).toBe(bytes);
+});
+
+it('writes at most a hundred items between two places at which others have their turn', () => {
+  let written = 0;
+  const items = Array.from({ length: 1_000 }, () => ({
+    toJSON() {
+      written += 1;
+      return 'x';
+    },
+  }));
+  const most = mostBetweenPauses(serializeInSteps(withResult(items)), () => written);
+  expect([written, most]).toEqual([1_000, 100]);
+});
+
+function mostBetweenPauses(steps: Iterator<unknown>, count: () => number): number {
+  let [most, before] = [0, 0];
+  for (let isDone = false; !isDone; ) {
+    isDone = steps.next().done === true;
+    most = Math.max(most, count() - before);
+    before = count();
+  }
+  return most;
+}
