@@ -4,6 +4,8 @@
 // Every record has a number, and the snapshot contains the number of its last one. So a crash between writing the
 // snapshot and restarting the journal leaves only records that replay skips.
 import type { Logger } from '../log.ts';
+import type { Steps } from '../model/steps.ts';
+import type { RunInSlices } from '../slices.ts';
 import type { Files } from './files.ts';
 import { Journal } from './journal.ts';
 import { journalPath, readStoreFiles, snapshotPath } from './read-store-files.ts';
@@ -20,6 +22,7 @@ export interface AdapterOptions {
   readonly log: Logger | undefined;
   /** About how many characters of JSON a record of the journal has at most. */
   readonly recordLength: number;
+  readonly inSlices: RunInSlices;
 }
 
 /** lowdb's adapter for a snapshot and a journal. */
@@ -28,14 +31,16 @@ export class JournalAdapter {
   readonly #log: Logger | undefined;
   readonly #directory: string;
   readonly #recordLength: number;
+  readonly #inSlices: RunInSlices;
   #journal: Journal | undefined;
   #snapshotBytes = 0;
 
-  constructor({ files, directory, log, recordLength }: AdapterOptions) {
+  constructor({ files, directory, log, recordLength, inSlices }: AdapterOptions) {
     this.#files = files;
     this.#log = log;
     this.#directory = directory;
     this.#recordLength = recordLength;
+    this.#inSlices = inSlices;
   }
 
   /** Returns the document as of the last durable commit. Throws StoreError where the files are damaged or do not fit. */
@@ -62,7 +67,16 @@ export class JournalAdapter {
 
   /** Adds one group of commits and resolves with the bytes it took, once they are durable. */
   append(sequence: number, rows: Iterable<string>): Promise<number> {
-    return this.#opened().append(encodeParts(sequence, rows, this.#recordLength));
+    return this.#opened().append(this.#records(encodeParts(sequence, rows, this.#recordLength)));
+  }
+
+  /** Yields the records of a group, each made in slices once the one before is durable. */
+  async *#records(parts: Iterator<string | undefined>): AsyncGenerator<string> {
+    for (;;) {
+      const record = await this.#inSlices(nextRecord(parts));
+      if (record === null) return;
+      yield record;
+    }
   }
 
   get journalLength(): number {
@@ -84,5 +98,15 @@ export class JournalAdapter {
 
   #warnOfTornTail(file: string, bytes: number): void {
     if (bytes > 0) this.#log?.warn({ file, bytes }, 'cut off a commit that was never finished');
+  }
+}
+
+/** Returns work that results in the next record; null after the last one. */
+function* nextRecord(parts: Iterator<string | undefined>): Steps<string | null> {
+  for (;;) {
+    const { done, value } = parts.next();
+    if (done === true) return null;
+    if (value !== undefined) return value;
+    yield;
   }
 }

@@ -61,12 +61,12 @@ export class Journal {
    * Adds the records of one group and resolves with their length once all are durable. Where it throws, none of them is
    * there, now or after a restart, unless cutting them off failed too and the machine stops before the next call.
    */
-  async append(records: Iterable<string>): Promise<number> {
+  async append(records: AsyncIterable<string>): Promise<number> {
     await this.#mend();
     this.#hasLeftovers = true;
     let bytes = 0;
     try {
-      for (const json of records) bytes += await this.#appendRecord(encodeFrame(json), bytes);
+      for await (const json of records) bytes += await this.#appendRecord(encodeFrame(json), bytes);
     } catch (error) {
       await this.#cutOff(error);
     }

@@ -63,7 +63,7 @@ export async function openStore(path: string, lock: DirectoryLock, options: Lowd
   const { files = diskFiles, log, compactionBytes = COMPACTION_BYTES } = options;
   const { journalBytesLarge = JOURNAL_BYTES_LARGE, recordLength = RECORD_LENGTH } = options;
   const { inSlices = createSlices(systemClock), changedInPlace = CHANGED_IN_PLACE } = options;
-  const adapter = new JournalAdapter({ files, directory: path, log, recordLength });
+  const adapter = new JournalAdapter({ files, directory: path, log, recordLength, inSlices });
   const database = new Low<StoreDocument>(adapter, emptyStoreDocument());
   try {
     await database.read();

@@ -70,13 +70,21 @@ export function encodeGroup(sequence: number, rows: readonly string[]): string {
 }
 
 /**
- * Returns the JSON of the records that hold a group together, each of about `lengthMax` characters or of one row: no
- * text can hold a whole large desired state. All but the last say that another follows.
+ * Yields the JSON of the records that hold a group together, each of about `lengthMax` characters or of one row: no text can
+ * hold a whole large desired state. All but the last say that another follows. Yields undefined in between, where the caller may
+ * pause.
  */
-export function* encodeParts(sequence: number, rows: Iterable<string>, lengthMax: number): Generator<string> {
+export function* encodeParts(
+  sequence: number,
+  rows: Iterable<string>,
+  lengthMax: number,
+): Generator<string | undefined, undefined> {
   let part: string[] = [];
   let length = 0;
+  let count = 0;
   for (const row of rows) {
+    count += 1;
+    if (count % ROWS_A_STEP === 0) yield undefined;
     if (part.length > 0 && length + row.length > lengthMax) {
       yield `{"sequence":${sequence},"continues":true,"rows":[${part.join(',')}]}`;
       part = [];
@@ -87,6 +95,9 @@ export function* encodeParts(sequence: number, rows: Iterable<string>, lengthMax
   }
   yield encodeGroup(sequence, part);
 }
+
+/** How many rows are encoded before the caller may pause. */
+const ROWS_A_STEP = 100;
 
 interface Group {
   readonly sequence: number;

@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import type { NewEvent } from '../../src/model/instance-event.ts';
+import type { Change } from '../../src/model/rows.ts';
 import { backUpStore } from '../../src/store/back-up-store.ts';
 import { encodeFrame } from '../../src/store/frame.ts';
 import { createLowdbStore, type LowdbStoreOptions } from '../../src/store/lowdb-store.ts';
@@ -42,6 +43,30 @@ it('pauses while it writes a commit of many rows, and shows none of them until a
   expect(seen.length).toBeGreaterThan(3);
   expect(new Set(seen)).toEqual(new Set([0]));
   expect(store.list('node').size).toBe(351);
+  await store.close();
+});
+
+it('encodes at most a hundred rows between two pauses', async () => {
+  let encoded = 0;
+  const perStep: number[] = [];
+  const inSlices = pausingSlices(() => {
+    perStep.push(encoded);
+    encoded = 0;
+  });
+  const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { inSlices, recordLength: 10_000 });
+  const rows = Array.from({ length: 1_000 }, (_, index): Change => {
+    const toJSON = (): unknown => {
+      encoded += 1;
+      return textRow('x');
+    };
+    const value = Object.defineProperty(textRow('x'), 'toJSON', { value: toJSON });
+    return { kind: 'node', name: `row-${index}`, value, expected: undefined };
+  });
+  await store.commit(rows);
+  perStep.push(encoded);
+  const ofAll = perStep.reduce((sum, count) => sum + count, 0);
+  expect(ofAll).toBeGreaterThanOrEqual(1_000);
+  expect(Math.max(...perStep)).toBeLessThanOrEqual((100 * ofAll) / 1_000);
   await store.close();
 });
 
