@@ -43,12 +43,15 @@ export class WorkTurns {
   }
 
   async #passOn(): Promise<void> {
-    while (this.#began !== undefined) {
+    await this.#yieldToOthers();
+    // The slice began with what a socket or a file brought: the next sockets come before the slice that follows.
+    if (this.#line.length > 0) await this.#yieldToOthers();
+    for (let first = this.#line.shift(); first !== undefined; first = this.#line.shift()) {
+      this.#began = this.#clock.monotonic();
+      first();
       await this.#yieldToOthers();
-      const first = this.#line.shift();
-      this.#began = first === undefined ? undefined : this.#clock.monotonic();
-      first?.();
     }
+    this.#began = undefined;
   }
 }
 

@@ -40,11 +40,11 @@ function open() {
 
 const HALF = WORK_SLICE_MS / 2;
 
-it('pauses whenever a slice is over, and answers with the result', async () => {
+it('pauses whenever a slice is over, for a whole turn at first, and answers with the result', async () => {
   const { inSlices, work, nextTurn, done } = open();
   const result = inSlices(work('a', { steps: 8, ms: HALF }));
   expect(done()).toBe('aaa');
-  expect([await nextTurn(), await nextTurn(), await nextTurn()]).toEqual(['aa', 'aa', 'a']);
+  expect([await nextTurn(), await nextTurn(), await nextTurn(), await nextTurn()]).toEqual(['', 'aa', 'aa', 'a']);
   expect(await result).toBe('a');
 });
 
@@ -62,7 +62,7 @@ it('has works that follow one another share the slice of a turn, however short e
   const all = several();
   await new Promise((resolve) => setImmediate(resolve));
   expect(done()).toBe('abc');
-  expect([await nextTurn(), await nextTurn()]).toEqual(['de', 'fg']);
+  expect([await nextTurn(), await nextTurn(), await nextTurn()]).toEqual(['', 'de', 'fg']);
   await nextTurn();
   await all;
 });
@@ -71,8 +71,8 @@ it('gives each turn to one of those who wait, in the order in which they came', 
   const { inSlices, work, nextTurn } = open();
   for (const letter of 'abc') void inSlices(work(letter, { steps: 5, ms: WORK_SLICE_MS }));
   const turns: string[] = [];
-  for (let turn = 0; turn < 7; turn += 1) turns.push(await nextTurn());
-  expect(turns).toEqual(['a', 'b', 'c', 'a', 'b', 'c', 'a']);
+  for (let turn = 0; turn < 8; turn += 1) turns.push(await nextTurn());
+  expect(turns).toEqual(['', 'a', 'b', 'c', 'a', 'b', 'c', 'a']);
 });
 
 it('shares the turns of all that goes by the same clock, and of nothing else', () => {
@@ -89,6 +89,6 @@ it('rejects with what the work throws', async () => {
     throw new Error('no such unit');
   }
   const failed = expect(inSlices(failing())).rejects.toThrow('no such unit');
-  await nextTurn();
+  for (let turn = 0; turn < 2; turn += 1) await nextTurn();
   await failed;
 });

@@ -55,6 +55,8 @@ it('starts names for one slice, then lets other work run, and goes on', async ()
   });
   for (const name of 'abcde') queue.add(name);
   await settle();
+  turns.shift()?.resolve();
+  await settle();
   expect(started).toEqual(['a', 'b']);
   turns.shift()?.resolve();
   await settle();
