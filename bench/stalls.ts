@@ -23,13 +23,17 @@ const DONE_MS_MAX = 15 * 60_000;
 /** Passes, timers and a snapshot that follow a commit at once. */
 const AFTER_MS = 2_000;
 const REST_MS = 4_000;
-const ALL_ROUNDS = 5;
 const P99_MS_MAX = 25;
 const WORST_MS_MAX = 50;
 /** A node that every desired state has. */
 const PROBE = 'types/clientcert/probe.yaml';
 const INSTANCES = 'stacks/instances/';
 const AT_REST = 'nothing happens';
+const ALL = Array.from({ length: 5 }, () => '/hiera/all');
+const LISTS: readonly string[] = [
+  ...['/types/all', '/types/clientcert', '/stacks/instances', '/operations/recorded', '/operations/status'],
+  '/hiera/instance-0-web-x',
+];
 const PROBE_MODULE = new URL('./stall-probe.ts', import.meta.url).href;
 const PROBE_READ = '/hiera/probe/log_level';
 
@@ -141,15 +145,16 @@ function casesOf(
     { title: 'one commit makes all servers', work: () => follow(Object.fromEntries(instances)) },
     { title: 'a line of the common layer changes', work: () => follow({ 'types/common/global.yaml': global }) },
     { title: 'all instances change', work: () => follow(Object.fromEntries(changed)) },
-    { title: '/hiera/all is asked', work: () => askAll(controller) },
+    { title: '/hiera/all is asked', work: () => ask(controller, ALL) },
+    { title: 'long lists and an unknown node are asked', work: () => ask(controller, LISTS) },
     { title: 'a reference of all templates is wrong', work: () => follow(Object.fromEntries(wrong), false) },
   ];
 }
 
-async function askAll(controller: ServedController): Promise<void> {
+async function ask(controller: ServedController, paths: readonly string[]): Promise<void> {
   const client = await controller.client();
   const agent = keepAlive();
-  for (let round = 0; round < ALL_ROUNDS; round += 1) await client.request('/hiera/all', { agent });
+  for (const path of paths) await client.request(path, { agent });
   agent.destroy();
 }
 
