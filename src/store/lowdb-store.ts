@@ -15,8 +15,9 @@ import { diskFiles, type Files, makeDirectory } from './files.ts';
 import { JOURNAL_BYTES_MAX } from './journal.ts';
 import { JournalAdapter } from './journal-adapter.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
+import { ShownRows } from './shown-rows.ts';
 import type { EqualRows, Store } from './store.ts';
-import { changedTables, emptyStoreDocument, type StoreDocument, setRow } from './store-document.ts';
+import { emptyStoreDocument, type StoreDocument } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 
 /** A journal below this is never worth a snapshot. */
@@ -93,6 +94,7 @@ interface Parts {
 class LowdbStore implements Store {
   readonly #parts: Parts;
   readonly #queue: CommitQueue;
+  readonly #shown: ShownRows;
   #journalBytes = 0;
   /** Raised when a snapshot failed, so that not every commit tries again. */
   #compactionBytes: number;
@@ -100,14 +102,13 @@ class LowdbStore implements Store {
   #isFailing = false;
   /** The journal has a commit that could not be shown: only another start can read it, and nothing may be written meanwhile. */
   #unshown: StoreError | undefined;
-  /** Tables are made that replace the present ones. */
-  #isReplacing = false;
   #writing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#queue = new CommitQueue(parts.inSlices);
+    this.#shown = new ShownRows(parts.database.data, parts);
     this.#compactionBytes = parts.compactionBytes;
   }
 
@@ -139,8 +140,8 @@ class LowdbStore implements Store {
     await done;
   }
 
-  replaceEqual<Kind extends RowKind>(kind: Kind, name: string, { expected, value }: EqualRows<Kind>): void {
-    if (!this.#isReplacing && this.read(kind, name) === expected) setRow(this.#document.tables, { kind, name, value });
+  replaceEqual<Kind extends RowKind>(kind: Kind, name: string, row: EqualRows<Kind>): void {
+    this.#shown.replaceEqual(kind, name, row);
   }
 
   close(): Promise<void> {
@@ -200,24 +201,13 @@ class LowdbStore implements Store {
     this.#journalBytes += await this.#parts.adapter.append(sequence, lines.encode());
     try {
       await inSlices(visitAll(events, (event) => this.#document.events.add([event])));
-      await this.#show(accepted.flatMap(({ changes }) => changes));
+      // All rows change at once, and their writers are told in the same turn: no reader sees half a commit.
+      await this.#shown.change(accepted.flatMap(({ changes }) => changes));
       this.#document.rowBytes += lines.growth;
       this.#document.sequence = sequence;
     } catch (error) {
       this.#unshown = unshownError(this.#parts.path, error);
       throw this.#unshown;
-    }
-  }
-
-  /** All rows change at once, and their writers are told in the same turn: no reader sees half a commit. */
-  async #show(changes: readonly Change[]): Promise<void> {
-    const document = this.#document;
-    if (changes.length > this.#parts.changedInPlace) {
-      this.#isReplacing = true;
-      document.tables = await this.#parts.inSlices(changedTables(document.tables, changes));
-      this.#isReplacing = false;
-    } else {
-      for (const change of changes) setRow(document.tables, change);
     }
   }
 

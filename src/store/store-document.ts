@@ -1,7 +1,6 @@
 // Defines the document that the embedded store holds in memory: a table of rows for each kind, the events, and the number
 // of the last commit.
-import type { Change, RowKind, Rows } from '../model/rows.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
+import type { RowKind, Rows } from '../model/rows.ts';
 import { EventLog, encodeEvent } from './event-log.ts';
 import { encodeRow, type Row } from './row-json.ts';
 
@@ -47,23 +46,6 @@ export function setRow<Kind extends RowKind>(tables: Tables, { kind, name, value
   const table: Map<string, Rows[Kind]> = tables[kind];
   if (value === null) table.delete(name);
   else table.set(name, value);
-}
-
-/** Returns work that results in the tables as they are after these changes. The given ones stay as they are. */
-export function* changedTables(tables: Tables, changes: readonly Change[]): Steps<Tables> {
-  const changed = { ...tables };
-  for (const kind of new Set(changes.map((change) => change.kind))) yield* copyTable(changed, kind);
-  yield* visitAll(changes, (change) => setRow(changed, change));
-  return changed;
-}
-
-function* copyTable<Kind extends RowKind>(
-  tables: { -readonly [Each in RowKind]: Tables[Each] },
-  kind: Kind,
-): Steps<void> {
-  const copy: Map<string, Rows[Kind]> = new Map();
-  yield* visitAll(tables[kind], ([name, row]) => copy.set(name, row));
-  Object.assign(tables, { [kind]: copy });
 }
 
 /** Returns every row of every table. */
