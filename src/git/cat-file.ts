@@ -25,6 +25,8 @@ interface Question {
 export class CatFileFailure extends GitError {}
 
 const IDLE_MS = 10_000;
+/** A process that was started ahead may wait for as long as a start takes. */
+const PREPARED_IDLE_MS = 60_000;
 /** How long git may be silent while requests are open. */
 const SILENCE_MS = 60_000;
 
@@ -48,23 +50,28 @@ export class CatFile {
    * cannot read it, another GitError if git cannot be started or does not answer.
    */
   async ask(oid: string): Promise<ObjectAnswer | undefined> {
-    this.prepare();
+    this.#start(IDLE_MS);
     return await this.#process?.ask(oid);
   }
 
-  /** Starts the process, so that the first request does not wait for that. A missing repository needs none. */
+  /** Starts the process, so that the first request does not wait for that. */
   prepare(): void {
-    if (this.#process !== undefined || !existsSync(join(this.#options.gitDirectory, 'HEAD'))) return;
-    this.#startedCount += 1;
-    const started: CatFileProcess = new CatFileProcess(this.#options, () => {
-      if (this.#process === started) this.#process = undefined;
-    });
-    this.#process = started;
+    this.#start(PREPARED_IDLE_MS);
   }
 
   /** Ends the process after its open requests. */
   close(): void {
     this.#process?.end();
+  }
+
+  /** A missing repository needs no process. */
+  #start(idleMs: number): void {
+    if (this.#process !== undefined || !existsSync(join(this.#options.gitDirectory, 'HEAD'))) return;
+    this.#startedCount += 1;
+    const started: CatFileProcess = new CatFileProcess({ ...this.#options, idleMs }, () => {
+      if (this.#process === started) this.#process = undefined;
+    });
+    this.#process = started;
   }
 }
 
@@ -80,15 +87,15 @@ class CatFileProcess {
   #isEnding = false;
   #silentSince = performance.now();
 
-  constructor(options: CatFileOptions, ended: () => void) {
-    const { gitDirectory, mode, bytesMax } = options;
+  constructor(options: CatFileOptions & { readonly idleMs: number }, ended: () => void) {
+    const { gitDirectory, mode, bytesMax, idleMs } = options;
     this.#options = options;
     this.#ended = ended;
     this.#child = startGit([`--git-dir=${gitDirectory}`, ...BOUNDED, 'cat-file', mode], {
       ...BOUNDED_ENVIRONMENT,
       ...OFFLINE_ENVIRONMENT,
     });
-    this.#timer = setTimeout(() => this.#checkLiveness(), IDLE_MS);
+    this.#timer = setTimeout(() => this.#checkLiveness(), idleMs);
     const { stdin, stdout, stderr } = this.#child;
     const reader = new AnswerReader({ hasContents: mode === '--batch', bytesMax });
     stdout.on('data', (chunk: Buffer) => this.#take(() => reader.push(chunk)));

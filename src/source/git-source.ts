@@ -88,7 +88,7 @@ export interface GitSource extends Source {
 
   /**
    * Starts git for the local copy, if there is one: while the process is small, that takes least, and git is there when the
-   * first commit is read. Where that is not within seconds, git ends again.
+   * first commit is read. Where that is not within a minute, git ends again.
    */
   prepare(): void;
 
