@@ -1,7 +1,8 @@
 // Implements Source: follows one branch of a Git repository. It only reads from the repository, and checks nothing out.
 import { type Clock, systemClock } from '../clock.ts';
 import type { ParsedCommit } from '../git/git-object.ts';
-import { type HistoryQuestion, isReachable, lineBetween, newCommits } from '../git/history.ts';
+import { type HistoryQuestion, isReachable, newCommits } from '../git/history.ts';
+import { LastLine } from '../git/last-line.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
 import type { Logger } from '../log.ts';
 import { compareNames } from '../model/names.ts';
@@ -123,6 +124,7 @@ class BranchSource implements GitSource {
   readonly #clock: Clock;
   readonly #log: Logger | undefined;
   readonly #reader: SnapshotReader;
+  readonly #line = new LastLine();
   readonly #directory: readonly string[];
   /** Fetches run one after the other: they share a directory. */
   #fetching: Promise<unknown> = Promise.resolve();
@@ -184,7 +186,7 @@ class BranchSource implements GitSource {
   isAncestor(ancestor: string, descendant: string): Promise<boolean> {
     return this.readObjects(async (objects) => {
       const newest = await commitHere(objects, descendant);
-      if ((await lineBetween(objects, ancestor, newest)) !== undefined) return true;
+      if ((await this.#line.between(objects, ancestor, newest)) !== undefined) return true;
       // The copy holds whole histories: a commit outside of it is no ancestor of one inside.
       if (!(await objects.hasCommit(ancestor))) return false;
       return await isReachable(this.#question(), { ancestor, descendant });
@@ -194,7 +196,7 @@ class BranchSource implements GitSource {
   commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {
     return this.readObjects(async (objects) => {
       await commitHere(objects, from);
-      const line = await lineBetween(objects, from, await commitHere(objects, to));
+      const line = await this.#line.between(objects, from, await commitHere(objects, to));
       if (line !== undefined) return line.slice(0, countMax).map(descriptionOf);
       const commits: Commit[] = [];
       for (const commit of await newCommits(this.#question(), { from, to, countMax })) {

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { constants, getPriority } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ObjectReader } from '../../src/git/object-reader.ts';
 import { createGitPublisher } from '../../src/source/git-publisher.ts';
 import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/source/git-source.ts';
 import type { Publisher } from '../../src/source/publisher.ts';
@@ -171,6 +172,30 @@ describe('commits that are pushed and followed', () => {
     });
     expect(asked).toEqual(['receive-pack --stateless-rpc']);
     expect(await gitOf(() => source.fetch(head))).toEqual(['']);
+  });
+
+  it('are read once each, although the follower asks for them twice', async () => {
+    const { oid } = await source.fetch(null);
+    const head = await publish(
+      oid,
+      Array.from({ length: 20 }, (_, index) => `file-${index}`),
+    );
+    const next = await publish(
+      head,
+      Array.from({ length: 20 }, (_, index) => `next-${index}`),
+    );
+    const reads = vi.spyOn(ObjectReader.prototype, 'readCommit');
+    for (const [from, to] of [
+      [oid, head],
+      [head, next],
+    ] as const) {
+      reads.mockClear();
+      expect(await source.isAncestor(from, to)).toBe(true);
+      expect(await source.commitsBetween(from, to, 1000)).toHaveLength(20);
+      // All but the last one, which both ask for by name.
+      expect(reads).toHaveBeenCalledTimes(19);
+    }
+    reads.mockRestore();
   });
 
   it('the first time, the remote is asked for its abilities', async () => {
