@@ -34,7 +34,7 @@ export class Follower {
   readonly #branch: BranchPoll;
   readonly #errors: RepeatedErrors;
   readonly #arrivals: Arrivals;
-  /** The newest commit that this process has pushed; undefined once it was looked at. */
+  /** The newest commit that this process has pushed; undefined once following it has begun. */
   #pushed: PushedCommit | undefined;
   #isStopping = false;
   /** Polls that failed, one after the other. */
@@ -80,7 +80,7 @@ export class Follower {
 
   /**
    * Resolves like {@link desiredAt} for a commit that this process has pushed onto `base`. Where the branch was at the base
-   * and is followed, the commit is followed without a look at the remote.
+   * and is followed, the commit is followed without a poll.
    */
   pushed(commit: string, base: string): Promise<DesiredState> {
     return this.#arrivals.wait(commit, () => {

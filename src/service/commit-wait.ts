@@ -35,7 +35,7 @@ type End = { readonly kind: 'reached' } | { readonly kind: 'failed'; readonly er
 export function createCommitWait(options: CommitWaitOptions): CommitWait {
   const { desiredAt, isAncestor, desired, clock } = options;
   const stopped = Promise.withResolvers<End>();
-  /** The looks at the branch that are under way, also those that no read waits for any more. */
+  /** The waits for a commit to be followed that are under way, also those that no read waits for any more. */
   let open = 0;
 
   async function isReached(commit: string): Promise<boolean> {

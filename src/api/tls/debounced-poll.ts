@@ -1,5 +1,5 @@
-// Schedules looks at something that changes at unknown times: soon after a sign of change, and at an interval without
-// one. It runs one look at a time.
+// Schedules polls of something that changes at unknown times: soon after a sign of change, and at an interval without
+// one. It runs one poll at a time.
 import type { Clock } from '../../clock.ts';
 
 interface DebouncedPollOptions {
@@ -12,11 +12,11 @@ interface DebouncedPollOptions {
   readonly poll: () => Promise<void>;
 }
 
-/** Looks for the first time after `pollMs`, or `settleMs` after the first sign. */
+/** Polls for the first time after `pollMs`, or `settleMs` after the first sign. */
 export class DebouncedPoll {
   readonly #options: DebouncedPollOptions;
-  #phase: 'resting' | 'settling' | 'looking' | 'closed' = 'resting';
-  /** A sign came during a look: what was seen may be half of the change. */
+  #phase: 'resting' | 'settling' | 'polling' | 'closed' = 'resting';
+  /** A sign came during a poll: what was seen may be half of the change. */
   #isOutdated = false;
   #polling: Promise<void> = Promise.resolve();
   #cancel: () => void;
@@ -28,14 +28,14 @@ export class DebouncedPoll {
 
   /** Something may have changed. Signs that come while one is waited out postpone nothing: else they could do so for ever. */
   sign(): void {
-    if (this.#phase === 'looking') this.#isOutdated = true;
+    if (this.#phase === 'polling') this.#isOutdated = true;
     if (this.#phase !== 'resting') return;
     this.#cancel();
     this.#phase = 'settling';
     this.#cancel = this.#wait(this.#options.settleMs);
   }
 
-  /** Looks no more; resolves when a look under way has ended. */
+  /** Polls no more; resolves when a poll under way has ended. */
   async close(): Promise<void> {
     this.#phase = 'closed';
     this.#cancel();
@@ -49,7 +49,7 @@ export class DebouncedPoll {
   }
 
   async #poll(): Promise<void> {
-    this.#phase = 'looking';
+    this.#phase = 'polling';
     this.#isOutdated = false;
     await this.#options.poll();
     if (this.#isClosed()) return;

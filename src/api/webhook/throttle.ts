@@ -1,10 +1,10 @@
-// Limits how often hooks make the follower look: the first hook at once, later ones together at the end of a pause.
+// Limits how often hooks make the follower poll: the first hook at once, later ones together at the end of a pause.
 import type { Clock } from '../../clock.ts';
 
 interface Throttle {
-  /** Asks for a look. */
+  /** Asks for a poll. */
   ask(): void;
-  /** Forgets a look that is still to come. */
+  /** Forgets a poll that is still to come. */
   stop(): void;
 }
 

@@ -1,5 +1,5 @@
 // Serves a listener over plain HTTP for the push hooks of Git servers. A hook with a valid secret makes the follower
-// look; its content is not read. See docs/operations.md, webhooks.
+// poll; its content is not read. See docs/operations.md, webhooks.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../clock.ts';

@@ -14,8 +14,8 @@ export interface BranchView {
 
   /**
    * Asks the remote, and resolves with the desired state of its newest commit, whose objects are here then. Throws ServiceError
-   * `conflict` where that commit is not followed, `not_ready` where it cannot be looked at. With `inHurry` it
-   * uses the look that is under way, which is a moment older than the call.
+   * `conflict` where that commit is not followed, `not_ready` where it cannot be polled. With `inHurry` it
+   * uses the poll that is under way, which is a moment older than the call.
    */
   newest(options: { readonly inHurry: boolean }): Promise<DesiredState>;
 

@@ -25,7 +25,7 @@ export interface WriteRequest {
 /** A write that was asked for, and its answer. */
 export class PendingWrite {
   readonly request: WriteRequest;
-  /** Resolves once the write is on the remote and looked at here. */
+  /** Resolves once the write is on the remote and followed here. */
   readonly answer: Promise<WriteResult>;
   /** The object's blob when the write was first looked at; another one later means that another client changed it. */
   firstSeen: string | null | undefined;

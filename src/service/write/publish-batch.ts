@@ -13,7 +13,7 @@ import { GIVE_UP_MS, type PendingWrite } from './pending-write.ts';
 import { failureOf, outcomeUnknown } from './push-errors.ts';
 import { type PushParts, pushUntilKnown } from './push-until-known.ts';
 
-/** Between two looks at a branch that has the commits and cannot be looked at. */
+/** Between two polls of a branch that has the commits and cannot be polled. */
 const PAUSE_MS = 250;
 /** The number of lost races after which the batch gives up; time ends it sooner, unless the clock stands still. */
 const RACES_MAX = 10_000;
@@ -48,7 +48,7 @@ export async function publishBatch(parts: PublishParts, batch: Group): Promise<v
 /** Returns those that have to go out apart from one another, the first last. */
 async function publishGroup(parts: PublishParts, group: Group): Promise<readonly Group[]> {
   let open = group;
-  // The push itself is the look at the remote: it takes commits only where the branch is at their base.
+  // The push itself asks the remote: it takes commits only where the branch is at their base.
   let followed = parts.mode === 'commit' ? parts.branch.followed() : undefined;
   let isLost = false;
   for (let race = 0; race < RACES_MAX && open.length > 0; race += 1) {
@@ -62,7 +62,7 @@ async function publishGroup(parts: PublishParts, group: Group): Promise<readonly
     open = verdicts.map(({ write }) => write);
     const commits = verdicts.filter((verdict) => verdict.is === 'commit');
     if (commits.length === 0) {
-      // Without a push, only a look can tell.
+      // Without a push, only a poll can tell.
       for (const write of open) write.goBack();
       continue;
     }

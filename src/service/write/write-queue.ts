@@ -41,7 +41,7 @@ export class WriteQueue {
   }
 
   /**
-   * Resolves when the write is on the remote and looked at here. `beforePush` notes what the repository cannot say, once
+   * Resolves when the write is on the remote and followed here. `beforePush` notes what the repository cannot say, once
    * the write may go onto the branch and before it does. Throws ServiceError.
    */
   async submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<WriteResult> {

@@ -24,7 +24,7 @@ export interface Remote {
 export interface BranchRequest {
   /** The branch that is looked for. */
   readonly branch: string;
-  /** Aborts the look, with its reason. */
+  /** Aborts the request, with its reason. */
   readonly signal: AbortSignal;
 }
 
