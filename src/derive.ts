@@ -56,7 +56,7 @@ export type ProposedCommit =
 export interface Before {
   /** The active state. */
   readonly baseline: Baseline;
-  /** What may be reused; the result does not depend on it. */
+  /** A desired state to reuse; the result does not depend on it. */
   readonly earlier?: Reusable | undefined;
   /** Files of the snapshot that are parsed already; the result does not depend on them. */
   readonly parsedFiles?: ParsedFiles | undefined;

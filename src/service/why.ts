@@ -45,7 +45,7 @@ export interface PresentFacts extends WhyFacts {
 const ITEMS_MAX = 1_000;
 /** So many mistakes of its files are named. */
 const PROBLEMS_MAX = 20;
-/** What a proxy is told instead of a message that quotes a file. */
+/** The text for a proxy in place of a message that quotes a file. */
 export const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
 
 /** Returns why an instance that exists is not done, with at most `itemsMax` items. */

@@ -10,7 +10,7 @@ import type { DemoCredentials } from './credentials.ts';
 import type { LocalServer } from './local-servers.ts';
 
 const CLONE = 'my-stacks';
-/** What the demo has made, where its folder may hold other files too. */
+/** The files that the demo has made, where its folder may hold other files too. */
 const OWN_FILES = 'pki, stacks.git, state, lab, local-server* and treeline.*';
 const STAGING = 'stacks/instances/shop/shop-staging.yaml';
 const GIT_TIMEOUT_MS = 5_000;
