@@ -145,7 +145,8 @@ async function write(client: HttpsClient, { writer, round, writes }: Writes): Pr
   const agent = keepAlive();
   const headers = { 'Content-Type': 'application/json' };
   for (let revision = 0; revision < writes; revision += 1) {
-    const body = JSON.stringify({ name: writer, round, revision });
+    // The name is not in the file: without the owner, all writers would write the same content, and git one object for it.
+    const body = JSON.stringify({ name: writer, owner: writer, round, revision });
     const reply = await client.request('/types/configuration/', { method: 'POST', headers, body, agent });
     if (reply.status !== 201) throw new Error(`${body} was answered with ${reply.bytes}`);
   }
