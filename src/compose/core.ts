@@ -85,7 +85,8 @@ export async function composeCore(
   settings: Settings,
   { log, clock, files, opened }: SharedParts,
 ): Promise<Core & { readonly agent: Agent }> {
-  // Before the store is read: git starts meanwhile, and a start takes longer in a process that is large already.
+  // Before the store is read: git starts meanwhile, and a start takes longer in a process that is large already. The local
+  // copy is only read until then, since the store's lock keeps other controllers from it.
   const repository = await openRepository(settings, { log, clock, opened });
   const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, files }), (it: Store) =>
     it.close(),
