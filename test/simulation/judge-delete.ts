@@ -21,6 +21,8 @@ export interface Deletion {
   readonly isUnmade: boolean;
   /** Somebody built it at the moment when it was to be created: see watch-creates.ts. */
   readonly isMistaken: boolean;
+  /** When the controller decided on the delete, in simulated time; undefined: nobody can tell. */
+  readonly decidedAt: number | undefined;
 }
 
 /** Returns the promise that a delete breaks, or undefined. */
@@ -93,7 +95,7 @@ function wantedShape({ files, staying }: FollowedCommit, instance: string): Shap
 function whyUnreadable(
   facts: Facts,
   followed: FollowedSoFar,
-  { resource, isReplaceable, isUnmade }: Deletion,
+  { resource, isReplaceable, isUnmade, decidedAt }: Deletion,
 ): Violation | undefined {
   const commits = followed.all;
   const before = commits.findLastIndex((one) => ownerIn(one, resource) !== undefined);
@@ -111,7 +113,20 @@ function whyUnreadable(
   }
   const why =
     isUnmade || facts.approved.has(resource) ? undefined : whyTaken(commits.slice(before, at + 1), { owner, resource });
-  return why ?? whyKept(facts, { from, receiver, owner, resource });
+  return (
+    why ?? whyKept(facts, { from, receiver, owner, resource }) ?? whyRetained(last, { owner, resource, decidedAt })
+  );
+}
+
+/** A later version of the instance retains what goes since an earlier commit, unless the delete was decided on before. */
+function whyRetained(
+  last: FollowedCommit | undefined,
+  { owner, resource, decidedAt }: Pick<Removed, 'owner' | 'resource'> & Pick<Deletion, 'decidedAt'>,
+): Violation | undefined {
+  if (last === undefined || decidedAt === undefined || decidedAt <= last.since) return undefined;
+  if (wantedShape(last, owner)?.retain !== true) return undefined;
+  const facts = `${resource}, while ${owner} is in force at ${last.commit} with servers retained`;
+  return { promise: 'no retained server is deleted', facts };
 }
 
 /**

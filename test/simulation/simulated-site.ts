@@ -10,11 +10,11 @@ import { type Life, never, type Scheduler } from './scheduler.ts';
  * How a site is, for now. A dead one answers nothing, a deaf one does not even end; a losing one loses every action and
  * answers checks, a late one loses the answer and acts all the same, up to a minute later; a lying one says `replace` to
  * every update; a refusing one only answers checks; a careless one makes servers otherwise than asked, and loses them when
- * they are to be changed; a sluggish one takes up to 25 s for half of the calls.
+ * they are to be changed; a sluggish one takes up to 25 s for half of the calls; a denying one acts and says that it failed.
  */
 export type SiteMood =
   | ('well' | 'failing' | 'throwing' | 'losing' | 'dead' | 'deaf' | 'deaf to a')
-  | ('lying' | 'broken' | 'refusing' | 'late' | 'careless' | 'sluggish');
+  | ('lying' | 'broken' | 'refusing' | 'late' | 'careless' | 'sluggish' | 'denying');
 
 /** A server at a site. */
 export interface SiteServer {
@@ -30,7 +30,7 @@ export interface SiteServer {
 export interface SiteWatch {
   began(site: string, call: Call): void;
   effect(site: string, call: Call): void;
-  /** `answer` is undefined where the call threw. */
+  /** `answer` is undefined where the call threw, and where the controller or proxy that asked is dead: nobody hears it. */
   ended(site: string, call: Call, answer: Answer | undefined): void;
 }
 
@@ -175,7 +175,7 @@ export class SimulatedSite {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const end = (answer: Answer | undefined, error?: unknown): void => {
       if (!this.#running.delete(number)) return;
-      this.#watch.ended(name, call, answer);
+      this.#watch.ended(name, call, life.isOver ? undefined : answer);
       if (life.isOver) return;
       if (answer === undefined) reject(error ?? new Error('the connection was lost'));
       else resolve(answer);
@@ -243,7 +243,8 @@ export class SimulatedSite {
       };
     }
     if (mood === 'late') return good;
-    if (mood === 'refusing' && isCheck) return good;
+    if ((mood === 'refusing' || mood === 'denying') && isCheck) return good;
+    if (mood === 'denying') return { ...good, answerOf: refusal('failed') };
     if (mood === 'broken' || mood === 'refusing') return { ms, hasEffect: false, answerOf: refusal('failed') };
     if (mood === 'lying')
       return call.operation === 'update' ? { ...good, hasEffect: false, answerOf: refusal('replace') } : good;

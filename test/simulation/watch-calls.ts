@@ -1,5 +1,6 @@
 // Watches every call to a site: never two for one server, no delete that nobody meant, and not too many.
 import type { Answer } from '../../src/model/call-result.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import type { Call } from '../../src/providers/provider.ts';
 import type { AgentAction } from '../../src/service/agent.ts';
 import type { Facts } from './facts.ts';
@@ -8,13 +9,14 @@ import { whyNotDeleted } from './judge-delete.ts';
 import type { SiteServer, SiteWatch } from './simulated-site.ts';
 import { CreateWatch } from './watch-creates.ts';
 import type { DriftWatch } from './watch-drift.ts';
+import { RateWatch } from './watch-rates.ts';
 
 const HOUR_MS = 3_600_000;
 /** How many deletes and replacements need no approval, as the simulated settings say. */
 export const BUDGET = 2;
-/** Calls for one server in an hour in which nothing happened but failures, and more for everything that did. */
-const CALLS_MAX = 160;
-const CALLS_PER_DISTURBANCE = 14;
+
+/** How long after it was decided on and claimed a call may begin: a proxy's program begins before its deadline. */
+const BEGINS_MS = 120_000;
 
 interface Running {
   readonly operation: string;
@@ -37,6 +39,7 @@ export class CallWatch implements SiteWatch {
   readonly #running = new Map<string, Running>();
   readonly #creates: CreateWatch;
   readonly #drift: DriftWatch;
+  readonly #rates: RateWatch;
   /** Servers whose site said that they can only be replaced. */
   readonly #replaceable = new Set<string>();
   /** Deletes that began and nobody approved, one for each incarnation of a server. */
@@ -47,7 +50,6 @@ export class CallWatch implements SiteWatch {
   readonly #counted = new Set<string>();
   /** Those that began in order to make the server anew. */
   readonly #replaced = new Set<string>();
-  readonly #calls = new Map<string, number[]>();
   readonly #unmade = new Set<string>();
   /** Every server that a controller ever asked a site to make. */
   readonly made = new Set<string>();
@@ -60,6 +62,7 @@ export class CallWatch implements SiteWatch {
     this.#drift = drift;
     this.#followed = followed;
     this.#creates = new CreateWatch(facts);
+    this.#rates = new RateWatch(facts);
   }
 
   /** How many calls are under way. */
@@ -112,7 +115,7 @@ export class CallWatch implements SiteWatch {
       this.#creates.deleteBegan(resource);
       this.#watchDelete(site, call);
     }
-    this.#watchRate(resource);
+    this.#rates.began(call);
   }
 
   effect(site: string, { resource, operation }: Call): void {
@@ -218,7 +221,7 @@ export class CallWatch implements SiteWatch {
     if (this.#facts.asked.retained.has(resource))
       this.#facts.fail('no server is deleted that a person had forgotten', resource);
     const isUnmade = this.#unmade.has(resource) && row?.applied === null;
-    const deletion = { server, resource, isReplaceable, isUnmade, isMistaken };
+    const deletion = { server, resource, isReplaceable, isUnmade, isMistaken, decidedAt: this.#decidedAt(row) };
     // What a proxy has claimed has begun, though its program begins later.
     const followed = this.#claimed.get(action) ?? this.#followed;
     const why = whyNotDeleted(this.#facts, followed, deletion);
@@ -228,6 +231,14 @@ export class CallWatch implements SiteWatch {
     if (building === undefined) return;
     this.#counted.add(building);
     if (isReplaceable) this.#replaced.add(building);
+  }
+
+  /** Returns when the running action of a server was decided on; undefined where the clock may have been set since. */
+  #decidedAt(row: ServerRow | undefined): number | undefined {
+    const { scheduler, wall } = this.#facts;
+    const since = Math.min(this.#followed.last?.since ?? 0, scheduler.now - BEGINS_MS);
+    if (row?.action == null || wall.setAt > since) return undefined;
+    return scheduler.now - (wall.now() - Date.parse(row.action.started));
   }
 
   /** Every incarnation counts once, from the begin of its first delete, for an hour. */
@@ -246,22 +257,5 @@ export class CallWatch implements SiteWatch {
       'no more unapproved deletes in any hour than the budget',
       `${counted.length} of ${BUDGET}: ${names}`,
     );
-  }
-
-  #watchRate(name: string): void {
-    const { scheduler, disturbances } = this.#facts;
-    const since = scheduler.now - HOUR_MS;
-    const calls = (this.#calls.get(name) ?? []).filter((time) => time > since);
-    calls.push(scheduler.now);
-    this.#calls.set(name, calls);
-    if (calls.length <= CALLS_MAX) return;
-    const disturbed = disturbances.filter((time) => time > since - HOUR_MS).length;
-    const max = CALLS_MAX + CALLS_PER_DISTURBANCE * disturbed;
-    if (calls.length > max) {
-      this.#facts.fail(
-        'calls for one server stay below a bound',
-        `${calls.length} for ${name} within an hour; the bound is ${max}`,
-      );
-    }
   }
 }

@@ -35,6 +35,7 @@ export function watchClaims(facts: Facts, followed: Followed): void {
     }
   }
   watchYes(facts, followed);
+  watchApproved(facts);
   watchKnown(facts, followed);
   for (const [path, { mode }] of last.files) {
     const [, node] = CLIENTCERT.exec(path) ?? [];
@@ -180,6 +181,19 @@ function watchYes(facts: Facts, { all }: Followed): void {
       continue;
     if (!last.staying.has(instance) || last.held.has(instance)) continue;
     facts.fail('what was approved comes to pass', `${instance} is refused at ${last.commit}, where it was held before`);
+  }
+}
+
+/** What was approved counts no more, also what goes since an earlier commit. */
+function watchApproved(facts: Facts): void {
+  const { core, approved } = facts;
+  const instances = core?.current.get()?.approved;
+  if (core === undefined || instances === undefined || instances.size === 0) return;
+  for (const [name, row] of core.ledger.list('server')) {
+    if (row.approved || row.applied === null || !instances.has(row.instance) || !approved.has(name)) continue;
+    const isGoing = row.wanted === null ? row.policy.deletion === 'delete' : row.replacing && !row.policy.protected;
+    if (isGoing)
+      facts.fail('what was approved does not count against the budget', `${name}, which goes already, counts`);
   }
 }
 

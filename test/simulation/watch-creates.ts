@@ -117,7 +117,11 @@ export class CreateWatch {
     return absence !== undefined && this.#creates.has(name) && builtAt - absence < UNSEEN_MS_MAX;
   }
 
-  began(site: string, { resource, action }: Call): void {
+  began(site: string, { resource, action, properties }: Call): void {
+    if (properties.site !== site) {
+      const words = `${resource} at ${site}, which is to be at ${String(properties.site)}`;
+      this.#facts.fail('a server is made where it is wanted', words);
+    }
     const why = this.#whyNot(site, resource, action);
     this.#vanished.delete(resource);
     this.#creates.set(resource, action);

@@ -65,8 +65,6 @@ export const LEFT_OUT_WORK_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'sync-going',
     title: 'servers that are going already are not compared with the commits that follow',
-    metBy:
-      'test/reconcile/begun-deletes.test.ts: keeps what an earlier commit took away and whose delete has not begun',
     edits: [
       {
         file: 'src/follow/sync.ts',
@@ -78,7 +76,6 @@ export const LEFT_OUT_WORK_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'sync-approved',
     title: 'an approval counts for the servers that its commit changes, and for no others',
-    metBy: 'test/reconcile/begun-deletes.test.ts: counts no more once it is approved while it runs',
     edits: [
       {
         file: 'src/follow/sync.ts',

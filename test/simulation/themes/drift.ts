@@ -90,14 +90,17 @@ const wiped = sceneTheme(
   ],
 );
 
-/** A server that is to go waits, is forgotten meanwhile, and is wanted again. */
+/** A server that is to go waits, is forgotten or retained meanwhile, and is wanted again. */
 const forgotten = sceneTheme(
   'a server is forgotten',
   () => plain(['a', 'b'], { web: 2 }),
   (chance) => [
     after(MINUTE_MS, north(chance.pick(['refusing', 'broken', 'dead', 'deaf', 'throwing']))),
     after(0, commit(set('a', { web: 1 }))),
-    after(5_000 + chance.below(20_000), { kind: 'retain', name: 'a-web-2' }),
+    after(
+      5_000 + chance.below(20_000),
+      chance.is(0.7) ? { kind: 'retain', name: 'a-web-2' } : commit(set('a', { retain: true })),
+    ),
     after(chance.pick([0, 100_000]), { kind: 'retain', name: 'a-web-2' }),
     after(chance.pick([0, 1_000]), { kind: 'stop', loses: 'nothing', downMs: 1_000 }),
     after(MINUTE_MS, north('well')),

@@ -101,16 +101,22 @@ const unknowns = sceneTheme(
   ],
 );
 
-/** An outcome is lost, and a commit moves the server to another site before anybody can look it up. */
+/**
+ * An outcome is lost, and a commit moves the server to another site before anybody can look it up; or a create has failed,
+ * and a person has what it may have left replaced.
+ */
 const moved = sceneTheme(
   'what is unknown is moved',
   () => plain(['a', 'b'], { web: 2 }),
   (chance) => {
     const instance = chance.pick(['a', 'b']);
+    const isNew = chance.is(0.4);
+    const mood = isNew ? 'denying' : chance.pick(['late', 'throwing'] as const);
     return [
-      after(60_000, north(chance.pick(['late', 'throwing']))),
-      after(0, commit(set(instance, { size: chance.pick(['2', '3', '4']) }))),
+      after(60_000, north(mood)),
+      after(0, commit(set(instance, isNew ? { web: 3 } : { size: chance.pick(['2', '3', '4']) }))),
       after(5_000 + chance.below(60_000), commit(set(instance, { site: 'south' }))),
+      ...(isNew ? [after(5_000, { kind: 'replace', name: `${instance}-web-3` } as const)] : []),
       after(60_000, north('well')),
     ];
   },
