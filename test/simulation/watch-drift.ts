@@ -49,6 +49,8 @@ export class DriftWatch {
   readonly #checks = new Map<string, number[]>();
   /** When the last check of a server at rest ended without an answer. */
   readonly #unanswered = new Map<string, number>();
+  /** Checks under way that a person asked for, and whether another call has begun since: that may have ended them. */
+  readonly #requested = new Map<string, boolean>();
   /** Servers whose last action began while they were at rest. */
   readonly #serving = new Set<string>();
   /** Servers whose last action began after one that had not succeeded. */
@@ -106,6 +108,9 @@ export class DriftWatch {
   /** Looks at how a check has ended. */
   checked(resource: string, answer: Answer | undefined): void {
     if (answer === undefined) this.#unanswered.set(resource, this.#facts.scheduler.now);
+    // One that gave way to another call is made up for: the request for it is not answered yet.
+    if (answer !== undefined) this.#requested.delete(resource);
+    else if (this.#requested.get(resource)) this.#facts.asked.checks.add(resource);
     if (answer?.outcome === 'absent') this.#absences.set(resource, (this.#absences.get(resource) ?? 0) + 1);
     else if (answer?.outcome === 'done') this.#absences.delete(resource);
   }
@@ -172,7 +177,8 @@ export class DriftWatch {
     if (isOff && !asked.checks.has(name)) {
       this.#facts.fail('nothing is checked where drift is off, unless asked for', name);
     }
-    asked.checks.delete(name);
+    if (asked.checks.delete(name)) this.#requested.set(name, false);
+    else this.#requested.delete(name);
     const since = scheduler.now - HOUR_MS;
     const checks = (this.#checks.get(name) ?? []).filter((time) => time > since);
     checks.push(scheduler.now);
@@ -185,13 +191,15 @@ export class DriftWatch {
     }
   }
 
-  /** A check that was ended for the call that begins is repeated soon, and does not count. */
+  /** A check that was ended for the call that begins is repeated soon, and does not count; a request for it goes on. */
   #takesPlace(): void {
+    for (const name of this.#requested.keys()) this.#requested.set(name, true);
     const since = this.#facts.scheduler.now - GIVES_WAY_MS;
     for (const [name, time] of this.#unanswered) {
       this.#unanswered.delete(name);
       if (time < since) continue;
       this.#checks.get(name)?.pop();
+      if (this.#requested.has(name)) this.#facts.asked.checks.add(name);
       return;
     }
   }

@@ -135,6 +135,7 @@ export class RowWatch {
         this.#forgetApproval(name, change.value.incarnation);
     }
     if (change.kind === 'approval' && change.value?.what === 'deletes' && expected === undefined) this.#watchYes(name);
+    if (change.kind === 'approval' && change.value?.what === 'requested delete') this.#noteDelete(change.value.reason);
     if (change.kind === 'removal' && value !== null && expected === undefined) this.#watchRemoval(name);
     if (value !== null && expected !== undefined && isSameRow(value, expected)) {
       this.#facts.fail('the journal grows by no more than the changes', `${change.kind} ${name} was written as it was`);
@@ -165,6 +166,14 @@ export class RowWatch {
       'an approval is for what is held',
       `nothing is held under ${digest}, and its approval is recorded`,
     );
+  }
+
+  /** What an instance has when its delete is recorded is approved, though another commit may be the one that removes it. */
+  #noteDelete(reason: string): void {
+    const { asked, approved } = this.#facts;
+    for (const [name, { instance }] of this.#store?.list('server') ?? []) {
+      if (asked.deletes.has(instance) && reason === `delete of ${instance}`) approved.add(name);
+    }
   }
 
   #watchRemoval(name: string): void {
