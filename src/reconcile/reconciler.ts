@@ -92,7 +92,7 @@ export class Reconciler {
       ...{ ...options, executor: this.#executor, wakeUps: this.#wakeUps, queue: this.#queue },
       schedule: this.checks.schedule,
       contextOf: (server) => decisionContextOf(server, this.#sources),
-      onStart: (server) => this.checks.forget(server),
+      checks: this.checks,
     });
     this.proxyWork = reconcileProxies({
       ...{ ledger, registry, clock, recordOf, offers, executor: this.#executor, wakeUps: this.#wakeUps },

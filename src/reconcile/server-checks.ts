@@ -32,6 +32,8 @@ export class ServerChecks {
   /** The checks of servers at rest. */
   readonly schedule: CheckSchedule;
   readonly #fresh: FreshChecks;
+  /** By server, the site that is asked by its running check. */
+  readonly #asked = new Map<string, string>();
   readonly #options: ServerChecksOptions;
 
   constructor(options: ServerChecksOptions) {
@@ -51,6 +53,11 @@ export class ServerChecks {
     return this.#fresh.of(server, this.#siteOf(server));
   }
 
+  /** Notes that a check of a server begins. */
+  begin(server: string): void {
+    this.#asked.set(server, this.#siteOf(server));
+  }
+
   /** Notes that an action on a server begins: its last check tells nothing any more. */
   forget(server: string): void {
     this.#fresh.forget(server);
@@ -58,10 +65,14 @@ export class ServerChecks {
 
   /**
    * Notes how a call has ended. Returns true if the next pass has to conclude it: a routine check that failed is no
-   * failed try of the action that may have become due meanwhile.
+   * failed try of the action that may have become due meanwhile, and proxies of a site that is not responsible any more
+   * tell nothing of the server.
    */
   ended(server: string, result: CallResult | undefined): boolean {
     const isRoutine = this.schedule.ended(server, result?.answer);
+    const asked = this.#asked.get(server);
+    this.#asked.delete(server);
+    if (result?.kind === 'check' && asked !== undefined && asked !== this.#siteOf(server)) return false;
     const isAnswered = result?.answer.outcome === 'done' || result?.answer.outcome === 'absent';
     // A create needs a check of its own: one answer to a routine check makes no server.
     if (result?.kind === 'check' && !isRoutine && this.#isOwn(server, result)) {

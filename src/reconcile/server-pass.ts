@@ -18,6 +18,7 @@ import type { CheckSchedule } from './check-schedule.ts';
 import { EmptiedInstances } from './emptied-instances.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
+import type { ServerChecks } from './server-checks.ts';
 import type { WakeUps } from './wake-ups.ts';
 
 /** Delay before the next pass of a replacement that exceeds the budget; it is usually held by then. */
@@ -36,8 +37,8 @@ export interface ServerPassOptions {
   readonly isSecret: (property: string) => boolean;
   readonly queue: Pick<KeyedQueue, 'add' | 'addAfter'>;
   readonly contextOf: (server: string) => DecisionContext;
-  /** Called when an action of the server begins. */
-  readonly onStart: (server: string) => void;
+  /** Is told which calls begin. */
+  readonly checks: Pick<ServerChecks, 'begin' | 'forget'>;
   /** Requests a new judgement of held deletes. */
   readonly review: () => void;
   /** In [0, 1). */
@@ -150,13 +151,14 @@ export class ServerPass {
   }
 
   #carryOut(name: string, row: ServerRow, next: Next): void {
-    const { executor, queue, onStart, review, clock } = this.#options;
+    const { executor, queue, checks, review, clock } = this.#options;
     switch (next.kind) {
       case 'check':
+        checks.begin(name);
         executor.check(name, row, next.provider);
         break;
       case 'run':
-        onStart(name);
+        checks.forget(name);
         executor.run(name, row);
         break;
       case 'again':

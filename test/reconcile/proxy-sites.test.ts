@@ -93,11 +93,17 @@ class Sites {
   }
 }
 
-/** Two sites, of which `lab` has made the server. */
-async function made(): Promise<Sites> {
+/** Two sites, of which `lab` is to make the server. */
+async function wantedAtLab(): Promise<Sites> {
   const sites = new Sites();
   sites.core.source.commit({ ...shopFiles({}), ...CLIENTS });
   await sites.commit('lab');
+  return sites;
+}
+
+/** Two sites, of which `lab` has made the server. */
+async function made(): Promise<Sites> {
+  const sites = await wantedAtLab();
   expect(await sites.work()).toEqual(['lab check', 'lab create']);
   return sites;
 }
@@ -323,6 +329,29 @@ describe('a server that proxies with another tag would get', () => {
     await sites.commit('lab');
     await sites.workOnce('lab');
     await sites.commit('edge');
+    expect(await sites.work()).toEqual(['edge check', 'edge create']);
+  });
+
+  it.each([
+    ['changed', ['edge']],
+    ['taken away and written again', [null, 'edge']],
+  ])(
+    'is not created on the word of the proxies of another site where its tag is %s during their check',
+    async (_title, tags) => {
+      const sites = await wantedAtLab();
+      await sites.workOnce('lab', async () => {
+        for (const tag of tags) await sites.commit(tag);
+      });
+      sites.servers.edge?.add('web');
+      expect(await sites.work()).toEqual(['edge check']);
+      expect(sites.core.states()).toEqual({ web: 'blocked' });
+    },
+  );
+
+  it('is not blocked by what is there at another site, where its tag is changed during the check there', async () => {
+    const sites = await wantedAtLab();
+    sites.servers.lab?.add('web');
+    await sites.workOnce('lab', () => sites.commit('edge'));
     expect(await sites.work()).toEqual(['edge check', 'edge create']);
   });
 });
