@@ -58,7 +58,9 @@ export function answerAllRecords(reader: AllReader) {
   const explainedRecords = computeInTurn(reader, (node) => node.explained(), 0);
 
   return async (request: IncomingMessage, response: ServerResponse, isExplained: boolean): Promise<void> => {
-    const { commit, all } = isExplained ? await explainedRecords() : await plainRecords();
+    const answer = isExplained ? await explainedRecords(response) : await plainRecords(response);
+    if (answer === undefined) return;
+    const { commit, all } = answer;
     const hasBody = writeReadHead(request, response, { commit, requestId: requestIdOf(response), ...all });
     if (!hasBody || request.method === 'HEAD') response.end();
     else await sendPieces(response, chunksOf(all.texts));
@@ -67,19 +69,24 @@ export function answerAllRecords(reader: AllReader) {
 
 /**
  * Returns a function that computes all records, and keeps an answer of at most `keptBytesMax` for the next time. One
- * computation at a time: whoever asks meanwhile finds what did not change.
+ * computation at a time: whoever asks meanwhile finds what did not change, and for one who went away nothing is computed.
  */
-function computeInTurn(reader: AllReader, recordOf: RecordOf, keptBytesMax: number): () => Promise<Answer> {
+function computeInTurn(
+  reader: AllReader,
+  recordOf: RecordOf,
+  keptBytesMax: number,
+): (response: ServerResponse) => Promise<Answer | undefined> {
   const known = new KnownTexts();
   let kept: KeptAnswer | undefined;
   let last: Promise<void> = Promise.resolve();
 
-  return async () => {
+  return async (response) => {
     const before = last;
     const { promise, resolve } = Promise.withResolvers<void>();
     last = promise;
     await before;
     try {
+      if (response.destroyed) return undefined;
       const sources = numbersOf(reader.sources.nodes());
       if (kept !== undefined && isSameList(kept.sources, sources)) return kept;
       // Of the same moment as the sources: nothing else runs in between.

@@ -48,12 +48,15 @@ export function readList<Params>({ reader, cache }: ListOptions, ask: (request: 
   }
 
   return async (request: Request<Params>, response: Response): Promise<void> => {
-    const made = last.then(() => answerTo(request));
+    // Whoever went away while others had their turn would hold up all who come after.
+    const made = last.then(() => (response.destroyed ? undefined : answerTo(request)));
     last = made.then(
       () => undefined,
       () => undefined,
     );
-    const { commit, answer } = await made;
+    const found = await made;
+    if (found === undefined) return;
+    const { commit, answer } = found;
     const [first, second] = answer.pieces;
     const requestId = requestIdOf(response);
     if (first !== undefined && second === undefined) {

@@ -6,6 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { Steps } from '../../src/model/steps.ts';
 import type { InstanceView } from '../../src/service/reader.ts';
 import { INSTANCE } from '../support/sample-reader.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
@@ -66,4 +67,38 @@ it.each([
   expect((await api.request('/tree')).status).toBe(200);
   gc();
   expect((memory() - before) / MIB).toBeLessThan(24);
+});
+
+it.each([
+  ['/stacks/instances', 'instances'],
+  ['/hiera/all?info=true', 'nodes'],
+] as const)('%s is made for nobody who went away while it waited for its turn', async (path, name) => {
+  const { reader } = api;
+  let asked = 0;
+  let isHeld = true;
+  function* held(): Steps<readonly never[]> {
+    while (isHeld) yield;
+    return [];
+  }
+  const { [name]: original } = reader;
+  onTestFinished(() => void Object.assign(reader, { [name]: original }));
+  const ask = (): Steps<readonly never[]> => {
+    asked += 1;
+    return held();
+  };
+  Object.assign(reader, { [name]: ask });
+  const first = api.request(path);
+  const { key, cert } = api.identities.proxy;
+  for (let count = 0; count < 5; count += 1) {
+    const socket = connect({ host: '127.0.0.1', ...api.server, key, cert });
+    await once(socket, 'secureConnect');
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await pause(50);
+    socket.destroy();
+  }
+  const last = api.request(path);
+  await pause(100);
+  isHeld = false;
+  expect([(await first).status, (await last).status]).toEqual([200, 200]);
+  expect(asked).toBe(2);
 });
