@@ -29,6 +29,8 @@ export interface ClaimedCall {
 }
 
 interface PendingClaim {
+  /** Of the call that the client has named. */
+  readonly id: string;
   readonly order: ClaimOrder;
   readonly claim: ProxyClaim;
   readonly lease: string;
@@ -51,6 +53,8 @@ export interface ProxyClaimsOptions {
   readonly rowOf: (server: string) => ServerRow | undefined;
   /** Returns the proxy tags of a server. */
   readonly tagsOf: (server: string) => readonly string[];
+  /** Returns the id of the call that a pass over a server would begin now; undefined if it would begin none. */
+  readonly nextOf: (server: string) => string | undefined;
   /** Gives a server capacity for its next call, and enqueues it. */
   readonly grant: (server: string) => void;
   /** Returns when an action that this process does not run can no longer be running, milliseconds since 1970. */
@@ -91,24 +95,27 @@ export class ProxyClaims {
     return isSame ? Promise.resolve(held.answer) : undefined;
   }
 
-  /** Resolves once the call has begun and its intent is durable. Throws `conflict` if the server needs no call now. */
-  claim(server: string, order: ClaimOrder): Promise<ClaimedCall> {
+  /** Resolves once the call has begun and its intent is durable. Throws `conflict` if it is not to be done now. */
+  async claim(server: string, id: string, order: ClaimOrder): Promise<ClaimedCall> {
+    if (this.#options.nextOf(server) !== id) throw notNow(id);
     const lease = randomBytes(32).toString('base64url');
     const answer = Promise.withResolvers<ClaimedCall>();
     const claim = { lease: digestOf(lease), client: order.client };
-    const pending: PendingClaim = { order, claim, lease, answer, isPassing: false };
+    const pending: PendingClaim = { id, order, claim, lease, answer, isPassing: false };
     this.#pending.set(server, pending);
     const cancel = this.#options.clock.after(CLAIM_MS, () => {
       if (!pending.isPassing) this.#refuse(server, pending, new ServiceError('not_ready', 'Too busy now; try again'));
     });
     this.#options.grant(server);
-    return answer.promise.finally(cancel);
+    return await answer.promise.finally(cancel);
   }
 
-  /** Notes that a pass over a server begins. */
+  /** Notes that a pass over a server begins. Refuses a claim of which the call has become another since: it named that one. */
   passing(server: string): void {
     const pending = this.#pending.get(server);
-    if (pending !== undefined) pending.isPassing = true;
+    if (pending === undefined) return;
+    if (this.#options.nextOf(server) === pending.id) pending.isPassing = true;
+    else this.#refuse(server, pending, notNow(pending.id));
   }
 
   /** Notes that a pass over a server has ended, and answers the claim that it was for. */
@@ -177,6 +184,10 @@ export class ProxyClaims {
   #hear(server: string, id: string): void {
     this.#heard.set(server, { id, time: momentOf(this.#options.clock.now()) });
   }
+}
+
+function notNow(id: string): ServiceError {
+  return new ServiceError('conflict', `${id} is not to be done now; ask for actions again`);
 }
 
 /** Returns the error of requests that come while the controller stops. */

@@ -37,13 +37,13 @@ export interface HeldCall {
 }
 
 /** The parts of the reconciler that the work of proxies needs. */
-export interface ProxyWorkOptions extends Omit<ProxyClaimsOptions, 'tagsOf'> {
+export interface ProxyWorkOptions extends Omit<ProxyClaimsOptions, 'tagsOf' | 'nextOf'> {
   readonly clock: Clock;
   readonly offers: ProxyOffers;
   readonly timeoutSeconds: number;
   readonly recordOf: (server: string) => NodeRecord;
   readonly waitOf: (server: string) => Wait | undefined;
-  /** Returns what a pass over a server would do if it had capacity. */
+  /** Returns what a pass over a server would do if it had capacity; undefined while one has to conclude its last call. */
   readonly stepOf: (server: string) => Step | undefined;
   /** Has the next pass conclude a call that this process did not begin. */
   readonly conclude: (server: string, result: CallResult) => void;
@@ -59,7 +59,11 @@ export class ProxyWork {
 
   constructor(options: ProxyWorkOptions) {
     this.#options = options;
-    this.#claims = new ProxyClaims({ ...options, tagsOf: (server) => this.#tagsOf(server) });
+    this.#claims = new ProxyClaims({
+      ...options,
+      tagsOf: (server) => this.#tagsOf(server),
+      nextOf: (server) => this.#nextOf(server)?.call.action,
+    });
     this.#reports = new ProxyReports(options.clock);
   }
 
@@ -103,8 +107,7 @@ export class ProxyWork {
     const isFree = this.#claims.isFree(server) && !isRunning(this.#options.rowOf(server));
     if (!isFree)
       throw new ServiceError('conflict', `A proxy carries out ${id} already, or another action on ${server}`);
-    if (this.#offerOf(server)?.call.action === id) return await this.#claims.claim(server, order);
-    throw new ServiceError('conflict', `${id} is not to be done now; ask for actions again`);
+    return await this.#claims.claim(server, id, order);
   }
 
   /**
@@ -189,7 +192,10 @@ export class ProxyWork {
   }
 
   #offerOf(server: string): OfferedCall | undefined {
-    if (!this.#claims.isFree(server)) return undefined;
+    return this.#claims.isFree(server) ? this.#nextOf(server) : undefined;
+  }
+
+  #nextOf(server: string): OfferedCall | undefined {
     const { stepOf, recordOf, clock, timeoutSeconds } = this.#options;
     const { row, next } = stepOf(server) ?? { row: null, next: undefined };
     if (row === null || (next?.kind !== 'check' && next?.kind !== 'run') || next.provider !== PROXIED) return undefined;

@@ -24,7 +24,7 @@ export interface ProxyParts {
   readonly wakeUps: WakeUps;
   readonly offers: ProxyOffers;
   readonly queue: Pick<KeyedQueue, 'add'>;
-  readonly pass: Pick<ServerPass, 'noteResult'>;
+  readonly pass: Pick<ServerPass, 'noteResult' | 'hasResult'>;
   readonly sources: ContextSources;
   readonly recordOf: (server: string) => NodeRecord;
 }
@@ -51,7 +51,7 @@ export function reconcileProxies(parts: ProxyParts): ProxyWork | undefined {
       const row = rowOf(server);
       const granted = { isInFlight: (name: string) => capacity.isInFlight(name), hasCapacity: () => true };
       const around = { ...sources, capacity: granted, claimOf: () => ANYBODY };
-      return row && decide(row, decisionContextOf(server, around));
+      return row && !pass.hasResult(server) ? decide(row, decisionContextOf(server, around)) : undefined;
     },
     conclude(server, result) {
       pass.noteResult(server, result);

@@ -12,7 +12,7 @@ import { createPollTimer } from '../../src/source/poll-timer.ts';
 import type { Trigger } from '../../src/source/source.ts';
 import { openStore } from '../../src/store/lowdb-store.ts';
 import { drawn } from './chance.ts';
-import { type Life, quiet } from './scheduler.ts';
+import { type Life, oneTurn } from './scheduler.ts';
 import { clockOf } from './simulated-clock.ts';
 import type { MeaningOf } from './simulated-git.ts';
 import { COMPARE_MS, POLL_MS } from './simulated-settings.ts';
@@ -128,7 +128,7 @@ export class SimulatedController {
       writes: 'commit',
       compareMs: COMPARE_MS,
       inSlices,
-      yieldToOthers: quiet,
+      yieldToOthers: oneTurn,
     });
     this.core = core;
     const { proxyWork: work } = core.reconciler;

@@ -50,9 +50,14 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a claim is not compared with the row: whoever asks for an old action gets the present one',
     edits: [
       {
-        file: 'src/reconcile/proxy-work.ts',
-        find: 'if (this.#offerOf(server)?.call.action === id) return',
-        replace: 'if (this.#offerOf(server) !== undefined) return',
+        file: 'src/reconcile/proxy-claims.ts',
+        find: 'if (this.#options.nextOf(server) !== id) throw',
+        replace: 'if (this.#options.rowOf(server) === undefined) throw',
+      },
+      {
+        file: 'src/reconcile/proxy-claims.ts',
+        find: 'if (this.#options.nextOf(server) === pending.id) pending',
+        replace: 'if (this.#options.rowOf(server) !== undefined) pending',
       },
     ],
   },
