@@ -24,7 +24,8 @@ if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_LEAST) {
   await run();
 } else {
   process.stderr.write(
-    `treeline: Node ${NODE_MAJOR_LEAST} or newer is needed, and this is ${process.version} (${process.execPath})\n`,
+    `treeline: Node ${NODE_MAJOR_LEAST} or newer is needed, and this is ${process.version} (${process.execPath}).\n` +
+      'In a clone, "npm run -s treeline -- COMMAND" runs on the Node of its packages.\n',
   );
   process.exitCode = 3;
 }

@@ -1,9 +1,10 @@
-// The entry point on an old Node. It cannot run here, so its names are looked at: Node refuses a file that imports one that it
-// does not have, before the file can say which Node is needed.
+// The entry point on an old Node. That is not here, so the names that it imports are looked at: Node refuses a file that imports
+// one that it does not have, before the file can say which Node is needed. What the file says then is tried on a Node that gives
+// itself out for an old one.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ROOT } from '../support/command-line.ts';
+import { ROOT, run } from '../support/command-line.ts';
 
 /** The names that Node 18 has. */
 const OLD_NAMES = ['existsSync', 'join', 'mkdirSync'];
@@ -13,4 +14,13 @@ it('the entry point imports by name only what every Node has', () => {
   const lists = [...text.matchAll(/^import \{([^}]*)\} from/gm)].map(([, names = '']) => names.split(','));
   const names = lists.flat().map((name) => name.trim());
   expect(names.filter((name) => !OLD_NAMES.includes(name))).toEqual([]);
+});
+
+it('an old Node is named, with where it is, and what to do', async () => {
+  const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } });`;
+  const preload = `data:text/javascript,${encodeURIComponent(pretend)}`;
+  const result = await run(process.execPath, ['--import', preload, join(ROOT, 'src', 'cli.js'), '--version']);
+  expect(result).toMatchObject({ code: 3, stdout: '' });
+  expect(result.stderr).toContain(`Node 24 or newer is needed, and this is ${process.version} (${process.execPath})`);
+  expect(result.stderr).toContain('npm run -s treeline -- COMMAND');
 });
