@@ -5,22 +5,17 @@ import { type HistoryQuestion, isReachable, newCommits } from '../git/history.ts
 import { LastLine } from '../git/last-line.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
 import type { Logger } from '../log.ts';
-import { compareNames } from '../model/names.ts';
 import type { Snapshot } from '../model/snapshot.ts';
-import { didYouMean } from '../model/suggest.ts';
 import type { RepositoryAccess } from '../settings.ts';
 import { withDeadline } from './deadline.ts';
 import { findFileChanges } from './find-file-changes.ts';
 import { descriptionOf, FollowedCopy } from './followed-copy.ts';
+import { headOfBranch } from './head-of-branch.ts';
 import type { PreparedCommits } from './publisher.ts';
 import { fetchVerified } from './quarantine.ts';
-import { NO_ACCESS } from './remotes/http-access.ts';
-import { createHttpTransport } from './remotes/http-transport.ts';
-import { createLocalTransport } from './remotes/local-transport.ts';
+import { openRemote } from './remotes/open-remote.ts';
 import type { Remote } from './remotes/remote.ts';
-import { createSmartRemote } from './remotes/smart-remote.ts';
-import { createSshRemote } from './remotes/ssh-remote.ts';
-import { checkBranch, directorySteps, parseRepositoryUrl } from './repository-url.ts';
+import { checkBranch, directorySteps } from './repository-url.ts';
 import { type SnapshotCounts, SnapshotReader } from './snapshot-reader.ts';
 import {
   type BlobFilter,
@@ -30,41 +25,7 @@ import {
   type Source,
   SourceError,
 } from './source.ts';
-
-/** The limits of fetching and reading. */
-export interface SourceLimits {
-  /** The maximum size of a remote's answer, in bytes: a clone of the whole branch has to fit. */
-  readonly answerBytesMax: number;
-  /** The maximum number of objects per fetch: those of the whole branch have to fit. */
-  readonly objectsMax: number;
-  /** How long one fetch may take, in milliseconds. */
-  readonly fetchMs: number;
-  /** How long a remote may be silent, in milliseconds. */
-  readonly silenceMs: number;
-  /** Limit for files and directories below the followed directory. */
-  readonly entriesMax: number;
-  /** A larger file is listed but not read. */
-  readonly blobBytesMax: number;
-  /** Limit for all the files of one snapshot. */
-  readonly snapshotBytesMax: number;
-  /** Every fetch adds a pack; beyond this number the local copy is replaced. */
-  readonly packsMax: number;
-  /** How long git may search the history for one answer, in milliseconds. */
-  readonly historyMs: number;
-}
-
-/** The default limits. */
-export const SOURCE_LIMITS: SourceLimits = {
-  answerBytesMax: 1024 * 1024 * 1024,
-  objectsMax: 1_000_000,
-  fetchMs: 10 * 60 * 1000,
-  silenceMs: 60 * 1000,
-  entriesMax: 100_000,
-  blobBytesMax: 1024 * 1024,
-  snapshotBytesMax: 64 * 1024 * 1024,
-  packsMax: 200,
-  historyMs: 60 * 1000,
-};
+import { SOURCE_LIMITS, type SourceLimits } from './source-limits.ts';
 
 /** The branch to follow, and where its local copy is. */
 export interface GitSourceOptions {
@@ -105,8 +66,6 @@ export interface GitSource extends Source {
   /** The cost of the last snapshot. */
   readonly counts: SnapshotCounts;
 }
-
-const BRANCHES_NAMED_MAX = 10;
 
 /** Returns the source. Sends no request yet. Throws SourceError for an invalid option. */
 export async function createGitSource(options: GitSourceOptions): Promise<GitSource> {
@@ -230,7 +189,7 @@ class BranchSource implements GitSource {
     const branches = await withDeadline(deadline, (ended) =>
       this.#remote.branches({ branch: this.#branch, signal: ended }),
     );
-    const head = headOf(branches.heads, this.#branch, this.#remote.name);
+    const head = headOfBranch(branches.heads, this.#branch, this.#remote.name);
     const here = (await this.#copy.find(head)) ?? (await this.#copy.adopt(head));
     if (here !== undefined) return here;
     const anew = this.#copy.isDamaged;
@@ -251,37 +210,6 @@ class BranchSource implements GitSource {
 
   readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value> {
     return this.#copy.read(work);
-  }
-}
-
-/** Returns the head of a branch. Throws SourceError that lists the existing branches. */
-function headOf(branches: ReadonlyMap<string, string>, branch: string, repository: string): string {
-  const head = branches.get(branch);
-  if (head !== undefined) return head;
-  if (branches.size === 0) {
-    throw new SourceError(`"${repository}" has no commits yet: push the first one to its branch "${branch}"`);
-  }
-  const names = [...branches.keys()].sort(compareNames);
-  const listed = names.slice(0, BRANCHES_NAMED_MAX).join(', ');
-  const more = names.length > BRANCHES_NAMED_MAX ? ` and ${names.length - BRANCHES_NAMED_MAX} more` : '';
-  const hint = didYouMean(branch, names);
-  const advice = `${hint === null ? '' : `; ${hint}`} (its branches: ${listed}${more})`;
-  throw new SourceError(`"${repository}" has no branch "${branch}"${advice}`);
-}
-
-function openRemote(
-  { url, access = NO_ACCESS }: GitSourceOptions,
-  { answerBytesMax, objectsMax, silenceMs }: SourceLimits,
-): Remote {
-  const place = parseRepositoryUrl(url);
-  const limits = { packBytesMax: answerBytesMax, objectsMax };
-  switch (place.kind) {
-    case 'local':
-      return createSmartRemote(createLocalTransport({ path: place.path, answerBytesMax }), limits);
-    case 'http':
-      return createSmartRemote(createHttpTransport({ url: place.url, access, answerBytesMax, silenceMs }), limits);
-    case 'ssh':
-      return createSshRemote({ url: place.url, ...limits, silenceMs });
   }
 }
 

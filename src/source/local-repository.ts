@@ -11,7 +11,6 @@ import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
 import { quote } from '../model/quote.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { findFileChanges } from './find-file-changes.ts';
-import { SOURCE_LIMITS } from './git-source.ts';
 import { findGitDirectory } from './remotes/git-directory.ts';
 import { SnapshotReader } from './snapshot-reader.ts';
 import {
@@ -22,6 +21,7 @@ import {
   type Source,
   SourceError,
 } from './source.ts';
+import { SOURCE_LIMITS } from './source-limits.ts';
 
 /** A repository that is only read. All methods throw SourceError with advice. */
 export interface LocalRepository

@@ -3,8 +3,9 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createGitPublisher } from '../../src/source/git-publisher.ts';
-import { createGitSource, type GitSource, type SourceLimits } from '../../src/source/git-source.ts';
+import { createGitSource, type GitSource } from '../../src/source/git-source.ts';
 import type { PreparedCommits, Publisher } from '../../src/source/publisher.ts';
+import type { SourceLimits } from '../../src/source/source-limits.ts';
 import { createGitRepository, type GitRepository, runGit } from '../support/git-repository.ts';
 import { newCommit, prepareWith } from '../support/published-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
