@@ -128,9 +128,14 @@ function blankInstance(name: string): StackInstance {
 }
 
 /** Returns the error, with the instance that was meant: the owner of a server of that name, or the nearest name. */
-export function unknownInstance(view: View<Pick<ProgressFacts, 'units' | 'invalid'>>, name: string): ServiceError {
+export function unknownInstance(view: View<KnownInstances>, name: string): ServiceError {
   const owner = view.rows.server(name)?.instance;
   const words = `There is no stack instance "${name}"`;
   if (owner !== undefined) return new ServiceError('not_found', `${words}; it is a server of the instance "${owner}"`);
   return new ServiceError('not_found', withSuggestion(words, name, instanceNames(view)));
+}
+
+/** Throws `not_found` where there is no instance of that name. */
+export function requireInstance(view: View<KnownInstances>, name: string): void {
+  if (!instanceNames(view).includes(name)) throw unknownInstance(view, name);
 }

@@ -1,0 +1,134 @@
+// The operations of operator.ts on servers: finds the servers that are meant, has their rows changed, and answers in a sentence.
+import type { DesiredState } from '../desired/desired-state.ts';
+import { isAtRest } from '../machine/drift.ts';
+import {
+  adoptedRow,
+  correctedRow,
+  type Entries,
+  replacedRow,
+  replaceRefusal,
+  retainedRow,
+  retainRefusal,
+  retriedRow,
+} from '../machine/requests.ts';
+import type { ServerRow } from '../model/rows.ts';
+import { ServiceError } from '../model/service-error.ts';
+import { withSuggestion } from '../model/suggest.ts';
+import { requireInstance } from './instance-views.ts';
+import type { Operator, Order, Target } from './operator.ts';
+import type { PresentView, RecordedRows } from './recorded-rows.ts';
+import { activeView, type ViewSources } from './recorded-view.ts';
+import type { RowChange, RowWriter } from './row-writer.ts';
+
+/** The inputs of {@link serverOperations}. */
+export interface ServerOperationsOptions extends ViewSources {
+  /** Has a server checked as soon as there is capacity. Returns false if it is not at rest. */
+  readonly requestCheck: (server: string) => boolean;
+  readonly requests: RowWriter;
+  readonly entries: Entries;
+}
+
+/** Returns the operations that have servers tried again, taken over, forgotten, made anew or checked. */
+export function serverOperations(
+  options: ServerOperationsOptions,
+): Pick<Operator, 'retry' | 'adopt' | 'retain' | 'replace' | 'check'> {
+  const { requests, entries } = options;
+  return {
+    async retry(order, target) {
+      // Retrying everything is for what failed: servers that drifted are brought back where they are named.
+      const isNamed = 'instance' in target || 'resource' in target;
+      const change = isNamed
+        ? (row: ServerRow, at: string) => retriedRow(row, at) ?? correctedRow(row, at)
+        : retriedRow;
+      const servers = serversOf(activeView(options), target);
+      const count = await requests.change(servers, asked(order, 'retry', change));
+      if (count > 0) return `Tried again: ${count}`;
+      const words = isNamed ? 'No server there has failed or drifted' : 'No server there has failed';
+      throw new ServiceError('conflict', `${words}, so there is nothing to try again`);
+    },
+    async adopt(order, target) {
+      const servers = serversOf(activeView(options), target);
+      const count = await requests.change(
+        servers,
+        asked(order, 'adopt', (row, now) => adoptedRow(row, now, entries)),
+      );
+      if (count > 0) return `Adopted: ${count}`;
+      throw new ServiceError(
+        'conflict',
+        'No server there is blocked because it exists already, or because another provider entry matches it now',
+      );
+    },
+    async retain(order, server) {
+      const servers = serversOf(activeView(options), { resource: server });
+      const change = (row: ServerRow, now: string): ServerRow => {
+        refuse(server, 'forgotten', retainRefusal(row));
+        return retainedRow(row, now);
+      };
+      await requests.change(servers, asked(order, 'retain', change));
+      return `${server} is forgotten, and left as it is`;
+    },
+    async replace(order, server) {
+      const servers = serversOf(activeView(options), { resource: server });
+      const change = (row: ServerRow, now: string): ServerRow => {
+        refuse(server, 'replaced', replaceRefusal(row, entries));
+        return replacedRow(row, now);
+      };
+      await requests.change(servers, asked(order, 'replace', change));
+      return `${server} is deleted and made anew`;
+    },
+    check: (order, target) => checkServers(order, target, options),
+  };
+}
+
+/** The request itself is in memory: a check that a crash prevents changes nothing. That it was asked for is recorded first. */
+async function checkServers({ by, reason }: Order, target: Target, options: ServerOperationsOptions): Promise<string> {
+  const { rows, requests, entries, requestCheck } = options;
+  const servers = serversOf(activeView(options), target).filter((server) => {
+    const row = rows.server(server);
+    return row !== undefined && isAtRest(row) && row.provider !== null && entries.has(row.provider);
+  });
+  const [name] = servers;
+  const row = name === undefined ? undefined : rows.server(name);
+  if (name === undefined || row === undefined) {
+    const words = 'No server there is done or drifted, so there is nothing to compare';
+    throw new ServiceError('conflict', `${words}: the others are checked when their next action needs it`);
+  }
+  const { instance, state } = row;
+  const isOne = 'resource' in target;
+  await requests.tell(
+    { instance, server: isOne ? { name, state } : null, step: isOne ? '' : `servers: ${servers.length}` },
+    { by: by.serial, reason, operation: 'check' },
+  );
+  for (const server of servers) requestCheck(server);
+  return `Being checked: ${servers.length}`;
+}
+
+function refuse(server: string, done: string, refusal: string | undefined): void {
+  if (refusal !== undefined) throw new ServiceError('conflict', `${server} cannot be ${done}: ${refusal}`);
+}
+
+function asked({ by, reason }: Order, operation: string, change: RowChange['change']): RowChange {
+  return { by: by.serial, reason, operation, change };
+}
+
+function serversOfProvider(rows: RecordedRows, provider: string): readonly string[] {
+  const servers = [...rows.list('server')];
+  const own = servers.filter(([, row]) => row.provider === provider);
+  if (own.length > 0) return own.map(([name]) => name);
+  const providers = new Set(servers.flatMap(([, row]) => row.provider ?? []));
+  const words = `No server belongs to the provider entry "${provider}"`;
+  throw new ServiceError('not_found', withSuggestion(words, provider, providers));
+}
+
+function serversOf(view: PresentView<DesiredState>, target: Target): readonly string[] {
+  const { rows } = view;
+  if ('all' in target) return [...rows.list('server').keys()];
+  if ('provider' in target) return serversOfProvider(rows, target.provider);
+  if ('instance' in target) {
+    requireInstance(view, target.instance);
+    return rows.index.serversOf(target.instance);
+  }
+  if (rows.server(target.resource) !== undefined) return [target.resource];
+  const words = `There is no server "${target.resource}"`;
+  throw new ServiceError('not_found', withSuggestion(words, target.resource, rows.list('server').keys()));
+}
