@@ -21,7 +21,7 @@ import type { InstanceView, Reader, Served } from './reader.ts';
 import type { PresentView, View } from './recorded-rows.ts';
 import { activeView, heldView, type ViewSources } from './recorded-view.ts';
 import { unknown } from './refusals.ts';
-import { viewAtMoment } from './rows-at-moment.ts';
+import { viewAtMoment } from './view-at-moment.ts';
 
 interface ReaderOptions extends ViewSources {
   readonly stallsOf: StallsOf;

@@ -3,7 +3,7 @@ import type { EventPage, EventRange } from '../model/instance-event.ts';
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 
 /** The rows of one moment; those of the present one until something is awaited. */
-export interface RowsOfMoment {
+export interface RowsAtMoment {
   server(name: string): ServerRow | undefined;
   read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined;
   list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]>;
@@ -14,12 +14,12 @@ export interface RowsOfMoment {
 }
 
 /** The rows, as the service reads them. */
-export interface RecordedRows extends RowsOfMoment {
+export interface RecordedRows extends RowsAtMoment {
   /** Resolves with events of an instance; see Store.events. */
   events(instance: string, range: EventRange): Promise<EventPage>;
   /** Increases with every change of a row, as soon as the index includes it. */
   readonly version: number;
-  readonly index: RowsOfMoment['index'] & {
+  readonly index: RowsAtMoment['index'] & {
     /** Returns a number that changes with every change of a server row of this instance. */
     versionOf(instance: string): number;
     /** Names of the servers that gave up on the update that a commit wanted. */
@@ -30,7 +30,7 @@ export interface RecordedRows extends RowsOfMoment {
 /** One moment, as the service answers it. */
 export interface View<Desired> {
   readonly desired: Desired;
-  readonly rows: RowsOfMoment;
+  readonly rows: RowsAtMoment;
   /** Milliseconds since 1970. */
   readonly now: number;
 }

@@ -7,7 +7,7 @@ import { sortNames } from '../model/sort-names.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { HeldItem, RecordedServer, RecordedState } from './operator.ts';
 import type { View } from './recorded-rows.ts';
-import { viewAtMoment } from './rows-at-moment.ts';
+import { viewAtMoment } from './view-at-moment.ts';
 
 /**
  * Returns work that lists the recorded servers of the moment of this call, sorted by name. Records and actions under way are not

@@ -9,11 +9,11 @@ import type { ServerRow } from '../model/rows.ts';
 import { STATES, type State } from '../model/state.ts';
 import type { StateCounts, WaitingItem } from './operator.ts';
 import { propertyDifferences } from './property-differences.ts';
-import type { RowsOfMoment } from './recorded-rows.ts';
+import type { RowsAtMoment } from './recorded-rows.ts';
 
 /** The rows, and the waits of servers. */
 export interface WaitFacts {
-  readonly rows: RowsOfMoment;
+  readonly rows: RowsAtMoment;
   /** Returns the wait of a server; undefined where it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
   /** Returns words on the proxy that carries out the action of a server; undefined if none does. */
@@ -57,7 +57,7 @@ export class StateCounter {
 }
 
 /** Returns how many of the servers are in each state. */
-export function countStates(servers: readonly string[], rows: RowsOfMoment): StateCounts {
+export function countStates(servers: readonly string[], rows: RowsAtMoment): StateCounts {
   const counter = new StateCounter();
   for (const server of servers) {
     const state = rows.server(server)?.state;

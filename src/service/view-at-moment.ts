@@ -1,15 +1,12 @@
-// Copies the recorded rows of one moment, so that a long answer is made of them in steps while the rows change.
+// Makes the view of one moment with a copy of its rows, so that a long answer is made of them in steps while the rows change.
 import { compareNames } from '../model/names.ts';
 import type { RowKind, Rows } from '../model/rows.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
-import type { RowsOfMoment, View } from './recorded-rows.ts';
+import type { RowsAtMoment, View } from './recorded-rows.ts';
 
 type Copies = { readonly [Kind in RowKind]: ReadonlyMap<string, Rows[Kind]> };
 
-/**
- * Returns work that results in the same view, whose rows stay those of the moment of this call, which copies the tables. A row
- * itself never changes.
- */
+/** Copies the tables of rows at once, and returns work that results in a view of this moment. A row itself never changes. */
 export function viewAtMoment<Desired>({ desired, rows, now }: View<Desired>): Steps<View<Desired>> {
   const copies: Copies = {
     head: new Map(rows.list('head')),
@@ -39,7 +36,7 @@ function* indexed<Desired>({ desired, now, copies }: Moment<Desired>): Steps<Vie
     if (names === undefined) servers.set(instance, [name]);
     else names.push(name);
   });
-  const rows: RowsOfMoment = {
+  const rows: RowsAtMoment = {
     server: (name) => copies.server.get(name),
     read: (kind, name) => copies[kind].get(name),
     list: (kind) => copies[kind],

@@ -11,8 +11,8 @@ import { instanceNames, instanceStatus, type StallsOf } from './instance-views.t
 import type { Overview, StateCounts, StatusFailure, UnfollowedCommit, WaitingItem, Why } from './operator.ts';
 import type { PresentView, View } from './recorded-rows.ts';
 import type { ProgressFacts } from './recorded-view.ts';
-import { viewAtMoment } from './rows-at-moment.ts';
 import { countStates, StateCounter, serverItems, type WaitFacts } from './server-items.ts';
+import { viewAtMoment } from './view-at-moment.ts';
 
 /** The sources of the answers. */
 export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
