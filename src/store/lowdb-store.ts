@@ -9,9 +9,9 @@ import { reasonOf } from '../model/quote.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { visitAll } from '../model/steps.ts';
 import { createSlices, type RunInSlices } from '../slices.ts';
-import { CommitQueue, decideGroup, encodedChanges, type WaitingCommit } from './commit-queue.ts';
-import { encodeEvent, type StoredEvent } from './event-log.ts';
+import { CommitQueue, decideGroup, type WaitingCommit } from './commit-queue.ts';
 import { diskFiles, type Files, makeDirectory } from './files.ts';
+import { GroupLines } from './group-lines.ts';
 import { JOURNAL_BYTES_MAX } from './journal.ts';
 import { JournalAdapter } from './journal-adapter.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
@@ -234,29 +234,6 @@ class LowdbStore implements Store {
         'mend it; Treeline goes on by itself as soon as it can write.',
       { cause: error },
     );
-  }
-}
-
-/** The lines that a group of commits adds to the journal. */
-class GroupLines {
-  readonly #commits: readonly WaitingCommit[];
-  readonly #events: readonly StoredEvent[];
-  /** How many more bytes all rows take in a snapshot, once all lines are encoded. */
-  growth = 0;
-
-  constructor(commits: readonly WaitingCommit[], events: readonly StoredEvent[]) {
-    this.#commits = commits;
-    this.#events = events;
-  }
-
-  *encode(): Generator<string> {
-    for (const commit of this.#commits) {
-      for (const { json, growth } of encodedChanges(commit)) {
-        this.growth += growth;
-        yield json;
-      }
-    }
-    for (const event of this.#events) yield encodeEvent(event);
   }
 }
 
