@@ -4,7 +4,7 @@ import type { Plan } from '../../src/plan/plan.ts';
 import { planMerge } from '../../src/plan/plan-merge.ts';
 import type { SimulatedGit } from './simulated-git.ts';
 import type { ModelFile, ModelFiles } from './stacks.ts';
-import { BUDGET } from './watch-calls.ts';
+import { BUDGET } from './watch-deletes.ts';
 
 type ReadMerge = Awaited<ReturnType<typeof readMerge>>;
 

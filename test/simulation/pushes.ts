@@ -28,7 +28,7 @@ export class Pushes {
     world.disturb();
     world.tell('people', () => `commit ${commit}: ${words}`);
     const { files } = world.git.at(commit);
-    const { goneLayers } = world.rows;
+    const { goneLayers } = world.rows.answers;
     for (const path of [GLOBAL, LAB, SMALL]) if (!goneLayers.has(path) && isGone(files, path)) goneLayers.add(path);
     this.#hintSoon();
   }

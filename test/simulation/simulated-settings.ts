@@ -4,7 +4,7 @@ import type { DriftPolicy } from '../../src/model/objects.ts';
 import type { ExecutionSettings, ProviderSettings } from '../../src/settings.ts';
 import type { Script } from './script.ts';
 import { SITES } from './themes/theme.ts';
-import { BUDGET } from './watch-calls.ts';
+import { BUDGET } from './watch-deletes.ts';
 
 /** How often a controller looks at the branch, in milliseconds. */
 export const POLL_MS = 600_000;

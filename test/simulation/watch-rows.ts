@@ -1,28 +1,18 @@
-// Watches the recorded rows: what the interface answers agrees with them, writes change something, what counts against the
-// budget is what nobody approved, and a crash loses nothing.
-import type { WiredCore } from '../../src/compose/core.ts';
-import type { Unit } from '../../src/desired/unit.ts';
+// Watches the recorded rows: writes change something, what counts against the budget is what nobody approved, and a crash
+// loses nothing.
 import { reasonText } from '../../src/machine/reasons.ts';
 import { isSame, type Json } from '../../src/model/json.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
-import type { Reader } from '../../src/service/reader.ts';
 import type { Store } from '../../src/store/store.ts';
 import { siteOfRow } from './build-sites.ts';
 import type { Facts } from './facts.ts';
-import { GLOBAL, LAB, SMALL } from './stacks.ts';
+import { AnswerWatch } from './watch-answers.ts';
 import type { DriftWatch } from './watch-drift.ts';
 
 const HOUR_MS = 3_600_000;
 /** Writes of one row in an hour in which nothing happened but failures, and more for everything that did. */
 const WRITES_MAX = 700;
 const WRITES_PER_DISTURBANCE = 40;
-
-/** The key that each layer's object brings, and the property of a record that says that the layer is selected. */
-const LAYERS = [
-  [GLOBAL, 'from_common', undefined],
-  [LAB, 'from_environment', 'lab'],
-  [SMALL, 'from_shape', 'small'],
-] as const;
 
 export interface RowWatchOptions {
   readonly isMade: (server: string) => boolean;
@@ -39,6 +29,7 @@ export class RowWatch {
   readonly #facts: Facts;
   /** Whether a server was ever handed to a site, or is a stranger's. */
   readonly #isMade: (server: string) => boolean;
+  readonly answers: AnswerWatch;
   readonly #drift: DriftWatch;
   readonly #onRetained: RowWatchOptions['onRetained'];
   readonly #onMoved: RowWatchOptions['onMoved'];
@@ -46,18 +37,15 @@ export class RowWatch {
   readonly #isApproved: (incarnation: string) => boolean;
   /** A server that is wanted again, and of which no delete runs, needs another approval to go. */
   readonly #forgetApproval: RowWatchOptions['forgetApproval'];
-  /** Layers whose file was gone, for certain, at some commit: their keys may be missing since. */
-  readonly goneLayers = new Set<string>();
   readonly #writes = new Map<string, number[]>();
   #changed = new Set<string>();
   #store: Store | undefined;
-  /** What the answers about each server were made of when they were compared last. */
-  readonly #compared = new Map<string, Sources>();
   /** How many commits the store took. */
   commits = 0;
 
   constructor(facts: Facts, of: RowWatchOptions) {
     this.#facts = facts;
+    this.answers = new AnswerWatch(facts);
     this.#isMade = of.isMade;
     this.#isApproved = of.isApproved;
     this.#drift = of.drift;
@@ -97,9 +85,7 @@ export class RowWatch {
   step(isAll: boolean): void {
     const { core } = this.#facts;
     if (core?.current.get() === undefined || (!isAll && this.#changed.size === 0)) return;
-    const names = isAll ? [...core.ledger.list('server').keys()] : this.#changed;
-    const answers = new Map<string, ReturnType<Reader['statusFull']>>();
-    for (const name of names) this.#compare(name, answers);
+    this.answers.compare(isAll ? [...core.ledger.list('server').keys()] : this.#changed);
     this.#changed = new Set();
     if (isAll) this.#watchHeld();
   }
@@ -201,47 +187,6 @@ export class RowWatch {
     }
   }
 
-  /** What the interface answers of one server. `answers`: what it answered of instances in this step. */
-  #compare(name: string, answers: Map<string, ReturnType<Reader['statusFull']>>): void {
-    const { core } = this.#facts;
-    const row = core?.ledger.server(name);
-    if (core === undefined || row === undefined) return;
-    const before = this.#compared.get(name);
-    const now = sourcesOf(core, name, row);
-    this.#compared.set(name, now);
-    const promise = 'what REST answers agrees with the rows';
-    try {
-      if (!hasSameState(now, before)) {
-        const states = answers.get(row.instance) ?? core.reader.statusFull(row.instance);
-        answers.set(row.instance, states);
-        const shown = states[row.key]?.[name]?.state;
-        if (shown !== row.state) this.#facts.fail(promise, `${name} is ${row.state}, and ${String(shown)} for REST`);
-      }
-      if (!hasSameRecord(now, before) && !this.#isRecordLost(row)) this.#watchRecord(name, core.reader.record(name));
-    } catch (error) {
-      this.#facts.fail(promise, `${name} of ${row.instance}, which is ${row.state}: ${String(error)}`);
-    }
-  }
-
-  /** Of a version that is known from the rows alone, nobody knows the records, nor those of the servers that it loses. */
-  #isRecordLost({ instance, wanted, lastRecord }: ServerRow): boolean {
-    if (this.#facts.hasLostCopy && wanted === null) return lastRecord === null;
-    const unit = this.#facts.core?.current.get()?.units.get(`stack-instance/${instance}`);
-    return this.#facts.hasLostCopy && unit !== undefined && unit.servers.size > 0 && unit.nodes.size === 0;
-  }
-
-  #watchRecord(name: string, record: Readonly<Record<string, unknown>>): void {
-    for (const [path, key, selected] of LAYERS) {
-      const isSelected = selected === undefined || record.environment === selected || record.shape === selected;
-      if (isSelected && record[key] === undefined && !this.goneLayers.has(path)) {
-        this.#facts.fail(
-          'no record loses what cannot be read',
-          `${name} has no ${key}, though ${path} was never removed`,
-        );
-      }
-    }
-  }
-
   #watchHeld(): void {
     for (const [instance, { servers }] of this.#facts.core?.ledger.list('held') ?? []) {
       const never = servers.find((server) => !this.#isMade(server));
@@ -257,33 +202,6 @@ function isMoved(before: ServerRow | undefined, after: ServerRow | null): boolea
   if (before === undefined || after === null || !before.adopting || after.adopting) return false;
   const [from, to] = [siteOfRow(before), siteOfRow(after)];
   return after.applied !== null && from !== null && from !== to;
-}
-
-/** What the interface answers about a server from: its row, the version of the row's instance, and that of its owner. */
-interface Sources {
-  readonly row: ServerRow;
-  readonly unit: Unit | undefined;
-  readonly owner: Unit | undefined;
-}
-
-function sourcesOf({ current }: WiredCore, name: string, row: ServerRow): Sources {
-  const desired = current.get();
-  const owner = desired?.owners.get(name);
-  const unit = desired?.units.get(`stack-instance/${row.instance}`);
-  return { row, unit, owner: owner === undefined ? undefined : desired?.units.get(owner) };
-}
-
-/** Whether the answer about the state of a server is made of the same. */
-function hasSameState({ row, unit }: Sources, other: Sources | undefined): boolean {
-  if (other === undefined || other.unit !== unit) return false;
-  return other.row.state === row.state && other.row.instance === row.instance && other.row.key === row.key;
-}
-
-/** Whether the record of a server is made of the same. */
-function hasSameRecord({ row, unit, owner }: Sources, other: Sources | undefined): boolean {
-  if (other === undefined || other.unit !== unit || other.owner !== owner) return false;
-  if (other.row.outputs !== row.outputs || other.row.updated !== row.updated) return false;
-  return other.row.lastRecord === row.lastRecord && other.row.wanted === row.wanted;
 }
 
 /** Rows are copied with a few fields replaced, so that those that stay are the same values. */

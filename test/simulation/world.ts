@@ -64,8 +64,8 @@ export class World implements Facts {
       drift: this.drift,
       onRetained: (server) => this.#noteRetained(server),
       onMoved: (server) => this.orphans.add(server),
-      isApproved: (incarnation) => this.calls.approvedDeletes.has(incarnation),
-      forgetApproval: (server, incarnation) => this.calls.forgetApproval(server, incarnation),
+      isApproved: (incarnation) => this.calls.deletes.approvedDeletes.has(incarnation),
+      forgetApproval: (server, incarnation) => this.calls.deletes.forgetApproval(server, incarnation),
     });
     this.git = new SimulatedGit(this.scheduler, this.wall, seed);
     this.disk = new SimulatedDisk(this.scheduler, seed);

@@ -1,0 +1,137 @@
+// Watches the deletes: none that nobody meant, and no more of those that nobody approved than the budget leaves.
+import type { Answer } from '../../src/model/call-result.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
+import type { Call } from '../../src/providers/provider.ts';
+import type { Facts } from './facts.ts';
+import type { Followed } from './followed.ts';
+import { whyNotDeleted } from './judge-delete.ts';
+import type { CreateWatch } from './watch-creates.ts';
+
+const HOUR_MS = 3_600_000;
+/** How many deletes and replacements need no approval, as the simulated settings say. */
+export const BUDGET = 2;
+
+/** How long after it was decided on and claimed a call may begin: a proxy's program begins before its deadline. */
+const BEGINS_MS = 120_000;
+
+interface Removal {
+  readonly name: string;
+  /** In time that passed for anybody: simulated time, and what clocks were set forward. */
+  readonly time: number;
+}
+
+export class DeleteWatch {
+  readonly #facts: Facts;
+  readonly #followed: Followed;
+  readonly #creates: CreateWatch;
+  /** The commits that were followed when a proxy claimed an action, by its id. */
+  readonly #claimed = new Map<string, Pick<Followed, 'all' | 'last'>>();
+  /** Servers whose site said that they can only be replaced. */
+  readonly #replaceable = new Set<string>();
+  /** Deletes that began and nobody approved, one for each incarnation of a server. */
+  #removals: Removal[] = [];
+  /** Servers of which a delete has begun. */
+  readonly #going = new Set<string>();
+  /** Incarnations of servers of which a delete began. */
+  readonly #counted = new Set<string>();
+  /** Those that began in order to make the server anew. */
+  readonly #replaced = new Set<string>();
+  /** Servers whose site said last that it failed to create them: they do not count, though something may be there. */
+  readonly #unmade = new Set<string>();
+  /** Buildings, `<server>/<incarnation>`, whose delete began with an approval that the controller had noted. */
+  readonly approvedDeletes = new Set<string>();
+
+  constructor(facts: Facts, followed: Followed, creates: CreateWatch) {
+    this.#facts = facts;
+    this.#followed = followed;
+    this.#creates = creates;
+  }
+
+  /** Notes that a proxy has claimed a delete: what was followed by then decides whether it is right. */
+  claimed(id: string): void {
+    const all = [...this.#followed.all];
+    this.#claimed.set(id, { all, last: all.at(-1) });
+  }
+
+  /** Looks at a delete that begins. */
+  began(site: string, { resource, action }: Call): void {
+    const server = this.#facts.sites.find((one) => one.options.name === site)?.find(resource);
+    if (server === undefined) return;
+    const row = this.#facts.core?.ledger.server(resource);
+    const building = row === undefined ? undefined : `${resource}/${row.incarnation}`;
+    const isMistaken = this.#creates.isMistaken(server);
+    // A delete whose outcome was lost is repeated on what a stranger built meanwhile: it is the same delete.
+    const isRepeated = isMistaken && building !== undefined && this.#counted.has(building);
+    const isReplaceable =
+      this.#replaceable.has(resource) ||
+      this.#facts.asked.replaced.has(resource) ||
+      (isRepeated && this.#replaced.has(building));
+    if (this.#facts.asked.retained.has(resource))
+      this.#facts.fail('no server is deleted that a person had forgotten', resource);
+    const isUnmade = this.#unmade.has(resource) && row?.applied === null;
+    const deletion = { server, resource, isReplaceable, isUnmade, isMistaken, decidedAt: this.#decidedAt(row) };
+    // What a proxy has claimed has begun, though its program begins later.
+    const followed = this.#claimed.get(action) ?? this.#followed;
+    const why = whyNotDeleted(this.#facts, followed, deletion);
+    if (why !== undefined) this.#facts.fail(why.promise, why.facts);
+    if (row?.approved && this.#facts.approved.has(resource)) this.approvedDeletes.add(`${resource}/${row.incarnation}`);
+    if (!isRepeated) this.#count(resource);
+    if (building === undefined) return;
+    this.#counted.add(building);
+    if (isReplaceable) this.#replaced.add(building);
+  }
+
+  /** Returns when the running action of a server was decided on; undefined where the clock may have been set since. */
+  #decidedAt(row: ServerRow | undefined): number | undefined {
+    const { scheduler, wall } = this.#facts;
+    const since = Math.min(this.#followed.last?.since ?? 0, scheduler.now - BEGINS_MS);
+    if (row?.action == null || wall.setAt > since) return undefined;
+    return scheduler.now - (wall.now() - Date.parse(row.action.started));
+  }
+
+  /** Every incarnation counts once, from the begin of its first delete, for an hour. */
+  #count(name: string): void {
+    if (this.#going.has(name)) return;
+    this.#going.add(name);
+    if (this.#facts.approved.has(name)) return;
+    if (this.#unmade.has(name) && this.#facts.core?.ledger.server(name)?.applied === null) return;
+    const now = this.#facts.scheduler.now + this.#facts.wall.forwardMs;
+    this.#removals = this.#removals.filter(({ time }) => time > now - HOUR_MS);
+    this.#removals.push({ name, time: now });
+    const counted = this.#removals.filter((one) => !this.#facts.approved.has(one.name));
+    if (counted.length <= BUDGET) return;
+    const names = counted.map((one) => one.name).join(', ');
+    this.#facts.fail(
+      'no more unapproved deletes in any hour than the budget',
+      `${counted.length} of ${BUDGET}: ${names}`,
+    );
+  }
+
+  /** Notes how a call has ended. */
+  ended({ resource, operation }: Call, outcome: Answer['outcome'] | undefined): void {
+    if (operation === 'check') return;
+    const isRefused = outcome === 'retryable' || outcome === 'failed';
+    if (operation === 'create' && isRefused) this.#unmade.add(resource);
+    else if (operation !== 'delete') this.#unmade.delete(resource);
+    if (operation === 'update' && outcome === 'replace') this.#replaceable.add(resource);
+  }
+
+  /** Notes that a server is gone. */
+  gone(name: string): void {
+    // One that was approved after it had begun does not count any more.
+    if (this.#facts.approved.has(name)) this.#removals = this.#removals.filter((one) => one.name !== name);
+    this.#replaceable.delete(name);
+    this.#unmade.delete(name);
+    this.#going.delete(name);
+  }
+
+  /** The store is lost, and what counted with it. */
+  forget(): void {
+    this.#removals = [];
+  }
+
+  /** Forgets that the delete of an incarnation began with an approval. */
+  forgetApproval(server: string, incarnation: number): void {
+    if (this.approvedDeletes.size > 0) this.approvedDeletes.delete(`${server}/${incarnation}`);
+  }
+}
