@@ -70,8 +70,8 @@ export function whyOf(name: string, by: Client, facts: WhyFacts, itemsMax = ITEM
 }
 
 /**
- * Returns work that finds how far all instances are. The rows are those of the moment of this call; the waits of servers, which
- * summaries tell of, are those of the moment at which an instance has its turn.
+ * Returns work that finds how far all instances are. The rows are those of the moment of this call; the waits of servers, and the
+ * stalls that follow from waits, are those of the moment at which an instance has its turn.
  */
 export function overviewOf(by: Client, facts: PresentFacts): Steps<Overview> {
   return overviewAt(by, { facts, held: heldItems(facts.view.rows, facts.refused), moment: viewAtMoment(facts.view) });
