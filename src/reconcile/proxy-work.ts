@@ -62,7 +62,7 @@ export class ProxyWork {
     this.#claims = new ProxyClaims({
       ...options,
       tagsOf: (server) => this.#tagsOf(server),
-      nextOf: (server) => this.#nextOf(server)?.call.action,
+      nextOf: (server) => nextCallOf(server, options)?.call.action,
     });
     this.#reports = new ProxyReports(options.clock);
   }
@@ -192,17 +192,25 @@ export class ProxyWork {
   }
 
   #offerOf(server: string): OfferedCall | undefined {
-    return this.#claims.isFree(server) ? this.#nextOf(server) : undefined;
+    return this.#claims.isFree(server) ? nextCallOf(server, this.#options) : undefined;
   }
+}
 
-  #nextOf(server: string): OfferedCall | undefined {
-    const { stepOf, recordOf, clock, timeoutSeconds } = this.#options;
-    const { row, next } = stepOf(server) ?? { row: null, next: undefined };
-    if (row === null || (next?.kind !== 'check' && next?.kind !== 'run') || next.provider !== PROXIED) return undefined;
-    const operation = next.kind === 'check' ? 'check' : (row.action?.operation ?? 'check');
-    const deadline = clock.now() + timeoutSeconds * 1000;
-    return { call: callOf(server, { row, operation }, { record: recordOf(server), deadline }), row };
-  }
+/** Returns the call that a pass over a server would give to a proxy now; undefined if it would give none. */
+function nextCallOf(
+  server: string,
+  {
+    stepOf,
+    recordOf,
+    clock,
+    timeoutSeconds,
+  }: Pick<ProxyWorkOptions, 'stepOf' | 'recordOf' | 'clock' | 'timeoutSeconds'>,
+): OfferedCall | undefined {
+  const { row, next } = stepOf(server) ?? { row: null, next: undefined };
+  if (row === null || (next?.kind !== 'check' && next?.kind !== 'run') || next.provider !== PROXIED) return undefined;
+  const operation = next.kind === 'check' ? 'check' : (row.action?.operation ?? 'check');
+  const deadline = clock.now() + timeoutSeconds * 1000;
+  return { call: callOf(server, { row, operation }, { record: recordOf(server), deadline }), row };
 }
 
 /** Returns the tags of the proxies that the next call of a server is for. */
