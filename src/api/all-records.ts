@@ -12,6 +12,7 @@ import type { Reader } from '../service/reader.ts';
 import { createSlices } from '../slices.ts';
 import { sendPieces } from './long-answers.ts';
 import { requestIdOf, tagOf, writeReadHead } from './present.ts';
+import { createSerialWork } from './serial-work.ts';
 import { numbersOf } from './source-numbers.ts';
 
 /** Others may have their turn after so many records. */
@@ -53,9 +54,9 @@ const inSlices = createSlices(systemClock);
 
 /** Returns a handler for GET and HEAD. Throws ServiceError `not_ready` before the first commit. */
 export function answerAllRecords(reader: AllReader) {
-  const plainRecords = computeInTurn(reader, (node) => node.record(), KEPT_BYTES_MAX);
+  const plainRecords = computeSerially(reader, (node) => node.record(), KEPT_BYTES_MAX);
   // Rarely asked for.
-  const explainedRecords = computeInTurn(reader, (node) => node.explained(), 0);
+  const explainedRecords = computeSerially(reader, (node) => node.explained(), 0);
 
   return async (request: IncomingMessage, response: ServerResponse, isExplained: boolean): Promise<void> => {
     const answer = isExplained ? await explainedRecords(response) : await plainRecords(response);
@@ -69,37 +70,30 @@ export function answerAllRecords(reader: AllReader) {
 
 /**
  * Returns a function that computes all records, and keeps an answer of at most `keptBytesMax` for the next time. One
- * computation at a time: whoever asks meanwhile finds what did not change, and for one who went away nothing is computed.
+ * computation at a time: whoever asks meanwhile finds what did not change.
  */
-function computeInTurn(
+function computeSerially(
   reader: AllReader,
   recordOf: RecordOf,
   keptBytesMax: number,
 ): (response: ServerResponse) => Promise<Answer | undefined> {
   const known = new KnownTexts();
   let kept: KeptAnswer | undefined;
-  let last: Promise<void> = Promise.resolve();
+  const runSerially = createSerialWork();
 
-  return async (response) => {
-    const before = last;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    last = promise;
-    await before;
-    try {
-      if (response.destroyed) return undefined;
-      const sources = numbersOf(reader.sources.nodes());
-      if (kept !== undefined && isSameList(kept.sources, sources)) return kept;
-      // Of the same moment as the sources: nothing else runs in between.
-      const [commit, finding] = [reader.commit(), reader.nodes()];
-      const nodes = await inSlices(finding);
-      const isSame = kept !== undefined && (await inSlices(compare(nodes, kept.all.texts)));
-      const all = isSame && kept !== undefined ? kept.all : await joinRecords(nodes, known, recordOf);
-      kept = all.bytes > keptBytesMax ? undefined : { sources, commit, all };
-      return { commit, all };
-    } finally {
-      resolve();
-    }
-  };
+  async function compute(): Promise<Answer> {
+    const sources = numbersOf(reader.sources.nodes());
+    if (kept !== undefined && isSameList(kept.sources, sources)) return kept;
+    // Of the same moment as the sources: nothing else runs in between.
+    const [commit, finding] = [reader.commit(), reader.nodes()];
+    const nodes = await inSlices(finding);
+    const isSame = kept !== undefined && (await inSlices(compare(nodes, kept.all.texts)));
+    const all = isSame && kept !== undefined ? kept.all : await joinRecords(nodes, known, recordOf);
+    kept = all.bytes > keptBytesMax ? undefined : { sources, commit, all };
+    return { commit, all };
+  }
+
+  return (response) => runSerially(response, compute);
 }
 
 /**

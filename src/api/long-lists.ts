@@ -11,6 +11,7 @@ import { createSlices } from '../slices.ts';
 import { type AnswerCache, KEPT_BYTES_MAX } from './answer-cache.ts';
 import { PIECE_LENGTH, type PiecedAnswer, pieceFrom, sendPieced, sharePieced } from './long-answers.ts';
 import { requestIdOf, sendSerialized, tagOf, writeReadHead } from './present.ts';
+import { createSerialWork } from './serial-work.ts';
 
 /** One list, of the moment at which it is asked for. */
 interface ListRead {
@@ -33,7 +34,7 @@ const inSlices = createSlices(systemClock);
  * time is made: whoever asks meanwhile finds it in the cache, if it is kept.
  */
 export function readList<Params>({ reader, cache }: ListOptions, ask: (request: Request<Params>) => ListRead) {
-  let last: Promise<void> = Promise.resolve();
+  const runSerially = createSerialWork();
 
   async function answerTo(request: Request<Params>): Promise<{ commit: string; answer: PiecedAnswer }> {
     const { body, sources } = ask(request);
@@ -48,15 +49,9 @@ export function readList<Params>({ reader, cache }: ListOptions, ask: (request: 
   }
 
   return async (request: Request<Params>, response: Response): Promise<void> => {
-    // Whoever went away while others had their turn would hold up all who come after.
-    const made = last.then(() => (response.destroyed ? undefined : answerTo(request)));
-    last = made.then(
-      () => undefined,
-      () => undefined,
-    );
-    const found = await made;
-    if (found === undefined) return;
-    const { commit, answer } = found;
+    const made = await runSerially(response, () => answerTo(request));
+    if (made === undefined) return;
+    const { commit, answer } = made;
     const [first, second] = answer.pieces;
     const requestId = requestIdOf(response);
     if (first !== undefined && second === undefined) {
