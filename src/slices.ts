@@ -65,7 +65,7 @@ export function turnsOf(clock: MonotonicClock): WorkTurns {
   return known;
 }
 
-/** Returns a runner whose slices end by `clock`. */
+/** Returns a runner whose slices end by `clock`; tests hand in turns that they end themselves. */
 export function createSlices(clock: MonotonicClock, workTurns: WorkTurns = turnsOf(clock)): RunInSlices {
   return async (steps) => {
     for (;;) {
