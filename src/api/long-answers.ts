@@ -47,14 +47,69 @@ export function sharePieced(answer: PiecedAnswer): PiecedAnswer {
   return answer.pieces.length > 1 ? heldPieces.share(answer) : answer;
 }
 
+/** All long answers that are being sent may take so much. Those that many clients are sent count once. */
+const SENT_BYTES_MAX = 256 * 1024 * 1024;
+
+type SizedAnswer = Pick<SerializedAnswer, 'bytes'>;
+
+/** The long answers that are being sent, which take `bytesMax` together. */
+export class SentAnswers {
+  readonly #bytesMax: number;
+  /** By response; the one whose client has read nothing for longest comes first. */
+  readonly #sent = new Map<ServerResponse, SizedAnswer>();
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /**
+   * Sends an answer as fast as its client reads. Where all take too much, the connections of clients that have read nothing for
+   * longest are closed.
+   */
+  async send(response: ServerResponse, answer: SizedAnswer, pieces: Iterable<string>): Promise<void> {
+    this.#sent.set(response, answer);
+    this.#makeRoom(response);
+    try {
+      await sendPieces(response, this.#noteReads(response, answer, pieces));
+    } finally {
+      this.#sent.delete(response);
+    }
+  }
+
+  /** A piece is taken once the client has read most of the one before. */
+  *#noteReads(response: ServerResponse, answer: SizedAnswer, pieces: Iterable<string>): Generator<string> {
+    for (const piece of pieces) {
+      this.#sent.delete(response);
+      this.#sent.set(response, answer);
+      yield piece;
+    }
+  }
+
+  #makeRoom(newest: ServerResponse): void {
+    const kept = new Set<SizedAnswer>();
+    let bytes = 0;
+    for (const [response, answer] of [...this.#sent].reverse()) {
+      if (kept.has(answer)) continue;
+      if (response !== newest && bytes + answer.bytes > this.#bytesMax) {
+        response.destroy();
+        continue;
+      }
+      kept.add(answer);
+      bytes += answer.bytes;
+    }
+  }
+}
+
+const sentAnswers = new SentAnswers(SENT_BYTES_MAX);
+
 /** Sends a long answer whose head is written. */
 export async function sendLong(response: ServerResponse, answer: SerializedAnswer): Promise<void> {
-  await sendPieces(response, piecesOf(answer));
+  await sentAnswers.send(response, answer, piecesOf(answer));
 }
 
 /** Sends an answer in pieces whose head is written. */
 export async function sendPieced(response: ServerResponse, answer: PiecedAnswer): Promise<void> {
-  await sendPieces(response, eachPiece(answer));
+  await sentAnswers.send(response, answer, eachPiece(answer));
 }
 
 /** Sends as fast as the client reads. One that goes away in between is no failure. */

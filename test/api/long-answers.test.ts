@@ -1,11 +1,13 @@
 // Long answers: whole at the client that reads, and held once for those that do not.
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { SentAnswers } from '../../src/api/long-answers.ts';
 import type { Steps } from '../../src/model/steps.ts';
 import type { InstanceView } from '../../src/service/reader.ts';
 import { INSTANCE } from '../support/sample-reader.ts';
@@ -101,4 +103,40 @@ it.each([
   isHeld = false;
   expect([(await first).status, (await last).status]).toEqual([200, 200]);
   expect(asked).toBe(2);
+});
+
+/** A response whose client does not read. */
+class UnreadResponse extends EventEmitter {
+  destroyed = false;
+
+  write(): boolean {
+    return false;
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
+}
+
+it('clients that read nothing are closed before answers of many moments take all memory, and those that read are not', async () => {
+  const answers = new SentAnswers(10);
+  const [a, b, c, large] = [{ bytes: 4 }, { bytes: 5 }, { bytes: 4 }, { bytes: 11 }];
+  const responses: UnreadResponse[] = [];
+  const ends: Promise<void>[] = [];
+  async function send(answer: { readonly bytes: number }): Promise<readonly boolean[]> {
+    const response = new UnreadResponse();
+    responses.push(response);
+    ends.push(answers.send(response as unknown as ServerResponse, answer, ['x', 'y', 'z']));
+    await pause(1);
+    return responses.map(({ destroyed }) => destroyed);
+  }
+  expect([await send(a), await send(b)]).toEqual([[false], [false, false]]);
+  responses[0]?.emit('drain');
+  await pause(1);
+  expect(await send(c)).toEqual([false, true, false]);
+  expect(await send(c)).toEqual([false, true, false, false]);
+  expect(await send(large)).toEqual([true, true, true, true, false]);
+  responses[4]?.destroy();
+  await Promise.all(ends);
 });
