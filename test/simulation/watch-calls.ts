@@ -115,7 +115,7 @@ export class CallWatch implements SiteWatch {
     this.#facts.tell(site, () => `${operation} ${resource} ${words}`);
     if (this.#running.get(resource)?.operation === operation) this.#running.delete(resource);
     if (operation === 'check') {
-      this.#creates.checked(call, answer);
+      this.#creates.checked(site, call, answer);
       // Of a check by a proxy the controller knows what its report says.
       if (!this.#isRemote(site)) this.#drift.checked(resource, answer);
     }

@@ -1,4 +1,4 @@
-// Watches that nothing is created on a guess: a check comes before each create, at most half a minute old.
+// Watches that nothing is created on a guess: a check at the same site comes before each create, at most half a minute old.
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Call } from '../../src/providers/provider.ts';
 import type { Facts } from './facts.ts';
@@ -13,6 +13,7 @@ const REPORT_MS_MAX = 70_000;
 const UNSEEN_MS_MAX = 90_000;
 
 interface Check {
+  readonly site: string;
   readonly time: number;
   readonly isAbsent: boolean;
 }
@@ -41,7 +42,7 @@ export class CreateWatch {
     this.#facts = facts;
   }
 
-  checked({ resource }: Call, answer: Answer | undefined): void {
+  checked(site: string, { resource }: Call, answer: Answer | undefined): void {
     if (answer?.outcome !== 'absent' && answer?.outcome !== 'done') {
       if (this.#unsure.has(resource) && !this.#untold.has(resource))
         this.#untold.set(resource, this.#facts.scheduler.now);
@@ -56,9 +57,9 @@ export class CreateWatch {
     }
     if (!isAbsent) this.#noteTaken(resource);
     this.#untold.delete(resource);
-    this.#checks.set(resource, { time: this.#facts.scheduler.now, isAbsent });
+    this.#checks.set(resource, { site, time: this.#facts.scheduler.now, isAbsent });
     // What is there later was made later.
-    const isNowhere = this.#facts.sites.every((site) => site.find(resource) === undefined);
+    const isNowhere = this.#facts.sites.every((one) => one.find(resource) === undefined);
     if (isAbsent && isNowhere && !this.#lost.has(resource)) this.#facts.orphans.delete(resource);
   }
 
@@ -142,6 +143,7 @@ export class CreateWatch {
     const check = this.#checks.get(resource);
     const { scheduler, wall } = this.#facts;
     if (check === undefined) return 'was never checked';
+    if (check.site !== site) return `was checked at ${check.site}`;
     const isRepeated = this.#creates.get(resource) === action;
     if (!check.isAbsent && !isRepeated && !this.#isRest(site, resource)) return 'was there when it was checked';
     const seconds = Math.round((scheduler.now - check.time) / 1000);
