@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, open, writeFile } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SettingsError } from '../../load-settings.ts';
@@ -92,7 +92,7 @@ export async function startLabProxy(demo: string, log: Logger): Promise<RunningP
  * standard input ends with the demo, however that ends, and so does the proxy.
  */
 async function launch(folder: string): Promise<ChildProcess> {
-  const cli = fileURLToPath(new URL(`../../cli${extname(import.meta.filename)}`, import.meta.url));
+  const cli = fileURLToPath(new URL('../../cli.js', import.meta.url));
   const log = await open(join(folder, 'proxy.log'), 'a', 0o600);
   try {
     return spawn(process.execPath, [cli, 'proxy', '--config', fileIn(folder), '--stop-with-input'], {
