@@ -1,9 +1,9 @@
 // `treeline serve` in a process of its own on a site, watched from outside: its log, its health, what it costs, and what
 // its simulated provider has done.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMap } from '../src/model/json.ts';
+import { serverLines } from '../src/providers/simulated-lines.ts';
 import type { FileChanges } from '../test/support/git-repository.ts';
 import { createHttpsClient, type HttpsClient, keepAlive } from '../test/support/https-client.ts';
 import { OwnedProcess } from './owned-process.ts';
@@ -121,7 +121,11 @@ export async function serveNewSite(
   return controller;
 }
 
-/** Returns how many changes of servers the simulated provider has noted since it was opened, with one for each that was there. */
-export function changesNoted({ servers }: Site): number {
-  return readFileSync(servers, 'latin1').split('\n').length - 1;
+/** Returns how many actions the simulated provider remembers; each changed a server. Its file may have one of them twice. */
+export function changesNoted({ servers: file }: Site): number {
+  const noted = new Set<string>();
+  for (const { name, server } of serverLines(file)) {
+    for (const action of server.actions) noted.add(`${name} ${action}`);
+  }
+  return noted.size;
 }
