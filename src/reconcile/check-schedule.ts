@@ -148,7 +148,9 @@ export class CheckSchedule {
     const plan = this.#plans.get(server);
     if (plan === undefined) return;
     this.#calls.end(server);
-    if (!this.#options.capacity.hasCapacity(plan.provider)) {
+    const { capacity, isPulled } = this.#options;
+    // Proxies take a check when they like, so capacity never was what it wanted: there is no proxy for it.
+    if (!isPulled(plan.provider) && !capacity.hasCapacity(plan.provider)) {
       this.#makeReady(server, plan);
       return;
     }

@@ -521,4 +521,23 @@ describe('a routine check of a server of a proxy', () => {
     await report(core, LAB, claimed, answerOf('absent'));
     expect(core.states().web).toBe('drifted');
   });
+
+  it('waits for its next time where no proxy is registered any more', async () => {
+    const core = new Core({ hasProxied: true, entries: [], drift: 'report' });
+    core.source.commit({ ...shopFiles({ web: IN_LAB }), ...CLIENTS });
+    await core.poll();
+    await carryOut(core, LAB, 'absent');
+    while (core.states().web !== 'done') await carryOut(core, LAB);
+    core.source.commit({ 'clients/B1.yaml': null });
+    await core.poll();
+    const passes = vi.spyOn(core.ledger, 'server');
+    await core.pass(300 * SECOND);
+    await core.settle();
+    expect(passes.mock.calls.length).toBeLessThan(100);
+    expect(core.states()).toEqual({ web: 'done' });
+    core.source.commit({ 'clients/B1.yaml': CLIENTS['clients/B1.yaml'] });
+    await core.poll();
+    await core.pass(2 * 300 * SECOND);
+    expect(offered(core, LAB)).toEqual(['web.N.check']);
+  });
 });
