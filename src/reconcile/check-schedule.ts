@@ -148,9 +148,7 @@ export class CheckSchedule {
     const plan = this.#plans.get(server);
     if (plan === undefined) return;
     this.#calls.end(server);
-    const { capacity, isPulled } = this.#options;
-    // Proxies take a check when they like, so capacity never was what it wanted: there is no proxy for it.
-    if (!isPulled(plan.provider) && !capacity.hasCapacity(plan.provider)) {
+    if (lacksCapacity(plan, this.#options)) {
       this.#makeReady(server, plan);
       return;
     }
@@ -191,4 +189,12 @@ export class CheckSchedule {
     }
     this.offer();
   }
+}
+
+/** Proxies take a check when they like: theirs never waits for capacity, and where it is refused, there is no proxy for it. */
+function lacksCapacity(
+  { provider }: CheckPlan,
+  { capacity, isPulled }: Pick<CheckScheduleOptions, 'capacity' | 'isPulled'>,
+): boolean {
+  return !isPulled(provider) && !capacity.hasCapacity(provider);
 }

@@ -26,7 +26,7 @@ export class FreshChecks {
     this.#clock = clock;
   }
 
-  /** Notes how a check of a server has just ended; `site`: the proxies that were asked have these tags. */
+  /** Notes how a check of a server has just ended; `site`: who was asked. */
   note(server: string, end: CheckEnd, site = ''): void {
     this.#checks.delete(server);
     this.#checks.set(server, { ended: this.#clock.monotonic(), endedWall: this.#clock.now(), end, site });

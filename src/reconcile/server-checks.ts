@@ -50,7 +50,7 @@ export class ServerChecks {
 
   /** Returns how the last check of a server that a create may rely on ended; see FreshChecks. */
   lastOf(server: string): CheckEnd | undefined {
-    return this.#fresh.of(server, this.#siteOf(server));
+    return this.#fresh.of(server, this.#checkerOf(server));
   }
 
   /** Notes that a check of a server begins. */
@@ -76,7 +76,7 @@ export class ServerChecks {
     const isAnswered = result?.answer.outcome === 'done' || result?.answer.outcome === 'absent';
     // A create needs a check of its own: one answer to a routine check makes no server.
     if (result?.kind === 'check' && !isRoutine && this.#isOwn(server, result)) {
-      this.#fresh.note(server, isAnswered ? 'answered' : 'failed', this.#siteOf(server));
+      this.#fresh.note(server, isAnswered ? 'answered' : 'failed', this.#checkerOf(server));
     }
     return result !== undefined && !(isRoutine && !isAnswered);
   }
@@ -106,7 +106,15 @@ export class ServerChecks {
     return this.#matchOf(server) === PROXIED ? proxyTagsOf(this.#options.recordOf?.(server) ?? {}) : [];
   }
 
+  /** Returns the proxies that the next check of a server asks, or would ask; empty for those of a provider entry. */
   #siteOf(server: string): string {
     return this.#tagsOf(server).join('\n');
+  }
+
+  /** Returns who has to have checked a server for a create to rely on it: a provider entry, and which proxies. */
+  #checkerOf(server: string): string {
+    const row = this.#options.ledger.server(server);
+    const provider = row?.wanted === null ? row.provider : this.#matchOf(server);
+    return `${provider ?? ''}\n${this.#siteOf(server)}`;
   }
 }

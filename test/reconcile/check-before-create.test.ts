@@ -82,6 +82,24 @@ describe('a server that waited for its dependency', () => {
   });
 });
 
+it('does not create a server at a provider entry on the word of another one', async () => {
+  const entries = ['south', 'north'].map((site) => ({ name: site, match: { kind: null, properties: { site } } }));
+  const core = new Core({ entries, retry: { attempts: 1, failedSeconds: 3600 } });
+  const at = (site: string) =>
+    shopFiles({ db: 'name: db, site: north', web: `name: web, depends_on: db, site: ${site}` });
+  core.source.commit(at('south'));
+  answering(core, 'create', async () => answerOf('failed', { message: 'no disk' }));
+  await core.poll();
+  expect(core.states()).toEqual({ db: 'failed', web: 'pending' });
+  core.provider.script = () => undefined;
+  const before = core.calls('check').filter((name) => name === 'web').length;
+  core.source.commit(at('north'));
+  await core.operator.retry(core.order, { resource: 'db' });
+  await core.poll();
+  expect(core.states()).toEqual({ db: 'done', web: 'done' });
+  expect(core.calls('check').filter((name) => name === 'web').length).toBeGreaterThan(before);
+});
+
 it('does not check a server twice that is created at once', async () => {
   const core = new Core();
   core.source.commit(shopFiles({ web: 'name: web' }));
