@@ -500,12 +500,18 @@ describe('a request for actions', () => {
 });
 
 describe('a routine check of a server of a proxy', () => {
-  it('is offered once it is due, behind every action, and reports what the proxy finds', async () => {
+  /** Returns a core whose server was made by a proxy, and is at rest. */
+  async function resting(): Promise<Core> {
     const core = new Core({ hasProxied: true, entries: [], drift: 'report' });
     core.source.commit({ ...shopFiles({ web: IN_LAB }), ...CLIENTS });
     await core.poll();
     await carryOut(core, LAB, 'absent');
     while (core.states().web !== 'done') await carryOut(core, LAB);
+    return core;
+  }
+
+  it('is offered once it is due, behind every action, and reports what the proxy finds', async () => {
+    const core = await resting();
     expect(offered(core, LAB)).toEqual([]);
     await core.pass(300 * SECOND);
     expect(core.states()).toEqual({ web: 'done' });
@@ -523,11 +529,7 @@ describe('a routine check of a server of a proxy', () => {
   });
 
   it('waits for its next time where no proxy is registered any more', async () => {
-    const core = new Core({ hasProxied: true, entries: [], drift: 'report' });
-    core.source.commit({ ...shopFiles({ web: IN_LAB }), ...CLIENTS });
-    await core.poll();
-    await carryOut(core, LAB, 'absent');
-    while (core.states().web !== 'done') await carryOut(core, LAB);
+    const core = await resting();
     core.source.commit({ 'clients/B1.yaml': null });
     await core.poll();
     const passes = vi.spyOn(core.ledger, 'server');
