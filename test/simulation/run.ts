@@ -1,4 +1,5 @@
 // The command `npm run simulate`: many seeds, or one with its story.
+import { watchEndlessRuns } from './endless-runs.ts';
 import { scriptOf } from './script.ts';
 import { shrunk } from './shrink.ts';
 import { type Run, simulate } from './simulate.ts';
@@ -40,6 +41,7 @@ function report({ seed, theme, violation }: Run): string {
 }
 
 async function tell(seed: number): Promise<boolean> {
+  watchEndlessRuns()(seed);
   const run = await simulate(seed, { isTold: true });
   if (run.violation === undefined || values.all) print(run.story.join('\n'));
   print(report(run));
@@ -53,11 +55,13 @@ async function tell(seed: number): Promise<boolean> {
 /** Runs them one after the other, until the first that fails or, with --all, to the end. */
 async function runMany(from: number, count: number): Promise<boolean> {
   const began = performance.now();
+  const begins = watchEndlessRuns();
   const finds = new Map<string, { seed: number; count: number }>();
   for (let seed = from; seed < from + count; seed += 1) {
     tellProgress({ done: seed - from, count, from, began });
     const script = scriptOf(seed);
     if (values.theme !== undefined && script.theme !== values.theme) continue;
+    begins(seed);
     const run = await simulate(seed, { script });
     if (run.violation === undefined) continue;
     const { promise } = run.violation;

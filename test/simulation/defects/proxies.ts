@@ -209,4 +209,15 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
       },
     ],
   },
+  {
+    id: 'proxy-refused-checks',
+    title: 'a check of a server for which no proxy is left is offered and refused in turn, without end',
+    edits: [
+      {
+        file: 'src/reconcile/check-schedule.ts',
+        find: 'return !isPulled(provider) && !capacity.hasCapacity(provider);',
+        replace: 'return isPulled(provider) || !capacity.hasCapacity(provider);',
+      },
+    ],
+  },
 ];

@@ -317,4 +317,15 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
       },
     ],
   },
+  {
+    id: 'create-other-checker',
+    title: 'a server is made at a provider entry since another one found nothing',
+    edits: [
+      {
+        file: 'src/reconcile/server-checks.ts',
+        find: 'const provider = row?.wanted === null ? row.provider : this.#matchOf(server);',
+        replace: "const provider = row?.wanted === null ? row.provider : '';",
+      },
+    ],
+  },
 ];

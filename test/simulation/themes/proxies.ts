@@ -21,6 +21,8 @@ import {
 const MINUTE_MS = 60_000;
 /** The file of the client of a proxy at the east site. The other proxy of that site stays registered. */
 const B1 = 'clients/B1.yaml';
+/** The file of the client of the only proxy at the west site. */
+const B3 = 'clients/B3.yaml';
 
 function trouble(chance: Chance): TimedDeed {
   const proxy = chance.pick(['B1', 'B2']);
@@ -136,6 +138,18 @@ const removed = sceneTheme(
   { proxies: true },
 );
 
+/** The only proxy of a site is removed while its servers rest, and is registered again later. */
+const lastRemoved = sceneTheme(
+  'the last proxy of a site is removed',
+  () => plain(['a', 'b'], { web: 2, site: 'west' }),
+  (chance) => [
+    after(3 * MINUTE_MS, commit({ path: B3, is: 'removed' })),
+    after(chance.pick([MINUTE_MS, 10 * MINUTE_MS]), commit(set('b', { size: chance.pick(['2', '3', '4']) }))),
+    after(chance.pick([1_000, 10 * MINUTE_MS]), commit({ path: B3, is: 'mended' })),
+  ],
+  { proxies: true },
+);
+
 /** A site that proxies look after loses many servers at once. */
 const emptied = sceneTheme(
   'a remote site loses its servers',
@@ -228,6 +242,6 @@ function vanishAndBuild(chance: Chance, site: string): readonly TimedDeed[] {
 
 /** Returns the themes and scenes. */
 export const PROXY_THEMES: readonly Theme[] = [
-  ...[proxies, cutOff, tagged, removed, emptied],
+  ...[proxies, cutOff, tagged, removed, lastRemoved, emptied],
   ...[remoteStrangers, takenName],
 ];

@@ -1,6 +1,6 @@
 // Scenes in which deletes nobody meant are near: approvals, lifted protection and budgets that meet something else.
 import type { Edit } from '../actions.ts';
-import { TEMPLATE } from '../stacks.ts';
+import { PLAIN, TEMPLATE } from '../stacks.ts';
 import { after, commit, INSTANCES, north, plain, removal, sceneTheme, set, type Theme, unreadName } from './theme.ts';
 
 /** A write comes while something else that it draws on cannot be read. */
@@ -167,8 +167,24 @@ const protectedGivers = sceneTheme(
   },
 );
 
+/** New servers that were checked at one site, and wait for another server, move to the other site. */
+const moved = sceneTheme(
+  'new servers move to another site',
+  () => plain(['a'], { web: 1, db: true }),
+  (chance) => {
+    const instance = chance.pick(['b', 'c', 'd']);
+    const shape = { ...PLAIN, prefix: instance, webNeeds: 'a-db', site: 'south' };
+    return [
+      after(60_000, north('sluggish')),
+      after(0, commit(set('a', { size: chance.pick(['2', '3', '4']) }), set(instance, shape))),
+      after(chance.pick([1_000, 5_000, 10_000]), commit(set(instance, { site: 'north' }))),
+      after(60_000, north('well')),
+    ];
+  },
+);
+
 /** Returns the scenes. */
 export const SAFETY_SCENES: readonly Theme[] = [
   ...[writes, pulls, lifts, replacements, cutYes, lateYes, nothingLeft, needed, lostHistory],
-  ...[wrongTakers, knownWrong, protectedGivers],
+  ...[wrongTakers, knownWrong, protectedGivers, moved],
 ];

@@ -1,0 +1,37 @@
+// Ends the process at a run that never ends: one whose promises settle one another for ever lets nothing else of its thread
+// happen, so another thread looks at it.
+import { writeSync } from 'node:fs';
+import { isMainThread, Worker, workerData } from 'node:worker_threads';
+
+/** The most processor time of a run, in seconds. The longest that is known takes two. */
+const SECONDS_MAX = 60;
+const LOOK_MS = 1_000;
+const STDOUT = 1;
+
+/** Returns a function to call at the begin of each run, with its seed. The process is killed at one that does not end, and tells so. */
+export function watchEndlessRuns(): (seed: number) => void {
+  const shared = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT);
+  const seeds = new Float64Array(shared);
+  const worker = new Worker(new URL(import.meta.url), { workerData: { shared } });
+  worker.unref();
+  return (seed) => {
+    seeds[0] = seed;
+  };
+}
+
+/** Looks at the seed that is played, and how much processor time the process has used since it is that one. */
+function watch(seeds: Float64Array): void {
+  let [known, began] = [0, 0];
+  setInterval(() => {
+    const { user, system } = process.cpuUsage();
+    const seconds = (user + system) / 1e6;
+    const seed = seeds[0] ?? 0;
+    if (seed !== known) [known, began] = [seed, seconds];
+    else if (seed > 0 && seconds - began > SECONDS_MAX) {
+      writeSync(STDOUT, `seed ${seed} does not end: it took ${SECONDS_MAX} s of processor time\n`);
+      process.kill(process.pid, 'SIGKILL');
+    }
+  }, LOOK_MS);
+}
+
+if (!isMainThread && workerData?.shared instanceof SharedArrayBuffer) watch(new Float64Array(workerData.shared));
