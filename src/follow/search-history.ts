@@ -23,7 +23,10 @@ export async function searchHistory(
   commit: string,
   inSlices?: RunInSlices,
 ): Promise<DesiredState | undefined> {
-  const { commits, known } = await commitsToFollow(new Search(source, inSlices), commit, source);
+  const search = new Search(source, inSlices);
+  const { commits, known } = await commitsToFollow(search, commit, source);
+  // Nothing older is in force beside it, so it is not derived once more.
+  if (search.whole?.commit === commit) return search.whole;
   let desired: DesiredState | undefined;
   for (const next of commits) {
     const baseline = desired ?? known;
@@ -62,6 +65,7 @@ class Search {
   #newest: ReadonlySet<string> = new Set();
   #strays: readonly Stray[] = [];
   #known: Baseline = EMPTY_BASELINE;
+  #whole: DesiredState | undefined;
 
   constructor(source: CommitReader, inSlices: RunInSlices | undefined) {
     this.#source = source;
@@ -71,6 +75,11 @@ class Search {
   /** The objects of the commits visited so far: an older commit with a link or a folder in place of one has it unreadable. */
   get known(): Baseline {
     return this.#known;
+  }
+
+  /** The desired state of the newest commit that can be followed, if nothing is missing in it. */
+  get whole(): DesiredState | undefined {
+    return this.#whole;
   }
 
   get isOver(): boolean {
@@ -97,6 +106,7 @@ class Search {
     // The version found may be a wrong one of what a stray stands for now.
     const found = isFound ? wrong.difference(this.#newest) : new Set<string>();
     this.#missing = isFirst ? wrong : this.#missing.intersection(wrong).union(found);
+    if (isFirst && this.isOver) this.#whole = desired;
     return isFirst || isFound || hasValid;
   }
 
