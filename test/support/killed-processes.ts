@@ -37,6 +37,15 @@ export interface KillOptions {
   readonly pauseMsMax: number;
 }
 
+/** Few servers, which are made fast: most kills come in the middle of a call, a commit or a start. */
+export const SMALL_RUN: Omit<KillOptions, 'kills'> = {
+  instances: 2,
+  servers: [2, 8],
+  createSeconds: '0.1-1',
+  timeoutSeconds: 15,
+  pauseMsMax: 400,
+};
+
 const OBSERVER = join(ROOT, 'test/support/programs/observed-server.sh');
 const PROXIES = ['north', 'south'] as const;
 /** The servers of `near` are the controller's, those of `far` the proxies'. */
@@ -147,6 +156,7 @@ class Run {
   #controller: ServingProcess;
   readonly #proxies: ServingProcess[];
   #wanted: Wanted;
+  #commits = 0;
 
   constructor(parts: RunParts, controller: ServingProcess, wanted: Wanted) {
     this.#parts = parts;
@@ -157,7 +167,8 @@ class Run {
 
   /** Commits another wish. */
   async churn(): Promise<void> {
-    this.#wanted = churned(this.#wanted, this.#parts.options);
+    const kind = CHANGES[this.#commits++ % CHANGES.length] ?? 'size';
+    this.#wanted = churned(this.#wanted, kind, this.#parts.options);
     await this.#parts.site.repository.commit(filesOf(this.#wanted), { message: APPROVED });
   }
 
@@ -225,14 +236,17 @@ function firstWanted(options: KillOptions): Wanted {
   return { release: 1, counts: Object.fromEntries(counts) };
 }
 
+type Change = 'release' | 'removal' | 'size';
+/** What the commits change, in turn, so that a short run has each kind too. */
+const CHANGES: readonly Change[] = ['size', 'release', 'size', 'removal', 'size'];
+
 /** Returns the next wish: another release of all, another size of an instance, or an instance that goes or comes back. */
-function churned({ release, counts }: Wanted, options: KillOptions): Wanted {
-  const kind = Math.random();
-  if (kind < 0.2) return { release: release + 1, counts };
+function churned({ release, counts }: Wanted, change: Change, options: KillOptions): Wanted {
+  if (change === 'release') return { release: release + 1, counts };
   const names = instancesOf(options);
   const name = names[Math.floor(Math.random() * names.length)] ?? '';
   const { [name]: present, ...others } = counts;
-  if (kind < 0.4 && present !== undefined) return { release, counts: others };
+  if (change === 'removal' && present !== undefined) return { release, counts: others };
   const [least, most] = options.servers;
   return { release, counts: { ...others, [name]: least + Math.floor(Math.random() * (most - least + 1)) } };
 }
