@@ -1,8 +1,8 @@
 // Configures the tests. With TEST_REPORT set, as .ci/run does, the results are also written to that file as JSON.
 // `npm run coverage` runs the tests of the pure stages again, and measures which branches they reach: measuring all tests would
 // keep every program that they start from using its compiled form.
-import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { COMPILED } from './test/support/compile-once.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
 
 const report = process.env.TEST_REPORT;
@@ -53,7 +53,13 @@ export default defineConfig({
       // To load the program takes longer than most of these tests: they share workers instead of starting one a file.
       {
         extends: true,
-        test: { name: 'parts', include: ['test/**/*.test.ts'], exclude: [...ALONE, ...STATELESS], isolate: false },
+        test: {
+          name: 'parts',
+          include: ['test/**/*.test.ts'],
+          exclude: [...ALONE, ...STATELESS],
+          isolate: false,
+          globalSetup: 'test/support/compile-once.ts',
+        },
       },
       { extends: true, test: { name: 'stateless', include: STATELESS, isolate: false } },
     ],
@@ -62,7 +68,7 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // Tests start the program some hundred times; compiled once, it starts in half the time.
-    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
+    env: { NODE_COMPILE_CACHE: COMPILED },
     testTimeout: 30_000,
     hookTimeout: 60_000,
     coverage: {
