@@ -16,6 +16,9 @@ import { statusesOf } from './statuses.ts';
 /** A start lasts longer, so that a kill within this time comes before all is open. */
 const START_MS = 900;
 const WORK_MS = 350;
+/** One of so many starts finds a torn record, and one is killed before all is open. In turn, so that a short run has both. */
+const TORN_EACH = 3;
+const STARTING_EACH = 5;
 /** Servers go all the time; nothing is to wait for a person. */
 const APPROVED = 'Churn\n\nTreeline-Approve-Deletes: 1000';
 const SETTLE_MS_MAX = 60_000;
@@ -23,8 +26,18 @@ const SETTLE_MS_MAX = 60_000;
 /** Kills a controller `kills` times, and checks it after every time and in the end. */
 export async function killAgainAndAgain(kills: number): Promise<void> {
   const run = new Run(await createSite(filesOf(FIRST)));
-  for (let kill = 0; kill < kills; kill++) await run.untilKilled();
+  for (let kill = 0; kill < kills; kill++) {
+    await run.untilKilled({ isTorn: kill % TORN_EACH === 1, isStarting: kill % STARTING_EACH === 2 });
+  }
   await run.untilDone();
+}
+
+/** How a life of the controller begins and ends. */
+interface Life {
+  /** Its journal ends in a part of a record. */
+  readonly isTorn: boolean;
+  /** It is killed while it starts. */
+  readonly isStarting: boolean;
 }
 
 class Run {
@@ -41,10 +54,10 @@ class Run {
   }
 
   /** One life of the controller: it starts unaided, works, and is killed. */
-  async untilKilled(): Promise<void> {
-    if (Math.random() < 0.3) this.#tearTail();
+  async untilKilled({ isTorn, isStarting }: Life): Promise<void> {
+    if (isTorn) this.#tearTail();
     const controller = new ServingProcess(this.#site.config);
-    if (Math.random() < 0.15) {
+    if (isStarting) {
       await sleep(START_MS * Math.random());
       await controller.end('SIGKILL');
       await this.#check(controller.lines);
