@@ -1,9 +1,10 @@
 // Certificates for those who have no authority: what is made, who may read it, and that nothing is written over.
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { treeline } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -77,9 +78,18 @@ it('an authority of which only half is there is not replaced', async () => {
 });
 
 describe('treeline client new', () => {
+  let made = '';
+
+  beforeAll(async () => {
+    made = await mkdtemp(join(tmpdir(), 'treeline-'));
+    await treeline(['pki', 'init'], { cwd: made });
+  });
+  afterAll(() => rmSync(made, { recursive: true, force: true }));
+
+  /** Returns a folder with an authority of its own: a copy, as to make one takes a while. */
   async function withAuthority(): Promise<string> {
     const cwd = temporaryDirectory();
-    await treeline(['pki', 'init'], { cwd });
+    await cp(made, cwd, { recursive: true });
     return cwd;
   }
 
