@@ -45,6 +45,8 @@ export function endServers(directory: string): void {
 }
 
 interface LogLine {
+  readonly time: string;
+  readonly pid: number;
   readonly event: 'begin' | 'end' | 'started' | 'ended';
   readonly operation?: string;
   /** `<server>.<incarnation>.<operation>…`. */
@@ -88,9 +90,9 @@ function faultsIn(name: string, history: readonly LogLine[]): readonly string[] 
     if (incarnation < created) faults.push(`${name}: incarnation ${incarnation} after ${created}`);
     if (incarnation > created && isRunning && cutOff === 0) {
       const course = history
-        .map((line) => `${line.event} ${line.action ?? ''} ${line.outcome ?? ''}`.trim())
-        .join(', ');
-      faults.push(`${name}: incarnation ${incarnation} is created while it runs: ${course}`);
+        .map((line) => [line.time, line.pid, line.event, line.action, line.outcome].filter(Boolean).join(' '))
+        .join('\n  ');
+      faults.push(`${name}: incarnation ${incarnation} is created while it runs:\n  ${course}`);
     }
     created = incarnation;
     cutOff = 0;
