@@ -9,7 +9,6 @@ import type { Operation } from '../model/state.ts';
 import type { Call, Provider } from './provider.ts';
 import { SimulatedServers } from './simulated-servers.ts';
 
-const CALLS_KEPT_MAX = 10_000;
 const TRIES_KEPT_MAX = 10_000;
 
 /** The file, the durations and the failures of a simulated provider. */
@@ -26,25 +25,16 @@ export interface SimulatedOptions {
   readonly seed: number;
 }
 
-/** A simulated provider that tells of its calls. */
-export interface SimulatedProvider extends Provider {
-  /** The last calls, oldest first; at most 10,000. */
-  readonly calls: readonly Call[];
-}
-
 /**
  * Returns a provider that answers after the configured time. A call throws when its signal ends that wait; whether it
  * has taken effect by then depends on seed and action, as with a real server. Throws if the file is damaged.
  */
-export function createSimulatedProvider(options: SimulatedOptions, clock: Clock): SimulatedProvider {
+export function createSimulatedProvider(options: SimulatedOptions, clock: Clock): Provider {
   const servers = new SimulatedServers(options.file);
   const failures = createFailures(options);
-  const calls: Call[] = [];
 
   async function perform(call: Call, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
-    calls.push(call);
-    if (calls.length > CALLS_KEPT_MAX) calls.shift();
     const ms = durationOf(call.operation, options);
     if (ms <= 0) return act(call);
     const isEarly = shareOf(`${options.seed} early ${call.action}`) < 0.5;
@@ -72,7 +62,6 @@ export function createSimulatedProvider(options: SimulatedOptions, clock: Clock)
   return {
     lostActionEnds: 'with the controller',
     isPretending: true,
-    calls,
     perform,
     close: async () => servers.close(),
   };

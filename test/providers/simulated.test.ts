@@ -4,12 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
-import type { Call } from '../../src/providers/provider.ts';
-import {
-  createSimulatedProvider,
-  type SimulatedOptions,
-  type SimulatedProvider,
-} from '../../src/providers/simulated.ts';
+import type { Call, Provider } from '../../src/providers/provider.ts';
+import { createSimulatedProvider, type SimulatedOptions } from '../../src/providers/simulated.ts';
 import { SimulatedServers } from '../../src/providers/simulated-servers.ts';
 import { describeProvider } from '../contract/provider.ts';
 import { callOf } from '../support/calls.ts';
@@ -30,18 +26,18 @@ function placeOf(options: Omit<SimulatedOptions, 'file'>) {
   };
 }
 
-function open(options: Partial<SimulatedOptions> = {}, clock: Clock = new ManualClock()): SimulatedProvider {
+function open(options: Partial<SimulatedOptions> = {}, clock: Clock = new ManualClock()): Provider {
   const file = join(temporaryDirectory(), 'simulated.json');
   const provider = createSimulatedProvider({ ...AT_ONCE, file, ...options }, clock);
   onTestFinished(() => provider.close());
   return provider;
 }
 
-function perform(provider: SimulatedProvider, fields: Partial<Call>, signal = new AbortController().signal) {
+function perform(provider: Provider, fields: Partial<Call>, signal = new AbortController().signal) {
   return provider.perform(callOf(fields), signal);
 }
 
-async function outcomeOf(provider: SimulatedProvider, fields: Partial<Call>): Promise<string> {
+async function outcomeOf(provider: Provider, fields: Partial<Call>): Promise<string> {
   return (await perform(provider, fields)).outcome;
 }
 
@@ -171,16 +167,6 @@ describe('effects', () => {
       message: 'there is no server "web-1"',
     });
   });
-});
-
-it('keeps the calls, for whoever looks', async () => {
-  const provider = open();
-  await perform(provider, { operation: 'check', action: 'k1' });
-  await perform(provider, { operation: 'create', action: 'c1' });
-  expect(provider.calls.map(({ operation, action }) => [operation, action])).toEqual([
-    ['check', 'k1'],
-    ['create', 'c1'],
-  ]);
 });
 
 describe('the file', () => {
