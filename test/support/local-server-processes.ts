@@ -44,7 +44,8 @@ export function endServers(directory: string): void {
   for (const { pid } of processesOf(directory)) process.kill(pid, 'SIGKILL');
 }
 
-interface LogLine {
+/** A line of the log. */
+export interface LogLine {
   readonly time: string;
   readonly pid: number;
   readonly event: 'begin' | 'end' | 'started' | 'ended';
@@ -59,7 +60,7 @@ interface LogLine {
 /**
  * Checks the log of a directory: the processes of a server start and end in turn, and another incarnation is created only
  * once the process of the last one has ended. Where a delete was killed before it ended the process, or its program came
- * too late to do it, the create that follows may find it.
+ * too late to do it or never began, the create that follows may find it.
  */
 export function expectSoundLog(directory: string): void {
   const lines: readonly LogLine[] = readFileSync(join(directory, 'calls.log'), 'utf8')
@@ -72,25 +73,37 @@ export function expectSoundLog(directory: string): void {
   expect(faults).toEqual([]);
 }
 
-function faultsIn(name: string, history: readonly LogLine[]): readonly string[] {
+/** Returns what is wrong in the course of one server. See {@link expectSoundLog}. */
+export function faultsIn(name: string, history: readonly LogLine[]): readonly string[] {
   const faults: string[] = [];
   let isRunning = false;
   let created = -1;
-  /** Begins of deletes without an end that says that it is gone. */
+  /** Deletes that began, or were to begin, without an end that says that it is gone. */
   let cutOff = 0;
+  const begun = new Set<string>();
+  /** Deletes that were lost before their program began: only checks tell of them, which have the id of the lost action. */
+  const asked = new Set<string>();
   for (const { event, operation, action = '', outcome } of history) {
     if (event === 'started' || event === 'ended') {
       if (isRunning === (event === 'started')) faults.push(`${name}: ${event} twice`);
       isRunning = event === 'started';
     }
-    if (operation === 'delete' && event === 'begin') cutOff += 1;
+    if (operation === 'delete' && event === 'begin') {
+      if (!asked.delete(action)) cutOff += 1;
+      begun.add(action);
+    }
+    if (operation === 'check' && isOfDelete(name, action) && !begun.has(action) && !asked.has(action)) {
+      asked.add(action);
+      cutOff += 1;
+    }
     if (operation === 'delete' && (outcome === 'done' || outcome === 'absent')) cutOff -= 1;
     if (event !== 'begin' || operation !== 'create') continue;
     const incarnation = Number(action.slice(name.length + 1).split('.')[0]);
     if (incarnation < created) faults.push(`${name}: incarnation ${incarnation} after ${created}`);
     if (incarnation > created && isRunning && cutOff === 0) {
       const course = history
-        .map((line) => [line.time, line.pid, line.event, line.action, line.outcome].filter(Boolean).join(' '))
+        .map(({ time, pid, ...line }) => [time, pid, line.event, line.operation, line.action, line.outcome])
+        .map((facts) => facts.filter(Boolean).join(' '))
         .join('\n  ');
       faults.push(`${name}: incarnation ${incarnation} is created while it runs:\n  ${course}`);
     }
@@ -98,6 +111,11 @@ function faultsIn(name: string, history: readonly LogLine[]): readonly string[] 
     cutOff = 0;
   }
   return faults;
+}
+
+/** Returns true if the action `<server>.<incarnation>.<operation>…` is a delete. */
+function isOfDelete(name: string, action: string): boolean {
+  return action.slice(name.length + 1).split('.')[1] === 'delete';
 }
 
 function processesOf(directory: string): readonly ServerProcess[] {
