@@ -40,13 +40,13 @@ function report({ seed, theme, violation }: Run): string {
   return `seed ${seed} (${theme}): ${violation === undefined ? 'all promises hold' : `${violation.promise}: ${violation.facts}`}`;
 }
 
-async function tell(seed: number): Promise<boolean> {
-  watchEndlessRuns()(seed);
+async function tell(seed: number, begins = watchEndlessRuns()): Promise<boolean> {
+  begins(seed);
   const run = await simulate(seed, { isTold: true });
   if (run.violation === undefined || values.all) print(run.story.join('\n'));
   print(report(run));
   if (run.violation === undefined || values.all) return run.violation === undefined;
-  const small = await shrunk(run, scriptOf(seed));
+  const small = await shrunk(run, scriptOf(seed), begins);
   print(`\nThe shortest script found that breaks it:\n${small.run.story.join('\n')}\n`);
   if (values.script) print(JSON.stringify(small.script));
   return false;
@@ -69,7 +69,7 @@ async function runMany(from: number, count: number): Promise<boolean> {
     finds.set(promise, { seed: known?.seed ?? seed, count: (known?.count ?? 0) + 1 });
     print(report(run));
     if (!values.all) {
-      if (!values.quiet) await tell(seed);
+      if (!values.quiet) await tell(seed, begins);
       return false;
     }
   }
