@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { Executor } from '../execute/executor.ts';
 import type { CheckEnd } from '../machine/decision.ts';
-import { hasOtherTags, proxyTagsOf } from '../machine/proxy-tags.ts';
+import { proxyTagsOf, responsibleTags } from '../machine/proxy-tags.ts';
 import type { CallResult } from '../model/call-result.ts';
 import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';
@@ -32,7 +32,7 @@ export class ServerChecks {
   /** The checks of servers at rest. */
   readonly schedule: CheckSchedule;
   readonly #fresh: FreshChecks;
-  /** By server, the site that is asked by its running check. */
+  /** By server, the proxies that its running check asks. */
   readonly #asked = new Map<string, string>();
   readonly #options: ServerChecksOptions;
 
@@ -75,22 +75,10 @@ export class ServerChecks {
     if (result?.kind === 'check' && asked !== undefined && asked !== this.#siteOf(server)) return false;
     const isAnswered = result?.answer.outcome === 'done' || result?.answer.outcome === 'absent';
     // A create needs a check of its own: one answer to a routine check makes no server.
-    if (result?.kind === 'check' && !isRoutine && this.#isOwn(server, result)) {
-      this.#fresh.note(server, isAnswered ? 'answered' : 'failed', this.#checkerOf(server));
+    if (result?.kind === 'check' && !isRoutine && asked !== undefined) {
+      this.#fresh.note(server, isAnswered ? 'answered' : 'failed', checkerOf(result.provider, asked));
     }
     return result !== undefined && !(isRoutine && !isAnswered);
-  }
-
-  /**
-   * Returns false for the answer of an entry, or of proxies, that are not those to create the server: a create needs a
-   * check of their own.
-   */
-  #isOwn(server: string, { provider }: CallResult): boolean {
-    const { ledger } = this.#options;
-    const match = this.#matchOf(server);
-    if (match !== undefined && match !== provider) return false;
-    const row = ledger.server(server);
-    return row === undefined || !hasOtherTags(row, this.#tagsOf(server));
   }
 
   #matchOf(server: string): string | undefined {
@@ -99,22 +87,34 @@ export class ServerChecks {
     return wanted === null ? undefined : registry.match(wanted)?.name;
   }
 
-  /** Returns the tags of the proxies that the next check is for: of a server that nobody wants, those that made it. */
+  /** Returns the proxies that the next check of a server asks, or would ask; empty for those of a provider entry. */
+  #siteOf(server: string): string {
+    const row = this.#options.ledger.server(server);
+    const tags = this.#tagsOf(server);
+    return siteOf((row && responsibleTags(row, tags)) ?? tags);
+  }
+
+  /** Returns who has to have checked a server for a create to rely on it. */
+  #checkerOf(server: string): string {
+    const row = this.#options.ledger.server(server);
+    const provider = row?.wanted === null ? row.provider : this.#matchOf(server);
+    return checkerOf(provider ?? '', siteOf(this.#tagsOf(server)));
+  }
+
+  /** Returns the tags of the proxies that are to have a server; of one that nobody wants, those that made it. */
   #tagsOf(server: string): readonly string[] {
     const row = this.#options.ledger.server(server);
     if (row?.wanted === null) return (row.provider === PROXIED && row.proxyTags) || [];
     return this.#matchOf(server) === PROXIED ? proxyTagsOf(this.#options.recordOf?.(server) ?? {}) : [];
   }
+}
 
-  /** Returns the proxies that the next check of a server asks, or would ask; empty for those of a provider entry. */
-  #siteOf(server: string): string {
-    return this.#tagsOf(server).join('\n');
-  }
+/** Returns the proxies with some tags, as one text. */
+function siteOf(tags: readonly string[]): string {
+  return tags.join('\n');
+}
 
-  /** Returns who has to have checked a server for a create to rely on it: a provider entry, and which proxies. */
-  #checkerOf(server: string): string {
-    const row = this.#options.ledger.server(server);
-    const provider = row?.wanted === null ? row.provider : this.#matchOf(server);
-    return `${provider ?? ''}\n${this.#siteOf(server)}`;
-  }
+/** Returns a provider entry and the proxies that it asks, as one text. */
+function checkerOf(provider: string, site: string): string {
+  return `${provider}\n${site}`;
 }

@@ -543,3 +543,25 @@ describe('a routine check of a server of a proxy', () => {
     expect(offered(core, LAB)).toEqual(['web.N.check']);
   });
 });
+
+it('does not create a server at a site on the word of the site where it was before', async () => {
+  const core = await coreOf({ web: IN_LAB });
+  await carryOut(core, LAB, 'absent');
+  await carryOut(core, LAB);
+  const atEdge = (size: string) => shopFiles({ web: `name: web, ProxyTag: edge, size: "${size}"` });
+  core.source.commit(atEdge('1'));
+  await core.poll();
+  await core.operator.replace(core.order, 'web');
+  await core.settle();
+  await carryOut(core, LAB, 'absent');
+  // Somebody built it there.
+  await carryOut(core, EDGE);
+  expect(core.states()).toEqual({ web: 'blocked' });
+  core.source.commit(atEdge('2'));
+  await core.poll();
+  expect(offered(core, LAB)).toEqual(['web.N.check']);
+  await carryOut(core, LAB, 'absent');
+  expect(offered(core, EDGE)).toEqual(['web.N.check']);
+  await carryOut(core, EDGE);
+  expect(core.states()).toEqual({ web: 'blocked' });
+});

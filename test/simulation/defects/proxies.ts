@@ -220,4 +220,15 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
       },
     ],
   },
+  {
+    id: 'proxy-former-site',
+    title: 'a server is made at a site since the site where it was before found nothing',
+    edits: [
+      {
+        file: 'src/reconcile/server-checks.ts',
+        find: 'return siteOf((row && responsibleTags(row, tags)) ?? tags);',
+        replace: 'return siteOf(tags);',
+      },
+    ],
+  },
 ];

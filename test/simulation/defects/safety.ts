@@ -323,8 +323,13 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/server-checks.ts',
-        find: 'const provider = row?.wanted === null ? row.provider : this.#matchOf(server);',
-        replace: "const provider = row?.wanted === null ? row.provider : '';",
+        find: 'checkerOf(result.provider, asked)',
+        replace: "checkerOf('', asked)",
+      },
+      {
+        file: 'src/reconcile/server-checks.ts',
+        find: "return checkerOf(provider ?? '', ",
+        replace: "return checkerOf('', ",
       },
     ],
   },

@@ -22,7 +22,13 @@ export const SIMULATOR_DEFECTS: readonly PlantedDefect[] = [
     id: 'asked-1',
     title: 'a replaced server is created by another entry without a look of its own',
     metBy: 'test/reconcile/retain-and-replace.test.ts: is looked for by both entries',
-    edits: [{ file: 'src/reconcile/server-checks.ts', find: ' && this.#isOwn(server, result)', replace: '' }],
+    edits: [
+      {
+        file: 'src/reconcile/server-checks.ts',
+        find: 'checkerOf(result.provider, asked)',
+        replace: 'this.#checkerOf(server)',
+      },
+    ],
   },
   {
     id: 'asked-2',

@@ -222,7 +222,15 @@ const takenName = sceneTheme(
         commit(set('a', { adopt: true })),
       ]),
     ),
-    after(chance.below(3_000), chance.pick<Deed>([{ kind: 'poll' }, removal('a'), { kind: 'adopt', instance: 'a' }])),
+    after(
+      chance.below(3_000),
+      chance.pick<Deed>([
+        { kind: 'poll' },
+        removal('a'),
+        { kind: 'adopt', instance: 'a' },
+        commit(set('a', { size: '3' })),
+      ]),
+    ),
   ],
   { proxies: true },
 );
