@@ -46,7 +46,7 @@ function hiddenPath(path: string): string {
 }
 
 /** Returns the folders above a path: where one of them is a link, nobody knows what stands below. */
-function foldersOf(path: string): readonly string[] {
+export function foldersOf(path: string): readonly string[] {
   const steps = path.split('/').slice(0, -1);
   return steps.map((_, index) => steps.slice(0, index + 1).join('/'));
 }

@@ -1,12 +1,12 @@
 // Judges whether a person meant a delete, by the files that people wrote and the commits that were followed, never by what the
 // controller says of the server.
-import { fileStateOf, validShape } from './edit-files.ts';
+import { fileStateOf, foldersOf, isGone, isWhole, validShape } from './edit-files.ts';
 import type { Facts, Violation } from './facts.ts';
 import type { Followed, FollowedCommit } from './followed.ts';
 import { hasNewReceiver } from './receivers.ts';
 import type { SimulatedGit } from './simulated-git.ts';
 import type { SiteServer } from './simulated-site.ts';
-import { type Shape, serversOf } from './stacks.ts';
+import { GLOBAL, LAB, type Shape, SMALL, serversOf } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
 
 type FollowedSoFar = Pick<Followed, 'all' | 'last'>;
@@ -102,7 +102,9 @@ function whyUnreadable(
   const from = commits[before];
   const owner = from === undefined ? undefined : ownerIn(from, resource);
   if (from === undefined || owner === undefined || before === commits.length - 1) return undefined;
-  const at = commits.findIndex((one, index) => index > before && takesAway(one, owner, resource));
+  const at = commits.findIndex(
+    (one, index) => index > before && takesAway(withoutIdleLinks(one, commits.slice(0, index)), owner, resource),
+  );
   const receiver = commits[at];
   const last = commits.at(-1);
   if (receiver === undefined) {
@@ -160,6 +162,20 @@ function takesAway(commit: FollowedCommit, owner: string, resource: string): boo
   if (fileStateOf(commit.files, owner) === 'absent') return true;
   const shape = validShape(commit.files, owner);
   return shape !== undefined && !serversOf(shape).includes(resource);
+}
+
+/** Returns a commit without links in place of folders that hide nothing: what stood there was removed before they came. */
+function withoutIdleLinks(commit: FollowedCommit, earlier: readonly FollowedCommit[]): FollowedCommit {
+  const isKnown = ({ files }: FollowedCommit, path: string): boolean => isWhole(files, path) || isGone(files, path);
+  const hidden = [GLOBAL, LAB, SMALL].filter((path) => !isKnown(commit, path));
+  const isIdle = (path: string): boolean => {
+    const last = earlier.findLast((one) => isKnown(one, path));
+    return last !== undefined && isGone(last.files, path);
+  };
+  if (hidden.length === 0 || !hidden.every(isIdle)) return commit;
+  const files = new Map(commit.files);
+  for (const folder of hidden.flatMap(foldersOf)) files.delete(folder);
+  return { ...commit, files };
 }
 
 interface Removed {
