@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { conclude } from '../../src/machine/conclude.ts';
 import type { Answer } from '../../src/model/call-result.ts';
+import { PROXIED } from '../../src/model/names.ts';
 import type { RunningAction, ServerRow } from '../../src/model/rows.ts';
 import { answerOf, at, LARGE, NOW, RETRY, rowIn, running, SMALL, specOf } from '../reconcile/build.ts';
 
@@ -261,4 +262,14 @@ describe('the check after a lost outcome', () => {
     const row = rowIn('unknown', { applied: SMALL });
     expect(endCheck(row, there)).toMatchObject({ state: 'pending', applied: SMALL });
   });
+});
+
+it('does not forget a removed server that a failed create may have left elsewhere, since others find nothing', () => {
+  const row = rowIn('pending', {
+    ...{ wanted: null, applied: null, mayExist: true, adopting: true },
+    ...{ provider: PROXIED, proxyTags: ['east'] },
+  });
+  const check = { kind: 'check', provider: PROXIED, answer: answerOf('absent') } as const;
+  const after = conclude(row, check, { ...CIRCUMSTANCES, proxyTags: ['east'] });
+  expect(after).toMatchObject({ mayExist: true, adopting: false, proxyTags: ['east'], provider: PROXIED });
 });

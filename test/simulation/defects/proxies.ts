@@ -108,6 +108,7 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'proxy-adopt-removed',
     title: 'what others answer of a removed server, which they were to adopt, counts for the site where it may be',
+    metBy: 'test/machine/conclude-check.test.ts: a commit has to come between the end of the check and the next pass',
     edits: [
       {
         file: 'src/machine/conclude-check.ts',
