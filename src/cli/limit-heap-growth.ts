@@ -1,5 +1,6 @@
-// Limits how far the heap grows before Node collects garbage: less far once much of it is in use. By itself, Node lets a heap
-// grow to about four times what is in use where the machine has the memory. docs/decisions/0068-memory.md.
+// Limits how far the heap grows before Node collects garbage, less far once much of it is in use, and how large its young
+// generation becomes. By itself, Node lets a heap grow to about four times what is in use where the machine has the memory.
+// docs/decisions/0068-memory.md.
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { isMap } from '../model/json.ts';
@@ -20,17 +21,20 @@ interface HeapGrowthOptions {
   readonly setFlag?: (flag: string) => void;
 }
 
-/** Limits the growth of the heap from now on, and more strictly from the first full collection that leaves much in use. */
+/**
+ * Limits the growth of the heap from now on, and more strictly from the first full collection that leaves much in use. The
+ * young generation stops growing once it has its size.
+ */
 export function limitHeapGrowth(options: HeapGrowthOptions = {}): void {
   const { smallBytesMax = SMALL_BYTES_MAX, youngBytesMax = YOUNG_BYTES_MAX, setFlag = setFlagsFromString } = options;
   setFlag(`--heap-growing-percent=${GROWTH_PERCENT.small}`);
-  onceCollected((isFull) => {
+  afterCollections((isFull) => {
     if (!isFull || process.memoryUsage().heapUsed <= smallBytesMax) return false;
     setFlag(`--heap-growing-percent=${GROWTH_PERCENT.large}`);
     return true;
   });
   // Its size itself can be limited only on the command line of Node.
-  onceCollected(() => {
+  afterCollections(() => {
     if (youngBytes() < youngBytesMax) return false;
     setFlag('--semi-space-growth-factor=1');
     return true;
@@ -38,7 +42,7 @@ export function limitHeapGrowth(options: HeapGrowthOptions = {}): void {
 }
 
 /** Calls `act` after each collection, until it returns true. */
-function onceCollected(act: (isFull: boolean) => boolean): void {
+function afterCollections(act: (isFull: boolean) => boolean): void {
   const observer = new PerformanceObserver((list) => {
     const isFull = list.getEntries().some((entry) => kindOf(entry) === constants.NODE_PERFORMANCE_GC_MAJOR);
     if (act(isFull)) observer.disconnect();

@@ -25,7 +25,7 @@ export async function searchHistory(
 ): Promise<DesiredState | undefined> {
   const search = new Search(source, inSlices);
   const { commits, known } = await commitsToFollow(search, commit, source);
-  // Nothing older is in force beside it, so it is not derived once more.
+  // Where it is the newest commit itself, no older version is in force beside it, so it is not derived once more.
   if (search.whole?.commit === commit) return search.whole;
   let desired: DesiredState | undefined;
   for (const next of commits) {

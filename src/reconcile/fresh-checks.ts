@@ -13,7 +13,8 @@ interface NotedCheck {
   readonly ended: number;
   readonly endedWall: number;
   readonly end: CheckEnd;
-  readonly site: string;
+  /** Who was asked. */
+  readonly checker: string;
 }
 
 /** The end of the last check of each server, while it is fresh. */
@@ -26,10 +27,10 @@ export class FreshChecks {
     this.#clock = clock;
   }
 
-  /** Notes how a check of a server has just ended; `site`: who was asked. */
-  note(server: string, end: CheckEnd, site = ''): void {
+  /** Notes how a check of a server has just ended; `checker`: who was asked. */
+  note(server: string, end: CheckEnd, checker = ''): void {
     this.#checks.delete(server);
-    this.#checks.set(server, { ended: this.#clock.monotonic(), endedWall: this.#clock.now(), end, site });
+    this.#checks.set(server, { ended: this.#clock.monotonic(), endedWall: this.#clock.now(), end, checker });
     this.#prune();
   }
 
@@ -39,12 +40,12 @@ export class FreshChecks {
   }
 
   /**
-   * Returns how the last check of a server ended, or undefined if there was none within 30 s at this site, or an action
-   * followed it.
+   * Returns how the last check of a server ended, or undefined if there was none by this checker within 30 s, or an
+   * action followed it.
    */
-  of(server: string, site = ''): CheckEnd | undefined {
+  of(server: string, checker = ''): CheckEnd | undefined {
     const check = this.#checks.get(server);
-    return check !== undefined && check.site === site && this.#isFresh(check) ? check.end : undefined;
+    return check !== undefined && check.checker === checker && this.#isFresh(check) ? check.end : undefined;
   }
 
   #prune(): void {

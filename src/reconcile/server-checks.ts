@@ -109,12 +109,12 @@ export class ServerChecks {
   }
 }
 
-/** Returns the proxies with some tags, as one text. */
+/** Returns tags of proxies as one text, to compare them. */
 function siteOf(tags: readonly string[]): string {
   return tags.join('\n');
 }
 
-/** Returns a provider entry and the proxies that it asks, as one text. */
+/** Returns a provider entry and the proxies that it asks as one text, to compare them. */
 function checkerOf(provider: string, site: string): string {
   return `${provider}\n${site}`;
 }

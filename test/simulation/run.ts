@@ -40,13 +40,13 @@ function report({ seed, theme, violation }: Run): string {
   return `seed ${seed} (${theme}): ${violation === undefined ? 'all promises hold' : `${violation.promise}: ${violation.facts}`}`;
 }
 
-async function tell(seed: number, begins = watchEndlessRuns()): Promise<boolean> {
-  begins(seed);
+async function tell(seed: number, noteRun = watchEndlessRuns()): Promise<boolean> {
+  noteRun(seed);
   const run = await simulate(seed, { isTold: true });
   if (run.violation === undefined || values.all) print(run.story.join('\n'));
   print(report(run));
   if (run.violation === undefined || values.all) return run.violation === undefined;
-  const small = await shrunk(run, scriptOf(seed), begins);
+  const small = await shrunk(run, scriptOf(seed), noteRun);
   print(`\nThe shortest script found that breaks it:\n${small.run.story.join('\n')}\n`);
   if (values.script) print(JSON.stringify(small.script));
   return false;
@@ -55,13 +55,13 @@ async function tell(seed: number, begins = watchEndlessRuns()): Promise<boolean>
 /** Runs them one after the other, until the first that fails or, with --all, to the end. */
 async function runMany(from: number, count: number): Promise<boolean> {
   const began = performance.now();
-  const begins = watchEndlessRuns();
+  const noteRun = watchEndlessRuns();
   const finds = new Map<string, { seed: number; count: number }>();
   for (let seed = from; seed < from + count; seed += 1) {
     tellProgress({ done: seed - from, count, from, began });
     const script = scriptOf(seed);
     if (values.theme !== undefined && script.theme !== values.theme) continue;
-    begins(seed);
+    noteRun(seed);
     const run = await simulate(seed, { script });
     if (run.violation === undefined) continue;
     const { promise } = run.violation;
@@ -69,7 +69,7 @@ async function runMany(from: number, count: number): Promise<boolean> {
     finds.set(promise, { seed: known?.seed ?? seed, count: (known?.count ?? 0) + 1 });
     print(report(run));
     if (!values.all) {
-      if (!values.quiet) await tell(seed, begins);
+      if (!values.quiet) await tell(seed, noteRun);
       return false;
     }
   }

@@ -5,18 +5,18 @@ import { type Run, simulate } from './simulate.ts';
 
 const RUNS_MAX = 400;
 
-/** Returns the smallest script found that breaks the same promise, with its run told. `begins` is called before each run. */
+/** Returns the smallest script found that breaks the same promise, with its run told. `noteRun` is called before each run. */
 export async function shrunk(
   run: Run,
   script: Script,
-  begins: (seed: number) => void = () => undefined,
+  noteRun: (seed: number) => void = () => undefined,
 ): Promise<{ readonly script: Script; readonly run: Run }> {
   let actions = script.actions;
   let runs = 0;
   for (let size = Math.ceil(actions.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let at = 0; at < actions.length && runs < RUNS_MAX; ) {
       const fewer = without(actions, at, size);
-      begins(run.seed);
+      noteRun(run.seed);
       const again = await simulate(run.seed, { script: { ...script, actions: fewer } });
       runs += 1;
       if (again.violation?.promise === run.violation?.promise) actions = fewer;
@@ -24,7 +24,7 @@ export async function shrunk(
     }
   }
   const small = { ...script, actions };
-  begins(run.seed);
+  noteRun(run.seed);
   return { script: small, run: await simulate(run.seed, { script: small, isTold: true }) };
 }
 
