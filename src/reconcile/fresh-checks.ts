@@ -1,51 +1,84 @@
 // Records when each server was last checked. A create requires a check that is at most 30 s old, so that a server which
 // another party creates meanwhile is not taken over. In memory: after a restart no check counts. The monotonic clock
 // stops while the machine sleeps, and the wall clock may be set back; the age is the larger of the two.
+// docs/decisions/0030-a-check-before-every-create.md.
 
 import type { Clock } from '../clock.ts';
 import type { CheckEnd } from '../machine/decision.ts';
 
 /** How long a check counts. */
 const FRESH_MS = 30_000;
+/** A check that takes longer is slow: nobody knows when in that time the provider has looked. */
+const SLOW_MS = 15_000;
+
+/** A moment by the monotonic clock and by the wall clock. */
+export interface ClockTimes {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+/** Who was asked, and since when. */
+export interface BegunCheck {
+  readonly checker: string;
+  readonly began: ClockTimes;
+}
 
 interface NotedCheck {
-  /** By the monotonic clock and by the wall clock. */
-  readonly ended: number;
-  readonly endedWall: number;
-  readonly end: CheckEnd;
-  /** Who was asked. */
   readonly checker: string;
+  readonly end: CheckEnd;
+  /** From when on its age is counted. */
+  readonly since: ClockTimes;
 }
 
 /** The end of the last check of each server, while it is fresh. */
 export class FreshChecks {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** By server, oldest first. */
+  /** By server, the last noted one last. */
   readonly #checks = new Map<string, NotedCheck>();
+  /** By server, who answered its last check slowly. */
+  readonly #slow = new Map<string, string>();
 
   constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#clock = clock;
   }
 
-  /** Notes how a check of a server has just ended; `checker`: who was asked. */
-  note(server: string, end: CheckEnd, checker = ''): void {
+  /** Returns the present moment. */
+  get now(): ClockTimes {
+    return { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
+  }
+
+  /**
+   * Notes how a check of a server has just ended. It counts from its begin. One that was answered slowly does not
+   * count, since the provider may have looked long before: a proxy that lost the line reports late. The second one in a row
+   * counts from its end, for a provider that always takes so long.
+   */
+  note(server: string, end: CheckEnd, { checker, began }: BegunCheck): void {
     this.#checks.delete(server);
-    this.#checks.set(server, { ended: this.#clock.monotonic(), endedWall: this.#clock.now(), end, checker });
+    const isSlow = this.#ageOf(began) > SLOW_MS;
+    const isFirst = isSlow && this.#slow.get(server) !== checker;
+    if (end === 'answered') this.#noteSpeed(server, isSlow ? checker : undefined);
+    if (end === 'failed' || !isFirst) this.#checks.set(server, { checker, end, since: isSlow ? this.now : began });
     this.#prune();
   }
 
-  /** Drops a server's check: an action on it begins, and the check tells nothing about its result. */
+  /** Drops what is known of a server: it is removed, or an action on it begins, of which its check tells nothing. */
   forget(server: string): void {
     this.#checks.delete(server);
+    this.#slow.delete(server);
   }
 
   /**
    * Returns how the last check of a server ended, or undefined if there was none by this checker within 30 s, or an
    * action followed it.
    */
-  of(server: string, checker = ''): CheckEnd | undefined {
+  of(server: string, checker: string): CheckEnd | undefined {
     const check = this.#checks.get(server);
     return check !== undefined && check.checker === checker && this.#isFresh(check) ? check.end : undefined;
+  }
+
+  #noteSpeed(server: string, slowChecker: string | undefined): void {
+    if (slowChecker === undefined) this.#slow.delete(server);
+    else this.#slow.set(server, slowChecker);
   }
 
   #prune(): void {
@@ -55,7 +88,11 @@ export class FreshChecks {
     }
   }
 
-  #isFresh({ ended, endedWall }: NotedCheck): boolean {
-    return this.#clock.monotonic() - ended <= FRESH_MS && this.#clock.now() - endedWall <= FRESH_MS;
+  #isFresh({ since }: NotedCheck): boolean {
+    return this.#ageOf(since) <= FRESH_MS;
+  }
+
+  #ageOf({ monotonic, wall }: ClockTimes): number {
+    return Math.max(this.#clock.monotonic() - monotonic, this.#clock.now() - wall);
   }
 }

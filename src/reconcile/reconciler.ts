@@ -90,7 +90,6 @@ export class Reconciler {
     this.#sources = this.#contextSources();
     this.#pass = new ServerPass({
       ...{ ...options, executor: this.#executor, wakeUps: this.#wakeUps, queue: this.#queue },
-      schedule: this.checks.schedule,
       contextOf: (server) => decisionContextOf(server, this.#sources),
       checks: this.checks,
     });

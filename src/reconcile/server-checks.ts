@@ -6,9 +6,11 @@ import { proxyTagsOf, responsibleTags } from '../machine/proxy-tags.ts';
 import type { CallResult } from '../model/call-result.ts';
 import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';
+import type { ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
+import type { CheckStep } from './check-plan.ts';
 import { CheckSchedule } from './check-schedule.ts';
-import { FreshChecks } from './fresh-checks.ts';
+import { type ClockTimes, FreshChecks } from './fresh-checks.ts';
 import type { Ledger } from './ledger.ts';
 
 /** The parts that checks are scheduled with. */
@@ -27,13 +29,19 @@ export interface ServerChecksOptions {
   readonly wake: (server: string) => void;
 }
 
+/** A check that runs. */
+interface RunningCheck {
+  /** The proxies that it asks. */
+  readonly site: string;
+  readonly began: ClockTimes;
+}
+
 /** All checks that this process has made or will make. */
 export class ServerChecks {
   /** The checks of servers at rest. */
   readonly schedule: CheckSchedule;
   readonly #fresh: FreshChecks;
-  /** By server, the proxies that its running check asks. */
-  readonly #asked = new Map<string, string>();
+  readonly #running = new Map<string, RunningCheck>();
   readonly #options: ServerChecksOptions;
 
   constructor(options: ServerChecksOptions) {
@@ -55,7 +63,13 @@ export class ServerChecks {
 
   /** Notes that a check of a server begins. */
   begin(server: string): void {
-    this.#asked.set(server, this.#siteOf(server));
+    this.#running.set(server, { site: this.#siteOf(server), began: this.#fresh.now });
+  }
+
+  /** Notes the row that a pass has decided on; null: it is removed. See {@link CheckSchedule.follow}. */
+  follow(server: string, row: ServerRow | null, step: CheckStep): void {
+    if (row === null) this.#fresh.forget(server);
+    this.schedule.follow(server, row, step);
   }
 
   /** Notes that an action on a server begins: its last check tells nothing any more. */
@@ -70,13 +84,14 @@ export class ServerChecks {
    */
   ended(server: string, result: CallResult | undefined): boolean {
     const isRoutine = this.schedule.ended(server, result?.answer);
-    const asked = this.#asked.get(server);
-    this.#asked.delete(server);
-    if (result?.kind === 'check' && asked !== undefined && asked !== this.#siteOf(server)) return false;
+    const running = this.#running.get(server);
+    this.#running.delete(server);
+    if (result?.kind === 'check' && running !== undefined && running.site !== this.#siteOf(server)) return false;
     const isAnswered = result?.answer.outcome === 'done' || result?.answer.outcome === 'absent';
     // A create needs a check of its own: one answer to a routine check makes no server.
-    if (result?.kind === 'check' && !isRoutine && asked !== undefined) {
-      this.#fresh.note(server, isAnswered ? 'answered' : 'failed', checkerOf(result.provider, asked));
+    if (result?.kind === 'check' && !isRoutine && running !== undefined) {
+      const checker = checkerOf(result.provider, running.site);
+      this.#fresh.note(server, isAnswered ? 'answered' : 'failed', { checker, began: running.began });
     }
     return result !== undefined && !(isRoutine && !isAnswered);
   }

@@ -14,7 +14,6 @@ import { waitOf } from '../machine/wait.ts';
 import type { CallResult } from '../model/call-result.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
-import type { CheckSchedule } from './check-schedule.ts';
 import { EmptiedInstances } from './emptied-instances.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
@@ -32,13 +31,12 @@ export interface ServerPassOptions {
   readonly log: Logger;
   readonly executor: Executor;
   readonly wakeUps: WakeUps;
-  readonly schedule: Pick<CheckSchedule, 'follow' | 'giveBack'>;
   /** Returns true if a property holds a secret. */
   readonly isSecret: (property: string) => boolean;
   readonly queue: Pick<KeyedQueue, 'add' | 'addAfter'>;
   readonly contextOf: (server: string) => DecisionContext;
-  /** Is told which calls begin. */
-  readonly checks: Pick<ServerChecks, 'begin' | 'forget'>;
+  /** Is told which calls begin, and which rows passes decide on. */
+  readonly checks: ServerChecks;
   /** Requests a new judgement of held deletes. */
   readonly review: () => void;
   /** In [0, 1). */
@@ -74,13 +72,13 @@ export class ServerPass {
 
   /** Throws if the row cannot be written; then nothing has happened. */
   async run(name: string): Promise<void> {
-    const { ledger, wakeUps, schedule } = this.#options;
+    const { ledger, wakeUps, checks } = this.#options;
     wakeUps.passing(name);
     const row = ledger.server(name);
     if (row === undefined) {
       this.#results.delete(name);
       wakeUps.begin(name, null, undefined);
-      schedule.follow(name, null);
+      checks.follow(name, null, 'none');
       await this.#emptied.forget();
       return;
     }
@@ -118,16 +116,16 @@ export class ServerPass {
 
   /** Records the wait and the claim before the first await, so that no change of another server is missed. */
   #prepare(name: string, after: ServerRow | null, next: Next): void {
-    const { executor, ledger, clock, wakeUps, schedule } = this.#options;
+    const { executor, ledger, clock, wakeUps, checks } = this.#options;
     const isRoutine = next.kind === 'check' && next.isRoutine === true;
     if (next.kind === 'check' || next.kind === 'run') {
       executor.capacity.claim(name, next.provider);
       // A routine check does not count as a change in its group.
       if (!isRoutine) ledger.index.setInFlight(name, true);
     }
-    if (next.kind === 'capacity' && !next.isRoutine) schedule.giveBack(next.provider);
+    if (next.kind === 'capacity' && !next.isRoutine) checks.schedule.giveBack(next.provider);
     const waits = next.kind === 'capacity' && next.isRoutine === true ? 'waits' : 'none';
-    schedule.follow(name, after, isRoutine ? 'begins' : waits);
+    checks.follow(name, after, isRoutine ? 'begins' : waits);
     const reviewAt = clock.now() + REVIEW_MS;
     wakeUps.begin(name, after, after === null ? undefined : waitOf(next, after, reviewAt));
   }

@@ -1,29 +1,90 @@
 import { expect, it } from 'vitest';
+import type { CheckEnd } from '../../src/machine/decision.ts';
 import { FreshChecks } from '../../src/reconcile/fresh-checks.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
+/** Checks by one checker, unless another is named. */
+class Checks {
+  readonly clock = new ManualClock();
+  readonly #checks = new FreshChecks(this.clock);
+
+  /** A check that takes so long. */
+  end(server: string, end: CheckEnd, tookMs = 0, checker = 'lab'): void {
+    const began = this.#checks.now;
+    this.clock.advance(tookMs);
+    this.#checks.note(server, end, { checker, began });
+  }
+
+  of(server: string, checker = 'lab'): CheckEnd | undefined {
+    return this.#checks.of(server, checker);
+  }
+
+  forget(server: string): void {
+    this.#checks.forget(server);
+  }
+}
+
 it('a check counts for 30 s, also where the wall clock is set back, and until an action begins', () => {
-  const clock = new ManualClock();
-  const checks = new FreshChecks(clock);
-  checks.note('web', 'answered');
-  checks.note('db', 'failed');
-  clock.setWall(0);
-  clock.advance(30_000);
+  const checks = new Checks();
+  checks.end('web', 'answered');
+  checks.end('db', 'failed');
+  checks.clock.setWall(0);
+  checks.clock.advance(30_000);
   expect([checks.of('web'), checks.of('db'), checks.of('other')]).toEqual(['answered', 'failed', undefined]);
-  clock.advance(1);
+  checks.clock.advance(1);
   expect(checks.of('web')).toBeUndefined();
-  checks.note('web', 'answered');
+  checks.end('web', 'answered');
   expect(checks.of('web')).toBe('answered');
   checks.forget('web');
   expect(checks.of('web')).toBeUndefined();
 });
 
 it('a check does not count after the machine has slept: its monotonic clock stood still', () => {
-  const clock = new ManualClock();
-  const checks = new FreshChecks(clock);
-  checks.note('web', 'answered');
-  clock.setWall(clock.now() + 30_000);
+  const checks = new Checks();
+  checks.end('web', 'answered');
+  checks.clock.setWall(checks.clock.now() + 30_000);
   expect(checks.of('web')).toBe('answered');
-  clock.setWall(clock.now() + 1);
+  checks.clock.setWall(checks.clock.now() + 1);
+  expect(checks.of('web')).toBeUndefined();
+});
+
+it('a check counts from its begin, since nobody knows when in its course the provider looked', () => {
+  const checks = new Checks();
+  checks.end('web', 'answered', 15_000);
+  checks.clock.advance(15_000);
+  expect(checks.of('web')).toBe('answered');
+  checks.clock.advance(1);
+  expect(checks.of('web')).toBeUndefined();
+});
+
+it('a check that took longer than 15 s does not count, but the second one in a row, from its end', () => {
+  const checks = new Checks();
+  checks.end('web', 'answered', 15_001);
+  expect(checks.of('web')).toBeUndefined();
+  checks.end('web', 'answered', 60_000);
+  checks.clock.advance(30_000);
+  expect(checks.of('web')).toBe('answered');
+  checks.clock.advance(1);
+  expect(checks.of('web')).toBeUndefined();
+});
+
+it.each<[string, (checks: Checks) => void]>([
+  ['a quick one came between them', (checks) => checks.end('web', 'answered')],
+  ['an action came between them', (checks) => checks.forget('web')],
+  ['somebody else was asked between them', (checks) => checks.end('web', 'answered', 20_000, 'edge')],
+])('the second slow check does not count where %s', (_title, between) => {
+  const checks = new Checks();
+  checks.end('web', 'answered', 20_000);
+  between(checks);
+  checks.clock.advance(30_001);
+  checks.end('web', 'answered', 20_000);
+  expect(checks.of('web')).toBeUndefined();
+});
+
+it('a slow check that fails counts as failed, and makes no other one count', () => {
+  const checks = new Checks();
+  checks.end('web', 'failed', 60_000);
+  expect(checks.of('web')).toBe('failed');
+  checks.end('web', 'answered', 20_000);
   expect(checks.of('web')).toBeUndefined();
 });

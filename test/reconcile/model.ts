@@ -49,6 +49,9 @@ const REGISTRY = createProviderRegistry(
 const CALLS_MAX = 2;
 const NO_LUCK = answerOf('retryable', { message: 'no luck' });
 
+/** Who is asked: there is one provider entry. */
+const CHECKER = 'lab';
+
 const ENTRIES = { has: () => true, isMatched: () => true };
 const ASKED: Readonly<Record<'retry' | 'adopt' | 'replace', (row: ServerRow, now: string) => ServerRow | undefined>> = {
   retry: retriedRow,
@@ -100,7 +103,8 @@ export class Model {
     this.#now += 1;
     const answer = this.#answer(name, call, ending);
     const isTold = answer?.outcome === 'done' || answer?.outcome === 'absent';
-    if (call.kind === 'check') this.#checks.note(name, isTold ? 'answered' : 'failed');
+    const check = { checker: CHECKER, began: this.#checks.now };
+    if (call.kind === 'check') this.#checks.note(name, isTold ? 'answered' : 'failed', check);
     if (answer === undefined) this.#pass(name);
     else this.#pass(name, { kind: call.kind, provider: 'lab', answer });
     this.settle();
@@ -133,7 +137,8 @@ export class Model {
   intrude(name: string, spec: Spec): void {
     const row = this.rows.get(name);
     const mayBeOurs = row !== undefined && (row.applied !== null || row.mayExist || row.action !== null);
-    if (this.reality.has(name) || this.inFlight.has(name) || mayBeOurs || this.#checks.of(name) !== undefined) return;
+    const isChecked = this.#checks.of(name, CHECKER) !== undefined;
+    if (this.reality.has(name) || this.inFlight.has(name) || mayBeOurs || isChecked) return;
     this.reality.set(name, spec);
     this.#strangers.add(name);
   }
@@ -184,7 +189,7 @@ export class Model {
           isInFlight: (server) => this.inFlight.has(server),
           hasCapacity: () => this.inFlight.size < CALLS_MAX,
         },
-        lastCheckOf: (server) => this.#checks.of(server),
+        lastCheckOf: (server) => this.#checks.of(server, CHECKER),
         isCheckDue: () => false,
         lostMsLeft: () => undefined,
         groupViewOf: (server, itsRow) => this.#index.groupViewOf(server, itsRow),

@@ -318,7 +318,9 @@ describe('a report', () => {
     const claimed = await claim(core, LAB);
     await core.pass(TIMEOUT + GRACE / 2);
     await report(core, LAB, claimed, answerOf('absent'));
-    expect(offered(core, LAB)).toEqual(['web.N.create']);
+    expect(core.ledger.server('web')).toMatchObject({ state: 'pending', checked: true, attempt: 0 });
+    // So late that a create needs another one.
+    expect(offered(core, LAB)).toEqual(['web.N.check']);
   });
 
   it('is refused once the action is given up; a check decides, and nothing is made twice', async () => {

@@ -69,8 +69,15 @@ class Sites {
     return this.core.agent;
   }
 
-  /** Carries out the first call that is offered at a site, if there is one; `meanwhile` comes before its report. */
-  async workOnce(site: 'lab' | 'edge', meanwhile?: () => Promise<void>): Promise<void> {
+  /**
+   * Carries out the first call that is offered at a site, if there is one. `meanwhile` comes before it has its effect,
+   * and `beforeReport` between that and its report.
+   */
+  async workOnce(
+    site: 'lab' | 'edge',
+    meanwhile?: () => Promise<void>,
+    beforeReport?: () => Promise<void>,
+  ): Promise<void> {
     const by = this.#proxies[site];
     const [action] = this.#agent.actions(by, 1);
     if (action === undefined) return;
@@ -78,7 +85,9 @@ class Sites {
     await this.core.settle();
     const { lease } = await claimed;
     await meanwhile?.();
-    const reported = this.#agent.report(by, action.id, { lease, answer: this.#act(site, action) });
+    const answer = this.#act(site, action);
+    await beforeReport?.();
+    const reported = this.#agent.report(by, action.id, { lease, answer });
     await this.core.settle();
     await reported;
   }
@@ -353,5 +362,26 @@ describe('a server that proxies with another tag would get', () => {
     sites.servers.lab?.add('web');
     await sites.workOnce('lab', () => sites.commit('edge'));
     expect(await sites.work()).toEqual(['edge check', 'edge create']);
+  });
+
+  it('is not created over what somebody built between the look of a proxy and its late report', async () => {
+    const sites = await wantedAtLab();
+    await sites.workOnce('lab', undefined, async () => {
+      await sites.core.clock.advance(45_000);
+      sites.servers.lab?.add('web');
+    });
+    expect(await sites.work()).toEqual(['lab check']);
+    expect(sites.core.states()).toEqual({ web: 'blocked' });
+  });
+
+  it('is created though each check takes longer than the report of a check may', async () => {
+    const sites = await wantedAtLab();
+    const late = async (): Promise<void> => {
+      await sites.core.clock.advance(45_000);
+    };
+    await sites.workOnce('lab', late);
+    await sites.workOnce('lab', late);
+    expect(await sites.work()).toEqual(['lab create']);
+    expect(sites.core.states()).toEqual({ web: 'done' });
   });
 });

@@ -5,10 +5,13 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PlantedDefect } from './planted-defect.ts';
-import { simulate } from './simulate.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const DEFECTS = join(import.meta.dirname, 'defects');
+/** What runs and tests need of the project. */
+const COPIED = ['src', 'schemas', 'test', 'package.json', 'vitest.config.ts'];
+/** Characters of the end of an output that are told. */
+const OUTPUT_LENGTH = 200;
 
 /** Returns every planted defect, by file and then in the order of each file. */
 export async function plantedDefects(): Promise<readonly PlantedDefect[]> {
@@ -37,10 +40,6 @@ export async function plantAll(seeds: number, only?: string): Promise<boolean> {
     return false;
   }
   for (const defect of chosen) {
-    if (defect.metBy !== undefined) {
-      process.stdout.write(`| ${defect.id} | ${defect.title} | met by ${defect.metBy} |\n`);
-      continue;
-    }
     const row = await plant(defect, seeds);
     isEachFound &&= row.isFound;
     process.stdout.write(`| ${defect.id} | ${defect.title} | ${row.words} |\n`);
@@ -53,14 +52,17 @@ function isOfSize({ id }: PlantedDefect): boolean {
   return /^1[678]-/.test(id);
 }
 
-async function plant(defect: PlantedDefect, seeds: number): Promise<{ isFound: boolean; words: string }> {
+interface Row {
+  readonly isFound: boolean;
+  readonly words: string;
+}
+
+async function plant(defect: PlantedDefect, seeds: number): Promise<Row> {
   const faults = await faultsOf(defect);
   if (faults.length > 0) return { isFound: false, words: `cannot be planted: ${faults.join('; ')}` };
   const tree = await mkdtemp(join(tmpdir(), 'treeline-planted-'));
   try {
-    for (const folder of ['src', 'schemas', 'test/simulation', 'test/support', 'package.json']) {
-      await cp(join(ROOT, folder), join(tree, folder), { recursive: true });
-    }
+    for (const part of COPIED) await cp(join(ROOT, part), join(tree, part), { recursive: true });
     await symlink(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
     for (const { file, find, replace } of defect.edits) {
       const text = await readFile(join(tree, file), 'utf8');
@@ -69,20 +71,37 @@ async function plant(defect: PlantedDefect, seeds: number): Promise<{ isFound: b
         text.replace(find, () => replace),
       );
     }
-    return await searchFor(tree, seeds);
+    return await (defect.metBy === undefined ? searchFor(tree, seeds) : runTest(tree, defect.metBy));
   } finally {
     await rm(tree, { recursive: true, force: true });
   }
 }
 
+/** Runs the tests that are said to meet a defect: some have to fail, and others to pass, since not all are about it. */
+async function runTest(tree: string, { test, because }: NonNullable<PlantedDefect['metBy']>): Promise<Row> {
+  const report = join(tree, 'report.json');
+  const vitest = join(tree, 'node_modules/vitest/vitest.mjs');
+  const output = await run(tree, [vitest, 'run', test, '--reporter=json', `--outputFile=${report}`]);
+  const text = await readFile(report, 'utf8').catch(() => undefined);
+  if (text === undefined)
+    return { isFound: false, words: `${test} does not run: ${output.slice(-OUTPUT_LENGTH).trim()}` };
+  const { numPassedTests, testResults } = JSON.parse(text);
+  const tests: readonly { status: string; fullName: string }[] = testResults[0]?.assertionResults ?? [];
+  const failed = tests.find(({ status }) => status === 'failed');
+  const isFound = failed !== undefined && numPassedTests > 0;
+  return { isFound, words: isFound ? `${test}, as ${because}: ${failed.fullName}` : `not met by ${test}` };
+}
+
 /** Looks for a seed that breaks a promise with the defect, and none without it. */
-async function searchFor(tree: string, seeds: number): Promise<{ isFound: boolean; words: string }> {
+async function searchFor(tree: string, seeds: number): Promise<Row> {
   const began = performance.now();
   for (let from = 1; from <= seeds; ) {
     const { line, seed, output } = await firstBroken(tree, from, seeds);
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
-    if (line === undefined) return { isFound: false, words: `${seconds} s | not found ${output.slice(-200).trim()}` };
-    if ((await simulate(seed)).violation === undefined) return { isFound: true, words: `${seconds} s | ${line}` };
+    if (line === undefined)
+      return { isFound: false, words: `${seconds} s | not found ${output.slice(-OUTPUT_LENGTH).trim()}` };
+    const unharmed = await firstBroken(ROOT, seed, seed);
+    if (unharmed.line === undefined) return { isFound: true, words: `${seconds} s | ${line}` };
     from = seed + 1;
   }
   return { isFound: false, words: 'not found' };
@@ -91,11 +110,17 @@ async function searchFor(tree: string, seeds: number): Promise<{ isFound: boolea
 async function firstBroken(tree: string, from: number, to: number) {
   const script = join(tree, 'test/simulation/run.ts');
   const range = ['--from', String(from), '--seeds', String(to - from + 1)];
-  const child = spawn(process.execPath, [...process.execArgv, script, '--quiet', ...range], { cwd: tree });
+  const output = await run(tree, [...process.execArgv, script, '--quiet', ...range]);
+  const [line, seed] = /^seed (\d+) .*$/m.exec(output) ?? [];
+  return { line, seed: Number(seed), output };
+}
+
+/** Runs Node in a folder, and returns what it printed. */
+async function run(folder: string, args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, args, { cwd: folder });
   let output = '';
   child.stdout.on('data', (chunk) => (output += chunk));
   child.stderr.on('data', (chunk) => (output += chunk));
   await new Promise((resolve) => child.on('close', resolve));
-  const [line, seed] = /^seed (\d+) .*$/m.exec(output) ?? [];
-  return { line, seed: Number(seed), output };
+  return output;
 }

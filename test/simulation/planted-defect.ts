@@ -2,7 +2,7 @@
 export interface PlantedDefect {
   readonly id: string;
   readonly title: string;
-  /** What meets it, where no run of the simulator can. */
-  readonly metBy?: string;
+  /** The file of tests that meets it where runs of the simulator do not, and why they do not. */
+  readonly metBy?: { readonly test: string; readonly because: string };
   readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[];
 }

@@ -15,7 +15,7 @@ const HELP = `npm run simulate -- [OPTIONS]: plays random histories of an instal
   --progress N    tells after every N seeds how far it is
   --seed N        plays one, and shortens its script where a promise is broken; with --script, prints that too
   --plans         compares what plans say with what merges do
-  --planted       how soon each planted defect is found, within --seeds; with --only ID, those whose id begins so
+  --planted       how soon each planted defect is found, within --seeds, or by which test; with --only ID, those whose id begins so
 `;
 
 const EXIT_WRONG_OPTION = 3;

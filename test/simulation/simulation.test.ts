@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { watchEndlessRuns } from './endless-runs.ts';
 import { KEPT } from './kept.ts';
 import { faultsOf, plantedDefects } from './plant.ts';
 import { simulate } from './simulate.ts';
@@ -7,6 +8,8 @@ import { simulate } from './simulate.ts';
 const SEEDS = 300;
 /** They take ten seconds of a processor; on a machine that many share, that may be minutes. */
 const LIMIT_MS = 400_000;
+
+const noteRun = watchEndlessRuns();
 
 describe('a simulated run', () => {
   it('is the same for the same seed, to the last line of its story', async () => {
@@ -21,6 +24,7 @@ describe('a simulated run', () => {
     'keeps every promise',
     async () => {
       for (let seed = 1; seed <= SEEDS; seed += 1) {
+        noteRun(seed);
         const { violation } = await simulate(seed);
         expect(violation, `npm run simulate -- --seed ${seed}`).toBeUndefined();
       }
@@ -33,6 +37,7 @@ it(
   'keeps now what scripts once broke',
   async () => {
     for (const { title, seed, script } of KEPT) {
+      noteRun(seed);
       expect((await simulate(seed, { script })).violation, title).toBeUndefined();
     }
   },

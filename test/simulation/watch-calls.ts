@@ -46,11 +46,19 @@ export class CallWatch implements SiteWatch {
 
   /** Notes that a proxy has claimed an action: of a delete, what was followed by then decides whether that was right. */
   claimed({ operation, resource, id }: Pick<AgentAction, 'operation' | 'resource' | 'id'>): void {
-    if (operation === 'create') this.made.add(resource);
+    if (operation === 'create') {
+      this.made.add(resource);
+      this.#creates.claimed(resource, id);
+    }
     if (operation !== 'delete') return;
     // The proxy may die before it begins; the controller knows of the claim only.
     this.#creates.deleteBegan(resource);
     this.deletes.claimed(id);
+  }
+
+  /** Notes that a proxy's report of a check is taken, so long after its claim. */
+  checkReported(resource: string, tookMs: number): void {
+    this.#creates.reported(resource, tookMs);
   }
 
   /** Notes that the report of a proxy is recorded. */

@@ -6,7 +6,9 @@ import type { SiteServer } from './simulated-site.ts';
 
 /** Half a minute, and a moment for the disk. */
 const CHECK_AGE_MS_MAX = 31_000;
-/** The answer of a proxy may come as late as its report: after the deadline and the grace. */
+/** A report of a check that comes later after its claim is slow: the proxy may have looked long before. */
+const SLOW_MS = 15_000;
+/** The answer of a proxy may come as late as its report: after the deadline and the grace. It counts where all come late. */
 const REPORT_MS_MAX = 70_000;
 
 /** A check, the create after it, and the check after that one may take so long together; nobody sees what is built meanwhile. */
@@ -21,8 +23,12 @@ interface Check {
 export class CreateWatch {
   readonly #facts: Facts;
   readonly #checks = new Map<string, Check>();
+  /** By server, how many reports of checks have come late in a row, since the last action on it. */
+  readonly #slow = new Map<string, number>();
   /** When each server was found absent last. */
   readonly #absences = new Map<string, number>();
+  /** By server, the create that proxies have claimed last, and when: it may begin long after. */
+  readonly #claims = new Map<string, { readonly action: string; readonly time: number }>();
   /** The last create of each server: who repeats it may find what it left. */
   readonly #creates = new Map<string, string>();
   /** Servers that a create may have made: none has said so, and no check has found them absent since. */
@@ -70,9 +76,19 @@ export class CreateWatch {
     for (const time of built) if (since !== undefined && since <= time) this.#takenFor.set(name, time);
   }
 
+  /** Notes that a proxy's report of a check is taken, so long after its claim. */
+  reported(name: string, tookMs: number): void {
+    this.#slow.set(name, tookMs > SLOW_MS ? (this.#slow.get(name) ?? 0) + 1 : 0);
+  }
+
   /** Notes that a server is gone though nobody was asked. */
   vanished({ name, maker }: SiteServer): void {
     if (maker === 'controller') this.#vanished.add(name);
+  }
+
+  /** Notes that a proxy has claimed a create. */
+  claimed(name: string, action: string): void {
+    this.#claims.set(name, { action, time: this.#facts.scheduler.now });
   }
 
   /** Notes that a delete begins. */
@@ -124,6 +140,7 @@ export class CreateWatch {
       this.#facts.fail('a server is made where it is wanted', words);
     }
     const why = this.#whyNot(site, resource, action);
+    this.#slow.delete(resource);
     this.#vanished.delete(resource);
     this.#creates.set(resource, action);
     this.#deleting.delete(resource);
@@ -146,10 +163,11 @@ export class CreateWatch {
     if (check.site !== site) return `was checked at ${check.site}`;
     const isRepeated = this.#creates.get(resource) === action;
     if (!check.isAbsent && !isRepeated && !this.#isRest(site, resource)) return 'was there when it was checked';
-    const seconds = Math.round((scheduler.now - check.time) / 1000);
-    const isRemote = this.#facts.sites.some(({ options }) => options.name === site && options.isRemote === true);
-    const ageMax = CHECK_AGE_MS_MAX + (isRemote ? REPORT_MS_MAX : 0);
-    const isOld = scheduler.now - check.time > ageMax && wall.setAt < check.time;
-    return isOld ? `was checked ${seconds} s before` : undefined;
+    const claim = this.#claims.get(resource);
+    const age = (claim?.action === action ? claim.time : scheduler.now) - check.time;
+    const isAlwaysSlow = (this.#slow.get(resource) ?? 0) > 1;
+    const ageMax = CHECK_AGE_MS_MAX + (isAlwaysSlow ? REPORT_MS_MAX : 0);
+    const isOld = age > ageMax && wall.setAt < check.time;
+    return isOld ? `was checked ${Math.round(age / 1000)} s before` : undefined;
   }
 }

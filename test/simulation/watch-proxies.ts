@@ -26,7 +26,8 @@ interface Lease {
   readonly core: unknown;
   /** Its claim is in no row. A check of a lost action has the id of that action. */
   readonly isCheck: boolean;
-  /** Its deadline, in simulated time. */
+  /** In simulated time, as the deadline. */
+  readonly began: number;
   readonly deadline: number;
   /** The controller to which a report came in time: it answers repeats of that. */
   takenBy: unknown;
@@ -98,15 +99,15 @@ export class ProxyWatch {
     const deadline = Date.parse(claimed.deadline) + offsetMs;
     const { id, resource, operation } = action;
     const isCheck = operation === 'check';
+    const began = deadline - action.timeoutSeconds * 1000;
     const own: Lease = {
-      ...{ client: machine.serial, id, resource, operation, core, isCheck, deadline },
+      ...{ client: machine.serial, id, resource, operation, core, isCheck, began, deadline },
       ...{ takenBy: undefined, isRecorded: false },
     };
     this.#leases.set(lease, own);
     this.#last.set(resource, lease);
     if (!isCheck) this.#world.calls.claimed(action);
     this.offered(machine, action);
-    const began = deadline - action.timeoutSeconds * 1000;
     const removed = this.#removedSince(machine.serial);
     if (removed !== undefined && began >= removed && wall.setAt < removed) {
       this.#world.fail('no request of a removed client is served', `${words}, and gets ${id}`);
@@ -125,6 +126,8 @@ export class ProxyWatch {
     const given = this.#leases.get(lease);
     if (given === undefined || !this.#isOpen(given, lease)) return false;
     if (answer === undefined) return true;
+    if (given.isCheck && given.takenBy === undefined)
+      this.#world.calls.checkReported(given.resource, this.#world.scheduler.now - given.began);
     given.takenBy = this.#world.core;
     if (given.isCheck && answer.outcome === 'absent') this.#world.drift.checked(given.resource, answer);
     return true;

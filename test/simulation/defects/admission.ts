@@ -62,7 +62,10 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     id: '1-lost-store-known',
     title:
       'a lost store takes a version from a commit in which a layer is unreadable that the newest commit has unreadable too',
-    metBy: 'test/reconcile/unreadable.test.ts and a kept script: one of about 60,000 seeds draws it',
+    metBy: {
+      test: 'test/reconcile/unreadable.test.ts',
+      because: 'one of about 60,000 seeds draws it, which is kept as a script',
+    },
     edits: [
       {
         file: 'src/follow/search-history.ts',
@@ -103,7 +106,7 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '8-internal',
     title: 'an exception while one instance is built stops the commit for all',
-    metBy: 'test/desired/admit.test.ts: no file is known that throws',
+    metBy: { test: 'test/desired/admit.test.ts', because: 'no file is known that throws' },
     edits: [
       {
         file: 'src/desired/candidates.ts',
@@ -150,7 +153,7 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '15c',
     title: 'who depends on an instance that is wrong itself is told of a mistake of its own',
-    metBy: 'test/desired/admit.test.ts: nothing but the words differ',
+    metBy: { test: 'test/desired/admit.test.ts', because: 'nothing but the words differ' },
     edits: [
       {
         file: 'src/desired/missing-servers.ts',

@@ -125,7 +125,7 @@ export const DRIFT_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'drift-id',
     title: 'healing gives its action no id of its own',
-    metBy: 'test/reconcile/drift.test.ts: simulated sites do not recognise repeated calls',
+    metBy: { test: 'test/machine/drift.test.ts', because: 'simulated sites do not recognise repeated calls' },
     edits: [
       {
         file: 'src/machine/drift.ts',

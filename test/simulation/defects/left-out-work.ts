@@ -98,7 +98,7 @@ export const LEFT_OUT_WORK_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'own-packs-base',
     title: 'own commits are added to a local copy that lacks what they build on',
-    metBy: 'test/source/adopt-commits.test.ts: where a rewritten history has replaced the copy, which lacks their base',
+    metBy: { test: 'test/source/adopt-commits.test.ts', because: 'the simulated repository has no packs' },
     edits: [
       {
         file: 'src/source/adopt-commits.ts',
@@ -110,7 +110,7 @@ export const LEFT_OUT_WORK_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'own-packs-offered',
     title: 'a commit that is not the last of those offered is taken for the new head',
-    metBy: 'test/source/adopt-commits.test.ts: of a commit that was never offered, or is not the last of them',
+    metBy: { test: 'test/source/adopt-commits.test.ts', because: 'the simulated repository has no packs' },
     edits: [
       {
         file: 'src/source/followed-copy.ts',

@@ -154,7 +154,10 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
         replace: ') return action;',
       },
     ],
-    metBy: 'test/reconcile/stamp-corrections.test.ts: may have begun after the clock was set keeps its deadline',
+    metBy: {
+      test: 'test/reconcile/stamp-corrections.test.ts',
+      because: 'no seed of 20,000 has an action begin between the step back and its detection, and end late',
+    },
   },
   {
     id: '13-lost',

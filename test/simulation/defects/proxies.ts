@@ -108,7 +108,10 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'proxy-adopt-removed',
     title: 'what others answer of a removed server, which they were to adopt, counts for the site where it may be',
-    metBy: 'test/machine/conclude-check.test.ts: a commit has to come between the end of the check and the next pass',
+    metBy: {
+      test: 'test/machine/conclude-check.test.ts',
+      because: 'a commit has to come between the end of the check and the next pass',
+    },
     edits: [
       {
         file: 'src/machine/conclude-check.ts',
@@ -229,6 +232,29 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
         file: 'src/reconcile/server-checks.ts',
         find: 'return siteOf((row && responsibleTags(row, tags)) ?? tags);',
         replace: 'return siteOf(tags);',
+      },
+    ],
+  },
+  {
+    id: 'proxy-late-check',
+    title: 'a create relies on what a proxy has looked up long before it reported',
+    edits: [
+      {
+        file: 'src/reconcile/fresh-checks.ts',
+        find: "if (end === 'failed' || !isFirst)",
+        replace: "if (end === 'failed' || isFirst || !isFirst)",
+      },
+    ],
+  },
+  {
+    id: 'proxy-slow-checks',
+    title: 'a server of which every check comes late is never created',
+    metBy: { test: 'test/reconcile/fresh-checks.test.ts', because: 'no proxy is slow for ever: the faults of a run end' },
+    edits: [
+      {
+        file: 'src/reconcile/fresh-checks.ts',
+        find: 'else this.#slow.set(server, slowChecker);',
+        replace: '',
       },
     ],
   },

@@ -94,8 +94,10 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '3b-slices',
     title: 'passes write rows between the judgement of a commit and its activation',
-    metBy:
-      'test/follow/activate.test.ts: what passes write makes the commit of the store conflict, and it is judged anew',
+    metBy: {
+      test: 'test/follow/activate.test.ts',
+      because: 'what passes write makes the commit of the store conflict, and it is judged anew',
+    },
     edits: [
       {
         file: 'src/follow/activate.ts',
@@ -323,8 +325,8 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/server-checks.ts',
-        find: 'checkerOf(result.provider, asked)',
-        replace: "checkerOf('', asked)",
+        find: 'checkerOf(result.provider, running.site)',
+        replace: "checkerOf('', running.site)",
       },
       {
         file: 'src/reconcile/server-checks.ts',

@@ -21,11 +21,10 @@ export const SIMULATOR_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'asked-1',
     title: 'a replaced server is created by another entry without a look of its own',
-    metBy: 'test/reconcile/retain-and-replace.test.ts: is looked for by both entries',
     edits: [
       {
         file: 'src/reconcile/server-checks.ts',
-        find: 'checkerOf(result.provider, asked)',
+        find: 'checkerOf(result.provider, running.site)',
         replace: 'this.#checkerOf(server)',
       },
     ],
@@ -33,7 +32,10 @@ export const SIMULATOR_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'asked-2',
     title: 'a server is forgotten while its delete runs',
-    metBy: 'test/reconcile/retain-and-replace.test.ts: is refused while the delete runs',
+    metBy: {
+      test: 'test/reconcile/retain-and-replace.test.ts',
+      because: 'a person has to ask for it in the moment in which the delete runs',
+    },
     edits: [
       {
         file: 'src/machine/requests.ts',
@@ -50,7 +52,10 @@ export const SIMULATOR_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'found-4',
     title: 'a delete that waits for who needs the server is not looked at when another spelling of its name is wanted',
-    metBy: 'test/reconcile/spellings.test.ts: comes back after its removal',
+    metBy: {
+      test: 'test/reconcile/spellings.test.ts',
+      because: 'no seed of 20,000 has such a delete wait when the other spelling comes',
+    },
     edits: [
       {
         file: 'src/reconcile/wake-ups.ts',
@@ -62,7 +67,6 @@ export const SIMULATOR_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'found-5',
     title: 'the end of a suspension starts actions while no commit is active',
-    metBy: 'test/reconcile/lost-history.test.ts and a kept script: one of about 100,000 seeds draws it',
     edits: [{ file: 'src/reconcile/reconciler.ts', find: 'if (!this.#options.isActive()) return;', replace: '' }],
   },
 ];

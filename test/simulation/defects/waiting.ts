@@ -87,7 +87,7 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '14-share',
     title: 'one provider entry may take the whole global concurrency by default',
-    metBy: 'test/load-settings.test.ts: runs are given their settings',
+    metBy: { test: 'test/load-settings.test.ts', because: 'runs are given their settings' },
     edits: [
       {
         file: 'src/load-providers.ts',
@@ -117,7 +117,7 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'stall-of-slot',
     title: 'the status of an instance whose rollout waits for a blocked member is answered with an error',
-    metBy: 'test/reconcile/stalls.test.ts: the simulator asks for no status of an instance',
+    metBy: { test: 'test/reconcile/stalls.test.ts', because: 'the simulator asks for no status of an instance' },
     edits: [
       {
         file: 'src/reconcile/stall-graph.ts',
