@@ -4,7 +4,7 @@ import type { Call } from '../../src/providers/provider.ts';
 import type { Facts } from './facts.ts';
 import type { SiteServer } from './simulated-site.ts';
 
-/** Half a minute, and a moment for the disk. */
+/** Half a minute, and a moment for the disk. A proxy begins a create so long after its claim at most. */
 const CHECK_AGE_MS_MAX = 31_000;
 /** A report of a check that comes later after its claim is slow: the proxy may have looked long before. */
 const SLOW_MS = 15_000;
@@ -164,10 +164,16 @@ export class CreateWatch {
     const isRepeated = this.#creates.get(resource) === action;
     if (!check.isAbsent && !isRepeated && !this.#isRest(site, resource)) return 'was there when it was checked';
     const claim = this.#claims.get(resource);
-    const age = (claim?.action === action ? claim.time : scheduler.now) - check.time;
+    const decided = claim?.action === action ? claim.time : scheduler.now;
+    const age = decided - check.time;
+    if (scheduler.now - decided > CHECK_AGE_MS_MAX) return `was claimed ${seconds(scheduler.now - decided)} s before`;
     const isAlwaysSlow = (this.#slow.get(resource) ?? 0) > 1;
     const ageMax = CHECK_AGE_MS_MAX + (isAlwaysSlow ? REPORT_MS_MAX : 0);
     const isOld = age > ageMax && wall.setAt < check.time;
-    return isOld ? `was checked ${Math.round(age / 1000)} s before` : undefined;
+    return isOld ? `was checked ${seconds(age)} s before` : undefined;
   }
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms / 1000);
 }

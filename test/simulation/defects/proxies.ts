@@ -249,12 +249,26 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'proxy-slow-checks',
     title: 'a server of which every check comes late is never created',
-    metBy: { test: 'test/reconcile/fresh-checks.test.ts', because: 'no proxy is slow for ever: the faults of a run end' },
+    metBy: {
+      test: 'test/reconcile/fresh-checks.test.ts',
+      because: 'no proxy is slow for ever: the faults of a run end',
+    },
     edits: [
       {
         file: 'src/reconcile/fresh-checks.ts',
         find: 'else this.#slow.set(server, slowChecker);',
         replace: '',
+      },
+    ],
+  },
+  {
+    id: 'proxy-late-create',
+    title: 'a proxy begins a create long after the claim that a check has allowed',
+    edits: [
+      {
+        file: 'src/proxy/proxy-agent.ts',
+        find: "if (action.operation !== 'create' || ageMs <= CREATE_AGE_MS_MAX) return undefined;",
+        replace: 'if (ageMs >= 0) return undefined;',
       },
     ],
   },
