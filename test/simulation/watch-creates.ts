@@ -131,7 +131,9 @@ export class CreateWatch {
     if (untold !== undefined && untold <= builtAt) return true;
     if (this.#vanished.has(name) || this.#takenFor.get(name) === builtAt) return true;
     const absence = this.#absences.get(name);
-    return absence !== undefined && this.#creates.has(name) && builtAt - absence < UNSEEN_MS_MAX;
+    // A create that a proxy has claimed may have begun: the controller cannot know that it has not.
+    const isBegun = this.#creates.has(name) || this.#claims.has(name);
+    return absence !== undefined && isBegun && builtAt - absence < UNSEEN_MS_MAX;
   }
 
   began(site: string, { resource, action, properties }: Call): void {
