@@ -92,8 +92,9 @@ function decideCheck(row: ServerRow, context: DecisionContext): Step {
   return { row: checked, next: { kind: 'check', provider: provider.name } };
 }
 
-function capacityOf({ name, tags }: ResponsibleEntry): CapacityNext {
-  return { kind: 'capacity', provider: name, ...(tags === undefined ? {} : { tags }) };
+function capacityOf({ name, tags }: ResponsibleEntry, isChecked = false): CapacityNext {
+  const forProxies = tags === undefined ? {} : { tags, ...(isChecked ? { isChecked } : {}) };
+  return { kind: 'capacity', provider: name, ...forProxies };
 }
 
 function decideUnwanted(row: ServerRow, context: DecisionContext): Step {
@@ -161,7 +162,9 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
   if (context.stoppedUntil !== undefined) return { row, next: { kind: 'stopped', until: context.stoppedUntil } };
   const provider = context.providerFor(row);
   if (provider.name === null) return hold(row, provider.reason, context);
-  if (!context.hasCapacity(provider.name)) return { row, next: capacityOf(provider) };
+  if (!context.hasCapacity(provider.name)) {
+    return { row, next: capacityOf(provider, operation === 'create' && context.lastCheck === 'answered') };
+  }
   // Another party may have created the server during the wait.
   if (operation === 'create' && context.lastCheck !== 'answered') return decideCheck(row, context);
   // If a delete began, the create makes another incarnation, whatever the result of that delete.

@@ -13,6 +13,8 @@ export interface CapacityNext {
   readonly tags?: readonly string[];
   /** The call is a routine check of a server at rest: proxies take it after all actions. */
   readonly isRoutine?: true;
+  /** The call is a create whose check is still fresh: proxies take it before all others. */
+  readonly isChecked?: true;
 }
 
 /** The result of a pass, carried out after the row is written. */

@@ -22,7 +22,7 @@ export type Wait =
   | { readonly kind: 'slot'; readonly group: string; readonly isAway: boolean; readonly until: number | undefined }
   /**
    * `tags`: a proxy has to take it, one with any of these tags, or one without tags where there are none. `isRoutine`: a
-   * check that comes after all actions.
+   * check that comes after all actions. `isChecked`: a create that comes before them, while its check is fresh.
    */
   | {
       readonly kind: 'capacity';
@@ -30,6 +30,7 @@ export type Wait =
       readonly instance: string;
       readonly tags?: readonly string[];
       readonly isRoutine?: true;
+      readonly isChecked?: true;
     }
   /** Too many updates of its commit have failed. */
   | { readonly kind: 'failures'; readonly commit: string }
@@ -115,7 +116,7 @@ function placeOf(wait: Wait): string {
     case 'slot':
       return `${wait.isAway ? 'away' : 'slot'} ${wait.group}`;
     case 'capacity':
-      return `capacity ${wait.provider} ${wait.instance} ${JSON.stringify(wait.tags)} ${wait.isRoutine ?? false}`;
+      return `capacity ${wait.provider} ${wait.instance} ${JSON.stringify([wait.tags, wait.isRoutine, wait.isChecked])}`;
     case 'failures':
       return `failures ${wait.commit}`;
     case 'instance':

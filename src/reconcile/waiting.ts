@@ -114,7 +114,7 @@ export class Waiting {
     else if (wait.kind === 'holder' || wait.kind === 'spelling') add(this.#changes, wait.server, name);
     else if (wait.kind === 'failures') add(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') add(this.#instances, wait.instance, name);
-    else if (wait.kind === 'capacity' && wait.tags !== undefined) this.#offers.add(name, wait.tags, wait.isRoutine);
+    else if (wait.kind === 'capacity' && wait.tags !== undefined) this.#offers.add(name, wait.tags, wait);
     else if (wait.kind === 'capacity') this.#capacity.add(name, wait.provider, wait.instance);
     else if (wait.kind === 'slot') this.#slots.add(name, wait.group, wait.isAway);
   }

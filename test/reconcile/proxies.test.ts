@@ -490,6 +490,28 @@ describe('a request for actions', () => {
     expect(new Set([...first, ...second].map(({ resource }) => resource)).size).toBe(15);
   });
 
+  it('is shown first what was just checked, so that its create begins while the check counts', async () => {
+    const names = ['a', 'b', 'c', 'd'];
+    const core = await coreOf(Object.fromEntries(names.map((name) => [name, `name: ${name}, ProxyTag: lab`])));
+    const calls: string[] = [];
+    for (let turn = 0; turn < 8; turn += 1) {
+      const [action] = agentOf(core).actions(LAB, 1);
+      const claimed = await claim(core, LAB, action?.id);
+      await core.pass(14 * SECOND);
+      calls.push(`${action?.operation} ${action?.resource}`);
+      await report(core, LAB, claimed, answerOf(action?.operation === 'check' ? 'absent' : 'done'));
+    }
+    expect(calls).toEqual(names.flatMap((name) => [`check ${name}`, `create ${name}`]));
+  });
+
+  it('is shown other actions next time also where it cannot do the one that was just checked', async () => {
+    const core = await coreOf({ a: 'name: a, ProxyTag: lab', b: 'name: b, ProxyTag: lab' });
+    await carryOut(core, LAB, 'absent');
+    const shown = [1, 2, 3].map(() => agentOf(core).actions(LAB, 1)[0]);
+    const words = shown.map((action) => `${action?.operation} ${action?.resource}`);
+    expect(words).toEqual(['create a', 'check b', 'create a']);
+  });
+
   it('shows nothing of a suspended instance', async () => {
     const core = await coreOf({ web: IN_LAB });
     await carryOut(core, LAB, 'absent');

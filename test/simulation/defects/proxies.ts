@@ -19,6 +19,18 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
+    id: 'proxy-round',
+    title: 'a server of proxies that was just checked waits behind all that are to be checked, and is checked again',
+    metBy: { test: 'test/reconcile/proxies.test.ts', because: 'a site has too few servers for a round of 30 s' },
+    edits: [
+      {
+        file: 'src/reconcile/proxy-offers.ts',
+        find: 'append(isChecked ? this.#checked : lines, tag, server)',
+        replace: 'append(isChecked ? this.#lines : lines, tag, server)',
+      },
+    ],
+  },
+  {
     id: 'proxy-late',
     title: 'a report of an action that was given up is accepted',
     edits: [
