@@ -6,7 +6,7 @@
 import type { Clock } from '../clock.ts';
 import type { CheckEnd } from '../machine/decision.ts';
 
-/** How long a check counts. */
+/** How long a check counts from its end. */
 const FRESH_MS = 30_000;
 /** A check that takes longer is slow: nobody knows when in that time the provider has looked. */
 const SLOW_MS = 15_000;
@@ -26,8 +26,7 @@ export interface BegunCheck {
 interface NotedCheck {
   readonly checker: string;
   readonly end: CheckEnd;
-  /** From when on its age is counted. */
-  readonly since: ClockTimes;
+  readonly ended: ClockTimes;
 }
 
 /** The end of the last check of each server, while it is fresh. */
@@ -48,16 +47,16 @@ export class FreshChecks {
   }
 
   /**
-   * Notes how a check of a server has just ended. It counts from its begin. One that was answered slowly does not
-   * count, since the provider may have looked long before: a proxy that lost the line reports late. The second one in a row
-   * counts from its end, for a provider that always takes so long.
+   * Notes how a check of a server has just ended. One that was answered slowly does not count, since the provider may
+   * have looked long before: a proxy that lost the line reports late. The second one in a row does, for a provider that always
+   * takes so long.
    */
   note(server: string, end: CheckEnd, { checker, began }: BegunCheck): void {
     this.#checks.delete(server);
     const isSlow = this.#ageOf(began) > SLOW_MS;
     const isFirst = isSlow && this.#slow.get(server) !== checker;
     if (end === 'answered') this.#noteSpeed(server, isSlow ? checker : undefined);
-    if (end === 'failed' || !isFirst) this.#checks.set(server, { checker, end, since: isSlow ? this.now : began });
+    if (end === 'failed' || !isFirst) this.#checks.set(server, { checker, end, ended: this.now });
     this.#prune();
   }
 
@@ -88,8 +87,8 @@ export class FreshChecks {
     }
   }
 
-  #isFresh({ since }: NotedCheck): boolean {
-    return this.#ageOf(since) <= FRESH_MS;
+  #isFresh({ ended }: NotedCheck): boolean {
+    return this.#ageOf(ended) <= FRESH_MS;
   }
 
   #ageOf({ monotonic, wall }: ClockTimes): number {

@@ -170,7 +170,9 @@ export class CreateWatch {
     const age = decided - check.time;
     if (scheduler.now - decided > CHECK_AGE_MS_MAX) return `was claimed ${seconds(scheduler.now - decided)} s before`;
     const isAlwaysSlow = (this.#slow.get(resource) ?? 0) > 1;
-    const ageMax = CHECK_AGE_MS_MAX + (isAlwaysSlow ? REPORT_MS_MAX : 0);
+    const isRemote = this.#facts.sites.some(({ options }) => options.name === site && options.isRemote === true);
+    const unseenMs = isAlwaysSlow ? REPORT_MS_MAX : SLOW_MS;
+    const ageMax = CHECK_AGE_MS_MAX + (isRemote ? unseenMs : 0);
     const isOld = age > ageMax && wall.setAt < check.time;
     return isOld ? `was checked ${seconds(age)} s before` : undefined;
   }
