@@ -54,7 +54,12 @@ function concludePresence(row: ServerRow, { answer, provider }: Told, at: Conclu
     const isKnown = row.checked && !row.mayExist && !row.adopting;
     // There is nothing to adopt or delete: a server created under this name later is not the one that the request meant.
     const requests = { adopting: false, approved: false };
-    const facts = { checked: true, mayExist: false, ...requests, attempt: row.checked ? row.attempt : 0 };
+    const facts = {
+      checked: true,
+      mayExist: false,
+      ...requests,
+      attempt: row.checked || row.mayExist ? row.attempt : 0,
+    };
     return isKnown ? row : { ...row, ...facts, ...freed(row) };
   }
   // A create of this incarnation began, and no check has found it absent since: the server is Treeline's own.

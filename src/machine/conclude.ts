@@ -48,7 +48,9 @@ function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: E
   }
   const words = outcome === 'retryable' || outcome === 'failed' ? answer.message : `answered "${outcome}"`;
   const reason: Reason = { code: 'action_failed', text: `${action.operation}: ${words}` };
-  const failed = fail({ ...row, action: null }, { isFinal: outcome === 'failed', reason, at });
+  // What a create may have left is looked up at once, whatever its next try waits for.
+  const checked = row.checked && action.operation !== 'create';
+  const failed = fail({ ...row, action: null, checked }, { isFinal: outcome === 'failed', reason, at });
   // The spec wanted now has not failed yet.
   return isOutdated(failed, action) ? requeue({ ...failed, gaveUp: row.gaveUp }, moment(at)) : failed;
 }

@@ -36,7 +36,7 @@ export function decide(row: ServerRow, context: DecisionContext): Step {
   const other = context.otherSpelling(row);
   if (other !== undefined) return { row, next: { kind: 'after', server: other, need: 'spelling' } };
   if (row.state !== 'pending' && !(row.checked && isSettled(row.state))) return decideQueued(row, context);
-  return row.checked ? decideWanted(row, context) : decideCheck(row, context);
+  return row.checked || isLeftoverReplaced(row) ? decideWanted(row, context) : decideCheck(row, context);
 }
 
 function isSettled(state: State): boolean {
@@ -71,7 +71,7 @@ function decideDue(row: ServerRow, due: number, context: DecisionContext): Step 
  */
 function checkAfterCreate(row: ServerRow, context: DecisionContext): Step | undefined {
   // What is to be deleted is not created before a check of its own.
-  const isUnsure = row.applied === null && row.mayExist && row.state !== 'unknown' && !isLeftoverReplaced(row);
+  const isUnsure = !row.checked && row.mayExist && row.state !== 'unknown' && !isLeftoverReplaced(row);
   if (!isUnsure || context.lastCheck !== undefined || context.providerFor(row).name === null) return undefined;
   return decideCheck(row, context);
 }

@@ -195,7 +195,7 @@ export interface ServerRow {
   readonly approved: boolean;
   /** A person asked to adopt it. */
   readonly adopting: boolean;
-  /** A check has determined whether it exists. Until then no other step runs. */
+  /** A check has determined whether it exists, also since its last create has failed. Until then no other step runs. */
   readonly checked: boolean;
   /**
    * A create of this incarnation began and has not been shown to leave nothing: the server that a check finds may be

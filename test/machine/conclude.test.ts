@@ -81,37 +81,48 @@ const CASES: Readonly<Record<string, Case>> = {
   'create: retryable': {
     row: creating,
     answer: full,
-    changes: { state: 'retrying', reason: { code: 'action_failed', text: 'create: full' }, ...SECOND_WAIT },
+    changes: {
+      checked: false,
+      state: 'retrying',
+      reason: { code: 'action_failed', text: 'create: full' },
+      ...SECOND_WAIT,
+    },
   },
   'create: retryable, for the last time': {
     row: { ...creating, attempt: 2 },
     answer: full,
-    changes: { state: 'failed', reason: { code: 'action_failed', text: 'create: full' }, ...LONG_WAIT },
+    changes: { checked: false, state: 'failed', reason: { code: 'action_failed', text: 'create: full' }, ...LONG_WAIT },
   },
   'create: retryable, unwanted meanwhile': {
     row: { ...creating, ...UNWANTED },
     answer: full,
-    changes: { state: 'marked for delete', attempt: 2 },
+    changes: { checked: false, state: 'marked for delete', attempt: 2 },
   },
   'create: retryable, changed meanwhile': {
     row: { ...creating, ...CHANGED },
     answer: full,
-    changes: { state: 'pending', attempt: 2 },
+    changes: { checked: false, state: 'pending', attempt: 2 },
   },
   'create: failed': {
     row: creating,
     answer: wrong,
-    changes: { state: 'failed', reason: { code: 'action_failed', text: 'create: no such image' }, ...LONG_WAIT },
+    changes: {
+      checked: false,
+      state: 'failed',
+      reason: { code: 'action_failed', text: 'create: no such image' },
+      ...LONG_WAIT,
+    },
   },
   'create: failed, changed meanwhile': {
     row: { ...creating, ...CHANGED },
     answer: wrong,
-    changes: { state: 'pending', attempt: 0 },
+    changes: { checked: false, state: 'pending', attempt: 0 },
   },
   'create: absent, which answers another question': {
     row: creating,
     answer: answerOf('absent'),
     changes: {
+      checked: false,
       state: 'retrying',
       reason: { code: 'action_failed', text: 'create: answered "absent"' },
       ...SECOND_WAIT,
@@ -121,6 +132,7 @@ const CASES: Readonly<Record<string, Case>> = {
     row: creating,
     answer: answerOf('replace'),
     changes: {
+      checked: false,
       state: 'retrying',
       reason: { code: 'action_failed', text: 'create: answered "replace"' },
       ...SECOND_WAIT,

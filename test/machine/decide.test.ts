@@ -236,24 +236,34 @@ const CASES: Readonly<Record<string, Case>> = {
     next: { kind: 'after', server: 'WEB-1', need: 'spelling' },
   },
   'its create has failed, and may have made it': {
-    row: rowIn('failed', { due: at(SOON), mayExist: true }),
+    row: rowIn('failed', { due: at(SOON), mayExist: true, checked: false }),
     context: { lastCheck: undefined },
     next: CHECK,
   },
   'its create has failed, may have made it, and nobody may call now': {
-    row: rowIn('retrying', { due: at(SOON), mayExist: true }),
+    row: rowIn('retrying', { due: at(SOON), mayExist: true, checked: false }),
     context: { lastCheck: undefined, ...NO_ROOM },
     next: ROOM,
   },
   'its create has failed, may have made it, and its provider is gone': {
-    row: rowIn('retrying', { due: at(SOON), mayExist: true }),
+    row: rowIn('retrying', { due: at(SOON), mayExist: true, checked: false }),
     context: { lastCheck: undefined, ...NO_PROVIDER },
     next: { kind: 'at', time: SOON },
   },
-  'its create has failed, and that was checked': {
-    row: rowIn('failed', { due: at(SOON), mayExist: true }),
+  'its create has failed, and the check of that as well': {
+    row: rowIn('failed', { due: at(SOON), mayExist: true, checked: false }),
     context: { lastCheck: 'failed' },
     next: { kind: 'at', time: SOON },
+  },
+  'its create has failed, and a check has found it': {
+    row: rowIn('failed', { due: at(SOON), mayExist: true }),
+    context: { lastCheck: undefined },
+    next: { kind: 'at', time: SOON },
+  },
+  'its create has failed, may have made it, and its instance is stopped': {
+    row: rowIn('pending', { mayExist: true, checked: false }),
+    context: { lastCheck: undefined, stoppedUntil: SOON },
+    next: CHECK,
   },
   'its create has failed and left nothing, and nobody wants it any more': {
     row: rowIn('marked for delete', { wanted: null }),

@@ -6,7 +6,7 @@ import type { Client } from '../../src/model/objects.ts';
 import type { Agent, AgentAction, ClaimedAction } from '../../src/service/agent.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
-import { shopFiles, TEMPLATE, templateText } from './shop.ts';
+import { SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 const SECOND = 1_000;
 /** The entries of the core have a time limit of 60 s; a second is its grace. */
@@ -510,6 +510,22 @@ describe('a request for actions', () => {
     const shown = [1, 2, 3].map(() => agentOf(core).actions(LAB, 1)[0]);
     const words = shown.map((action) => `${action?.operation} ${action?.resource}`);
     expect(words).toEqual(['create a', 'check b', 'create a']);
+  });
+
+  it('is shown the check after a failed create at once, though its instance is suspended by then', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    const claimed = await claim(core, LAB);
+    await core.operator.suspend(core.order, { instance: 'shop', until: null });
+    await report(core, LAB, claimed, answerOf('retryable'));
+    await core.pass(60 * SECOND);
+    expect(offered(core, LAB)).toEqual(['web.N.check']);
+    await carryOut(core, LAB, 'absent');
+    expect(offered(core, LAB)).toEqual([]);
+    // Built by somebody else since, it is nothing of ours.
+    core.source.commit({ [SHOP]: null });
+    await core.poll();
+    expect(core.states()).toEqual({});
   });
 
   it('shows nothing of a suspended instance', async () => {

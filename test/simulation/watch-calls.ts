@@ -64,6 +64,8 @@ export class CallWatch implements SiteWatch {
   /** Notes that the report of a proxy is recorded. */
   reported(call: Pick<Call, 'resource' | 'operation'>, answer: Answer): void {
     this.#creates.ended(call, answer);
+    // Of a create that was not begun, the site knows nothing.
+    if (call.operation === 'create') this.deletes.ended(call, answer.outcome);
   }
 
   began(site: string, call: Call): void {

@@ -108,7 +108,7 @@ export class DeleteWatch {
   }
 
   /** Notes how a call has ended. */
-  ended({ resource, operation }: Call, outcome: Answer['outcome'] | undefined): void {
+  ended({ resource, operation }: Pick<Call, 'resource' | 'operation'>, outcome: Answer['outcome'] | undefined): void {
     if (operation === 'check') return;
     const isRefused = outcome === 'retryable' || outcome === 'failed';
     if (operation === 'create' && isRefused) this.#unmade.add(resource);

@@ -284,4 +284,19 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
       },
     ],
   },
+  {
+    id: 'proxy-unsure',
+    title: 'what a failed create has left is looked up by nobody while its instance is suspended',
+    metBy: {
+      test: 'test/reconcile/proxies.test.ts',
+      because: 'a stranger has to build it minutes later, and nobody may have looked by then',
+    },
+    edits: [
+      {
+        file: 'src/machine/conclude.ts',
+        find: "const checked = row.checked && action.operation !== 'create';",
+        replace: 'const { checked } = row;',
+      },
+    ],
+  },
 ];
