@@ -53,7 +53,7 @@ export class CallWatch implements SiteWatch {
     if (operation !== 'delete') return;
     // The proxy may die before it begins; the controller knows of the claim only.
     this.#creates.deleteBegan(resource);
-    this.deletes.claimed(id);
+    this.deletes.claimed({ id, resource });
   }
 
   /** Notes that a proxy's report of a check is taken, so long after its claim. */

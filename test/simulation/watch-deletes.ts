@@ -20,12 +20,18 @@ interface Removal {
   readonly time: number;
 }
 
+/** What was followed, and what a person had asked for, when a proxy claimed a delete. */
+interface ClaimedDelete extends Pick<Followed, 'all' | 'last'> {
+  readonly isReplaceable: boolean;
+  readonly isApproved: boolean;
+}
+
 export class DeleteWatch {
   readonly #facts: Facts;
   readonly #followed: Followed;
   readonly #creates: CreateWatch;
-  /** The commits that were followed when a proxy claimed an action, by its id. */
-  readonly #claimed = new Map<string, Pick<Followed, 'all' | 'last'>>();
+  /** What decided when a proxy claimed a delete, by its id: it may begin later, on what somebody built by then. */
+  readonly #claimed = new Map<string, ClaimedDelete>();
   /** Servers whose site said that they can only be replaced. */
   readonly #replaceable = new Set<string>();
   /** Deletes that began and nobody approved, one for each incarnation of a server. */
@@ -47,10 +53,15 @@ export class DeleteWatch {
     this.#creates = creates;
   }
 
-  /** Notes that a proxy has claimed a delete: what was followed by then decides whether it is right. */
-  claimed(id: string): void {
+  /** Notes that a proxy has claimed a delete: what was followed and asked for by then decides whether it is right. */
+  claimed({ id, resource }: { readonly id: string; readonly resource: string }): void {
     const all = [...this.#followed.all];
-    this.#claimed.set(id, { all, last: all.at(-1) });
+    const isApproved = this.#facts.approved.has(resource);
+    this.#claimed.set(id, { all, last: all.at(-1), isReplaceable: this.#isReplaceable(resource), isApproved });
+  }
+
+  #isReplaceable(name: string): boolean {
+    return this.#replaceable.has(name) || this.#facts.asked.replaced.has(name);
   }
 
   /** Looks at a delete that begins. */
@@ -63,8 +74,8 @@ export class DeleteWatch {
     // A delete whose outcome was lost is repeated on what a stranger built meanwhile: it is the same delete.
     const isRepeated = isMistaken && building !== undefined && this.#counted.has(building);
     const isReplaceable =
-      this.#replaceable.has(resource) ||
-      this.#facts.asked.replaced.has(resource) ||
+      this.#isReplaceable(resource) ||
+      this.#claimed.get(action)?.isReplaceable === true ||
       (isRepeated && this.#replaced.has(building));
     if (this.#facts.asked.retained.has(resource))
       this.#facts.fail('no server is deleted that a person had forgotten', resource);
@@ -75,7 +86,7 @@ export class DeleteWatch {
     const why = whyNotDeleted(this.#facts, followed, deletion);
     if (why !== undefined) this.#facts.fail(why.promise, why.facts);
     if (row?.approved && this.#facts.approved.has(resource)) this.approvedDeletes.add(`${resource}/${row.incarnation}`);
-    if (!isRepeated) this.#count(resource);
+    if (!isRepeated && this.#claimed.get(action)?.isApproved !== true) this.#count(resource);
     if (building === undefined) return;
     this.#counted.add(building);
     if (isReplaceable) this.#replaced.add(building);
