@@ -18,8 +18,6 @@ const WAIT_SECONDS = 30;
 const LIMIT_MAX = 100;
 /** So often a claim is asked for whose answer did not come. */
 const CLAIM_TRIES = 4;
-/** A create is not begun so long after its claim was asked for: the check that allows it tells nothing any more by then. */
-const CREATE_AGE_MS_MAX = 30_000;
 /** Servers of which it is logged that no entry matches. */
 const UNMATCHED_MAX = 1_000;
 /** How long the last reports may take when the proxy stops. */
@@ -153,11 +151,13 @@ export class ProxyAgent {
   ): Promise<void> {
     const claimed = await claim;
     if (claimed === undefined) return;
-    const { registry, clock } = this.#options;
-    const { id } = claimed.action;
-    const reason = whyNotToBegin(claimed.action, { entry, ageMs: clock.monotonic() - asked, registry });
-    if (reason !== undefined) {
-      this.#reports.deliver({ id, lease: claimed.lease, answer: retryable(reason), file: NO_FILE });
+    const { id, resource } = claimed.action;
+    // A commit may have changed the server since it was offered; its next try is offered, and matched, anew.
+    if (this.#options.registry.match(claimed.action)?.name !== entry.name) {
+      const answer = retryable(
+        `${resource} has changed, and is not looked after by ${entry.name} of this proxy any more`,
+      );
+      this.#reports.deliver({ id, lease: claimed.lease, answer, file: NO_FILE });
       return;
     }
     try {
@@ -187,20 +187,4 @@ export class ProxyAgent {
       }
     }
   }
-}
-
-/** `ageMs`: since its claim was asked for. */
-interface Claim {
-  readonly entry: ProviderEntry;
-  readonly ageMs: number;
-  readonly registry: ProviderRegistry;
-}
-
-/** Returns why an action that was claimed is not begun; undefined if it is. */
-function whyNotToBegin(action: AgentAction, { entry, ageMs, registry }: Claim): string | undefined {
-  // A commit may have changed the server since it was offered; its next try is offered, and matched, anew.
-  if (registry.match(action)?.name !== entry.name)
-    return `${action.resource} has changed, and is not looked after by ${entry.name} of this proxy any more`;
-  if (action.operation !== 'create' || ageMs <= CREATE_AGE_MS_MAX) return undefined;
-  return `its claim was answered after ${Math.round(ageMs / 1000)} s; it was not begun, so that it is checked again first`;
 }

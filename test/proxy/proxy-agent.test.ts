@@ -1,6 +1,7 @@
 // The loop of a proxy against a controller of the test: which program gets a claimed action.
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { emptyMap, type JsonMap } from '../../src/model/json.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
@@ -8,7 +9,6 @@ import { ClaimedWork } from '../../src/proxy/claimed-work.ts';
 import type { SentRequest } from '../../src/proxy/controller-client.ts';
 import { ProxyAgent } from '../../src/proxy/proxy-agent.ts';
 import type { ProviderSettings } from '../../src/settings.ts';
-import { ManualClock } from '../support/manual-clock.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -19,12 +19,8 @@ function entryOf(size: string): ProviderSettings {
   return { name: size, match: { kind: null, properties: { size } }, ...program, ...limits };
 }
 
-/** Offers a small server, answers its claim with `claimed` after some time, and returns which entries were called, and the report. */
-async function carriedOut(
-  claimed: object,
-  lateMs = 0,
-): Promise<{ readonly called: readonly string[]; readonly report: JsonMap }> {
-  const clock = new ManualClock();
+/** Offers a small server, answers its claim with `claimed`, and returns which entries were called, and the report. */
+async function carriedOut(claimed: object): Promise<{ readonly called: readonly string[]; readonly report: JsonMap }> {
   const called: string[] = [];
   const reported = Promise.withResolvers<JsonMap>();
   let isOffered = false;
@@ -36,7 +32,6 @@ async function carriedOut(
   const send = async ({ path, body = {}, signal }: SentRequest): Promise<JsonMap> => {
     if (path.startsWith('/agent/actions?')) return await offer(signal);
     if (path.endsWith('/report')) reported.resolve(body);
-    if (path.endsWith('/claim')) clock.advance(lateMs);
     return { lease: 'secret', deadline: '2026-11-20T10:28:56.000Z', action: claimed as JsonMap };
   };
   const registry = createProviderRegistry([entryOf('small'), entryOf('large')], ({ name }) => ({
@@ -54,7 +49,7 @@ async function carriedOut(
     work,
     registry,
     concurrency: 5,
-    clock,
+    clock: systemClock,
     log,
     describe: String,
   });
@@ -74,15 +69,3 @@ it('runs no program where a commit has changed the action before the claim, and 
   expect(called).toEqual([]);
   expect(report).toMatchObject({ outcome: 'retryable', message: expect.stringContaining('small') });
 });
-
-it.each([
-  ['create', 30_000, 'done', ['small']],
-  ['create', 30_001, 'retryable', []],
-  ['update', 30_001, 'done', ['small']],
-] as const)(
-  'where the claim of a %s is answered after %s ms, it is %s',
-  async (operation, lateMs, outcome, programs) => {
-    const { called, report } = await carriedOut({ ...ACTION, operation }, lateMs);
-    expect({ called, outcome: report.outcome }).toEqual({ called: programs, outcome });
-  },
-);

@@ -4,7 +4,7 @@ import type { Call } from '../../src/providers/provider.ts';
 import type { Facts } from './facts.ts';
 import type { SiteServer } from './simulated-site.ts';
 
-/** Half a minute, and a moment for the disk. A proxy begins a create so long after its claim at most. */
+/** Half a minute, and a moment for the disk. */
 const CHECK_AGE_MS_MAX = 31_000;
 /** A report of a check that comes later after its claim is slow: the proxy may have looked long before. */
 const SLOW_MS = 15_000;
@@ -27,7 +27,7 @@ export class CreateWatch {
   readonly #slow = new Map<string, number>();
   /** When each server was found absent last. */
   readonly #absences = new Map<string, number>();
-  /** By server, the create that proxies have claimed last, and when: it may begin long after. */
+  /** By server, the create that proxies have claimed last, and when: it may begin as late as its deadline. */
   readonly #claims = new Map<string, { readonly action: string; readonly time: number }>();
   /** The last create of each server: who repeats it may find what it left. */
   readonly #creates = new Map<string, string>();
@@ -88,6 +88,7 @@ export class CreateWatch {
 
   /** Notes that a proxy has claimed a create. */
   claimed(name: string, action: string): void {
+    if (this.#claims.get(name)?.action === action) this.#creates.set(name, action);
     this.#claims.set(name, { action, time: this.#facts.scheduler.now });
   }
 
@@ -165,19 +166,14 @@ export class CreateWatch {
     if (check.site !== site) return `was checked at ${check.site}`;
     const isRepeated = this.#creates.get(resource) === action;
     if (!check.isAbsent && !isRepeated && !this.#isRest(site, resource)) return 'was there when it was checked';
-    const claim = this.#claims.get(resource);
-    const decided = claim?.action === action ? claim.time : scheduler.now;
-    const age = decided - check.time;
-    if (scheduler.now - decided > CHECK_AGE_MS_MAX) return `was claimed ${seconds(scheduler.now - decided)} s before`;
-    const isAlwaysSlow = (this.#slow.get(resource) ?? 0) > 1;
     const isRemote = this.#facts.sites.some(({ options }) => options.name === site && options.isRemote === true);
+    const claim = isRemote ? this.#claims.get(resource) : undefined;
+    // A proxy may begin what it has claimed as late as its deadline; nobody calls it back.
+    const age = (claim?.action === action ? claim.time : scheduler.now) - check.time;
+    const isAlwaysSlow = (this.#slow.get(resource) ?? 0) > 1;
     const unseenMs = isAlwaysSlow ? REPORT_MS_MAX : SLOW_MS;
     const ageMax = CHECK_AGE_MS_MAX + (isRemote ? unseenMs : 0);
     const isOld = age > ageMax && wall.setAt < check.time;
-    return isOld ? `was checked ${seconds(age)} s before` : undefined;
+    return isOld ? `was checked ${Math.round(age / 1000)} s before` : undefined;
   }
-}
-
-function seconds(ms: number): number {
-  return Math.round(ms / 1000);
 }

@@ -274,17 +274,6 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: 'proxy-late-create',
-    title: 'a proxy begins a create long after the claim that a check has allowed',
-    edits: [
-      {
-        file: 'src/proxy/proxy-agent.ts',
-        find: "if (action.operation !== 'create' || ageMs <= CREATE_AGE_MS_MAX) return undefined;",
-        replace: 'if (ageMs >= 0) return undefined;',
-      },
-    ],
-  },
-  {
     id: 'proxy-unsure',
     title: 'what a failed create has left is looked up by nobody while its instance is suspended',
     metBy: {
