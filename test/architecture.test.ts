@@ -168,9 +168,9 @@ const TRIALS: readonly Trial[] = [
     finds: ['src/api/index.ts:1', 'src/api/types.ts:1', 'src/api/readIt.ts:1'],
   },
   {
-    rule: 'no file has more than 400 lines',
-    files: { 'src/api/a.ts': `a;${lines(400)}b;`, 'src/api/b.ts': `a;${lines(399)}b;\n` },
-    finds: ['src/api/a.ts:401 has 401 lines'],
+    rule: 'no file has more than 500 lines',
+    files: { 'src/api/a.ts': `a;${lines(500)}b;`, 'src/api/b.ts': `a;${lines(499)}b;\n` },
+    finds: ['src/api/a.ts:501 has 501 lines'],
   },
   {
     rule: 'no function has more than 60 lines',
@@ -180,11 +180,6 @@ const TRIALS: readonly Trial[] = [
       'src/execute/c.ts': `const c = function () {${lines(39)}};`,
     },
     finds: ['src/api/a.ts:2 begins a function of 61 lines', 'src/reconcile/b.ts:1 begins a function of 41 lines'],
-  },
-  {
-    rule: 'no class has more than 150 lines',
-    files: { 'src/api/a.ts': `\nclass A {${lines(150)}}\nclass B {${lines(149)}}` },
-    finds: ['src/api/a.ts:2 begins a class of 151 lines'],
   },
   {
     rule: 'names use the words of the field',
