@@ -15,6 +15,7 @@ const HELP = `npm run simulate -- [OPTIONS]: plays random histories of an instal
   --progress N    tells after every N seeds how far it is
   --seed N        plays one, and shortens its script where a promise is broken; with --script, prints that too
   --plans         compares what plans say with what merges do
+  --variants      plays histories one by one, in one poll, in groups and with restarts, and compares what is left
   --planted       how soon each planted defect is found, within --seeds, or by which test; with --only ID, those whose id begins so
 `;
 
@@ -102,6 +103,7 @@ async function main(): Promise<boolean> {
     return true;
   }
   if (values.plans) return (await import('./run-plans.ts')).runPlans(values);
+  if (values.variants) return (await import('./variants.ts')).runVariants(values);
   if (values.planted) return (await import('./plant.ts')).plantAll(values.seeds, values.only);
   if (values.seed !== undefined) return tell(values.seed);
   return runMany(values.from, values.seeds);

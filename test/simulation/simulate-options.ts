@@ -15,6 +15,7 @@ const OPTIONS = {
   quiet: { type: 'boolean', default: false },
   progress: { type: 'string' },
   plans: { type: 'boolean', default: false },
+  variants: { type: 'boolean', default: false },
 } as const;
 
 /** Returns the values of the options. Throws where one is not known or is not as it has to be. */

@@ -1,0 +1,237 @@
+// One history played in several ways: each commit brought to rest, all of them in one poll, in groups, and with restarts between.
+// No way may delete or replace a server that the first one keeps, or make one twice.
+import type { Deed, Edit } from './actions.ts';
+import { Chance } from './chance.ts';
+import { act } from './people.ts';
+import { lastTurn } from './scheduler.ts';
+import type { SiteServer } from './simulated-site.ts';
+import { GLOBAL, LAB, PLAIN, pathOf, SMALL, TEMPLATE } from './stacks.ts';
+import { anInstance, changeOf, handOver, INSTANCES, scaleIn, set, unreadName } from './themes/theme.ts';
+import { World } from './world.ts';
+
+const MINUTE_MS = 60_000;
+/** Everything that waits for nobody is through by then, and no delete counts against the budget any more. */
+const REST_MS = 90 * MINUTE_MS;
+
+export const WAYS = ['one by one', 'in one poll', 'in groups', 'with restarts'] as const;
+export type Way = (typeof WAYS)[number];
+
+/** The result of a seed: what each way did that the first one did not do. */
+export interface VariantsRun {
+  readonly seed: number;
+  readonly differences: readonly string[];
+  /** How many servers the first way kept from begin to end, and how many it deleted or replaced. */
+  readonly kept: number;
+  readonly lost: number;
+  /** The events of each way, where they were asked for. */
+  readonly story: readonly string[];
+}
+
+interface Played {
+  /** Servers that were there before the history began, by site, name and time of building. */
+  readonly first: ReadonlySet<string>;
+  readonly last: ReadonlySet<string>;
+  /** Names that controllers made at two sites. */
+  readonly doubles: readonly string[];
+  readonly broken: string | undefined;
+  readonly story: readonly string[];
+}
+
+/** Returns what became of a seed. The same seed gives the same run. */
+export async function playVariants(seed: number, { isTold = false } = {}): Promise<VariantsRun> {
+  const steps = stepsOf(new Chance(seed ^ 0x7c3));
+  const reference = await play(seed, { way: 'one by one', steps, isTold });
+  const kept = [...reference.first].filter((server) => reference.last.has(server));
+  const differences = reference.broken === undefined ? [] : [`one by one: ${reference.broken}`];
+  const story = [...reference.story];
+  for (const way of WAYS.slice(1)) {
+    const played = await play(seed, { way, steps, isTold });
+    story.push(...played.story);
+    if (played.broken !== undefined) differences.push(`${way}: ${played.broken}`);
+    const gone = kept.filter((server) => !played.last.has(server));
+    if (gone.length > 0) differences.push(`${way}: deleted or replaced ${gone.join(', ')}`);
+    const twice = played.doubles.filter((name) => !reference.doubles.includes(name));
+    if (twice.length > 0) differences.push(`${way}: made twice: ${twice.join(', ')}`);
+  }
+  return { seed, differences, kept: kept.length, lost: reference.first.size - kept.length, story };
+}
+
+interface Playing {
+  readonly way: Way;
+  readonly steps: readonly Deed[];
+  readonly isTold: boolean;
+}
+
+async function play(seed: number, { way, steps, isTold }: Playing): Promise<Played> {
+  const chance = new Chance(seed ^ 0x51d);
+  const drift = { north: 'report', south: 'report' } as const;
+  const settings = { theme: 'variants', ignoresCase: chance.is(0.1), outlives: chance.is(0.3), drift };
+  const world = new World(seed, { ...settings, approvesAtEnd: false }, isTold);
+  world.tell('people', () => `play the history ${way}`);
+  try {
+    act(world, { kind: 'commit', edits: firstEdits(chance) });
+    act(world, { kind: 'start' });
+    await rest(world);
+    const first = new Set(serversIn(world).map(identityOf));
+    for (const step of steps) {
+      // What allows something is asked by somebody who sees what everybody else has done so far.
+      if (isAllowing(step)) await rest(world);
+      act(world, step);
+      await world.settleTurn();
+      await pause(world, way, chance);
+    }
+    for (const { options } of world.sites) world.setSite(options.name, 'well');
+    world.git.mood = 'well';
+    world.controller.start();
+    await rest(world);
+    await rest(world);
+    const last = serversIn(world);
+    const { violation } = world;
+    return {
+      ...{ first, last: new Set(last.map(identityOf)), doubles: doublesOf(last) },
+      broken: violation === undefined ? undefined : `${violation.promise}: ${violation.facts}`,
+      story: world.story?.lines ?? [],
+    };
+  } finally {
+    world.controller.close();
+    await lastTurn();
+    for (const site of world.sites) site.close();
+  }
+}
+
+/** Lets the time pass that a way leaves between two steps. */
+async function pause(world: World, way: Way, chance: Chance): Promise<void> {
+  const luck = chance.next();
+  if (way === 'one by one') await rest(world);
+  else if (way === 'in groups' && luck < 0.4) await rest(world);
+  else if (way === 'in groups' && luck < 0.6) await shortly(world, chance);
+  else if (way === 'with restarts' && luck < 0.7) {
+    if (luck < 0.35) await shortly(world, chance);
+    world.controller.crash('nothing', chance.pick([0, 1_000, 100_000]));
+    if (luck > 0.5) await shortly(world, chance);
+  }
+}
+
+async function rest(world: World): Promise<void> {
+  world.controller.start();
+  world.controller.hint();
+  await world.run(world.scheduler.now + REST_MS);
+}
+
+/** A poll begins, and may not be over when the next step comes. */
+async function shortly(world: World, chance: Chance): Promise<void> {
+  world.controller.hint();
+  await world.run(world.scheduler.now + chance.pick([5, 60, 600, 5_000, 60_000]));
+}
+
+function isAllowing({ kind }: Deed): boolean {
+  return kind === 'resume' || kind === 'delete' || kind === 'approve all' || kind === 'replace';
+}
+
+interface Found extends SiteServer {
+  readonly site: string;
+}
+
+function serversIn(world: World): readonly Found[] {
+  return world.sites.flatMap((site) => [...site.servers].map((server) => ({ ...server, site: site.options.name })));
+}
+
+function identityOf({ site, name, builtAt }: Found): string {
+  return `${name} at ${site} since ${builtAt}`;
+}
+
+function doublesOf(servers: readonly Found[]): readonly string[] {
+  const made = servers.filter(({ maker }) => maker === 'controller');
+  const bySpelling = Map.groupBy(made, ({ name }) => name.toLowerCase());
+  return [...bySpelling].filter(([, all]) => all.length > 1).map(([name]) => name);
+}
+
+function firstEdits(chance: Chance): readonly Edit[] {
+  return INSTANCES.slice(0, 2 + chance.below(3)).map((instance) =>
+    set(instance, {
+      ...{ ...PLAIN, prefix: instance, web: 1 + chance.below(3), db: chance.is(0.4) },
+      ...{ protected: chance.is(0.25), retain: chance.is(0.25) },
+    }),
+  );
+}
+
+function stepsOf(chance: Chance): readonly Deed[] {
+  return Array.from({ length: 2 + chance.below(6) }, () => stepOf(chance));
+}
+
+/** Returns a step: mostly a commit that changes what happens to servers that go, or that has some go. */
+function stepOf(chance: Chance): Deed {
+  return chance.weighted<() => Deed>([
+    [20, () => commitOf(chance)],
+    [2, () => ({ kind: 'revert' })],
+    [1, () => ({ kind: 'side', side: 's', edits: [policyOf(chance)] })],
+    [1, () => ({ kind: 'merge', side: 's', edits: [], isPulled: chance.is(0.3) })],
+    [2, () => ({ kind: 'suspend', instance: anInstance(chance), forMs: chance.is(0.8) ? null : 40 * MINUTE_MS })],
+    [1, () => ({ kind: 'resume', instance: anInstance(chance) })],
+    [3, () => ({ kind: 'approve all' })],
+    [1, () => ({ kind: 'delete', instance: anInstance(chance) })],
+    [1, () => ({ kind: 'put', instance: anInstance(chance), set: { size: chance.pick(['2', '3']) } })],
+    [1, () => ({ kind: 'site', site: 'north', mood: chance.pick(['well', 'failing', 'dead', 'refusing']) })],
+    [1, () => ({ kind: 'remote', mood: chance.pick(['well', 'well', 'gone', 'loses answers']) })],
+  ])();
+}
+
+function commitOf(chance: Chance): Deed {
+  const edits = Array.from({ length: chance.is(0.8) ? 1 : 2 }, () => editOf(chance));
+  return { kind: 'commit', edits, ...(chance.is(0.1) ? { approves: 1 + chance.below(6) } : {}) };
+}
+
+function editOf(chance: Chance): Edit {
+  const layers = [GLOBAL, LAB, SMALL, TEMPLATE] as const;
+  return chance.weighted<() => Edit>([
+    [6, () => policyOf(chance)],
+    [4, () => scaleIn(chance)],
+    [3, () => ({ path: pathOf(anInstance(chance)), is: 'removed' })],
+    [3, () => ({ path: pathOf(anInstance(chance)), is: 'mended' })],
+    [3, () => handOver(chance, chance.is(0.5) ? {} : { web: chance.below(3) })],
+    [2, () => set(anInstance(chance), { web: 2 + chance.below(2), db: chance.is(0.5) })],
+    [2, () => changeOf(chance)],
+    [1, () => ({ path: chance.pick(layers), value: chance.pick(['1', '2', '3']) })],
+    [1, () => ({ instance: anInstance(chance), name: unreadName(chance) })],
+    [1, () => ({ path: pathOf(anInstance(chance)), spoil: chance.pick(['link', 'yml', 'broken', 'folder']) })],
+    [1, () => ({ path: chance.pick(layers), is: chance.pick(['removed', 'mended']) })],
+  ])();
+}
+
+function policyOf(chance: Chance): Edit {
+  const policy = chance.is(0.5) ? { protected: chance.is(0.5) } : { retain: chance.is(0.5) };
+  return set(anInstance(chance), policy);
+}
+
+/** The command `npm run simulate -- --variants`: returns true if no way lost anything that the first one keeps. */
+export async function runVariants({
+  from,
+  seeds,
+  seed,
+}: {
+  readonly from: number;
+  readonly seeds: number;
+  readonly seed?: number | undefined;
+}): Promise<boolean> {
+  const began = performance.now();
+  const totals = { kept: 0, lost: 0, wrong: 0 };
+  const last = seed ?? from + seeds - 1;
+  for (let next = seed ?? from; next <= last; next += 1) {
+    const { differences, kept, lost, story } = await playVariants(next, { isTold: seed !== undefined });
+    totals.kept += kept;
+    totals.lost += lost;
+    if (story.length > 0) print(story.join('\n'));
+    if (differences.length === 0) continue;
+    totals.wrong += 1;
+    print(`seed ${next}:\n  ${differences.join('\n  ')}`);
+  }
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  print(
+    `${last - (seed ?? from) + 1} seeds in ${seconds} s: one by one ${totals.kept} servers stayed and ${totals.lost} went; ${totals.wrong} seeds differ`,
+  );
+  return totals.wrong === 0;
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
