@@ -13,7 +13,7 @@ import { endedChildrenCpuMs, familyCpuMs } from './process-time.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite, type Site } from './site.ts';
 
-const ROOT = new URL('..', import.meta.url).pathname;
+const ROOT = join(import.meta.dirname, '..');
 const ROUNDS_MAX = 50;
 const COMMITS_MAX = 100_000;
 const SIZE = { instances: 10, servers: 2, kinds: 10 };

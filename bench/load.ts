@@ -9,7 +9,7 @@ import { startNginx } from './nginx.ts';
 import { OwnedProcess } from './owned-process.ts';
 import type { Site } from './site.ts';
 
-const ROOT = new URL('..', import.meta.url).pathname;
+const ROOT = join(import.meta.dirname, '..');
 const START_MS_MAX = 20_000;
 /** Beyond what the load itself takes. */
 const END_MS_MAX = 20_000;

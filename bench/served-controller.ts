@@ -10,7 +10,7 @@ import { OwnedProcess } from './owned-process.ts';
 import { ServedLog } from './served-log.ts';
 import { createSite, type Site } from './site.ts';
 
-const ROOT = new URL('..', import.meta.url).pathname;
+const ROOT = join(import.meta.dirname, '..');
 const READY_MS_MAX = 120_000;
 const QUIET_MS_MAX = 60_000;
 /** Quiet is who uses less than a twentieth of a processor for so long. */

@@ -1,10 +1,11 @@
 // Starts the process that sends small reads, and collects their times.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SmallRead, SmallReads } from './small-reads-run.ts';
 
-const ROOT = new URL('..', import.meta.url).pathname;
+const ROOT = join(import.meta.dirname, '..');
 /** Until the process runs and its connections are open. */
 const START_MS = 2_000;
 

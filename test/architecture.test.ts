@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { IMPORT_RULES } from './architecture/import-rules.ts';
 import { PURITY_RULES } from './architecture/purity-rules.ts';
 import { broken, type Rule } from './architecture/rule.ts';
-import { SHAPE_RULES } from './architecture/shape-rules.ts';
-import { parseSource, readSources } from './architecture/source-file.ts';
+import { plainPaths, SHAPE_RULES } from './architecture/shape-rules.ts';
+import { ALL_CODE, parseSource, readSources } from './architecture/source-file.ts';
 
 const RULES: readonly Rule[] = [...IMPORT_RULES, ...PURITY_RULES, ...SHAPE_RULES];
 
@@ -218,6 +218,15 @@ const TRIALS: readonly Trial[] = [
     ],
   },
   {
+    rule: 'no part of its URL',
+    files: {
+      'bench/a.ts':
+        "const a = new URL('..', import.meta.url).pathname;\nnew URL(url).pathname;\nfileURLToPath(new URL('..', import.meta.url));\nnew URL('a', import.meta.url).href;",
+      'src/b.ts': "export const c =\n  new URL('c', import.meta.url).pathname.replace('/', '');",
+    },
+    finds: ['bench/a.ts:1 uses the pathname', 'src/b.ts:2 uses the pathname'],
+  },
+  {
     rule: 'no error is swallowed',
     files: { 'src/api/a.ts': 'try { f(); } catch {\n// never mind\n}\ntry { f(); } catch { g(); }' },
     finds: ['src/api/a.ts:1 has an empty catch'],
@@ -276,6 +285,14 @@ describe('the sources keep the rules', () => {
 
   it('there are sources', () => {
     expect(sources.length).toBeGreaterThan(100);
+  });
+
+  it(`in all code, ${plainPaths.title}`, () => {
+    const code = readSources(ALL_CODE, 'import.meta.url');
+    expect(code.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['bench/stalls.ts', 'test/store/kill.test.ts']),
+    );
+    expect(broken(plainPaths, code)).toEqual([]);
   });
 
   it.each(RULES)('$title', (rule) => {

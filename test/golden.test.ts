@@ -11,8 +11,8 @@ import { readDirectory } from '../src/source/directory-snapshot.ts';
 import { explainedRecords } from './support/explained-records.ts';
 import { readableJson } from './support/readable-json.ts';
 
-const GOLDEN = new URL('golden/', import.meta.url).pathname;
-const SAMPLE = new URL('../sample-repo/', import.meta.url).pathname;
+const GOLDEN = join(import.meta.dirname, 'golden');
+const SAMPLE = join(import.meta.dirname, '..', 'sample-repo');
 const TIME = '2026-11-20T10:13:56Z';
 const cases = readdirSync(GOLDEN).sort(compareNames);
 

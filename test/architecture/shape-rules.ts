@@ -105,6 +105,21 @@ const oneMeaning: Rule = {
   },
 };
 
+/** Holds in all code, not only below `src/`. */
+export const plainPaths = ruleOfFile({
+  title: 'the path of a file is no part of its URL',
+  instead: 'join it to import.meta.dirname: the pathname of a URL has %20 for a blank',
+  find: (file) =>
+    walk(file, (report) => ({
+      MemberExpression({ object, property, start, end }) {
+        if (object.type !== 'NewExpression' || property.type !== 'Identifier') return;
+        const isOfFile = file.text.slice(object.start, object.end).includes('import.meta.url');
+        if (isOfFile && ['pathname', 'toString'].includes(property.name))
+          report({ start, end }, `uses the ${property.name} of a URL`);
+      },
+    })),
+});
+
 const plainExports = ruleOfFile({
   title: 'exports have names and are written where they are defined',
   instead: 'export the declaration itself by name, and import it from its file',
@@ -215,4 +230,5 @@ export const SHAPE_RULES: readonly Rule[] = [
   nothingUnfinished,
   topComment,
   docComments,
+  plainPaths,
 ];

@@ -15,8 +15,8 @@ import { readDirectory } from '../../src/source/directory-snapshot.ts';
 import { explainedRecordOf } from '../support/explained-records.ts';
 import { objectEntry, scopeOf, serverOf } from './build.ts';
 
-const GOLDEN = new URL('../golden/', import.meta.url).pathname;
-const SAMPLE = new URL('../../sample-repo/', import.meta.url).pathname;
+const GOLDEN = join(import.meta.dirname, '..', 'golden');
+const SAMPLE = join(import.meta.dirname, '..', '..', 'sample-repo');
 const TIME = '2026-11-20T10:13:56Z';
 
 const OBJECTS = [

@@ -1,5 +1,6 @@
 // Runs commands as a person would, in a process of their own, and tells how they ended.
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 
 const TIMEOUT_MS = 60_000;
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
@@ -19,7 +20,7 @@ export interface RunOptions {
 }
 
 /** The root of the repository. */
-export const ROOT = new URL('../..', import.meta.url).pathname.replace(/\/$/, '');
+export const ROOT = join(import.meta.dirname, '..', '..');
 
 /**
  * Runs a program and resolves when it has ended, whatever its exit code; -1 where a signal ended it. What npm told the

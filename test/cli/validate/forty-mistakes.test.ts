@@ -10,7 +10,7 @@ import { validateDirectory } from '../../../src/cli/validate/validate-directory.
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type Addition, MISTAKES, type Mistake, type Replacement } from './forty-mistakes.ts';
 
-const SAMPLE = new URL('../../../sample-repo/', import.meta.url).pathname;
+const SAMPLE = join(import.meta.dirname, '..', '..', '..', 'sample-repo');
 const GOLDEN = new URL('forty-mistakes.txt', import.meta.url);
 const MARK = '▶';
 
