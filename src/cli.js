@@ -14,18 +14,18 @@ process.stdout.on('error', (error) => {
   process.exit(0);
 });
 
+const isClone = existsSync(join(import.meta.dirname, 'cli', 'run.ts'));
+
 if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_LEAST) {
   // Of TypeScript, Node keeps what it made of it: that halves the processor time of a start. In the clone's own node_modules,
   // as who may write there may change the program. The files of a package are JavaScript, where it would save little.
-  if (existsSync(join(import.meta.dirname, 'cli', 'run.ts'))) {
-    keepCompiled(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
-  }
+  if (isClone) keepCompiled(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
   const { run } = await import('./cli/run.ts');
   await run();
 } else {
   process.stderr.write(
     `treeline: Node ${NODE_MAJOR_LEAST} or newer is needed, and this is ${process.version} (${process.execPath}).\n` +
-      'In a clone, "npm run -s treeline -- COMMAND" runs on the Node of its packages.\n',
+      (isClone ? '"npm run -s treeline -- COMMAND" runs on the Node of the packages here.\n' : ''),
   );
   process.exitCode = 3;
 }

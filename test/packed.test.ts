@@ -1,11 +1,13 @@
 // The package as npm would publish it: plain JavaScript, everything the command needs, and nothing that it does not.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
-import { type ProcessResult, ROOT, run } from './support/command-line.ts';
+import { OLD_NODE, type ProcessResult, plainEnvironment, ROOT, run } from './support/command-line.ts';
 
 let folder = '';
 let installed = '';
@@ -82,6 +84,31 @@ it('brings providers that answer', async () => {
     code: 3,
     stderr: 'LOCAL_SERVER_DIRECTORY is not set: add it to the environment of the provider entry\n',
   });
+});
+
+it('shows a demo in commands that its user has, and none of a clone', { timeout: 120_000 }, async () => {
+  const demo = spawn(process.execPath, [join(installed, packageJson.bin.treeline), 'demo'], {
+    ...{ cwd: folder, env: plainEnvironment() },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void demo.kill('SIGKILL'));
+  let printed = '';
+  for await (const part of demo.stdout.setEncoding('utf8')) {
+    printed += part;
+    if (printed.includes('To begin anew')) break;
+  }
+  demo.kill('SIGINT');
+  await once(demo, 'exit');
+  expect(printed).not.toMatch(/\bnpm\b/);
+  const commands = [...printed.matchAll(/^ {2}(?:sleep 5; )?treeline (\w+)/gm)].map(([, name]) => name);
+  expect(commands).toEqual(['status', 'status', 'validate', 'status', 'why', 'status', 'check', 'events']);
+});
+
+it('names an old Node, and nothing that only a clone has', async () => {
+  const cli = join(installed, packageJson.bin.treeline);
+  const result = await run(process.execPath, ['--import', OLD_NODE, cli, '--version']);
+  expect(result).toMatchObject({ code: 3, stdout: '' });
+  expect(result.stderr).toMatch(/^treeline: Node 24 or newer is needed, and this is .*\.\n$/);
 });
 
 it('loads everything that the controller is made of', async () => {

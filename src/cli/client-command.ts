@@ -1,4 +1,4 @@
-// `treeline client`: prints the file that registers a client of the REST interface.
+// `treeline client`: prints the file that registers a client of the REST interface, or registers it, and lists clients.
 import { X509Certificate } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { ROLES, type Role } from '../model/names.ts';
@@ -17,19 +17,24 @@ import {
 } from './server-connection.ts';
 import { readNamedFile } from './user-directory.ts';
 
-interface Adding extends Partial<ServerOptions>, ClientFields {}
+interface Adding extends Partial<ServerOptions>, ClientFields {
+  readonly print?: true;
+}
 
 /** Adds the command with its subcommands. Exit code 0: done; 3: could not run, or the controller refused. */
 export function addClientCommand(program: Command): void {
   const client = program.command('client').description('register clients of the REST interface, and list them');
   const add = client
     .command('add')
-    .description('print a client file made from a certificate, or register it with a running controller (--server)')
+    .description(
+      'register a certificate with a running controller (--server, TREELINE_SERVER), or else print the client file to commit',
+    )
     .argument('<certificate>', "the client's certificate, PEM")
     .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
     .option('--description <words>', "who it is; default: the certificate's common name")
     .option('--tenant <name>', 'the tenant that it belongs to')
-    .option('--tag <tag...>', 'tags, for proxies');
+    .option('--tag <tag...>', 'tags, for proxies')
+    .option('--print', 'print the client file, and register nothing, also where TREELINE_SERVER is set');
   addOptionalServerOptions(add).action(addClient);
   addNewCommand(client);
   const list = client
@@ -40,11 +45,15 @@ export function addClientCommand(program: Command): void {
   addServerOptions(list).action(listClients);
 }
 
-async function addClient(certificate: string, options: Adding): Promise<void> {
+async function addClient(certificate: string, options: Adding, command: Command): Promise<void> {
   const client = clientDocument(await readCertificate(certificate), options);
-  const server = serverIn(options);
+  const server = options.print ? undefined : serverIn(options);
   if (server !== undefined) {
     const answer = (await postTo(server, '/clients', client)) as { readonly message: string };
+    if (command.getOptionValueSource('server') === 'env') {
+      const where = `${server.server}, which TREELINE_SERVER names`;
+      process.stderr.write(`# registered with ${where}; --print prints the file instead\n`);
+    }
     print(`${answer.message}: ${client.serial}`);
     return;
   }

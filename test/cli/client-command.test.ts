@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parseEntry } from '../../src/catalog/parse-entry.ts';
 import { addClientCommand } from '../../src/cli/client-command.ts';
 import { type Credential, createAuthority, issueClientCertificate } from '../../src/development-pki.ts';
@@ -134,6 +134,18 @@ describe('with a controller', () => {
       stderr: '',
     });
     expect(await site.repository.git('show', `main:clients/${proxy}.yaml`)).toContain('role: proxy\nfingerprint: ');
+    const head = await site.repository.git('rev-parse', 'main');
+    const [, server = ''] = options;
+    vi.stubEnv('TREELINE_SERVER', server);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const printed = await run('add', certificateOf('proxy'), '--role', 'proxy', '--print', ...options.slice(2));
+    expect(printed.stdout).toMatch(/^# yaml-language-server: .*\ndescription: demo proxy\nrole: proxy\n/);
+    expect(await site.repository.git('rev-parse', 'main')).toBe(head);
+    expect(await run('add', certificateOf('proxy'), '--role', 'proxy', ...options.slice(2))).toEqual({
+      stdout: expect.stringMatching(new RegExp(`: ${proxy}\\n$`)),
+      stderr: `# registered with ${server}, which TREELINE_SERVER names; --print prints the file instead\n`,
+    });
+    vi.unstubAllEnvs();
     expect(await run('list', ...asProxy)).toEqual({ stdout: `${proxy}  proxy  demo proxy\n`, stderr: '' });
     await expect(run('add', certificateOf('proxy'), '--role', 'administrator', ...asProxy)).rejects.toThrow(
       '/clients answered 403: The role proxy may not write clients; that is for administrator',

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ROOT, run } from '../support/command-line.ts';
+import { OLD_NODE, ROOT, run } from '../support/command-line.ts';
 
 /** The names that Node 18 has. */
 const OLD_NAMES = ['existsSync', 'join', 'mkdirSync'];
@@ -17,9 +17,7 @@ it('the entry point imports by name only what every Node has', () => {
 });
 
 it('an old Node is named, with where it is, and what to do', async () => {
-  const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } });`;
-  const preload = `data:text/javascript,${encodeURIComponent(pretend)}`;
-  const result = await run(process.execPath, ['--import', preload, join(ROOT, 'src', 'cli.js'), '--version']);
+  const result = await run(process.execPath, ['--import', OLD_NODE, join(ROOT, 'src', 'cli.js'), '--version']);
   expect(result).toMatchObject({ code: 3, stdout: '' });
   expect(result.stderr).toContain(`Node 24 or newer is needed, and this is ${process.version} (${process.execPath})`);
   expect(result.stderr).toContain('npm run -s treeline -- COMMAND');

@@ -22,6 +22,10 @@ export interface RunOptions {
 /** The root of the repository. */
 export const ROOT = join(import.meta.dirname, '..', '..');
 
+const PRETENDED = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } });`;
+/** A module to import first, after which Node gives itself out for an old one. */
+export const OLD_NODE = `data:text/javascript,${encodeURIComponent(PRETENDED)}`;
+
 /**
  * Runs a program and resolves when it has ended, whatever its exit code; -1 where a signal ended it. What npm told the
  * tests in the environment is not passed on. Rejects where the program cannot be started.

@@ -2,13 +2,16 @@
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { extname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import type { Controller } from '../../compose.ts';
 import { finish } from '../../model/steps.ts';
 import type { DemoCredentials } from './credentials.ts';
 import type { LocalServer } from './local-servers.ts';
 
+/** The sources run in a clone, which has no command on the path; a package that npx runs has none either. */
+const INSTALLED = process.env.npm_command === 'exec' ? 'npx treeline' : 'treeline';
+const COMMAND = extname(import.meta.filename) === '.ts' ? 'npm run -s treeline --' : INSTALLED;
 const CLONE = 'my-stacks';
 /** The files that the demo has made, where its folder may hold other files too. */
 const OWN_FILES = 'pki, stacks.git, state, lab, local-server* and treeline.*';
@@ -53,7 +56,7 @@ export async function instructions(controller: Controller, places: DemoPlaces, f
     'Ask:',
     '  ask /stacks/instances/shop-staging/status',
     "  ask '/hiera/prod-web-4/log_level?info=true'",
-    '  npm run -s treeline -- status',
+    `  ${COMMAND} status`,
     '',
     ...(await changes(controller, places, from)),
     ...driftLines(places, from),
@@ -95,8 +98,8 @@ function driftLines({ sites }: DemoPlaces, from: string): readonly string[] {
     '',
     'End a server by hand: within seconds it is found gone, and made again:',
     `  kill $(${programOf(site, from)} pid ${DRIFTING})`,
-    '  npm run -s treeline -- check shop-staging',
-    '  sleep 5; npm run -s treeline -- events shop-staging | tail -n 4',
+    `  ${COMMAND} check shop-staging`,
+    `  sleep 5; ${COMMAND} events shop-staging | tail -n 4`,
   ];
 }
 
@@ -131,10 +134,10 @@ async function changes(controller: Controller, { repository }: DemoPlaces, from:
     'Make a mistake: look for it, push it all the same, and ask why:',
     `  sed -i 's/stackTemplate: shop/stackTemplate: shoop/' \\`,
     `    ${CLONE}/${STAGING}`,
-    `  npm run -s treeline -- validate ${CLONE}`,
+    `  ${COMMAND} validate ${CLONE}`,
     `  git -C ${CLONE} commit -am "A mistake"`,
     ...pushAndWait(),
-    '  npm run -s treeline -- why shop-staging',
+    `  ${COMMAND} why shop-staging`,
     '',
     'Take it back:',
     `  git -C ${CLONE} revert --no-edit HEAD`,
@@ -146,7 +149,7 @@ async function changes(controller: Controller, { repository }: DemoPlaces, from:
 function pushAndWait(): readonly string[] {
   return [
     `  git -C ${CLONE} push`,
-    '  npm run -s treeline -- status shop-staging \\',
+    `  ${COMMAND} status shop-staging \\`,
     `    --wait "$(git -C ${CLONE} rev-parse HEAD)"`,
   ];
 }
