@@ -1,10 +1,13 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { type Agent, type RequestOptions, request as send } from 'node:https';
 import { connect as connectPlain, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { connect, type TLSSocket } from 'node:tls';
-import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startListener, type TimeLimits } from '../../src/api/listener.ts';
 import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
 import { type Credential, createAuthority, issueClientCertificate } from '../../src/development-pki.ts';
@@ -12,6 +15,7 @@ import { createLog } from '../../src/log.ts';
 import { createCrl } from '../support/create-crl.ts';
 import { createHttpsClient, keepAlive, sendRaw } from '../support/https-client.ts';
 import { ManualClock } from '../support/manual-clock.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -101,6 +105,24 @@ describe('the handshake refuses', () => {
     await new Promise((resolve) => socket.once('close', resolve));
     expect(await refusal()).toMatchObject({ reason: 'ERR_SSL_HTTP_REQUEST' });
   });
+});
+
+// Another certificate in the second handshake would hide from a reload the one that the requests are judged by.
+test.each(['at first', 'after a reload'])('TLS 1.2 is not renegotiated, %s', async (when) => {
+  if (when !== 'at first') api.api.reload(api.tls);
+  const { key, cert } = api.identities.administrator;
+  const file = join(temporaryDirectory(), 'client.pem');
+  writeFileSync(file, key + cert);
+  const args = ['-connect', `127.0.0.1:${api.server.port}`, '-tls1_2', '-crlf', '-key', file, '-cert', file];
+  const client = spawn('openssl', ['s_client', ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+  onTestFinished(() => void client.kill());
+  let output = '';
+  for (const stream of [client.stdout, client.stderr]) stream.on('data', (bytes) => (output += String(bytes)));
+  client.stdin.write('GET /types HTTP/1.1\nHost: x\n\n');
+  await vi.waitFor(() => expect(output).toMatch(/Protocol *: TLSv1\.2[\s\S]*HTTP\/1\.1 200/), { timeout: 10_000 });
+  client.stdin.write('R\n');
+  await vi.waitFor(() => expect(output).toMatch(/RENEGOTIATING[\s\S]*no renegotiation/), { timeout: 10_000 });
+  expect((await api.request('/types')).status).toBe(200);
 });
 
 /** Asks once as a client of the interface. `ticket` resumes the session later: it comes with the answer, not before. */
