@@ -18,8 +18,9 @@ export function* protectedRefusals(versions: Versions, unprotected: ReadonlySet<
     const key = instanceAddress(instance);
     const unit = versions.baseline.units.get(key);
     if (unit === undefined || !isProtected(unit) || unprotected.has(key) || versions.pinned.has(key)) return [];
-    const file = versions.newest.get(key)?.entry ?? unit.entry;
-    return [{ key, problem: problemAt(file, '/protected', protectedText(instance, loss)) }];
+    const newest = versions.newest.get(key)?.entry;
+    const text = protectedText(instance, loss, newest === undefined);
+    return [{ key, problem: problemAt(newest ?? unit.entry, '/protected', text) }];
   });
 }
 

@@ -24,8 +24,8 @@ export interface ProtectedLoss {
   readonly given: readonly { readonly server: string; readonly receiver: string }[];
 }
 
-/** Returns the text for a commit that would remove servers from a protected instance. */
-export function protectedText(instance: string, { deleted, given }: ProtectedLoss): ProblemText {
+/** Returns the text for a commit that would remove servers from a protected instance. `isGone`: it has no file any more. */
+export function protectedText(instance: string, { deleted, given }: ProtectedLoss, isGone: boolean): ProblemText {
   const losses = [
     ...(deleted.length > 0 ? [`delete ${some(deleted)}`] : []),
     ...[...Map.groupBy(given, ({ receiver }) => receiver)]
@@ -39,7 +39,7 @@ export function protectedText(instance: string, { deleted, given }: ProtectedLos
   return {
     code: 'protected_instance',
     message: `the instance "${instance}" is protected, and this would ${losses.join(', and ')}`,
-    hint: given.length > 0 ? `protect the instance that takes over too, or ${lift}` : lift,
+    hint: `${isGone ? 'bring the file back; to remove it, ' : ''}${given.length > 0 ? 'protect the instance that takes over too, or ' : ''}${lift}`,
     instances: [instance],
   };
 }

@@ -9,7 +9,7 @@ import { ServiceError } from '../model/service-error.ts';
 import type { PresentView, RecordedRows } from './recorded-rows.ts';
 
 /** The facts that answers about the progress of instances are made of. */
-export interface ProgressFacts extends Pick<DesiredState, 'commit' | 'invalid' | 'problems'> {
+export interface ProgressFacts extends Pick<DesiredState, 'commit' | 'invalid' | 'problems' | 'places'> {
   /** Without servers where only rows tell of a unit. */
   readonly units: ReadonlyMap<string, Pick<Unit, 'type' | 'name'> & Partial<Pick<Unit, 'servers'>>>;
   readonly clients: ReadonlyMap<string, { readonly entry: { readonly object: Pick<Client, 'description'> | null } }>;
@@ -64,5 +64,5 @@ function recordedView(rows: RecordedRows, now: number): PresentView<ProgressFact
   const pinned = [...rows.list('pinned').keys()].map(splitAddress);
   const invalid = new Set(pinned.filter(([type]) => type === 'stack-instance').map(([, name]) => name));
   for (const instance of rows.list('held').keys()) invalid.delete(instance);
-  return { desired: { commit: head.commit, units, clients, invalid, problems: [] }, rows, now };
+  return { desired: { commit: head.commit, units, clients, invalid, problems: [], places: new Map() }, rows, now };
 }

@@ -159,7 +159,7 @@ function mistakes(name: string, by: Client, { view: { desired }, mistakesOf }: W
   if (!desired.invalid.has(name)) return [];
   const problems = mistakesOf?.(name) ?? mistakesIn(desired, name);
   return problems.map((problem): WaitingItem => {
-    const action = `correct ${problem.file}, and push`;
+    const action = `${desired.places.has(problem.file) ? 'correct' : 'bring back'} ${problem.file}, and push`;
     return { resource: null, state: 'Invalid', reason: problemText(problem, by), since: null, until: null, action };
   });
 }

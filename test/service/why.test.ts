@@ -237,7 +237,8 @@ describe('an instance as a whole', () => {
     expect(finish(core.operator.overview(core.order.by)).held).toMatchObject([{ instance: 'shop', digest }]);
   });
 
-  const WRONG = { 'stacks/instances/shop.yaml': 'stackTemplate: shoop\n' };
+  const SHOP = 'stacks/instances/shop.yaml';
+  const WRONG = { [SHOP]: 'stackTemplate: shoop\n' };
 
   it('that is invalid names file, line and column, and to a proxy no more than these', async () => {
     const core = await coreOn(stack('shop', { db: '' }));
@@ -257,6 +258,22 @@ describe('an instance as a whole', () => {
     const told = why(core, 'shop', proxy).waiting[0]?.reason;
     expect(told).toMatch(/^stacks\/instances\/shop\.yaml:1:16: .* \[unknown_template\]$/);
     expect(told).not.toContain('shoop');
+  });
+
+  it('that is protected and has no file any more says to bring it back', async () => {
+    const files = stack('shop', { db: '' });
+    const core = await coreOn({ ...files, ...stack('rest', { db: '' }), [SHOP]: `${files[SHOP]}protected: true\n` });
+    core.source.commit({ [SHOP]: null });
+    await core.poll();
+    expect(why(core).waiting).toMatchObject([
+      {
+        state: 'Invalid',
+        reason: expect.stringContaining(
+          '(bring the file back; to remove it, set protected: false in a commit of its own first',
+        ),
+        action: 'bring back stacks/instances/shop.yaml, and push',
+      },
+    ]);
   });
 
   it('says so where the newest commit is not followed', async () => {
