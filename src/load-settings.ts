@@ -92,8 +92,35 @@ export async function loadSettings(file: string, environment: Environment = proc
   });
 }
 
-async function faultsOfParts({ execution, statuses }: Settings): Promise<readonly PlacedFault[]> {
-  return [...(await faultsOfProviders(execution.providers)), ...faultsOfStatuses(statuses)];
+async function faultsOfParts(settings: Settings): Promise<readonly PlacedFault[]> {
+  const { execution, statuses } = settings;
+  const faults = await faultsOfProviders(execution.providers);
+  return [...faults, ...faultsOfStatuses(statuses), ...faultsOfListeners(settings)];
+}
+
+const LISTENERS = ['api', 'management', 'webhook'] as const;
+/** Addresses that stand for others too. */
+const EVERY_HOST: readonly string[] = ['0.0.0.0', '::'];
+
+/** Two listeners of one process cannot have the same port of one address. */
+function faultsOfListeners(settings: Settings): readonly PlacedFault[] {
+  const all = LISTENERS.flatMap((name) => {
+    const listener = settings[name];
+    return listener === null || listener.port === 0 ? [] : [{ ...listener, name }];
+  });
+  return all.flatMap((one, index) => {
+    const other = all
+      .slice(0, index)
+      .find(
+        ({ host, port }) =>
+          port === one.port && (host === one.host || [host, one.host].some((each) => EVERY_HOST.includes(each))),
+      );
+    if (other === undefined) return [];
+    const message = `the port ${one.port} of "${one.name}" is that of "${other.name}" too, and only one of them can listen`;
+    return [
+      { pointer: `/${one.name}/port`, fault: { code: 'wrong_value', message, hint: 'give each a port of its own' } },
+    ];
+  });
 }
 
 /** The stages of reading a file of settings. */

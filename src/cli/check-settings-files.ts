@@ -22,9 +22,12 @@ const READABLE_BY_OTHERS = 0o004;
 /** What the group and all others may do. */
 const OTHERS = 0o077;
 
-/** Returns what is wrong with the files, TLS files included; warnings are for what starts all the same. */
-export async function checkSettingsFiles(settings: Settings): Promise<readonly PlacedFault[]> {
-  const faults = await Promise.all(filesIn(settings).map(checkFile));
+/**
+ * Returns what is wrong with the files, TLS files included; warnings are for what starts all the same. `service` is the user
+ * that runs the controller, where this process has become that user; without it, another user may be able to read more.
+ */
+export async function checkSettingsFiles(settings: Settings, service?: string): Promise<readonly PlacedFault[]> {
+  const faults = await Promise.all(filesIn(settings).map((file) => checkFile(file, service)));
   const missing = [...faults.flat(), ...(await checkStore(settings)), ...(await checkRepository(settings))];
   const isTlsThere = !missing.some(
     ({ pointer, fault }) => pointer.startsWith('/api/tls/') && fault.severity !== 'warning',
@@ -64,7 +67,10 @@ function filesOfProvider(provider: ProviderSettings, index: number): readonly Na
   return caFile === null ? [secret] : [secret, { pointer: pointerOf('caFile'), path: caFile, isSecret: false }];
 }
 
-async function checkFile({ pointer, path, isSecret }: NamedFile): Promise<readonly PlacedFault[]> {
+async function checkFile(
+  { pointer, path, isSecret }: NamedFile,
+  service: string | undefined,
+): Promise<readonly PlacedFault[]> {
   const at = (fault: Fault): readonly PlacedFault[] => [{ pointer, fault }];
   try {
     const found = await stat(path);
@@ -76,14 +82,18 @@ async function checkFile({ pointer, path, isSecret }: NamedFile): Promise<readon
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code !== 'EACCES')
       return at({ code: 'no_file', message: `${path} is not there`, hint: 'make it, or correct the path' });
-    const message = `${path} may not be read by the user that runs this check`;
-    return at({
-      code: 'unreadable_file',
-      severity: 'warning',
-      message,
-      hint: 'check as the user that runs the controller',
-    });
+    return at(unreadable(path, service));
   }
+}
+
+function unreadable(path: string, service: string | undefined): Fault {
+  const code = 'unreadable_file';
+  if (service === undefined) {
+    const message = `${path} may not be read by the user that runs this check`;
+    return { code, severity: 'warning', message, hint: 'check as the user that runs the controller' };
+  }
+  const hint = 'give it the right to read it: "Users and permissions" of docs/operations.md';
+  return { code, severity: 'error', message: `${path} may not be read by the user ${service}`, hint };
 }
 
 /** A directory that is not there is made at the start. */

@@ -1,4 +1,6 @@
 // `treeline settings check`: prints every mistake of the operator's file at once, without starting anything.
+import { execFileSync } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { problemFrom } from '../catalog/fault.ts';
@@ -20,10 +22,11 @@ export function addSettingsCommand(program: Command): void {
     .command('check')
     .description('check a settings file, and the files that it names; starts nothing')
     .argument('<file>', "the operator's settings")
+    .option('--user <name>', 'who runs the controller, for root; default: the owner of the directory of the store')
     .addOption(formatOption())
     .addHelpText('after', '\nExit code 0: clean (warnings allowed), 1: errors, 3: could not run.')
-    .action(async (file: string, { format }: { readonly format: Format }) => {
-      const problems = sortProblems(await problemsIn(file));
+    .action(async (file: string, { format, user }: { readonly format: Format; readonly user?: string }) => {
+      const problems = sortProblems(await problemsIn(file, user));
       if (format === 'json') printJson({ problems });
       else printProblems(problems);
       if (!hasNoErrors(problems)) process.exitCode = EXIT_PROBLEMS;
@@ -31,17 +34,46 @@ export function addSettingsCommand(program: Command): void {
 }
 
 /** Problems name the file as the person has written it. */
-async function problemsIn(file: string): Promise<readonly Problem[]> {
+async function problemsIn(file: string, user: string | undefined): Promise<readonly Problem[]> {
   const path = fromUserDirectory(file);
   try {
+    const service = becomeServiceUser((await loadSettings(path)).store.directory, user);
     const settings = await loadSettings(path);
     const document = parseYaml(file, await readFile(path));
-    return (await checkSettingsFiles(settings)).map(({ pointer, fault }) =>
+    return (await checkSettingsFiles(settings, service)).map(({ pointer, fault }) =>
       problemFrom(fault, { ...document.locate(pointer, fault.part), file, pointer }),
     );
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     if (error.problems.length === 0) throw new CommandFailure(error.message, { cause: error });
     return error.problems.map((problem) => ({ ...problem, file }));
+  }
+}
+
+/**
+ * Gives up the rights of root for those of the user that runs the controller, for good: root can read every file. Returns that
+ * user; undefined where nobody is named and nothing shows who it is. Throws CommandFailure where it cannot.
+ */
+function becomeServiceUser(store: string, named: string | undefined): string | undefined {
+  const isRoot = process.getuid?.() === 0;
+  const owner = isRoot ? statSync(store, { throwIfNoEntry: false })?.uid : undefined;
+  const who = named ?? (owner === undefined || owner === 0 ? undefined : String(owner));
+  if (who === undefined) return undefined;
+  const name = idOf('-un', who);
+  if (isRoot) {
+    process.setgroups?.(idOf('-G', who).split(' ').map(Number));
+    process.setgid?.(Number(idOf('-g', who)));
+    process.setuid?.(name);
+  } else if (Number(idOf('-u', who)) !== process.getuid?.()) {
+    throw new CommandFailure(`only root can look as another user: run this as ${name}, or as root`);
+  }
+  return name;
+}
+
+function idOf(part: string, user: string): string {
+  try {
+    return execFileSync('id', [part, '--', user], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch (error) {
+    throw new CommandFailure(`there is no user "${user}" on this machine`, { cause: error });
   }
 }

@@ -1,9 +1,12 @@
 // `treeline settings check`: all that is wrong with the operator's file, each with its line, and nothing started.
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ProcessResult, treeline } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+/** The user nobody of most systems. */
+const OUTSIDER = 65_534;
 
 const RIGHT = `api:
   tls: { key: pki/server.key, cert: pki/server.crt, clientCa: pki/ca.crt }
@@ -102,6 +105,63 @@ describe('treeline settings check', () => {
         '',
       ].join('\n'),
     );
+  });
+
+  it('tells of an authority that is none', async () => {
+    const { code, stdout } = await check(RIGHT.replace('pki/ca.crt', 'pki/server.crt'));
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^treeline\.yaml:2:\d+: error: pki\/server\.crt: CN=.* is no authority .* \[wrong_file\]\n/);
+  });
+
+  it.each([
+    ['management: { host: 0.0.0.0, port: 8443 }', 5, '8443 of "management" is that of "api"'],
+    ['webhook: { port: 9080, secretFile: password }', 5, '9080 of "webhook" is that of "management"'],
+  ])('tells of two listeners on one port: %s', async (line, row, message) => {
+    const { code, stdout } = await check(`${RIGHT.replace('  passwordFile: password\n', '')}${line}\n`);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      new RegExp(`^treeline\\.yaml:${row}:\\d+: error: the port ${message} too, .*\\[wrong_value\\]`),
+    );
+  });
+
+  it('lets listeners have one port of different addresses, or any free one', async () => {
+    const listeners = 'management: { host: ::1, port: 8443 }\nwebhook: { port: 0, secretFile: password }\n';
+    expect((await check(`${RIGHT}${listeners}`)).stdout).toBe('0 errors, 0 warnings\n');
+  });
+
+  describe.runIf(process.getuid?.() === 0)('run by root', () => {
+    it('looks with the rights of the user to whom the store belongs', async () => {
+      const cwd = await folderWith(`${RIGHT}store: { directory: kept }\n`);
+      mkdirSync(join(cwd, 'kept'), { mode: 0o700 });
+      chownSync(join(cwd, 'kept'), OUTSIDER, OUTSIDER);
+      for (const folder of [cwd, join(cwd, 'pki')]) chmodSync(folder, 0o755);
+      chownSync(join(cwd, 'password'), OUTSIDER, OUTSIDER);
+      const { code, stdout } = await treeline(['settings', 'check', 'treeline.yaml'], { cwd });
+      expect(code).toBe(1);
+      expect(stdout.replaceAll(`${cwd}/`, '')).toBe(
+        [
+          'treeline.yaml:2:15: error: pki/server.key may not be read by the user nobody [unreadable_file]',
+          '    hint: give it the right to read it: "Users and permissions" of docs/operations.md',
+          '1 error, 0 warnings',
+          '',
+        ].join('\n'),
+      );
+    });
+
+    it('looks with the rights of the user that is named, who needs the settings too', async () => {
+      const cwd = await folderWith(RIGHT);
+      const args = ['settings', 'check', 'treeline.yaml', '--user', 'nobody'];
+      chmodSync(cwd, 0o755);
+      chmodSync(join(cwd, 'treeline.yaml'), 0o600);
+      expect(await treeline(args, { cwd })).toMatchObject({
+        code: 3,
+        stderr: expect.stringMatching(/^treeline: The settings file .* cannot be read: .*permission denied/),
+      });
+      expect(await treeline([...args.slice(0, -1), 'no such user'], { cwd })).toMatchObject({
+        code: 3,
+        stderr: 'treeline: there is no user "no such user" on this machine\n',
+      });
+    });
   });
 
   it('prints JSON for programs', async () => {

@@ -4,6 +4,7 @@ import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:cry
 import { createSecureContext } from 'node:tls';
 import { momentOf } from '../../model/moment.ts';
 import { reasonOf } from '../../model/quote.ts';
+import { certificateFields } from './der.ts';
 import { readCertificates, readRevocationLists } from './pem.ts';
 import type { RevocationList } from './revocation-list.ts';
 import { secureContextOptions, type TlsMaterial } from './tls-material.ts';
@@ -55,7 +56,8 @@ export function checkTls(material: TlsMaterial, now: number): CheckedTls {
   const authorities = read('ca', material.ca, readCertificates) ?? [];
   const lists = material.crl === undefined ? undefined : read('crl', material.crl, readRevocationLists);
   const trust = combineTrust(authorities, lists);
-  faults.push(...checkPair(key, chain), ...checkDates(chain[0], now), ...checkLists(trust, now));
+  faults.push(...checkPair(key, chain), ...checkAuthorities(authorities));
+  faults.push(...checkDates(chain[0], now), ...checkLists(trust, now));
   if (!faults.some(({ isBroken }) => isBroken)) faults.push(...tryOut(material));
   return { faults, expiries: expiriesOf(chain, trust) };
 }
@@ -89,6 +91,18 @@ function checkPair(key: KeyObject | undefined, chain: readonly X509Certificate[]
       ? 'it does not belong to the private key: only one of the two has been replaced, or they were made apart'
       : `the certificate of the private key is its number ${position + 1}: the server's own has to come first`;
   return [broken('cert', message)];
+}
+
+/** OpenSSL lets nobody in by a certificate that may not sign others, whoever trusts it. */
+function checkAuthorities(certificates: readonly X509Certificate[]): TlsFault[] {
+  const others = certificates.filter((each) => !each.ca && !certificateFields(each).isVersion1);
+  const fault = others.length === certificates.length ? broken : lockingOut;
+  return others.map((each) =>
+    fault(
+      'ca',
+      `${nameOf(each)} is no authority (it has no "CA:TRUE"): no client is let in by it; name the one that signs clients`,
+    ),
+  );
 }
 
 function checkDates(certificate: X509Certificate | undefined, now: number): TlsFault[] {

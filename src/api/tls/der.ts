@@ -64,6 +64,8 @@ interface CertificateFields {
   readonly serial: string;
   /** The subject's name, DER. */
   readonly subject: Buffer;
+  /** It has no extensions, so that nothing in it says whether it is an authority. */
+  readonly isVersion1: boolean;
 }
 
 /** Returns fields of a certificate as they stand in it. RFC 5280, 4.1. */
@@ -72,5 +74,5 @@ export function certificateFields(certificate: X509Certificate): CertificateFiel
   const [first, ...rest] = derElements(signed.content);
   const [serial, , , , subject] = first?.tag === TAGGED_0 ? rest : [first, ...rest];
   if (serial === undefined || subject === undefined) throw new Error('a certificate without serial or subject');
-  return { serial: serial.content.toString('hex'), subject: subject.bytes };
+  return { serial: serial.content.toString('hex'), subject: subject.bytes, isVersion1: first?.tag !== TAGGED_0 };
 }

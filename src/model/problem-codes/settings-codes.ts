@@ -63,9 +63,11 @@ const CODES = {
     example: { wrong: '`store: { kind: postgres }`', right: '`store: { kind: lowdb }`' },
   },
   unreadable_file: {
-    severity: 'warning',
-    meaning: 'the user who checks the settings cannot read a file that they name',
-    remedy: 'check the settings as the user who runs the controller; give that one the right to read it',
+    severity: 'either',
+    meaning:
+      'the user who runs the controller cannot read a file that the settings name (error), or the one who checks them cannot (warning)',
+    remedy:
+      'give the user who runs the controller the right to read it; check the settings as that user, or as root with `--user`',
     example: { wrong: 'the mode 0600 of a key of another user', right: 'the mode 0640, and the group of the user' },
   },
   unwritable_directory: {

@@ -6,6 +6,8 @@ import { checkTls, type TlsFault } from '../../../src/api/tls/check-tls.ts';
 import type { TlsMaterial } from '../../../src/api/tls/tls-material.ts';
 import { type Credential, createAuthority, issueServerCertificate } from '../../../src/development-pki.ts';
 import { createCrl } from '../../support/create-crl.ts';
+import { createOpensslPki } from '../../support/openssl-pki.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const now = Date.parse('2026-11-20T10:00:00Z');
@@ -32,6 +34,10 @@ function material(changes: Partial<TlsMaterial> = {}): TlsMaterial {
   return { key: server.key, cert: server.cert, ca: ours.cert, ...changes };
 }
 
+function oldAuthority(): string {
+  return createOpensslPki(temporaryDirectory()).issue('old', {}).own;
+}
+
 function encrypt(key: string): string {
   return `${createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })}`;
 }
@@ -44,6 +50,7 @@ describe('nothing is wrong with', () => {
     ['a key with its curve before it', () => ({ key: `${PARAMETERS}${sec1(server.key)}` })],
     ['a list of the authority', () => ({ crl: lists.ours })],
     ['several authorities with a list each', () => ({ ca: ours.cert + theirs.cert, crl: lists.theirs + lists.ours })],
+    ['an authority of version 1, which cannot say that it is one', () => ({ ca: oldAuthority() })],
     ['a list that holds beside others that do not', () => ({ crl: lists.old + lists.ours + lists.early })],
     ['a list of an authority that is not trusted', () => ({ crl: lists.ours + lists.theirs })],
   ])('%s', (_name, changes) => {
@@ -91,6 +98,15 @@ describe('cannot be served:', () => {
       'half a certificate',
       () => ({ cert: server.cert.slice(0, 100) }),
       { part: 'cert', message: 'a certificate in it is cut off' },
+    ],
+    [
+      'a certificate in the place of its authority',
+      () => ({ ca: server.cert }),
+      {
+        part: 'ca',
+        message:
+          'CN=localhost is no authority (it has no "CA:TRUE"): no client is let in by it; name the one that signs clients',
+      },
     ],
     [
       'half of the second authority',
@@ -159,6 +175,14 @@ describe('locks clients out:', () => {
     ],
   ])('%s', (_name, changes, message) => {
     expect(checkTls(material(changes()), now).faults).toEqual([{ part: 'crl', message, isBroken: false }]);
+  });
+
+  test('a certificate beside its authority', () => {
+    const message =
+      'CN=localhost is no authority (it has no "CA:TRUE"): no client is let in by it; name the one that signs clients';
+    expect(checkTls(material({ ca: ours.cert + server.cert }), now).faults).toEqual([
+      { part: 'ca', message, isBroken: false },
+    ]);
   });
 
   test.each([
