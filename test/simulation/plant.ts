@@ -71,7 +71,8 @@ async function plant(defect: PlantedDefect, seeds: number): Promise<Row> {
         text.replace(find, () => replace),
       );
     }
-    return await (defect.metBy === undefined ? searchFor(tree, seeds) : runTest(tree, defect.metBy));
+    if (defect.metBy !== undefined) return await runTest(tree, defect.metBy);
+    return await searchFor(tree, { seeds, mode: defect.isMetByVariants ? ['--variants'] : [] });
   } finally {
     await rm(tree, { recursive: true, force: true });
   }
@@ -92,25 +93,31 @@ async function runTest(tree: string, { test, because }: NonNullable<PlantedDefec
   return { isFound, words: isFound ? `${test}, as ${because}: ${failed.fullName}` : `not met by ${test}` };
 }
 
+interface Search {
+  readonly seeds: number;
+  /** The option that says how seeds are played; none: each is one run. */
+  readonly mode: readonly string[];
+}
+
 /** Looks for a seed that breaks a promise with the defect, and none without it. */
-async function searchFor(tree: string, seeds: number): Promise<Row> {
+async function searchFor(tree: string, { seeds, mode }: Search): Promise<Row> {
   const began = performance.now();
   for (let from = 1; from <= seeds; ) {
-    const { line, seed, output } = await firstBroken(tree, from, seeds);
+    const { line, seed, output } = await firstBroken(tree, mode, [from, seeds]);
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     if (line === undefined)
       return { isFound: false, words: `${seconds} s | not found ${output.slice(-OUTPUT_LENGTH).trim()}` };
-    const unharmed = await firstBroken(ROOT, seed, seed);
+    const unharmed = await firstBroken(ROOT, mode, [seed, seed]);
     if (unharmed.line === undefined) return { isFound: true, words: `${seconds} s | ${line}` };
     from = seed + 1;
   }
   return { isFound: false, words: 'not found' };
 }
 
-async function firstBroken(tree: string, from: number, to: number) {
+async function firstBroken(tree: string, mode: readonly string[], [from, to]: readonly [number, number]) {
   const script = join(tree, 'test/simulation/run.ts');
   const range = ['--from', String(from), '--seeds', String(to - from + 1)];
-  const output = await run(tree, [...process.execArgv, script, '--quiet', ...range]);
+  const output = await run(tree, [...process.execArgv, script, '--quiet', ...mode, ...range]);
   const [line, seed] = /^seed (\d+) .*$/m.exec(output) ?? [];
   return { line, seed: Number(seed), output };
 }

@@ -1,7 +1,8 @@
-// One history played in several ways: each commit brought to rest, all of them in one poll, in groups, and with restarts between.
+// One history played in several ways: each commit brought to rest, all of them in one poll, in groups, and with restarts or losses between.
 // No way may delete or replace a server that the first one keeps, or make one twice.
 import type { Deed, Edit } from './actions.ts';
 import { Chance } from './chance.ts';
+import { watchEndlessRuns } from './endless-runs.ts';
 import { act } from './people.ts';
 import { lastTurn } from './scheduler.ts';
 import type { SiteServer } from './simulated-site.ts';
@@ -12,8 +13,10 @@ import { World } from './world.ts';
 const MINUTE_MS = 60_000;
 /** Everything that waits for nobody is through by then, and no delete counts against the budget any more. */
 const REST_MS = 90 * MINUTE_MS;
+/** A request is answered by then. One that is not may have had no effect. */
+const ANSWERED_MS = 5_000;
 
-export const WAYS = ['one by one', 'in one poll', 'in groups', 'with restarts'] as const;
+export const WAYS = ['one by one', 'in one poll', 'in groups', 'with restarts', 'with losses'] as const;
 export type Way = (typeof WAYS)[number];
 
 /** The result of a seed: what each way did that the first one did not do. */
@@ -76,8 +79,10 @@ async function play(seed: number, { way, steps, isTold }: Playing): Promise<Play
     for (const step of steps) {
       // What allows something is asked by somebody who sees what everybody else has done so far.
       if (isAllowing(step)) await rest(world);
+      else if (isRequest(step)) await comeUp(world);
       act(world, step);
       await world.settleTurn();
+      if (isAllowing(step) || isRequest(step)) await world.run(world.scheduler.now + ANSWERED_MS);
       await pause(world, way, chance);
     }
     for (const { options } of world.sites) world.setSite(options.name, 'well');
@@ -109,6 +114,10 @@ async function pause(world: World, way: Way, chance: Chance): Promise<void> {
     if (luck < 0.35) await shortly(world, chance);
     world.controller.crash('nothing', chance.pick([0, 1_000, 100_000]));
     if (luck > 0.5) await shortly(world, chance);
+  } else if (way === 'with losses' && luck < 0.6) {
+    await (luck < 0.3 ? rest(world) : shortly(world, chance));
+    world.controller.crash(chance.pick(['copy', 'store', 'store']), 1_000);
+    await comeUp(world);
   }
 }
 
@@ -122,6 +131,18 @@ async function rest(world: World): Promise<void> {
 async function shortly(world: World, chance: Chance): Promise<void> {
   world.controller.hint();
   await world.run(world.scheduler.now + chance.pick([5, 60, 600, 5_000, 60_000]));
+}
+
+/** Waits until a controller answers requests. */
+async function comeUp(world: World): Promise<void> {
+  world.controller.start();
+  for (let second = 0; second < 600 && world.core?.current.get() === undefined; second += 1) {
+    await world.run(world.scheduler.now + 1_000);
+  }
+}
+
+function isRequest({ kind }: Deed): boolean {
+  return kind === 'suspend' || kind === 'put';
 }
 
 function isAllowing({ kind }: Deed): boolean {
@@ -203,33 +224,37 @@ function policyOf(chance: Chance): Edit {
   return set(anInstance(chance), policy);
 }
 
-/** The command `npm run simulate -- --variants`: returns true if no way lost anything that the first one keeps. */
-export async function runVariants({
-  from,
-  seeds,
-  seed,
-}: {
+interface Options {
   readonly from: number;
   readonly seeds: number;
+  /** Plays one, and tells its story. */
   readonly seed?: number | undefined;
-}): Promise<boolean> {
+  /** Goes on after a difference. */
+  readonly all?: boolean;
+}
+
+/** The command `npm run simulate -- --variants`: returns true if no way lost anything that the first one keeps. */
+export async function runVariants({ from, seeds, seed, all = false }: Options): Promise<boolean> {
   const began = performance.now();
-  const totals = { kept: 0, lost: 0, wrong: 0 };
-  const last = seed ?? from + seeds - 1;
-  for (let next = seed ?? from; next <= last; next += 1) {
+  const noteRun = watchEndlessRuns();
+  const totals = { played: 0, kept: 0, lost: 0, wrong: 0 };
+  const first = seed ?? from;
+  for (let next = first; next < first + (seed === undefined ? seeds : 1); next += 1) {
+    noteRun(next);
     const { differences, kept, lost, story } = await playVariants(next, { isTold: seed !== undefined });
+    totals.played += 1;
     totals.kept += kept;
     totals.lost += lost;
-    if (story.length > 0) print(story.join('\n'));
+    for (const line of story) print(line);
     if (differences.length === 0) continue;
     totals.wrong += 1;
-    print(`seed ${next}:\n  ${differences.join('\n  ')}`);
+    print(`seed ${next} (variants): ${differences.join('; ')}`);
+    if (!all) break;
   }
+  const { played, kept, lost, wrong } = totals;
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  print(
-    `${last - (seed ?? from) + 1} seeds in ${seconds} s: one by one ${totals.kept} servers stayed and ${totals.lost} went; ${totals.wrong} seeds differ`,
-  );
-  return totals.wrong === 0;
+  print(`${played} seeds in ${seconds} s: one by one ${kept} servers stayed and ${lost} went; ${wrong} seeds differ`);
+  return wrong === 0;
 }
 
 function print(text: string): void {
