@@ -176,6 +176,7 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
     provider: provider.name,
     started: momentOf(context.now),
     deadline: momentOf(context.now + provider.timeoutMs),
+    ...(provider.lostActionEnds === undefined ? {} : { ends: provider.lostActionEnds }),
     ...(row.approved ? { isApproved: true } : {}),
     ...(context.claim === undefined ? {} : { claim: context.claim }),
   };

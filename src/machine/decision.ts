@@ -1,6 +1,6 @@
 // Defines the decision about the next step of one server: the facts that it reads, and what follows from it. decide.ts
 // decides.
-import type { ProxyClaim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
+import type { LostActionEnds, ProxyClaim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
 
 /** `answered`: the check determined whether the server exists. `failed`: it did not. */
 export type CheckEnd = 'answered' | 'failed';
@@ -104,6 +104,8 @@ export interface ResponsibleEntry {
   readonly tags?: readonly string[];
   /** It makes no real servers. */
   readonly isPretending?: boolean;
+  /** When an action of it whose outcome is lost is over. */
+  readonly lostActionEnds?: LostActionEnds;
 }
 
 /** The provider entry that is responsible for a server, or the reason for which there is none. */

@@ -150,6 +150,15 @@ export interface ProxyClaim {
   readonly client: string;
 }
 
+/**
+ * When an action whose outcome was lost can no longer be running. The server is not checked before that.
+ * - with the controller: with the end of the process that calls the provider.
+ * - with its call: the call ends only once nothing of it runs any more, however long that takes, and a start ends what an
+ *   earlier process has left.
+ * - after its deadline: the grace time after the deadline.
+ */
+export type LostActionEnds = 'with the controller' | 'with its call' | 'after its deadline';
+
 /** An action that was decided and is not concluded. Written before the provider is called. */
 export interface RunningAction {
   /** Equal for the same step of the same incarnation of the server, so that a repeated call can be recognised. */
@@ -161,6 +170,8 @@ export interface RunningAction {
   /** RFC 3339, with milliseconds. */
   readonly started: string;
   readonly deadline: string;
+  /** The rule of its provider, whatever the entry of that name is by now. Older versions have not recorded it. */
+  readonly ends?: LostActionEnds;
   /** A person approved this delete: it never counts, whatever is wanted now. Omitted otherwise. */
   readonly isApproved?: boolean;
   /** Set for an action that a proxy carries out; omitted otherwise. */

@@ -4,6 +4,7 @@ import type { Answer } from '../model/call-result.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { Properties } from '../model/objects.ts';
 import type { NodeRecord } from '../model/record.ts';
+import type { LostActionEnds } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import type { Operation } from '../model/state.ts';
 
@@ -31,14 +32,13 @@ export interface Call {
  */
 export interface Provider {
   /**
-   * When an action whose outcome was lost can no longer be running. The server is not checked before that.
-   * - with the controller: with the end of the process that calls the provider, or with the grace time after the
-   *   deadline.
-   * - with its call: `perform` settles only once nothing of the call runs any more, however long that takes, and a
-   *   provider is opened only once nothing of an earlier process runs any more.
-   * - after its deadline: the grace time after the deadline.
+   * See LostActionEnds. Of `with its call`, `perform` settles only once nothing of the call runs any more, and the provider
+   * is opened only once nothing of an earlier process runs any more; but where {@link isCopied} is true.
    */
-  readonly lostActionEnds: 'with the controller' | 'with its call' | 'after its deadline';
+  readonly lostActionEnds: LostActionEnds;
+
+  /** The store is a copy, and the controller of the copied one runs programs: what it has begun is over after its deadline. */
+  readonly isCopied?: boolean;
 
   /** It makes no real servers: where another provider becomes responsible, they count as never seen. */
   readonly isPretending?: boolean;

@@ -31,6 +31,8 @@ export interface ProxyAgentOptions {
   readonly random?: () => number;
   readonly registry: ProviderRegistry;
   readonly concurrency: number;
+  /** See ProgramRunner. */
+  readonly isCopied?: boolean;
   readonly clock: Clock;
   readonly log: Logger;
   /** Returns in words, for a person, why the controller could not be asked, and what to do. */
@@ -57,10 +59,10 @@ export class ProxyAgent {
 
   /** Reports what an earlier run has left, and begins to ask for actions. Nothing of an earlier run may run any more. */
   async start(): Promise<void> {
-    const { work, log } = this.#options;
+    const { work, log, isCopied = false } = this.#options;
     for (const kept of work.list()) {
       if (kept.answer !== null) this.#reports.deliver(kept);
-      else if (hasProcessList()) {
+      else if (hasProcessList() && !isCopied) {
         log.warn({ action: kept.id }, 'the proxy was ended while this ran; it is reported as to be tried again');
         this.#reports.deliver(await work.end(kept, retryable('the proxy was ended while it ran')));
       } else {

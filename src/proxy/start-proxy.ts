@@ -40,7 +40,8 @@ export async function startProxy(
   const registry = opened.adopt(createProviderRegistry(settings.providers, make), (it) => it.close());
   const client = opened.adopt(new ControllerClient({ ...settings, log }), (it) => it.close());
   const work = new ClaimedWork(join(directory, 'claims'));
-  const agent = new ProxyAgent({ client, work, registry, concurrency, clock, log, describe });
+  const { isCopied } = runner;
+  const agent = new ProxyAgent({ client, work, registry, concurrency, isCopied, clock, log, describe });
   await agent.start();
   opened.adopt(agent, (it) => it.stop(shutdownSeconds * 1000));
   log.info({ server, directory, concurrency }, 'proxy started');

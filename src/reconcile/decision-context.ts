@@ -214,12 +214,15 @@ export function isUp(row: ServerRow | undefined): boolean {
 
 /**
  * Returns when a lost action has ended. An action that ends with the controller or with its call is over as soon as
- * this process does not run it. For other actions that it began, this process knows the remaining time, whatever the wall
- * clock says; else only the recorded time is known.
+ * this process does not run it; unless the store is a copy, and the call may be that of another controller. For other
+ * actions that it began, this process knows the remaining time, whatever the wall clock says; else only the recorded time
+ * is known.
  */
 function lostActionEnds(name: string, action: RunningAction, around: ContextSources): number {
   const provider = around.registry.byName(action.provider)?.provider;
-  if (provider !== undefined && provider.lostActionEnds !== 'after its deadline') return 0;
+  const ends = action.ends ?? provider?.lostActionEnds ?? 'after its deadline';
   const leftMs = around.lostMsLeft(name, action);
+  const isOfCopied = provider?.isCopied === true && leftMs === undefined;
+  if (ends !== 'after its deadline' && !isOfCopied) return 0;
   return leftMs === undefined ? Date.parse(action.deadline) + around.graceMs : around.now + leftMs;
 }

@@ -82,8 +82,9 @@ function responsibleProvider(registry: ProviderRegistry, row: ServerRow): Respon
     const words = 'no entry under execution.providers of the settings matches its kind and properties';
     return { name: null, reason: { code: 'no_provider', text: words } };
   }
-  const pretending = entry.provider.isPretending ? { isPretending: true } : {};
-  return { name: entry.name, timeoutMs: entry.timeoutSeconds * 1000, ...pretending };
+  const { isPretending, lostActionEnds } = entry.provider;
+  const pretending = isPretending ? { isPretending } : {};
+  return { name: entry.name, timeoutMs: entry.timeoutSeconds * 1000, lostActionEnds, ...pretending };
 }
 
 function nowWords(match: string | undefined): string {

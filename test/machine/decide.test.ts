@@ -65,6 +65,18 @@ const CASES: Readonly<Record<string, Case>> = {
       ...SINCE_NOW,
     },
   },
+  'an action that begins records when it is over, should its outcome be lost': {
+    row: rowIn('marked for delete', { wanted: null, applied: SMALL }),
+    context: { providerFor: () => ({ name: 'lab', timeoutMs: 60_000, lostActionEnds: 'with its call' }) },
+    next: RUN,
+    changes: {
+      state: 'deleting',
+      dirty: true,
+      provider: 'lab',
+      action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION, ends: 'with its call' },
+      ...SINCE_NOW,
+    },
+  },
   'the wait before the next delete is over': {
     row: rowIn('failed', { due: at(NOW), wanted: null, applied: SMALL }),
     next: RUN,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Reason, ServerRow } from '../../src/model/rows.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
-import { decisionContextOf } from '../../src/reconcile/decision-context.ts';
+import { type ContextSources, decisionContextOf } from '../../src/reconcile/decision-context.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import type { ProviderSettings } from '../../src/settings.ts';
 import { MemoryStore } from '../support/memory-store.ts';
@@ -19,21 +19,27 @@ const ENTRY: Omit<Extract<ProviderSettings, { readonly implementation: 'simulate
   retry: RETRY,
 };
 
-/** Large servers are `big`'s, whose calls may outlive the controller; small ones are `lab`'s. */
+/** Large servers are `big`'s, whose calls may outlive the controller; small ones are `lab`'s. The store is a copy for `copied`. */
 const ENTRIES: readonly ProviderSettings[] = [
   { ...ENTRY, name: 'big', match: { kind: null, properties: { size: 'large' } } },
   { ...ENTRY, name: 'lab', match: { kind: null, properties: { size: 'small' } }, timeoutSeconds: 60 },
+  { ...ENTRY, name: 'copied', match: { kind: 'none', properties: {} } },
 ];
 
 function providerOf({ name }: ProviderSettings): Provider {
   return {
     lostActionEnds: name === 'big' ? 'after its deadline' : 'with the controller',
+    isCopied: name === 'copied',
     perform: async () => answerOf('done'),
     close: async () => undefined,
   };
 }
 
-async function contextIn(rows: Readonly<Record<string, ServerRow>>, inFlight: readonly string[] = []) {
+async function contextIn(
+  rows: Readonly<Record<string, ServerRow>>,
+  inFlight: readonly string[] = [],
+  known: Partial<ContextSources> = {},
+) {
   const ledger = new Ledger(new MemoryStore(), runAtOnce);
   const changes = Object.entries(rows).map(([name, value]) => ({
     ...{ kind: 'server' as const, name, value },
@@ -55,6 +61,7 @@ async function contextIn(rows: Readonly<Record<string, ServerRow>>, inFlight: re
     lostMsLeft: () => undefined,
     groupViewOf: (server, row) => ledger.index.groupViewOf(server, row),
     exemptionOf: () => undefined,
+    ...known,
   });
 }
 
@@ -130,6 +137,24 @@ describe('a lost action', () => {
   it.each(['big', 'gone from the settings'])('of "%s" may run until its deadline and the grace', async (provider) => {
     const context = await contextIn({});
     expect(context.lostActionEnds({ ...action, provider, deadline: at(NOW) })).toBe(NOW + 30_000);
+  });
+
+  it('keeps the rule of its own provider where the entry of that name has become another kind', async () => {
+    const context = await contextIn({});
+    const wasHttp = { ...action, deadline: at(NOW), ends: 'after its deadline' } as const;
+    expect(context.lostActionEnds(wasHttp)).toBe(NOW + 30_000);
+    expect(context.lostActionEnds({ ...wasHttp, provider: 'big', ends: 'with its call' })).toBe(0);
+  });
+
+  it('may be a call of the controller whose store was copied, until its deadline and the grace', async () => {
+    const action = {
+      ...running('create', SMALL),
+      provider: 'copied',
+      deadline: at(NOW),
+      ends: 'with its call',
+    } as const;
+    expect((await contextIn({})).lostActionEnds(action)).toBe(NOW + 30_000);
+    expect((await contextIn({}, [], { lostMsLeft: () => 0 })).lostActionEnds(action)).toBe(0);
   });
 });
 

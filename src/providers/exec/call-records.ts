@@ -3,8 +3,7 @@
 // takes from the processes too.
 import { closeSync, constants, fstatSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ProcessIdentity } from './linux-processes.ts';
-import { processIn, readIfThere, recordText } from './process-records.ts';
+import { directoryPlace, processIn, type RecordedProcess, readIfThere, recordText } from './process-records.ts';
 
 const FILE = 'calls';
 /** With its line feed. Enough for the names of servers; facts that do not fit are left out. */
@@ -12,16 +11,18 @@ const LINE_BYTES = 512;
 const EMPTY = `${' '.repeat(LINE_BYTES - 1)}\n`;
 
 /** Returns the processes of all recorded calls. A line that is torn or empty is of a program that has got no input. */
-export function readCallRecords(directory: string): readonly ProcessIdentity[] {
+export function readCallRecords(directory: string): readonly RecordedProcess[] {
   const text = readIfThere(join(directory, FILE), 'latin1') ?? '';
   const lines = Array.from({ length: Math.ceil(text.length / LINE_BYTES) }, (_, line) =>
     text.slice(line * LINE_BYTES, (line + 1) * LINE_BYTES),
   );
-  return lines.flatMap((line) => processIn(line) ?? []);
+  const place = directoryPlace(directory);
+  return lines.flatMap((line) => processIn(line, place) ?? []);
 }
 
 /** The records of the calls of one process, which has the directory for itself. */
 export class CallRecords {
+  readonly #directory: string;
   readonly #path: string;
   #opened: { readonly descriptor: number; readonly inode: number } | undefined;
   /** The numbers of lines that are free, below `#count`. */
@@ -29,6 +30,7 @@ export class CallRecords {
   #count = 0;
 
   constructor(directory: string) {
+    this.#directory = directory;
     this.#path = join(directory, FILE);
   }
 
@@ -37,7 +39,8 @@ export class CallRecords {
     const descriptor = this.#open();
     const line = this.#free.pop() ?? this.#count++;
     try {
-      const bytes = writeSync(descriptor, lineOf(group, facts), line * LINE_BYTES, 'latin1');
+      const text = lineOf(group, directoryPlace(this.#directory), facts);
+      const bytes = writeSync(descriptor, text, line * LINE_BYTES, 'latin1');
       if (bytes < LINE_BYTES) throw new Error(`only ${bytes} bytes of the record could be written`);
     } catch (error) {
       this.#free.push(line);
@@ -72,7 +75,7 @@ export class CallRecords {
   }
 }
 
-function lineOf(group: number, facts: Readonly<Record<string, string>>): string {
-  const text = recordText(group, facts);
-  return `${(text.length < LINE_BYTES ? text : recordText(group, {})).padEnd(LINE_BYTES - 1)}\n`;
+function lineOf(group: number, place: string, facts: Readonly<Record<string, string>>): string {
+  const text = recordText(group, { ...facts, place });
+  return `${(text.length < LINE_BYTES ? text : recordText(group, { place })).padEnd(LINE_BYTES - 1)}\n`;
 }

@@ -15,7 +15,7 @@ import type { ProgramEnd } from './run-program.ts';
 /** The options of a provider that runs a program. */
 export interface ExecOptions extends Program {
   /** Runs the programs. Opened before the first call, so that nothing of an earlier controller runs. */
-  readonly runner: Pick<ProgramRunner, 'run' | 'prepare'>;
+  readonly runner: Pick<ProgramRunner, 'run' | 'prepare'> & Partial<Pick<ProgramRunner, 'isCopied'>>;
   readonly log: Logger;
   /** Time between SIGTERM and SIGKILL; default: 5 s. */
   readonly graceMs?: number;
@@ -51,6 +51,7 @@ export function createExecProvider(options: ExecOptions): Provider {
   return {
     // Without a list of processes, a later controller cannot end what this one leaves.
     lostActionEnds: hasProcessList() ? 'with its call' : 'after its deadline',
+    isCopied: options.runner.isCopied === true,
     perform,
     async close() {
       closing.abort(new Error('the provider is closed'));

@@ -1,6 +1,6 @@
 // Records of processes, as text: written before a process does anything, read at the next start.
 import { createHash, randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMap } from '../../model/json.ts';
 import { identityOf, type ProcessIdentity } from './linux-processes.ts';
@@ -8,15 +8,27 @@ import { identityOf, type ProcessIdentity } from './linux-processes.ts';
 const ID_FILE = 'id';
 const RUNNER_FILE = 'runner';
 
+/** A process in a record. */
+export interface RecordedProcess extends ProcessIdentity {
+  /** It was recorded in another directory, of which this one is a copy. */
+  readonly isForeign?: true;
+}
+
+/** Returns what identifies a directory on this machine, also once it is moved. A copy of it has another one. */
+export function directoryPlace(directory: string): string {
+  const { dev, ino } = statSync(directory, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
 /** Records the process that runs the programs. Throws if that fails. */
 export function writeRunnerRecord(directory: string, pid: number): void {
-  writeFileSync(join(directory, RUNNER_FILE), recordText(pid, {}), { mode: 0o600 });
+  writeFileSync(join(directory, RUNNER_FILE), recordText(pid, { place: directoryPlace(directory) }), { mode: 0o600 });
 }
 
 /** Returns the process that runs the programs, as it was recorded. */
-export function readRunnerRecord(directory: string): ProcessIdentity | undefined {
+export function readRunnerRecord(directory: string): RecordedProcess | undefined {
   const text = readIfThere(join(directory, RUNNER_FILE));
-  return text === undefined ? undefined : processIn(text);
+  return text === undefined ? undefined : processIn(text, directoryPlace(directory));
 }
 
 /** Forgets that process. */
@@ -37,14 +49,16 @@ export function recordText(group: number, facts: Readonly<Record<string, string>
   return text.replaceAll(/[^\x20-\x7e]/g, '?');
 }
 
-/** Returns the process in a record; undefined if the text is none. */
-export function processIn(text: string): ProcessIdentity | undefined {
+/** Returns the process in a record of the directory with that place; undefined if the text is none. */
+export function processIn(text: string, place: string): RecordedProcess | undefined {
   try {
     const value: unknown = JSON.parse(text);
     if (!isMap(value) || !isMap(value.process)) return undefined;
     const { pid, start, boot } = value.process;
     if (typeof pid !== 'number' || typeof start !== 'string' || typeof boot !== 'string') return undefined;
-    return { pid, start, boot };
+    // Older versions have not recorded the directory.
+    const isForeign = typeof value.place === 'string' && value.place !== place;
+    return { pid, start, boot, ...(isForeign ? { isForeign } : {}) };
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -59,16 +73,13 @@ export function runningGroupOf(recorded: ProcessIdentity): number | undefined {
   return now?.start === recorded.start && now.boot === recorded.boot ? recorded.pid : undefined;
 }
 
-/**
- * Returns how the marks of a directory's calls begin. A copy of the directory has another prefix, and so has the
- * directory of another machine at the same path.
- */
+/** Returns how the marks of a directory's calls begin. A copy of the directory has another prefix. */
 export function markPrefix(directory: string): string {
   const file = join(directory, ID_FILE);
   const id = readIfThere(file)?.trim() || randomUUID();
   writeFileSync(file, id, { mode: 0o600 });
   return createHash('sha256')
-    .update(`${id} ${realpathSync(directory)}`)
+    .update(`${id} ${directoryPlace(directory)}`)
     .digest('hex')
     .slice(0, 16);
 }

@@ -15,6 +15,11 @@ const RETRY_MS = 1000;
 
 /** Runs programs for one controller or proxy, which has the directory for itself. */
 export class ProgramRunner {
+  /**
+   * The directory is a copy, and processes of the one that was copied run: what its rows or claims say of running calls
+   * may be true there.
+   */
+  readonly isCopied: boolean;
   readonly #place: CallDirectory;
   readonly #log: CallLog;
   readonly #limits: RunnerLimits;
@@ -23,7 +28,12 @@ export class ProgramRunner {
   #clearing: Promise<void> | undefined;
   #isClosing = false;
 
-  private constructor(place: CallDirectory, log: CallLog, limits: RunnerLimits) {
+  private constructor(
+    { isCopied, ...place }: CallDirectory & Pick<ProgramRunner, 'isCopied'>,
+    log: CallLog,
+    limits: RunnerLimits,
+  ) {
+    this.isCopied = isCopied;
     this.#place = place;
     this.#log = log;
     this.#limits = limits;

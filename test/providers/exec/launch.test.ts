@@ -1,5 +1,5 @@
 // The start of a program, and what becomes of it where the process that starts it is killed in between.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createLog } from '../../../src/log.ts';
@@ -20,6 +20,7 @@ const MOMENTS = ['before the record', 'before the input', 'within the input'];
 
 /** Returns the process of a program whose runner process was killed at that moment. */
 async function orphanOf(moment: string, directory: string, program: readonly string[]): Promise<number> {
+  mkdirSync(directory, { recursive: true });
   const { stdout } = await run(process.execPath, [DYING_RUNNER, moment, directory, ...program]);
   const pid = Number(stdout);
   expect(pid).toBeGreaterThan(1);
@@ -52,6 +53,35 @@ describe.each(MOMENTS)('a program whose runner process is killed %s', (moment) =
     await endLeftovers(join(directory, 'running'), SILENT);
     expect(isRunning(pid)).toBe(false);
   });
+});
+
+it('a start in a copy of the directory leaves the programs of the first controller alone', async () => {
+  const [directory, copy] = [temporaryDirectory(), temporaryDirectory()];
+  const first = await ProgramRunner.open(join(directory, 'running'), SILENT);
+  onTestFinished(() => first.close());
+  const program = {
+    command: ['/bin/sh', '-c', 'read -r call; until [ -e go ]; do sleep 0.05; done; echo $$'] as const,
+  };
+  const limits = { signal: AbortSignal.timeout(20_000), graceMs: 100 };
+  // Its facts do not fit a record.
+  const about = { server: 'x'.repeat(600) };
+  const run = first.run({ ...program, directory, environment: {}, input: 'x\n', about, ...limits });
+  await expect.poll(() => readCallRecords(join(directory, 'running')).length, { timeout: 20_000 }).toBe(1);
+  const [recorded] = readCallRecords(join(directory, 'running'));
+  cpSync(directory, copy, { recursive: true, preserveTimestamps: true });
+  const second = await ProgramRunner.open(join(copy, 'running'), SILENT);
+  onTestFinished(() => second.close());
+  expect([first.isCopied, second.isCopied, isRunning(recorded?.pid ?? 0)]).toEqual([false, true, true]);
+  writeFileSync(join(directory, 'go'), '');
+  expect(await run).toMatchObject({ exit: 0, output: `${recorded?.pid}\n` });
+});
+
+it('a start in a directory that was moved ends what an earlier one has left there', async () => {
+  const folder = temporaryDirectory();
+  const pid = await orphanOf('before the input', join(folder, 'old'), ['/bin/sleep', '1000']);
+  renameSync(join(folder, 'old'), join(folder, 'new'));
+  expect(await endLeftovers(join(folder, 'new/running'), SILENT)).toMatchObject({ isCopied: false });
+  expect(isRunning(pid)).toBe(false);
 });
 
 it('a program gets its input only once its process is recorded', async () => {
