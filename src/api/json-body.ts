@@ -12,26 +12,28 @@ const FAULTS_MAX = 20;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 /** Returns the handlers that read a JSON body into `request.body`. Only a DELETE may come without one. */
-export function jsonBody(): RequestHandler[] {
-  const bytes = express.raw({ limit: BODY_BYTES_MAX, type: () => true });
-  return [requireJson, explained(bytes), parseBytes];
+export function jsonBody(bytesMax = BODY_BYTES_MAX): RequestHandler[] {
+  const bytes = express.raw({ limit: bytesMax, type: () => true });
+  return [requireJson, explained(bytes, bytesMax), parseBytes];
 }
 
 /** Returns the handler that reads bytes, with what it finds wrong said in words of this interface. */
-function explained(readBytes: RequestHandler): RequestHandler {
+function explained(readBytes: RequestHandler, bytesMax: number): RequestHandler {
   return (request, response, next) => {
     readBytes(request, response, (error?: unknown) => {
       if (error === undefined) next();
-      else next(bodyFault(error, request.headers['content-encoding'] ?? ''));
+      else next(bodyFault(error, request.headers['content-encoding'] ?? '', bytesMax));
     });
   };
 }
 
 /** Errors of Express have a `type`; errors of decompression have none. */
-function bodyFault(error: unknown, encoding: string): unknown {
+function bodyFault(error: unknown, encoding: string, bytesMax: number): unknown {
   if (!(error instanceof Error)) return error;
   const type = 'type' in error ? error.type : undefined;
-  if (type === 'entity.too.large') return new ServiceError('body_too_large', 'The body is larger than 1 MiB');
+  if (type === 'entity.too.large') {
+    return new ServiceError('body_too_large', `The body is larger than ${bytesMax / BODY_BYTES_MAX} MiB`);
+  }
   if (type === 'encoding.unsupported') {
     const message = `The content encoding "${encoding}" is not known; send the body with "gzip", or as it is`;
     return new ServiceError('unsupported_media_type', message);

@@ -10,6 +10,10 @@ import { findDemo } from './demo/find-demo.ts';
 import { fromUserDirectory, readNamedFile } from './user-directory.ts';
 
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
+/**
+ * How long the server may take to begin its answer, from the start of the request: an idle time-out of the socket misses
+ * its first expiry while a TLS handshake has not ended. It is also how long an answer that has begun may pause.
+ */
 const TIMEOUT_MS = 60_000;
 
 /** As the options of the command line give it; the texts of files are read when a request is made. */
@@ -97,9 +101,9 @@ export class RefusedRequest extends CommandFailure {
 export function getFrom(
   server: ServerOptions,
   path: string,
-  headers: Readonly<Record<string, string>> = {},
+  more: Pick<Sent, 'headers' | 'timeoutMs'> = {},
 ): Promise<unknown> {
-  return send(server, { method: 'GET', path, headers });
+  return send(server, { method: 'GET', path, ...more });
 }
 
 /** Sends a body and returns the answer's. Throws like {@link getFrom}. */
@@ -112,9 +116,11 @@ interface Sent {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  readonly timeoutMs?: number;
 }
 
-async function send(options: ServerOptions, { method, path, body, headers: own }: Sent): Promise<unknown> {
+async function send(options: ServerOptions, sending: Sent): Promise<unknown> {
+  const { method, path, body, headers: own, timeoutMs = TIMEOUT_MS } = sending;
   const url = addressOf(options.server, path);
   const credentials = await credentialsOf(options);
   const headers = {
@@ -123,7 +129,8 @@ async function send(options: ServerOptions, { method, path, body, headers: own }
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   };
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
-  const sent = request(url, { method, ...credentials, headers, timeout: TIMEOUT_MS }, (response) => {
+  const sent = request(url, { method, ...credentials, headers, timeout: timeoutMs }, (response) => {
+    clearTimeout(silent);
     const chunks: Buffer[] = [];
     let size = 0;
     response.on('data', (chunk: Buffer) => {
@@ -134,10 +141,12 @@ async function send(options: ServerOptions, { method, path, body, headers: own }
     response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
     response.on('error', (error) => reject(brokenOff(url, error)));
   });
-  sent.on('timeout', () => sent.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
+  const end = (): void => void sent.destroy(new Error(`no answer within ${timeoutMs / 1000} s`));
+  const silent = setTimeout(end, timeoutMs);
+  sent.on('timeout', end);
   sent.on('error', (error) => reject(unreachable(url, error, options)));
   sent.end(body);
-  return contentOf(await promise, url);
+  return contentOf(await promise.finally(() => clearTimeout(silent)), url);
 }
 
 function addressOf(server: string, path: string): URL {

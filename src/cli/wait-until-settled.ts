@@ -42,7 +42,7 @@ async function untilFollowed(
   tell(`waiting until ${commit} is followed`);
   while (true) {
     try {
-      await getFrom(server, '/operations/status', { 'x-treeline-min-commit': commit });
+      await getFrom(server, '/operations/status', { headers: { 'x-treeline-min-commit': commit } });
       return undefined;
     } catch (error) {
       if (!(error instanceof RefusedRequest) || error.status !== 503) throw error;

@@ -3,6 +3,7 @@
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { Answer } from '../model/call-result.ts';
+import { momentOf } from '../model/moment.ts';
 import { reasonOf } from '../model/quote.ts';
 import type { ProviderEntry } from '../providers/provider-registry.ts';
 import type { ClaimedAction } from '../service/agent.ts';
@@ -53,7 +54,8 @@ export async function carryOut(run: ClaimedRun, options: ClaimedRunOptions): Pro
     'begun',
   );
   const signal = AbortSignal.any([run.signal, givenUp.signal, deadline.signal]);
-  const answer = await answerTo(run, signal);
+  // By the clock of this machine: a program compares it with that, and the clock of the controller may be another.
+  const answer = await answerTo(run, momentOf(clock.now() + leftMs), signal);
   for (const end of ends) end();
   const { outcome, message } = answer;
   const isUsual = operation === 'check' && (outcome === 'done' || outcome === 'absent');
@@ -84,9 +86,8 @@ async function keepAnswer(kept: KeptClaim, answer: Answer, { work, log }: Claime
   }
 }
 
-async function answerTo({ claimed, entry }: ClaimedRun, signal: AbortSignal): Promise<Answer> {
+async function answerTo({ claimed, entry }: ClaimedRun, deadline: string, signal: AbortSignal): Promise<Answer> {
   const { id: action, operation, resource, kind, properties, record, applied, outputs } = claimed.action;
-  const { deadline } = claimed;
   const call = { operation, action, resource, kind, properties, record, applied, outputs, deadline };
   try {
     return await entry.provider.perform(call, signal);

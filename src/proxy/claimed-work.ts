@@ -7,6 +7,7 @@ import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Answer } from '../model/call-result.ts';
 import { isMap, type JsonMap, parseJson } from '../model/json.ts';
+import { reasonOf } from '../model/quote.ts';
 
 /** The file of a claim that is not on disk: nothing of it was begun. */
 export const NO_FILE = 'none';
@@ -23,7 +24,15 @@ export interface KeptClaim {
 }
 
 /** The claims of a proxy, which outlive it. */
-export type KeptClaims = Pick<ClaimedWork, 'list' | 'begin' | 'end' | 'forget'>;
+export type KeptClaims = Pick<ClaimedWork, 'list' | 'probe' | 'begin' | 'end' | 'forget'>;
+
+/** Room for the records of all claims of one round and their programs. */
+const PROBE_BYTES = 256 * 1024;
+
+/** No claim can be written: the disk is full, or read-only. */
+export class StorageError extends Error {
+  override readonly name = 'StorageError';
+}
 
 /** The claims of this proxy, in a directory of files. */
 export class ClaimedWork {
@@ -42,6 +51,18 @@ export class ClaimedWork {
       if (claim === undefined) rmSync(join(this.#directory, file), { force: true });
       return claim ?? [];
     });
+  }
+
+  /** Resolves if claims can be written now. Throws StorageError if not. */
+  async probe(): Promise<void> {
+    const path = join(this.#directory, 'probe');
+    try {
+      await writeSynced(path, ' '.repeat(PROBE_BYTES));
+    } catch (error) {
+      throw new StorageError(`${path} cannot be written: ${reasonOf(error)}`, { cause: error });
+    } finally {
+      rmSync(path, { force: true });
+    }
   }
 
   /** Resolves with a new claim once it would survive a power cut. */
@@ -65,13 +86,7 @@ export class ClaimedWork {
 
   async #write({ id, lease, answer, file }: KeptClaim): Promise<void> {
     const path = join(this.#directory, file);
-    const aside = await open(`${path}.new`, 'w', 0o600);
-    try {
-      await aside.writeFile(JSON.stringify({ id, lease, answer }));
-      await aside.sync();
-    } finally {
-      await aside.close();
-    }
+    await writeSynced(`${path}.new`, JSON.stringify({ id, lease, answer }));
     await rename(`${path}.new`, path);
     const directory = await open(this.#directory);
     try {
@@ -79,6 +94,16 @@ export class ClaimedWork {
     } finally {
       await directory.close();
     }
+  }
+}
+
+async function writeSynced(path: string, text: string): Promise<void> {
+  const file = await open(path, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }
 

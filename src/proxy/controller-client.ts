@@ -9,8 +9,11 @@ import { isMap, type JsonMap, parseJson } from '../model/json.ts';
 import { plainText } from '../providers/plain-text.ts';
 import type { ProxyTlsFiles } from './proxy-settings.ts';
 
-/** How long a request may be without a byte in either direction, beyond what it waits for actions. */
-const SILENCE_MS = 20_000;
+/**
+ * How long the controller may take to begin its answer, beyond what it waits for actions. Counted from the start of the
+ * request: an idle time-out of the socket misses its first expiry while a TLS handshake has not ended.
+ */
+const BEGIN_MS = 30_000;
 /** How long a request may take in all, beyond that: an answer that comes byte by byte is no answer. */
 const WHOLE_MS = 120_000;
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
@@ -42,6 +45,8 @@ export interface ControllerClientOptions {
   readonly server: string;
   readonly tls: ProxyTlsFiles;
   readonly log: Logger;
+  /** How long the answer may take to begin, beyond what it waits for actions; default: 30 s. */
+  readonly beginMs?: number;
   /** How long a request may take, beyond what it waits for actions; default: 2 minutes. */
   readonly wholeMs?: number;
 }
@@ -61,20 +66,20 @@ export class ControllerClient {
   async send({ path, body, waitMs = 0, signal }: SentRequest): Promise<JsonMap> {
     const agent = await this.#currentAgent();
     const { promise, resolve, reject } = Promise.withResolvers<JsonMap>();
-    const timeout = waitMs + SILENCE_MS;
+    const { beginMs = BEGIN_MS, wholeMs = WHOLE_MS } = this.#options;
     const text = body === undefined ? undefined : JSON.stringify(body);
     const headers =
       text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
     const method = body === undefined ? 'GET' : 'POST';
-    const late = AbortSignal.timeout(waitMs + (this.#options.wholeMs ?? WHOLE_MS));
+    const late = AbortSignal.timeout(waitMs + wholeMs);
     const options = {
       agent,
       method,
       headers,
-      timeout,
       signal: signal === undefined ? late : AbortSignal.any([signal, late]),
     };
     const sent = request(new URL(`${this.#options.server}${path}`), options, (response) => {
+      clearTimeout(silent);
       let size = 0;
       response.on('data', (chunk: Buffer) => {
         size += chunk.length;
@@ -84,10 +89,11 @@ export class ControllerClient {
         .then((bytes) => resolve(contentOf(response.statusCode ?? 0, bytes)), reject)
         .catch(reject);
     });
-    sent.on('timeout', () => sent.destroy(new Error(`no answer within ${timeout / 1000} s`)));
+    const limitMs = waitMs + beginMs;
+    const silent = setTimeout(() => sent.destroy(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
     sent.on('error', reject);
     sent.end(text);
-    return await promise;
+    return await promise.finally(() => clearTimeout(silent));
   }
 
   /** Ends all connections. */

@@ -3,12 +3,16 @@
 import { type Clock, pause } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { JsonMap } from '../model/json.ts';
+import { reasonOf } from '../model/quote.ts';
+import { retryable } from './claimed-run.ts';
 import type { KeptClaim, KeptClaims } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
 import { pauseMs } from './pauses.ts';
 
-/** The controller will never take this report: it is malformed, unknown, given up, or too large. */
-const FINAL: readonly number[] = [400, 404, 409, 413];
+/** The action is unknown, or was given up: the controller will never take a report of it. */
+const GIVEN_UP: readonly number[] = [404, 409];
+/** The controller will never take this report: it is malformed, or too large. */
+const REFUSED: readonly number[] = [400, 413];
 
 /** The parts that send reports. */
 export interface ReportDeliveryOptions {
@@ -50,16 +54,21 @@ export class ReportDelivery {
 
   async #deliver(kept: KeptClaim): Promise<void> {
     const { signal } = this.#stopped;
+    let report = kept;
     for (let failures = 0; !signal.aborted; failures += 1) {
-      if (await this.#isOver(kept, failures)) {
+      const refusal = await this.#send(report, failures);
+      if (refusal === undefined || (refusal !== '' && report !== kept)) {
         this.#options.work.forget(kept);
         return;
       }
-      await pause(this.#options.clock, pauseMs(failures, this.#options.random), signal);
+      // Without any report, nobody would know of it before its deadline.
+      if (refusal !== '') report = { ...kept, answer: retryable(`the report of its end was refused: ${refusal}`) };
+      else await pause(this.#options.clock, pauseMs(failures, this.#options.random), signal);
     }
   }
 
-  async #isOver({ id, lease, answer }: KeptClaim, failures: number): Promise<boolean> {
+  /** Returns undefined once it is over; why it was refused, if it was; else an empty text: it is to be sent again. */
+  async #send({ id, lease, answer }: KeptClaim, failures: number): Promise<string | undefined> {
     const { client, log } = this.#options;
     const body: JsonMap = { ...(answer as unknown as JsonMap), lease };
     try {
@@ -70,15 +79,20 @@ export class ReportDelivery {
       });
       // Checks repeat for ever.
       log[id.endsWith('.check') ? 'debug' : 'info']({ action: id, outcome: answer?.outcome }, 'reported');
-      return true;
+      return undefined;
     } catch (error) {
-      if (this.#stopped.signal.aborted) return false;
-      if (error instanceof ControllerRefusal && FINAL.includes(error.status)) {
+      if (this.#stopped.signal.aborted) return '';
+      const status = error instanceof ControllerRefusal ? error.status : 0;
+      if (GIVEN_UP.includes(status)) {
         log.warn({ action: id, err: error }, 'the report is not wanted; the controller has given the action up');
-        return true;
+        return undefined;
+      }
+      if (REFUSED.includes(status)) {
+        log.error({ action: id, err: error }, 'the controller refuses the report; it is told that it did');
+        return reasonOf(error);
       }
       if (failures === 0) log.warn({ action: id, err: error }, 'the report could not be sent; it is sent again');
-      return false;
+      return '';
     }
   }
 }

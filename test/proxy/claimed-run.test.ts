@@ -29,7 +29,7 @@ function begin(beat: () => Promise<JsonMap>) {
   const options = { client: { send }, work, clock, log: createLog('silent') };
   const ended = carryOut({ claimed, entry, asked: clock.monotonic(), signal: stop.signal }, options);
   const started = expect.poll(() => provider.calls.length).toBe(1);
-  return { clock, work, sent, stop, ended, started };
+  return { clock, work, provider, sent, stop, ended, started };
 }
 
 it('ends its program before the shorter of both deadlines, and keeps that it is to be tried again', async () => {
@@ -61,4 +61,14 @@ it('goes on while nobody answers its heartbeats, and ends where the proxy stops'
   expect(sent).toHaveLength(5);
   stop.abort(new Error('the proxy is stopping'));
   expect(await ended).toMatchObject({ answer: { outcome: 'retryable' } });
+});
+
+it('tells its program the deadline by the clock of this machine, when it is asked to end', async () => {
+  const { clock, provider, started, stop, ended } = begin(async () => ({}));
+  await started;
+  // The claim names 2026-11-20T10:28:56Z by the clock of the controller. 6 s are kept for ending the program.
+  const seconds = (Date.parse(provider.calls[0]?.deadline ?? '') - clock.now()) / 1000;
+  expect(seconds).toBe(594);
+  stop.abort();
+  await ended;
 });

@@ -1,8 +1,10 @@
 // The connection of a proxy to its controller: over real TLS, with a certificate that is renewed while it runs.
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Credential, issueClientCertificate, issueServerCertificate } from '../../src/development-pki.ts';
 import { createLog } from '../../src/log.ts';
 import { ControllerClient, type ControllerClientOptions } from '../../src/proxy/controller-client.ts';
@@ -87,5 +89,17 @@ it('ends an answer that never does, and keeps little of what a wrong server says
   const refused: unknown = await client.send({ path: '/long' }).catch((error: unknown) => error);
   expect(String(refused).length).toBeLessThan(1_200);
   await expect(client.send({ path: '/drip' })).rejects.toThrow(/aborted|timeout/);
+  client.close();
+});
+
+it('counts its limit from the start of a request to a peer that accepts and says nothing', async () => {
+  const sockets: Socket[] = [];
+  const silent = createTcpServer((socket) => void sockets.push(socket));
+  onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+  const server = `https://127.0.0.1:${await listenInTest(silent)}`;
+  const { client } = clientWith(api.identities.proxy, { server, beginMs: 1_000 });
+  // Timers of one process fire in their order, however busy the machine is.
+  const end = await Promise.race([client.send(ACTIONS).catch(String), wait(1_900, 'still waiting')]);
+  expect(end).toBe('Error: no answer within 1 s');
   client.close();
 });

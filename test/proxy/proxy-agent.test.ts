@@ -1,13 +1,14 @@
 // The loop of a proxy against a controller of the test: which program gets a claimed action.
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { emptyMap, type JsonMap } from '../../src/model/json.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
-import { ClaimedWork } from '../../src/proxy/claimed-work.ts';
+import { ClaimedWork, type KeptClaims, StorageError } from '../../src/proxy/claimed-work.ts';
 import type { SentRequest } from '../../src/proxy/controller-client.ts';
-import { ProxyAgent } from '../../src/proxy/proxy-agent.ts';
+import { ProxyAgent, type ProxyAgentOptions } from '../../src/proxy/proxy-agent.ts';
 import type { ProviderSettings } from '../../src/settings.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -19,18 +20,20 @@ function entryOf(size: string): ProviderSettings {
   return { name: size, match: { kind: null, properties: { size } }, ...program, ...limits };
 }
 
-/** Offers a small server, answers its claim with `claimed`, and returns which entries were called, and the report. */
-async function carriedOut(claimed: object): Promise<{ readonly called: readonly string[]; readonly report: JsonMap }> {
+/** Offers a small server until it is claimed, answers its claim with `claimed`, and returns what comes of it. */
+async function agentWith(claimed: object, parts: Partial<Pick<ProxyAgentOptions, 'work' | 'log'>> = {}) {
   const called: string[] = [];
+  const paths: string[] = [];
   const reported = Promise.withResolvers<JsonMap>();
-  let isOffered = false;
+  let isClaimed = false;
   const offer = async (signal: AbortSignal | undefined): Promise<JsonMap> => {
-    if (isOffered) await new Promise((resolve) => signal?.addEventListener('abort', resolve));
-    isOffered = true;
+    if (isClaimed) await new Promise((resolve) => signal?.addEventListener('abort', resolve));
     return { actions: [ACTION as unknown as JsonMap] };
   };
   const send = async ({ path, body = {}, signal }: SentRequest): Promise<JsonMap> => {
+    paths.push(path);
     if (path.startsWith('/agent/actions?')) return await offer(signal);
+    isClaimed = true;
     if (path.endsWith('/report')) reported.resolve(body);
     return { lease: 'secret', deadline: '2026-11-20T10:28:56.000Z', action: claimed as JsonMap };
   };
@@ -51,12 +54,18 @@ async function carriedOut(claimed: object): Promise<{ readonly called: readonly 
     concurrency: 5,
     clock: systemClock,
     log,
+    random: () => 0,
     describe: String,
+    ...parts,
   });
   await agent.start();
   onTestFinished(() => agent.stop(0));
-  const report = await reported.promise;
-  return { called, report };
+  return { called, paths, reported: reported.promise };
+}
+
+async function carriedOut(claimed: object): Promise<{ readonly called: readonly string[]; readonly report: JsonMap }> {
+  const { called, reported } = await agentWith(claimed);
+  return { report: await reported, called };
 }
 
 it('runs the program of the entry that matches the offered action', async () => {
@@ -68,4 +77,34 @@ it('runs no program where a commit has changed the action before the claim, and 
   const { called, report } = await carriedOut({ ...ACTION, properties: { size: 'large' } });
   expect(called).toEqual([]);
   expect(report).toMatchObject({ outcome: 'retryable', message: expect.stringContaining('small') });
+});
+
+it('claims nothing while its disk is full, says so, and goes on once there is room', async () => {
+  const full = new StorageError('ENOSPC: no space left on device, write');
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line).msg) });
+  const work = new ClaimedWork(join(temporaryDirectory(), 'claims'));
+  let isFull = true;
+  const probe = (): Promise<void> => (isFull ? Promise.reject(full) : work.probe());
+  const kept: KeptClaims = {
+    ...{ list: () => work.list(), probe, forget: (claim) => work.forget(claim) },
+    ...{ begin: (claim) => work.begin(claim), end: (claim, answer) => work.end(claim, answer) },
+  };
+  const { called, paths, reported } = await agentWith(ACTION, { work: kept, log });
+  await expect.poll(() => paths.length, { timeout: 10_000 }).toBeGreaterThan(2);
+  expect(paths.filter((path) => !path.startsWith('/agent/actions?'))).toEqual([]);
+  expect(lines.filter((line) => line.startsWith('claims cannot be recorded'))).toHaveLength(1);
+  isFull = false;
+  expect(await reported).toMatchObject({ outcome: 'done' });
+  expect(called).toEqual(['small']);
+  await expect.poll(() => lines).toContain('claims can be recorded again');
+});
+
+it('finds out that its disk takes no claim', async () => {
+  const directory = join(temporaryDirectory(), 'claims');
+  const work = new ClaimedWork(directory);
+  await work.probe();
+  expect(readdirSync(directory)).toEqual([]);
+  rmSync(directory, { recursive: true });
+  await expect(work.probe()).rejects.toThrow(/probe cannot be written: ENOENT/);
 });

@@ -39,7 +39,21 @@ function isRunning(pid: string): boolean {
   }
 }
 
-it('a controller that is killed in the middle of creates leaves none running at its next start', async () => {
+it('a controller that is killed in the middle of creates leaves none running, though it is not started again', async () => {
+  const servers = temporaryDirectory();
+  writeFileSync(join(servers, 'seconds'), '1000');
+  const site = await siteWith([join(PROGRAMS, 'slow-servers.sh'), servers]);
+  const processes = (): readonly string[] => [
+    ...linesOf(join(servers, 'calls')).map((line) => line.split(' ')[2] ?? ''),
+    ...linesOf(join(servers, 'hidden')),
+  ];
+  const killed = new ServingProcess(site.config);
+  await expect.poll(processes, KILLED).toHaveLength(4);
+  killed.signal('SIGKILL');
+  await expect.poll(() => processes().filter(isRunning), KILLED).toEqual([]);
+});
+
+it('a controller that is killed with its runner in the middle of creates leaves none running at its next start', async () => {
   const servers = temporaryDirectory();
   writeFileSync(join(servers, 'seconds'), '1000');
   const site = await siteWith([join(PROGRAMS, 'slow-servers.sh'), servers]);
@@ -52,7 +66,11 @@ it('a controller that is killed in the middle of creates leaves none running at 
   });
   const killed = new ServingProcess(site.config);
   await expect.poll(processes, KILLED).toHaveLength(4);
-  await killed.end('SIGKILL');
+  const runner = JSON.parse(readFileSync(join(site.state, 'running/runner'), 'utf8')).group;
+  process.kill(runner, 'SIGSTOP');
+  killed.signal('SIGKILL');
+  process.kill(runner, 'SIGKILL');
+  await killed.exit();
   // The programs know nothing of it.
   const before = processes();
   expect(before.filter(isRunning)).toHaveLength(4);

@@ -2,7 +2,7 @@
 // The file that the programs write shows that nothing ran twice at once.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { issueClientCertificate } from '../../src/development-pki.ts';
 import { ROOT } from '../support/command-line.ts';
 import { createHttpsClient, type HttpsClient } from '../support/https-client.ts';
@@ -177,19 +177,28 @@ it('a line that is cut beyond the deadline: the late report is refused, a check 
   for (const course of Object.values(courses(scene))) expect(course).toEqual(ONCE);
 });
 
-it('a proxy that is killed in the middle of an action ends its program at the next start, and tries again', async () => {
+it('a proxy that is stopped like a process leaves no program running beyond its deadline, and another makes the server', async () => {
+  const scene = await sceneOf(1, { ms: 20_000, timeoutSeconds: 5, graceSeconds: 3 });
+  const stopped = await scene.proxy('north');
+  await expect.poll(() => callsIn(scene).length, LONG).toBe(1);
+  stopped.signal('SIGSTOP');
+  const [begun] = callsIn(scene);
+  writeFileSync(join(scene.servers, 'ms'), '100');
+  await scene.proxy('south');
+  await expect.poll(scene.states, LONG).toEqual(allDone(1));
+  expect(isRunning(begun?.pid ?? 0)).toBe(false);
+  expect(courses(scene)['web-1']).toEqual(['begin create', ...ONCE]);
+});
+
+it('a proxy that is killed in the middle of an action leaves no program running, and tries again at its next start', async () => {
   const scene = await sceneOf(1, { ms: 20_000 });
   const killed = await scene.proxy('north');
   await expect.poll(() => callsIn(scene).length, LONG).toBe(1);
-  await killed.end('SIGKILL');
+  killed.signal('SIGKILL');
   const [begun] = callsIn(scene);
-  expect(isRunning(begun?.pid ?? 0)).toBe(true);
-  onTestFinished(() => {
-    if (isRunning(begun?.pid ?? 0)) process.kill(begun?.pid ?? 0, 'SIGKILL');
-  });
+  await expect.poll(() => isRunning(begun?.pid ?? 0), LONG).toBe(false);
   writeFileSync(join(scene.servers, 'ms'), '100');
   const next = await scene.proxy('north');
-  expect(isRunning(begun?.pid ?? 0)).toBe(false);
   await next.logged('the proxy was ended while this ran; it is reported as to be tried again');
   await expect.poll(scene.states, LONG).toEqual(allDone(1));
   expect(courses(scene)['web-1']).toEqual(['begin create', ...ONCE]);

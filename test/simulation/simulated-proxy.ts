@@ -202,6 +202,7 @@ export class SimulatedProxy {
     };
     return {
       list: () => [...kept.values()],
+      probe: () => Promise.resolve(),
       begin: (claim) => put({ ...claim, answer: null, file: `${this.#count++}` }),
       end: (claim, answer) => put({ ...claim, answer }),
       forget: ({ file }) => void kept.delete(file),

@@ -1,7 +1,7 @@
 // Calls for tests of providers.
 import type { Call } from '../../src/providers/provider.ts';
 
-/** A call that creates the server web-1, with some fields replaced. */
+/** A call that creates the server web-1, with some fields replaced. Its deadline is far away. */
 export function callOf(fields: Partial<Call> = {}): Call {
   return {
     operation: 'create',
@@ -12,7 +12,7 @@ export function callOf(fields: Partial<Call> = {}): Call {
     record: {},
     applied: null,
     outputs: null,
-    deadline: '2026-11-20T10:23:56.000Z',
+    deadline: '2126-11-20T10:23:56.000Z',
     ...fields,
   };
 }

@@ -61,6 +61,11 @@ export class ServingProcess {
     return api.port;
   }
 
+  /** Sends it a signal, and waits for nothing. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
   /** Ends it as a person or a power cut would, and resolves with its exit code once it is gone; null: a signal ended it. */
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
     this.#child.kill(signal);

@@ -17,6 +17,9 @@ const TEXT_LENGTH_MAX = 250;
 /** What one answer may hold: outputs, which proxies report themselves, can make records large. */
 const ACTIONS_BYTES_MAX = 8 * 1024 * 1024;
 
+/** An answer of a program, which may take 1 MiB, with the lease beside it, and written anew by the proxy. */
+const REPORT_BYTES_MAX = (1024 + 64) * 1024;
+
 /** The parts that the routes of proxies use. */
 export interface AgentRoutes {
   readonly agent: Agent;
@@ -40,11 +43,15 @@ export function agentRoutes({ agent, readAnswer, authenticate }: AgentRoutes): R
   }
 
   /** One request about an action: its body, and what is done with it. */
-  function post(name: string, carryOut: (id: string, request: Request, response: Response) => Promise<void>): void {
+  function post(
+    name: string,
+    carryOut: (id: string, request: Request, response: Response) => Promise<void>,
+    bytesMax?: number,
+  ): void {
     router
       .route(`/agent/actions/:id/${name}`)
       .all(only('POST'))
-      .post(isAgent, ...jsonBody(), async (request: Request, response: Response) => {
+      .post(isAgent, ...jsonBody(bytesMax), async (request: Request, response: Response) => {
         await carryOut(String(request.params.id), request, response);
       });
   }
@@ -59,12 +66,13 @@ export function agentRoutes({ agent, readAnswer, authenticate }: AgentRoutes): R
     agent.heartbeat(clientOf(request), id, leaseIn(request.body));
     sendEnvelope(response, 200, `${id} is under way`);
   });
-  post('report', async (id, request, response) => {
+  const report = async (id: string, request: Request, response: Response): Promise<void> => {
     const { lease, ...answer } = mapIn(request.body);
     const result = { lease: leaseIn(lease === undefined ? {} : { lease }), answer: answerIn(readAnswer, answer) };
     await agent.report(clientOf(request), id, result);
     sendEnvelope(response, 200, `The report of ${id} is recorded`);
-  });
+  };
+  post('report', report, REPORT_BYTES_MAX);
   return router;
 }
 

@@ -10,7 +10,7 @@ import type { Call, Provider } from '../provider.ts';
 import { LaunchError, type Program } from './launch.ts';
 import { hasProcessList } from './linux-processes.ts';
 import type { ProgramRunner } from './program-runner.ts';
-import type { ProgramEnd } from './run-program.ts';
+import type { ProgramEnd, ProgramOrder } from './run-program.ts';
 
 /** The options of a provider that runs a program. */
 export interface ExecOptions extends Program {
@@ -22,6 +22,8 @@ export interface ExecOptions extends Program {
 }
 
 const GRACE_MS = 5000;
+/** The runner process ends a program so long after its deadline, unless the signal of the call has: that has the reason. */
+const LATE_MS = 1000;
 /** Programs that have not ended by then are left to the next start. */
 const CLOSE_MS_MAX = 15_000;
 /** The length of the standard error that an answer's message shows. */
@@ -39,7 +41,8 @@ export function createExecProvider(options: ExecOptions): Provider {
   async function perform(call: Call, signal: AbortSignal): Promise<Answer> {
     const about = { server: call.resource, operation: call.operation };
     const ending = AbortSignal.any([signal, closing.signal]);
-    const run = askProgram(encodeCall(call), { ...options, about, signal: ending });
+    const limitMs = Math.max(0, Date.parse(call.deadline) - Date.now()) + LATE_MS;
+    const run = askProgram(encodeCall(call), { ...options, about, signal: ending, limitMs });
     performing.add(run);
     try {
       return await run;
@@ -65,15 +68,17 @@ export function createExecProvider(options: ExecOptions): Provider {
 export interface Question extends Omit<ExecOptions, 'runner'> {
   readonly runner: Pick<ProgramRunner, 'run'>;
   readonly signal: AbortSignal;
+  readonly limitMs?: ProgramOrder['limitMs'];
   /** Facts for the record of the call, and for the log. */
   readonly about: Readonly<Record<string, string>>;
 }
 
 /** Returns the answer of a program to an input. Throws if it gives none, and the signal's reason if that ended it. */
 export async function askProgram(input: string, question: Question): Promise<Answer> {
-  const { command, directory, environment, graceMs = GRACE_MS, signal, runner, log, about } = question;
+  const { command, directory, environment, graceMs = GRACE_MS, signal, limitMs, runner, log, about } = question;
+  const limit = limitMs === undefined ? {} : { limitMs };
   try {
-    const ended = await runner.run({ command, directory, environment, input, signal, graceMs, about });
+    const ended = await runner.run({ command, directory, environment, input, signal, graceMs, about, ...limit });
     const stderr = plainText(ended.complaint, ended.complaint.length);
     if (stderr !== '') log.debug({ ...about, stderr }, 'program wrote');
     return answerOf(ended);

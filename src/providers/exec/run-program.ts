@@ -11,6 +11,11 @@ export interface ProgramOrder extends Program {
   /** Ends the program: SIGTERM, and after `graceMs` SIGKILL. */
   readonly signal: AbortSignal;
   readonly graceMs: number;
+  /**
+   * How long it may run, counted by the runner process: who asks may be stopped, and then gives no signal. Omitted: until
+   * the signal.
+   */
+  readonly limitMs?: number;
   /** Facts for the record of the call, and for the log. */
   readonly about: Readonly<Record<string, string>>;
 }

@@ -210,6 +210,14 @@ describe('the deadline of a program that', () => {
   );
 });
 
+it('a program is ended at its deadline also where whoever asked for it is stopped, and gives no signal', async () => {
+  const { provider, running } = await trialOf('other-group');
+  const deadline = new Date(Date.now() + 500).toISOString();
+  const never = new AbortController();
+  await expect(provider.perform(callOf({ deadline }), never.signal)).rejects.toThrow('its deadline has passed');
+  expect(running()).toEqual([]);
+});
+
 describe('nothing is left of a program that', () => {
   it('writes too much', async () => {
     const { perform, running } = await trialOf('flood');

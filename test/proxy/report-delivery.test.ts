@@ -1,0 +1,71 @@
+// How the reports of a proxy reach its controller: what one place admits, the next one admits.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { createLog } from '../../src/log.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import { ANSWER_BYTES_MAX, readAnswer } from '../../src/providers/answer-json.ts';
+import { ClaimedWork } from '../../src/proxy/claimed-work.ts';
+import { ControllerClient, ControllerRefusal } from '../../src/proxy/controller-client.ts';
+import { ReportDelivery } from '../../src/proxy/report-delivery.ts';
+import { ACTION } from '../support/sample-agent.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { startTestApi } from '../support/test-api.ts';
+
+const LEASE = 'x'.repeat(43);
+
+/** Delivers an answer with `send`, and resolves once nothing of it is kept any more. */
+async function deliver(answer: ReturnType<typeof readAnswer>, send: ControllerClient['send']) {
+  const work = new ClaimedWork(temporaryDirectory());
+  const lines: JsonMap[] = [];
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+  const delivery = new ReportDelivery({ client: { send }, work, clock: systemClock, log, random: () => 0 });
+  delivery.deliver(await work.end(await work.begin({ id: ACTION.id, lease: LEASE }), answer));
+  await expect.poll(() => work.list(), { timeout: 10_000 }).toEqual([]);
+  await delivery.stop(0);
+  return lines.map(({ msg }) => msg);
+}
+
+it('reports the largest answer that a program may give', async () => {
+  const { api, tls, identities, agent } = await startTestApi();
+  const folder = temporaryDirectory();
+  const files = { cert: join(folder, 'crt'), key: join(folder, 'key'), ca: join(folder, 'ca') };
+  const texts = { cert: identities.proxy.cert, key: identities.proxy.key, ca: tls.ca };
+  for (const name of ['cert', 'key', 'ca'] as const) writeFileSync(files[name], String(texts[name]));
+  const log = createLog('silent');
+  const client = new ControllerClient({ server: `https://127.0.0.1:${api.port}`, tls: files, log });
+  // Values of 60,000 letters, and a last one that fills the answer to its last byte.
+  const observed = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`p${index}`, 'ü'.repeat(30_000)]));
+  const room =
+    ANSWER_BYTES_MAX - Buffer.byteLength(JSON.stringify({ outcome: 'done', observed: { ...observed, q: '' } }));
+  const text = JSON.stringify({ outcome: 'done', observed: { ...observed, q: 'x'.repeat(room) } });
+  expect(Buffer.byteLength(text)).toBe(ANSWER_BYTES_MAX);
+  const answer = readAnswer(text);
+  expect(await deliver(answer, (request) => client.send(request))).toEqual(['reported']);
+  expect(agent.asked).toEqual([['report', ACTION.id, { lease: LEASE, answer }]]);
+  client.close();
+  await api.close();
+});
+
+it('tells the controller that it has refused a report, and why', async () => {
+  const bodies: unknown[] = [];
+  const lines = await deliver(readAnswer('{ "outcome": "done" }'), async ({ body }) => {
+    bodies.push(body);
+    if (bodies.length === 1) throw new ControllerRefusal('the controller answered 413: The body is too large', 413);
+    return {};
+  });
+  const message = 'the report of its end was refused: the controller answered 413: The body is too large';
+  expect(bodies).toMatchObject([{ outcome: 'done' }, { outcome: 'retryable', message, lease: LEASE }]);
+  expect(lines).toEqual(['the controller refuses the report; it is told that it did', 'reported']);
+});
+
+it.each([
+  [400, 'the controller refuses the report; it is told that it did', 2],
+  [409, 'the report is not wanted; the controller has given the action up', 1],
+])('sends no report for ever: %s', async (status, line, times) => {
+  const lines = await deliver(readAnswer('{ "outcome": "done" }'), () =>
+    Promise.reject(new ControllerRefusal('no', status)),
+  );
+  expect(lines).toEqual(Array(times).fill(line));
+});
