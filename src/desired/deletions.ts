@@ -26,7 +26,7 @@ export interface DeletionFacts {
   readonly incarnationOf: (server: string) => number | undefined;
   /** Returns true if a person approved a held set with this digest. */
   readonly isApproved: (digest: string) => boolean;
-  /** The previous holds, by instance: a hold stays, however much time passes. */
+  /** The previous holds, by instance: a hold stays while one of its servers would go, however much time passes. */
   readonly heldBefore: ReadonlyMap<string, HeldBefore>;
   /**
    * The largest number in a `Treeline-Approve-Deletes` trailer of the commits that are being activated; 0 without one.
@@ -93,7 +93,10 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
     const before = facts.heldBefore.get(instance);
     const handOver = handOverReason({ removals, lost: consequences.removed.get(instance), before }, consequences);
     if (handOver !== undefined) held.set(instance, { digest, removals, reason: handOver, isHandOver: true });
-    else if (isOver || before?.digest === digest) held.set(instance, { digest, removals, reason });
+    else if (isOver) held.set(instance, { digest, removals, reason });
+    // What a person was asked about does not go silently, because a commit asks for less or time has passed.
+    else if (before !== undefined && isAnyOf(removals, before.servers))
+      held.set(instance, { digest, removals, reason: ASKED });
   }
   return { ...approvalOf(new Map([...all].filter(([instance]) => isApproved(instance))), consequences), held };
 }
@@ -113,12 +116,15 @@ function handOverReason(
   { removals, lost = [], before }: Loss,
   { undetermined }: Pick<Consequences, 'undetermined'>,
 ): string | undefined {
-  const isAmong = (servers: readonly string[]): boolean => {
-    const names = new Set(servers);
-    return removals.some(({ server }) => names.has(server));
-  };
-  if (undetermined.length > 0 && isAmong(lost)) return undeterminedText(undetermined);
-  return before?.isHandOver === true && isAmong(before.servers) ? before.reason : undefined;
+  if (undetermined.length > 0 && isAnyOf(removals, lost)) return undeterminedText(undetermined);
+  return before?.isHandOver === true && isAnyOf(removals, before.servers) ? before.reason : undefined;
+}
+
+const ASKED = 'some of these servers were held before, and nobody has approved that they go';
+
+function isAnyOf(removals: readonly Removal[], servers: readonly string[]): boolean {
+  const names = new Set(servers);
+  return removals.some(({ server }) => names.has(server));
 }
 
 /** Returns true if two judgements of the same commit are equal. */

@@ -13,10 +13,14 @@ export interface Moment {
 /** The fields that an event may change besides the state. */
 type Facts = Partial<Omit<ServerRow, 'state' | 'since' | 'reason'>>;
 
-/** Returns the row after an event, with `facts` applied. `since` changes only with the state. */
+/**
+ * Returns the row after an event, with `facts` applied. `since` changes only with the state. An approval of a replacement
+ * ends with the replacement.
+ */
 export function advance(row: ServerRow, event: Event, { now, reason = null, ...facts }: Moment & Facts): ServerRow {
   const state = transition(row.state, event);
-  return { ...row, ...facts, state, since: state === row.state ? row.since : now, reason };
+  const next = { ...row, ...facts, state, since: state === row.state ? row.since : now, reason };
+  return next.approved && next.wanted !== null && !next.replacing ? { ...next, approved: false } : next;
 }
 
 /** Returns the row back in the queue for its wanted spec, with `facts` applied and without a due time. */

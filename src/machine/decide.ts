@@ -13,7 +13,7 @@ import { isLeftoverReplaced } from './responsibility.ts';
 const REST: Next = { kind: 'rest' };
 const PROTECTED: Reason = {
   code: 'protected',
-  text: 'it can only be changed by building it anew, and its instance is protected',
+  text: 'it is to be built anew, and its instance is protected',
 };
 
 /**
@@ -113,7 +113,8 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   if (unmet !== undefined) return { row, next: { kind: 'after', server: unmet, need: 'dependency' } };
   if (row.applied === null) return start(row, isLeftoverReplaced(row) ? 'delete' : 'create', context);
   if (isToBeConfirmed(row)) return decideConfirmation(row, context);
-  if (row.replacing && row.policy.protected) return hold(row, PROTECTED, context);
+  // What was approved before the instance was protected counts like any other once it is not any more.
+  if (row.replacing && row.policy.protected) return hold({ ...row, approved: false }, PROTECTED, context);
   const next = waitsForBudget(row, context);
   if (next !== undefined) return { row, next };
   if (context.updatesAreHeld(row)) return { row, next: { kind: 'failures' } };

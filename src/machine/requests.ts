@@ -25,6 +25,14 @@ export function correctedRow(row: ServerRow, now: string): ServerRow | undefined
   return corrected(withoutHealing(row), { now, reason: row.reason?.code === 'drifted' ? row.reason : null });
 }
 
+/**
+ * Returns the row of a server that is not replaced after all; undefined for any other than one whose instance is
+ * protected. Where a commit wants another one, the provider is asked again whether that takes a replacement.
+ */
+export function keptRow(row: ServerRow, now: string): ServerRow | undefined {
+  return isBlockedFor(row, 'protected') ? requeue(row, { now, attempt: 0, replacing: false }) : undefined;
+}
+
 /** The provider entries of the settings, as requests read them. */
 export interface Entries {
   readonly has: (name: string) => boolean;

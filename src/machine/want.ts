@@ -100,8 +100,8 @@ interface UnwantStamp extends Pick<CommitStamp, 'commit' | 'now'> {
 export function unwantRow(row: ServerRow, { lastRecord, commit, now }: UnwantStamp): ServerRow {
   if (row.wanted === null) return row;
   const requeued = { due: null, attempt: 0, gaveUp: false, replacing: false, generation: row.generation + 1 };
-  // A running delete was approved for this incarnation.
-  const approved = row.approved || row.action?.isApproved === true;
+  // A running delete was approved for this incarnation. The approval of a replacement is none of a delete for good.
+  const approved = row.action?.isApproved === true;
   const facts = { ...requeued, wanted: null, approved, lastRecord, commit };
   return advance(row, 'unwant', { now: momentOf(now), ...facts });
 }

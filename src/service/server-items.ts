@@ -220,7 +220,7 @@ function unblocking(resource: string, row: ServerRow): string | null {
     case 'exists_already':
       return `treeline adopt --resource ${resource}`;
     case 'protected':
-      return `take the change back, or push "protected: false" for ${row.instance} first`;
+      return `take the change back, or push "protected: false" for ${row.instance} first; where it is not to be built anew: treeline retry --resource ${resource}`;
     case 'no_proxy':
       return 'register a proxy with that tag, or add an entry to execution.providers in the settings';
     case 'no_provider':

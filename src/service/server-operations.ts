@@ -5,6 +5,7 @@ import {
   adoptedRow,
   correctedRow,
   type Entries,
+  keptRow,
   replacedRow,
   replaceRefusal,
   retainedRow,
@@ -35,10 +36,10 @@ export function serverOperations(
   const { requests, entries } = options;
   return {
     async retry(order, target) {
-      // Retrying everything is for what failed: servers that drifted are brought back where they are named.
+      // Retrying everything is for what failed: those that drifted, or are not to be replaced, are named.
       const isNamed = 'instance' in target || 'resource' in target;
       const change = isNamed
-        ? (row: ServerRow, at: string) => retriedRow(row, at) ?? correctedRow(row, at)
+        ? (row: ServerRow, at: string) => retriedRow(row, at) ?? correctedRow(row, at) ?? keptRow(row, at)
         : retriedRow;
       const servers = serversOf(activeView(options), target);
       const count = await requests.change(servers, asked(order, 'retry', change));

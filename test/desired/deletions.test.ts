@@ -173,8 +173,13 @@ const CASES: Readonly<Record<string, Case>> = {
     held: ['shop'],
     approved: ['office'],
   },
-  'what was held, and is something else that fits by now': {
+  'what was held, and is less that fits by now': {
     removed: { shop: ['a'] },
+    facts: { heldBefore: heldBefore('shop', 'a', 'b', 'c') },
+    held: ['shop'],
+  },
+  'something else than what was held, which fits': {
+    removed: { shop: ['d'] },
     facts: { heldBefore: heldBefore('shop', 'a', 'b', 'c') },
   },
   'what was held, under the name of another instance': {

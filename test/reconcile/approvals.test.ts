@@ -154,6 +154,31 @@ describe('an approval that comes while a commit is read', () => {
   });
 });
 
+describe('what a person was asked about', () => {
+  it('is not taken silently by a later commit that takes less, and goes with a yes', async () => {
+    const core = await held();
+    core.source.commit({ [SHOP]: instance(1) });
+    await core.poll();
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.held('shop')?.resources).toEqual(['shop-s-2', 'shop-s-3']);
+    const again = await core.restart();
+    await again.poll();
+    expect(again.held('shop')?.resources).toEqual(['shop-s-2', 'shop-s-3']);
+    await again.approve(again.held('shop')?.digest ?? '');
+    expect(Object.keys(again.states())).toEqual(['other-s-1', 'shop-s-1']);
+  });
+
+  it('is judged as new once a commit has wanted all of it again', async () => {
+    const core = await held();
+    core.source.commit({ [SHOP]: instance(3) });
+    await core.poll();
+    expect(core.held('shop')).toBeUndefined();
+    core.source.commit({ [SHOP]: instance(2) });
+    await core.poll();
+    expect(Object.keys(core.states())).toEqual(['other-s-1', 'shop-s-1', 'shop-s-2']);
+  });
+});
+
 describe('a rewritten history after which nothing is left', () => {
   it('is followed once both are accepted', async () => {
     const core = new Core();

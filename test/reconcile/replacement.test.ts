@@ -130,7 +130,10 @@ describe('a server of a protected instance', () => {
     expect(core.ledger.server('shop-s-1')).toMatchObject({
       ...{
         state: 'blocked',
-        reason: { code: 'protected', text: expect.stringMatching(/^it can only be changed by building it anew/) },
+        reason: {
+          code: 'protected',
+          text: expect.stringMatching(/^it is to be built anew, and its instance is protected$/),
+        },
       },
     });
     expect(core.reader.status('shop')).toBe('Blocked');

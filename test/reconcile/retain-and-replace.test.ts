@@ -156,6 +156,71 @@ describe('replace', () => {
   });
 });
 
+describe('a request to replace', () => {
+  const PROTECTED = { [SHOP]: 'stackTemplate: t\nprotected: true\n' };
+  const OPEN = { [SHOP]: 'stackTemplate: t\n' };
+
+  /** A request that waits, since its instance is suspended, and what a commit brings meanwhile. */
+  async function overtaken(files: Readonly<Record<string, string>>, options: CoreOptions = {}): Promise<Core> {
+    const core = await up(options);
+    await core.operator.suspend(core.order, { instance: 'shop', until: null });
+    await core.operator.replace(core.order, 'web');
+    core.source.commit(files);
+    await core.poll();
+    await core.operator.resume(core.order, 'shop');
+    await core.settle();
+    return core;
+  }
+
+  it('waits once its instance is protected, and is over with a retry', async () => {
+    const core = await overtaken(PROTECTED);
+    expect(core.ledger.server('web')).toMatchObject({ state: 'blocked', reason: { code: 'protected' } });
+    const [item] = core.operator.why(core.order.by, 'shop').waiting;
+    expect(item?.action).toContain('treeline retry --resource web');
+    await core.operator.retry(core.order, { resource: 'web' });
+    await core.settle();
+    expect(core.ledger.server('web')).toMatchObject({ state: 'done', replacing: false, approved: false });
+    core.source.commit(OPEN);
+    await core.poll();
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.states()).toEqual({ web: 'done' });
+  });
+
+  it('counts against the budget where its instance was protected meanwhile', async () => {
+    const core = await overtaken(PROTECTED, { budget: { percent: 0, least: 0, most: 0 } });
+    core.source.commit(OPEN);
+    await core.poll();
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.held('shop')?.resources).toEqual(['web']);
+  });
+
+  it('approves no delete for good', async () => {
+    const core = await overtaken({ [TEMPLATE]: 'resources: {}\n' });
+    expect(core.states()).toEqual({});
+    expect([...core.ledger.list('removal').keys()]).toHaveLength(1);
+  });
+
+  it('approves no later replacement of a server that was adopted instead', async () => {
+    let core = await up();
+    await core.operator.suspend(core.order, { instance: 'shop', until: null });
+    await core.operator.replace(core.order, 'web');
+    // The entry that could delete it is gone, so the request waits, and another entry takes the server over.
+    core = await core.restart({ entries: [{ name: 'field', match: ANY }], budget: { percent: 0, least: 0, most: 0 } });
+    await core.poll();
+    await core.operator.resume(core.order, 'shop');
+    await core.settle();
+    expect(core.ledger.server('web')?.reason?.code).toBe('provider_changed');
+    await core.operator.adopt(core.order, { resource: 'web' });
+    await core.settle();
+    expect(core.ledger.server('web')).toMatchObject({ state: 'done', approved: false });
+    answering(core, 'update', async () => answerOf('replace', { message: 'another disk is needed' }));
+    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
+    await core.poll();
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.held('shop')?.resources).toEqual(['web']);
+  });
+});
+
 describe('a server that another provider entry matches now', () => {
   const SMALL = { kind: null, properties: { size: 'small' } };
   const entries = [
