@@ -151,6 +151,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     ...checkOperations(reconciler),
     ...{ requests, statusFailure: outside.statusFailure },
     entries: entriesOf(registry),
+    isBefore: (commit, head) => follower.isBefore(commit, head),
   });
   const explainer = createExplainer({
     ...views,

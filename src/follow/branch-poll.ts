@@ -29,6 +29,8 @@ export class BranchPoll {
   readonly #commits: CommitFollower;
   /** The head that was polled last, followed or not. */
   #polledHead: string | undefined;
+  /** The last requested review that was done without the remote. */
+  #reviewed = 0;
   /** The size of all rows when the newest commit was judged last. */
   #judgedBytes = 0;
   /** Why the newest commit is not followed, or why nothing is followed yet; empty where it is. */
@@ -68,6 +70,8 @@ export class BranchPoll {
     // Where a rewritten history is held and the recorded head is lost, only a fetch can bring that back.
     const isAway = recorded !== undefined && current.get() === undefined && this.#polledHead === undefined;
     if (isAway) await this.#resume(poll);
+    // A person approves what is held here, so neither the remote nor a newer commit decides whether it counts.
+    if (reviews.isOpen && reviews.asked !== this.#reviewed) await this.#review(poll);
     const head = await source.fetch(recorded?.commit ?? null);
     const { asked } = reviews;
     const isReview = reviews.isOpen || this.#hasFreedCapacity();
@@ -79,6 +83,22 @@ export class BranchPoll {
     this.#polledHead = head.oid;
     reviews.judged(asked);
     this.#judgedBytes = ledger.rowBytes;
+  }
+
+  /** Judges again what is active and what is held of it, by what is here already. */
+  async #review(poll: Poll): Promise<void> {
+    const { current, reviews } = this.#options;
+    const { asked } = reviews;
+    const followed = current.get()?.commit;
+    const newest = this.#polledHead ?? current.refused?.commit;
+    if (newest !== undefined) {
+      await this.#judge(newest, { isReview: true, poll });
+      reviews.judged(asked);
+    } else if (followed !== undefined) {
+      // The newest commit may be another one, so this review is finished by the poll that finds it.
+      await this.#follow(followed, undefined, poll);
+    }
+    this.#reviewed = asked;
   }
 
   /** Returns true where an instance was refused for want of capacity, and rows have gone since then. */
@@ -100,7 +120,7 @@ export class BranchPoll {
     }
   }
 
-  async #follow(commit: string, newest: string, poll: Poll): Promise<void> {
+  async #follow(commit: string, newest: string | undefined, poll: Poll): Promise<void> {
     const verdict = await this.#commits.follow(commit, { ...poll, newest });
     if (verdict.kind === 'refused') await this.#refuse(verdict.refused, poll.log);
   }

@@ -3,7 +3,7 @@
 import { NO_FILES, type ParsedFiles } from '../catalog/load-catalog.ts';
 import type { Safety } from '../desired/admit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
-import { historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
+import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import type { DeleteBudget } from '../machine/removals.ts';
 import type { Problem } from '../model/problem.ts';
 import type { Steps } from '../model/steps.ts';
@@ -67,15 +67,18 @@ export class CommitFollower {
     if (desired !== undefined) await activate(this.#options, desired, poll);
   }
 
-  /** Follows a commit, if it comes after the one that is followed and is valid as a whole. `newest`: that of the branch. */
-  async follow(commit: string, poll: Poll & { readonly newest: string }): Promise<CommitVerdict> {
+  /** Follows a commit, if it comes after the one that is followed and is valid as a whole. `newest`: that of the branch, if it is known. */
+  async follow(commit: string, poll: Poll & { readonly newest: string | undefined }): Promise<CommitVerdict> {
     const { source, current, inSlices } = this.#options;
     const desired = current.get();
     const followed = this.#followed();
     const isNext = followed === undefined || (await source.isAncestor(followed.commit, commit));
-    // A rewritten history is followed only when a person has accepted that very commit.
-    if (followed !== undefined && !isNext && !this.#isApproved(historyDigest(commit)))
-      return rewritten(commit, followed);
+    // A rewritten history is followed only when a person has accepted that very commit, or one that it comes after.
+    if (followed !== undefined && !isNext && !this.#isApproved(historyDigest(commit))) {
+      const accepted = await this.#acceptedBefore(commit);
+      const verdict = accepted === undefined ? undefined : await this.follow(accepted, poll);
+      return verdict?.kind === 'followed' ? await this.follow(commit, poll) : rewritten(commit, followed);
+    }
     const baseline = await this.#baseline(followed, commit);
     const commits = desired === undefined ? [] : await this.#newCommits(desired, commit, isNext);
     const approvedCount = approvedCountOf(commits);
@@ -95,6 +98,17 @@ export class CommitFollower {
     const clientOf = this.#written.clientsOf(commits);
     await activate(this.#options, derivation.desired, { ...poll, before: desired, last: baseline, judge, clientOf });
     return { kind: 'followed' };
+  }
+
+  /** Returns a commit whose history a person has accepted, and that a commit comes after; undefined if there is none. */
+  async #acceptedBefore(commit: string): Promise<string | undefined> {
+    const { source, ledger } = this.#options;
+    for (const [digest, { what }] of ledger.list('approval')) {
+      const accepted = what === 'history' ? acceptedCommit(digest) : undefined;
+      if (accepted === undefined || accepted === commit || !(await source.has(accepted))) continue;
+      if (await source.isAncestor(accepted, commit)) return accepted;
+    }
+    return undefined;
   }
 
   /** The commit that was followed last, and what was active then; undefined before the first. */

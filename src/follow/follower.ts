@@ -12,6 +12,7 @@ import type { Trigger } from '../source/source.ts';
 import type { Poll } from './activate.ts';
 import { Arrivals } from './arrivals.ts';
 import { BranchPoll, type BranchPollOptions, type PushedCommit } from './branch-poll.ts';
+import { HEAD } from './object-rows.ts';
 
 /** How soon a poll that failed is tried again, unless something asks earlier; twice as long each time. */
 const RETRY_MS = 5_000;
@@ -92,6 +93,15 @@ export class Follower {
   /** Asks for a poll, and resolves with the desired state of the commit that it finds; see Arrivals. Throws like {@link desiredAt}. */
   newest(options?: { readonly inHurry: boolean }): Promise<DesiredState> {
     return this.#arrivals.newest(() => this.poll(), options);
+  }
+
+  /** Resolves with true if `head` comes after a commit that is in the local copy and not in the history that is followed. */
+  async isBefore(commit: string, head: string): Promise<boolean> {
+    const { source, ledger } = this.#options;
+    const followed = ledger.read('head', HEAD)?.commit;
+    if (!(await source.has(commit)) || !(await source.isAncestor(commit, head))) return false;
+    const isKnown = followed !== undefined && (await source.has(followed));
+    return !isKnown || !(await source.isAncestor(commit, followed));
   }
 
   /** Takes files that commits will bring, parsed, in place of those before: they are not read again. And who writes them. */

@@ -14,9 +14,16 @@ export function failuresDigest(commit: string): string {
   return `failures-${commit}`;
 }
 
+const HISTORY = 'history-';
+
 /** Returns the digest of a commit that is held because it does not descend from the followed one. */
 export function historyDigest(commit: string): string {
-  return `history-${commit}`;
+  return `${HISTORY}${commit}`;
+}
+
+/** Returns the commit of a digest of {@link historyDigest}. */
+export function acceptedCommit(digest: string): string {
+  return digest.slice(HISTORY.length);
 }
 
 /** Returns the digest of a commit that is held because it leaves nothing. */

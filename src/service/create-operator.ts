@@ -15,6 +15,8 @@ import { type ServerOperationsOptions, serverOperations } from './server-operati
 import { type CallHolder, overviewOf, type PresentFacts, whyOf } from './why.ts';
 
 interface OperatorOptions extends ServerOperationsOptions {
+  /** See Follower. */
+  readonly isBefore: (commit: string, head: string) => Promise<boolean>;
   readonly stallsOf: StallsOf;
   /** Returns the wait of a server; undefined where it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
@@ -88,14 +90,24 @@ function approvals(options: OperatorOptions): Pick<Operator, 'approve' | 'accept
       return item.instance === null ? `Approved: ${item.kind}` : `The deletes of ${item.instance} are approved`;
     },
     async acceptHistory(order, commit) {
+      const head = heldHead(options);
+      // The branch may have moved on since the person has read it.
+      const isHeld = head === commit || (head !== undefined && (await options.isBefore(commit, head)));
       await accept(order, () => {
-        const held = heldIn(options).find(({ digest }) => digest === historyDigest(commit));
-        if (held !== undefined) return held;
+        const held = heldIn(options).find(({ kind }) => kind === 'history');
+        if (isHeld && held !== undefined && heldHead(options) === head)
+          return { ...held, digest: historyDigest(commit) };
         throw new ServiceError('not_found', `No rewritten history is held at the commit "${commit}"; give its full id`);
       });
       return `The history is accepted at ${commit}`;
     },
   };
+}
+
+/** Returns the newest commit, where it is held as one of a rewritten history. */
+function heldHead({ refused }: OperatorOptions): string | undefined {
+  const newest = refused();
+  return newest?.hold?.kind === 'history' ? newest.commit : undefined;
 }
 
 function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resume'> {

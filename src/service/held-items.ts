@@ -4,18 +4,30 @@ import { isHealQueued } from '../machine/drift.ts';
 import { failuresDigest } from '../machine/hold-digests.ts';
 import { failuresMax } from '../machine/rollout.ts';
 import { compareNames } from '../model/names.ts';
-import type { RolloutRow } from '../model/rows.ts';
+import type { HeldRow, RolloutRow } from '../model/rows.ts';
 import type { HeldItem } from './operator.ts';
-import type { RecordedRows } from './recorded-rows.ts';
+import type { RecordedRows, RowsAtMoment } from './recorded-rows.ts';
 
 /** Returns held instances by name, then what else is held. */
 export function heldItems(rows: RecordedRows, refused: RefusedCommit | undefined): readonly HeldItem[] {
   const deletes = [...rows.list('held')]
     .sort(([a], [b]) => compareNames(a, b))
-    .map(([instance, { digest, reason, since, servers }]): HeldItem => {
-      return { kind: 'deletes', digest, instance, reason, since, resources: servers };
+    .map(([instance, row]): HeldItem => {
+      const { digest, since, servers } = row;
+      return { kind: 'deletes', digest, instance, reason: heldReason(row, rows), since, resources: servers };
     });
   return [...deletes, ...failures(rows), ...commitHolds(refused)];
+}
+
+/** Returns true if deletes that are still held are approved: what was approved is judged at once where that is possible. */
+export function isApprovedAlready({ digest }: HeldRow, rows: RowsAtMoment): boolean {
+  return rows.read('approval', digest) !== undefined;
+}
+
+/** Returns why deletes are held. */
+export function heldReason(row: HeldRow, rows: RowsAtMoment): string {
+  if (!isApprovedAlready(row, rows)) return row.reason;
+  return `${row.reason}; it is approved, and waits until the repository can be read`;
 }
 
 function commitHolds(refused: RefusedCommit | undefined): HeldItem[] {

@@ -6,7 +6,7 @@ import type { Client } from '../model/objects.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import { sortNames } from '../model/sort-names.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
-import { heldItems } from './held-items.ts';
+import { heldItems, heldReason, isApprovedAlready } from './held-items.ts';
 import { instanceNames, instanceStatus, type StallsOf } from './instance-views.ts';
 import type { Overview, StateCounts, StatusFailure, UnfollowedCommit, WaitingItem, Why } from './operator.ts';
 import type { PresentView, View } from './recorded-rows.ts';
@@ -150,9 +150,9 @@ function personOf(serial: string | null, { clients }: ProgressFacts): string {
 function hold(name: string, { rows }: View<ProgressFacts>): WaitingItem[] {
   const row = rows.read('held', name);
   if (row === undefined) return [];
-  const { reason, since, digest } = row;
-  const action = `treeline approve ${digest}`;
-  return [{ resource: null, state: 'Awaiting approval', reason, since, until: null, action }];
+  const reason = heldReason(row, rows);
+  const action = isApprovedAlready(row, rows) ? null : `treeline approve ${row.digest}`;
+  return [{ resource: null, state: 'Awaiting approval', reason, since: row.since, until: null, action }];
 }
 
 function mistakes(name: string, by: Client, { view: { desired }, mistakesOf }: WhyFacts): WaitingItem[] {

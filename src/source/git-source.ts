@@ -1,6 +1,6 @@
 // Implements Source: follows one branch of a Git repository. It only reads from the repository, and checks nothing out.
 import { type Clock, systemClock } from '../clock.ts';
-import type { ParsedCommit } from '../git/git-object.ts';
+import { isOid, type ParsedCommit } from '../git/git-object.ts';
 import { type HistoryQuestion, isReachable, newCommits } from '../git/history.ts';
 import { LastLine } from '../git/last-line.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
@@ -131,7 +131,7 @@ class BranchSource implements GitSource {
   }
 
   has(commit: string): Promise<boolean> {
-    return this.readObjects((objects) => objects.hasCommit(commit));
+    return this.readObjects(async (objects) => isOid(commit) && (await objects.hasCommit(commit)));
   }
 
   snapshot(commit: string, wants: BlobFilter): Promise<Snapshot> {

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { deletesDigest } from '../../src/machine/hold-digests.ts';
 import { finish } from '../../src/model/steps.ts';
+import { SourceError } from '../../src/source/source.ts';
 import { Core } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1" }
@@ -50,11 +51,20 @@ function slowReads(core: Core): () => Promise<void> {
   };
 }
 
+/** Lets no file be read until the returned function is called. */
+function breakReads(core: Core): () => void {
+  const snapshot = core.source.snapshot.bind(core.source);
+  core.source.snapshot = () => Promise.reject(new SourceError('the local copy is damaged'));
+  return () => {
+    core.source.snapshot = snapshot;
+  };
+}
+
 describe('an approval that was recorded before a restart and not judged', () => {
   it('is judged after it: the servers go, with their last records and their file', async () => {
     const core = await held();
     const record = core.reader.record('shop-s-1');
-    core.source.isGone = true;
+    const mend = breakReads(core);
     await core.approve(core.held('shop')?.digest ?? '');
     const calls: unknown[] = [];
     const end = Promise.withResolvers<void>();
@@ -65,7 +75,7 @@ describe('an approval that was recorded before a restart and not judged', () => 
     };
     const again = await core.restart();
     expect(again.held('shop')).toBeDefined();
-    core.source.isGone = false;
+    mend();
     await again.poll();
     expect(again.reader.status('shop')).toBe('Marked for delete');
     expect(again.reader.instance('shop').body.stackTemplate).toBe('t');
@@ -85,11 +95,12 @@ describe('an approval that was recorded before a restart and not judged', () => 
     await core.poll();
     const rewritten = core.source.commit({ ...FILES, [SHOP]: instance(2) }, { parents: [] });
     await core.poll();
-    core.source.isGone = true;
+    const mend = breakReads(core);
     await core.operator.acceptHistory(core.order, rewritten);
     await core.settle();
+    expect(core.reader.commit()).not.toBe(rewritten);
     const again = await core.restart();
-    core.source.isGone = false;
+    mend();
     await again.poll();
     expect(again.reader.commit()).toBe(rewritten);
   });
@@ -154,6 +165,55 @@ describe('an approval that comes while a commit is read', () => {
   });
 });
 
+describe('an approval while the branch cannot be polled', () => {
+  it('is judged on what is held: the remote is not needed', async () => {
+    const core = await held();
+    core.source.isGone = true;
+    await core.approve(core.held('shop')?.digest ?? '');
+    expect(Object.keys(core.states())).toEqual(['other-s-1']);
+    expect(core.operator.held()).toEqual([]);
+    expect(core.ledger.list('approval').size).toBe(0);
+  });
+
+  it('is judged after a restart too, before the remote answers', async () => {
+    let core = await held();
+    core.source.isGone = true;
+    core = await core.restart();
+    await core.approve(core.held('shop')?.digest ?? '');
+    expect(Object.keys(core.states())).toEqual(['other-s-1']);
+  });
+
+  it('is judged although the newest commit cannot be read', async () => {
+    const core = await held();
+    core.source.forget(core.source.commit({ 'types/role/web.yaml': 'port: "443"\n' }));
+    await core.poll();
+    await core.approve(core.held('shop')?.digest ?? '');
+    expect(Object.keys(core.states())).toEqual(['other-s-1']);
+  });
+
+  it('is for a rewritten history too', async () => {
+    const core = new Core();
+    core.source.commit(FILES);
+    await core.poll();
+    const rewritten = core.source.commit({ ...FILES, [SHOP]: instance(2) }, { parents: [] });
+    await core.poll();
+    core.source.isGone = true;
+    await core.operator.acceptHistory(core.order, rewritten);
+    await core.settle();
+    expect(core.reader.commit()).toBe(rewritten);
+  });
+
+  it('is not asked for again while the followed commit cannot be read', async () => {
+    const core = await held();
+    breakReads(core);
+    const digest = core.held('shop')?.digest ?? '';
+    await core.approve(digest);
+    const [item] = core.operator.why(core.order.by, 'shop').waiting;
+    expect(item).toMatchObject({ state: 'Awaiting approval', action: null });
+    expect(item?.reason).toContain('it is approved, and waits until the repository can be read');
+  });
+});
+
 describe('what a person was asked about', () => {
   it('is not taken silently by a later commit that takes less, and goes with a yes', async () => {
     const core = await held();
@@ -176,6 +236,62 @@ describe('what a person was asked about', () => {
     core.source.commit({ [SHOP]: instance(2) });
     await core.poll();
     expect(Object.keys(core.states())).toEqual(['other-s-1', 'shop-s-1', 'shop-s-2']);
+  });
+});
+
+describe('a rewritten history of a busy branch', () => {
+  const PORT = 'types/role/web.yaml';
+
+  /** A held history whose head is two commits beyond the one that a person has read. */
+  async function busy(files: object = {}): Promise<{ core: Core; followed: string; read: string; newest: string }> {
+    const core = new Core();
+    const followed = core.source.commit(FILES);
+    await core.poll();
+    const read = core.source.commit({ ...FILES, [SHOP]: instance(2), ...files }, { parents: [] });
+    await core.poll();
+    core.source.commit({ [PORT]: 'port: "80"\n' });
+    const newest = core.source.commit({ ...FILES, [PORT]: 'port: "443"\n' });
+    await core.poll();
+    expect(core.held(null)?.digest).toBe(`history-${newest}`);
+    return { core, followed, read, newest };
+  }
+
+  it('is accepted at a commit that others came after: these are followed after it', async () => {
+    const { core, read, newest } = await busy();
+    await core.operator.acceptHistory(core.order, read);
+    await core.settle();
+    expect(core.reader.commit()).toBe(newest);
+    expect(core.calls('delete')).toEqual(['shop-s-3']);
+    expect(core.operator.held()).toEqual([]);
+    expect(core.ledger.list('approval').size).toBe(0);
+  });
+
+  it('is accepted at no commit of the history before, nor at one that is not here', async () => {
+    const { core, followed } = await busy();
+    for (const commit of [followed, 'commit-9', 'HEAD'])
+      await expect(core.operator.acceptHistory(core.order, commit)).rejects.toMatchObject({ code: 'not_found' });
+    expect(core.ledger.list('approval').size).toBe(0);
+  });
+
+  it('is accepted at no commit that both histories have', async () => {
+    const core = new Core();
+    const base = core.source.commit(FILES);
+    core.source.commit({ [SHOP]: instance(2) });
+    await core.poll();
+    core.source.commit({ [PORT]: 'port: "80"\n' }, { parents: [base] });
+    await core.poll();
+    await expect(core.operator.acceptHistory(core.order, base)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('stays held at its head where the accepted commit cannot be followed itself', async () => {
+    const { core, followed, read, newest } = await busy({ 'tree.yaml': 'name: [' });
+    await core.operator.acceptHistory(core.order, read);
+    await core.settle();
+    expect(core.reader.commit()).toBe(followed);
+    expect(core.held(null)?.digest).toBe(`history-${newest}`);
+    await core.operator.acceptHistory(core.order, newest);
+    await core.settle();
+    expect(core.reader.commit()).toBe(newest);
   });
 });
 

@@ -174,6 +174,7 @@ export class Core {
       requestCheck: (name) => reconciler.checks.schedule.request(name),
       ...{ requests: this.requests, statusFailure: () => this.statusFailure },
       entries: entriesOf(registry),
+      isBefore: (commit, head) => this.follower.isBefore(commit, head),
       now: () => clock.now(),
     });
     this.explainer = createExplainer({

@@ -1,6 +1,7 @@
 // The local copy is lost, and the branch was rewritten meanwhile: the recorded head is nowhere any more.
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/model/steps.ts';
+import { SourceError } from '../../src/source/source.ts';
 import { Core } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1", size: small }
@@ -135,24 +136,26 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
 
   it('is followed after the next restart too where it was accepted before that', async () => {
     const { core, rewritten } = await lost({});
-    core.source.isGone = true;
+    const snapshot = core.source.snapshot.bind(core.source);
+    core.source.snapshot = () => Promise.reject(new SourceError('the local copy is damaged'));
     await core.operator.acceptHistory(core.order, rewritten);
     await core.settle();
     expect(() => core.reader.commit()).toThrow();
-    core.source.isGone = false;
+    core.source.snapshot = snapshot;
     const again = await core.restart();
     await again.poll();
     expect(again.reader.commit()).toBe(rewritten);
     expect(again.calls('check')).toEqual([]);
   });
 
-  it('is not followed at another commit than the one that was accepted', async () => {
+  it('is followed at no other history than the one that was accepted', async () => {
     const scene = await lost({});
-    const { core } = scene;
-    const next = core.source.commit({ 'types/role/web.yaml': 'port: "80"\n' });
+    const { core, rewritten } = scene;
+    const next = core.source.commit({ ...FILES, ...shop(2) }, { parents: [] });
     await accept(scene);
+    expect(core.reader.commit()).toBe(rewritten);
     expect(core.operator.held()).toMatchObject([{ kind: 'history', digest: `history-${next}` }]);
-    expect(() => core.reader.commit()).toThrow();
+    await expect(core.operator.acceptHistory(core.order, rewritten)).rejects.toThrow('No rewritten history');
   });
 
   it('ends when the branch is back', async () => {
