@@ -1,5 +1,6 @@
 // Defines a blueprint: a resource of a template with typed properties, tokenized texts and known places.
 // read-blueprints.ts makes blueprints.
+import type { StructuralProperty } from '../model/keys.ts';
 import type { GroupField } from './group-fields.ts';
 import type { Token } from './placeholders.ts';
 
@@ -34,16 +35,6 @@ export interface Blueprint {
   readonly properties: ReadonlyMap<string, PropertyText>;
   /** The structural properties that are written. */
   readonly structure: ReadonlyMap<StructuralProperty, PropertyText>;
-}
-
-/** Properties that say how servers are handled, and are not part of them. */
-const STRUCTURAL_PROPERTIES = ['configuration_only', 'depends_on'] as const;
-/** A property that shapes the stack and is not passed to the server. */
-export type StructuralProperty = (typeof STRUCTURAL_PROPERTIES)[number];
-
-/** Tells a structural property from one of the server's own. */
-export function isStructural(property: string): property is StructuralProperty {
-  return (STRUCTURAL_PROPERTIES as readonly string[]).includes(property);
 }
 
 /** Returns all texts of a resource. `scope` tells where `<<index>>` and Array placeholders have a meaning. */

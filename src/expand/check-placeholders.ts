@@ -1,10 +1,11 @@
 // Checks that every placeholder names something that exists, and stands where it has a meaning.
 import { below, type ProblemText } from '../model/entry.ts';
+import { isStructural } from '../model/keys.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
 import { type AmendedTemplate, problemInTemplate, subtractedButUsed } from './amend-template.ts';
-import { type Blueprint, isStructural, type Text, textsOf } from './blueprint.ts';
+import { type Blueprint, type Text, textsOf } from './blueprint.ts';
 import { MISTAKES_MAX } from './limits.ts';
 import { type ArrayToken, foreignPlaceholders, lookalikes, type Token } from './placeholders.ts';
 

@@ -1,10 +1,11 @@
 // Computes the values of every server of a stack, by turning columns of properties into rows of servers.
 import { invariant } from '../model/invariant.ts';
 import { emptyMap } from '../model/json.ts';
+import type { StructuralProperty } from '../model/keys.ts';
 import type { Properties, PropertyValue } from '../model/objects.ts';
 import { hasNoErrors, type Problem } from '../model/problem.ts';
 import type { AmendedTemplate } from './amend-template.ts';
-import type { Blueprint, StructuralProperty } from './blueprint.ts';
+import type { Blueprint } from './blueprint.ts';
 import { dependencyOrder } from './dependency-order.ts';
 import type { Members } from './group-members.ts';
 import { type Column, ValueColumns } from './value-columns.ts';

@@ -2,12 +2,13 @@
 // checked the shape in the template's file; additions may contain anything.
 import { below, lastStep, type ProblemText, problemAt } from '../model/entry.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
+import { isStructural, type StructuralProperty } from '../model/keys.ts';
 import { compareNames, RESOURCE_GROUP, SERVER } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
 import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
-import { type Blueprint, isStructural, type PropertyText, type StructuralProperty, type Text } from './blueprint.ts';
+import type { Blueprint, PropertyText, Text } from './blueprint.ts';
 import { GROUP_FIELDS, type GroupField, groupFieldDefault } from './group-fields.ts';
 import { tokenize } from './placeholders.ts';
 

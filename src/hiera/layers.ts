@@ -4,7 +4,7 @@ import { below, type Entry, type ProblemText, problemAt } from '../model/entry.t
 import type { ExpandedServer } from '../model/expanded.ts';
 import { invariant } from '../model/invariant.ts';
 import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
-import { DESCRIBING_FIELDS, PROXY_TAG, recordKeyFault, SELECTORS } from '../model/keys.ts';
+import { DESCRIBING_FIELDS, isStructural, PROXY_TAG, recordKeyFault, SELECTORS } from '../model/keys.ts';
 import type { TypedObject } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { RecordValue } from '../model/record.ts';
@@ -31,14 +31,14 @@ export function propertiesLayer(server: ExpandedServer): Layer {
 
 /**
  * Returns the layer of what a provider reported of a server. A user cannot correct a provider, so whatever could not
- * be in a record is left out: maps, lists of anything but strings, nulls, forbidden keys, keys that select layers, and
- * the tags of proxies: a proxy must not decide who looks after its servers.
+ * be in a record is left out: maps, lists of anything but strings, nulls, forbidden keys, keys that select layers or say how
+ * a server is handled, and the tags of proxies: a proxy must not decide who looks after its servers.
  */
 export function outputsLayer(name: string, outputs: JsonMap): Layer {
   const values = emptyMap<RecordValue>();
   for (const [key, value] of Object.entries(valuesOf(outputs))) {
-    const isFree = key !== PROXY_TAG && !SELECTORS.has(key) && recordKeyFault(key) === undefined;
-    if (value !== null && isFree) values[key] = value;
+    const isOwn = key === PROXY_TAG || SELECTORS.has(key) || isStructural(key);
+    if (value !== null && !isOwn && recordKeyFault(key) === undefined) values[key] = value;
   }
   return { type: 'clientcert', name, values, origin: () => null };
 }

@@ -18,6 +18,15 @@ export const SELECTORS: ReadonlySet<string> = new Set<PlainTypeName>([
   'configuration',
 ]);
 
+const STRUCTURAL_PROPERTIES = ['configuration_only', 'depends_on'] as const;
+/** A property that says how a server is handled, and is neither passed to it nor part of its record. */
+export type StructuralProperty = (typeof STRUCTURAL_PROPERTIES)[number];
+
+/** Tells a structural property from one of the server's own. */
+export function isStructural(property: string): property is StructuralProperty {
+  return (STRUCTURAL_PROPERTIES as readonly string[]).includes(property);
+}
+
 /** The key that says which proxies look after a server. */
 export const PROXY_TAG = 'ProxyTag';
 

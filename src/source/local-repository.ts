@@ -28,6 +28,8 @@ export interface LocalRepository
   extends Pick<Source, 'has' | 'snapshot' | 'describe' | 'commitsBetween' | 'lastChanges'> {
   /** The path from the root of the repository to the layout: '' or one that ends in `/`. */
   readonly prefix: string;
+  /** Tells that the clone lacks older commits. */
+  readonly isShallow: boolean;
 
   /** Returns the id of the commit that a revision names, as git reads it: a branch, a tag, an id, `HEAD~1`. */
   resolve(revision: string): Promise<string>;
@@ -105,6 +107,7 @@ const COMMITS_MAX = 10_000;
 
 class Repository implements LocalRepository {
   readonly prefix: string;
+  readonly isShallow: boolean;
   readonly #root: string;
   readonly #shallow: ReadonlySet<string>;
   readonly #objects: ObjectReader;
@@ -113,6 +116,7 @@ class Repository implements LocalRepository {
 
   constructor({ root, gitDirectory, directory, shallow }: RepositoryOptions) {
     this.prefix = directory.map((step) => `${step}/`).join('');
+    this.isShallow = shallow.size > 0;
     this.#root = root;
     this.#shallow = shallow;
     this.#objects = new ObjectReader(gitDirectory);
@@ -132,12 +136,12 @@ class Repository implements LocalRepository {
     const found = await this.#ask(() => commonAncestors(question, base, head));
     const sides = found.map((from) => [base, head].map((to) => ({ from, to, countMax: COMMITS_MAX })));
     // A line that is cut between may hide a nearer ancestor.
-    for (const range of this.#shallow.size === 0 ? [] : sides.flat()) {
+    for (const range of this.isShallow ? sides.flat() : []) {
       const commits = await this.#ask(() => newCommits(question, range));
       if (commits.some((commit) => this.#shallow.has(commit))) throw new SourceError(this.#shallowText());
     }
     if (found.length > 0) return found;
-    if (this.#shallow.size > 0) throw new SourceError(this.#shallowText());
+    if (this.isShallow) throw new SourceError(this.#shallowText());
     throw new SourceError(`${base} and ${head} have no commit in common: their histories are unrelated`);
   }
 
@@ -196,7 +200,7 @@ class Repository implements LocalRepository {
 
   #unknownText(revision: string): string {
     const text = `there is no commit ${quote(revision)} in ${this.#root}`;
-    if (this.#shallow.size > 0) return `${text}; ${SHALLOW_ADVICE}`;
+    if (this.isShallow) return `${text}; ${SHALLOW_ADVICE}`;
     return `${text}: "git fetch" brings the newest commits, such as those of origin/main`;
   }
 

@@ -27,6 +27,8 @@ const TOKEN_BYTES_MAX = 64 * 1024;
 const CA_BYTES_MAX = 4 * 1024 * 1024;
 const ANSWER_BYTES_MAX = 1024 * 1024;
 const WAIT_MS_MAX = 3_600_000;
+/** GitHub asks for it where its answer does not say how long its rate limit holds. */
+const RATE_LIMIT_WAIT_MS = 60_000;
 /** What cannot be in a header, or is no token. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
@@ -38,7 +40,6 @@ const REASONS: Readonly<Record<number, string>> = {
   404: 'the forge does not have that project or commit, or hides it from this token (404): see statuses.project',
   409: 'the forge refuses the status for now (409)',
   422: 'the forge refuses the status, or does not have the commit yet (422)',
-  429: 'the forge asks for fewer requests (429)',
 };
 const REFUSED: ReadonlySet<number> = new Set([400, 404, 409, 413, 422]);
 
@@ -92,9 +93,15 @@ function deliveryOf({ status: code, headers }: HttpHead, { status, settings, clo
   if (code >= 200 && code < 300) return { kind: 'accepted' };
   // GitLab refuses to set a status to what it is already, as after an answer that was lost.
   if (settings.kind === 'gitlab' && code === 400 && status.state === 'in progress') return { kind: 'accepted' };
+  const wait = waitMs(headers, clock.now());
+  // GitHub answers 403 for both of its rate limits too.
+  if (code === 429 || (code === 403 && (wait !== undefined || headers['x-ratelimit-remaining'] === '0'))) {
+    const reason = `the forge takes no more requests for now (${code}): its rate limit is used up; nothing is wrong with the token`;
+    return { kind: 'unreachable', reason, waitMs: wait ?? RATE_LIMIT_WAIT_MS };
+  }
   const reason = reasonFor(code);
   if (REFUSED.has(code)) return { kind: 'refused', reason };
-  return { kind: 'unreachable', reason, waitMs: waitMs(headers, clock.now()) };
+  return { kind: 'unreachable', reason, waitMs: wait };
 }
 
 function reasonFor(code: number): string {

@@ -63,6 +63,7 @@ describe('the layer of what a provider reports', () => {
     ['a reserved key', { stackInstance: ['x'], last_stack_update: 'x', lookup_options: 'x', constructor: 'x' }],
     ['a key with a slash, a dot or a control character', { 'a/b': 'x', 'a.b': 'x', 'a\nb': 'x' }],
     ['the tags of proxies, which would move the server to another one', { ProxyTag: 'x' }],
+    ['what says how a server is handled', { depends_on: 'db', configuration_only: ['port'] }],
     ['a selector', { environment: 'x', location: 'x', zone: 'x', shape: 'x', role: 'x', configuration: 'x' }],
   ])('leaves out %s', (_, outputs) => {
     expect({ ...outputsLayer('web-1', { ...outputs, ip: '10.0.0.1' }).values }).toEqual({ ip: '10.0.0.1' });

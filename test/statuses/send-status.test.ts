@@ -161,6 +161,23 @@ describe('a forge that refuses', () => {
     await expectUnreachable(forge.settings, /\(403\)/, waitMs);
   });
 
+  it.each([
+    [403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(NOW / 1000 + 60) }, 60_000],
+    [403, { 'x-ratelimit-remaining': '0' }, 60_000],
+    [403, { 'retry-after': '30' }, 30_000],
+    [429, { 'retry-after': '30' }, 30_000],
+    [429, {}, 60_000],
+  ])('since its rate limit is used up says so, and nothing of the token: %d %j', async (status, headers, waitMs) => {
+    const forge = await answering((response) => response.writeHead(status, headers as Record<string, string>).end());
+    const words = new RegExp(`^the forge takes no more requests for now \\(${status}\\): its rate limit is used up`);
+    await expectUnreachable(forge.settings, words, waitMs);
+  });
+
+  it('by 403 while requests remain is about the token', async () => {
+    const forge = await answering((response) => response.writeHead(403, { 'x-ratelimit-remaining': '4999' }).end());
+    await expectUnreachable(forge.settings, /^the token may not set commit statuses \(403\)/, undefined);
+  });
+
   it('by a redirect is not followed, and its place is not repeated', async () => {
     const other = await startFakeForge('github');
     const location = `${other.settings.apiUrl}/repos/infra/stacks/statuses/${COMMIT}`;

@@ -13,6 +13,7 @@ import { desiredOf, type ExplainedState, noHistory } from './explain-directory.t
 
 const LIMITS = { commitsMax: 20_000, timeoutMs: 10_000 };
 const NOT_COMMITTED = unknownChange('not committed');
+const SHALLOW = unknownChange('older than this shallow clone: git fetch --unshallow');
 
 /** Opens states of one directory. Call `close` in the end. */
 export interface States {
@@ -89,5 +90,10 @@ async function changesAt(
   files: readonly string[],
 ): Promise<Readonly<Record<string, FileChange>>> {
   const found = await repository.lastChanges(commit, files, LIMITS);
-  return Object.fromEntries(files.map((file) => [file, changeOf(found.get(file), LIMITS)]));
+  return Object.fromEntries(
+    files.map((file) => {
+      const change = found.get(file);
+      return [file, change === null && repository.isShallow ? SHALLOW : changeOf(change, LIMITS)];
+    }),
+  );
 }

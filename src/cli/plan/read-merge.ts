@@ -18,7 +18,7 @@ import { type Commit, SourceError } from '../../source/source.ts';
 import { withLastAdministrators } from './last-administrators.ts';
 
 /** The parts of a repository that a plan reads. */
-type MergeRepository = Omit<LocalRepository, 'lastChanges' | 'close'>;
+type MergeRepository = Omit<LocalRepository, 'isShallow' | 'lastChanges' | 'close'>;
 
 /** The revisions to plan, and the limit of deletes. */
 export interface MergeOrder {

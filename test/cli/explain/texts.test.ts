@@ -7,7 +7,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { CommandFailure } from '../../../src/cli/command-failure.ts';
 import { addExplainCommand } from '../../../src/cli/explain-command.ts';
 import type { ExplanationDifference, NodeExplanation } from '../../../src/model/explanation.ts';
-import { createGitRepository, type GitRepository } from '../../support/git-repository.ts';
+import { createGitRepository, type GitRepository, runGit } from '../../support/git-repository.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const GOLDEN = new URL('texts.txt', import.meta.url);
@@ -130,6 +130,17 @@ describe('treeline explain', () => {
     if (process.env.UPDATE_GOLDEN === '1') writeFileSync(GOLDEN, all);
     expect(all).toBe(readFileSync(GOLDEN, 'utf8'));
     expect(all).not.toContain('hunter2');
+  });
+
+  it('says of a shallow clone that it is one, where it lacks the commit, and what brings it', async () => {
+    const { path } = await workTree();
+    const clone = join(temporaryDirectory(), 'clone');
+    await runGit(['clone', '--quiet', '--depth=2', '--branch=main', `file://${path}`, clone]);
+    const text = await explain(clone, 'shop-web-1 level');
+    expect(text).toMatch(/ types\/environment\/prod\.yaml +[0-9a-f]{7,} /);
+    expect(text).toMatch(/ stacks\/templates\/shop\.yaml:11 +older than this shallow clone: git fetch --unshallow\n/);
+    expect(text).not.toContain('20000 commits');
+    expect(await explain(clone, 'shop-web-1 --diff HEAD~3')).toContain('"git fetch --unshallow"');
   });
 
   it('prints the same as JSON', async () => {
