@@ -75,18 +75,26 @@ export class RowRequests {
 
   /**
    * Records that a person wants an instance deleted, for the commit to come: its servers then go without a hold. The approval
-   * is for the servers that are there now, and for no others.
+   * is for the servers that are there now, and for no others. Resolves with a function that takes it back, unless it was
+   * used or given again meanwhile.
    */
-  approveDeletes(instance: string, by: string | null): Promise<void> {
-    return this.#options.gate.exclusive(async () => {
-      const { ledger } = this.#options;
+  approveDeletes(instance: string, by: string | null): Promise<() => Promise<void>> {
+    const { ledger, gate } = this.#options;
+    return gate.exclusive(async () => {
       const removals = removalsOf(instance, ledger);
-      if (removals.length === 0) return;
+      if (removals.length === 0) return () => Promise.resolve();
       const name = deletesDigest(removals);
       const reason = `delete of ${instance}`;
       const value = { what: 'requested delete', by, reason, time: this.#moment() } as const;
       const cause = this.#cause({ by, reason: '' }, 'delete', instance);
-      await ledger.commit([{ kind: 'approval', name, value, expected: ledger.read('approval', name) }], cause);
+      const before = ledger.read('approval', name);
+      await ledger.commit([{ kind: 'approval', name, value, expected: before }], cause);
+      const given = ledger.read('approval', name);
+      return () =>
+        gate.exclusive(async () => {
+          if (given === undefined || ledger.read('approval', name) !== given) return;
+          await ledger.commit([{ kind: 'approval', name, value: before ?? null, expected: given }]);
+        });
     });
   }
 

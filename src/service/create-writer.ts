@@ -14,13 +14,14 @@ import {
   putTreeDraft,
   writableType,
 } from './write/drafts.ts';
+import type { TakeBack } from './write/pending-write.ts';
 import type { PreviewWrite } from './write/preview.ts';
 import type { WriteOrder, WriteResult, Writer } from './writer.ts';
 
 /** The queue that publishes drafts; see write-queue.ts. */
 interface Queue {
   readonly mode: 'commit' | 'propose';
-  submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<WriteResult>;
+  submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<TakeBack>): Promise<WriteResult>;
 }
 
 interface WriterOptions {
@@ -28,8 +29,8 @@ interface WriterOptions {
   readonly queue: Queue | undefined;
   /** Says what a draft would do. */
   readonly preview: PreviewWrite;
-  /** Notes that an administrator wants the servers of an instance deleted; before anything is pushed. */
-  readonly approveDeletes: (instance: string, by: Client) => Promise<void>;
+  /** Notes that an administrator wants the servers of an instance deleted; before anything is pushed. Resolves with what takes it back. */
+  readonly approveDeletes: (instance: string, by: Client) => Promise<TakeBack>;
   /** Tells whether the servers of an instance are being deleted, so that no commit has its file any more. */
   readonly isTerminating: (instance: string) => boolean;
   /** Has what is held judged again. */
@@ -38,7 +39,7 @@ interface WriterOptions {
 
 /** Returns the writer. */
 export function createWriter({ queue, preview, approveDeletes, isTerminating, review }: WriterOptions): Writer {
-  async function submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<WriteResult> {
+  async function submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<TakeBack>): Promise<WriteResult> {
     if (queue !== undefined) {
       if (order.isDryRun !== true) return queue.submit(draft, order, beforePush);
       const isApproved = beforePush !== undefined && queue.mode === 'commit';
@@ -52,7 +53,7 @@ export function createWriter({ queue, preview, approveDeletes, isTerminating, re
     const draft = deleteInstanceDraft(name, () => isTerminating(name));
     // An automation's delete counts like a commit's; an administrator's word is an approval.
     if (order.by.role !== 'administrator') return submit(draft, order);
-    const approve = (): Promise<void> => approveDeletes(name, order.by);
+    const approve = (): Promise<TakeBack> => approveDeletes(name, order.by);
     const written = await submit(draft, order, approve);
     if (written.commit === null && written.preview === undefined) {
       // An earlier commit took the file away: what that one is held for may go now, and no new one has it judged again.

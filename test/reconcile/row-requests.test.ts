@@ -23,7 +23,7 @@ async function ledgerWith(rows: Rows): Promise<Ledger> {
   return ledger;
 }
 
-function approve(ledger: Ledger): Promise<void> {
+function approve(ledger: Ledger): Promise<() => Promise<void>> {
   const clock = new ManualClock(NOW);
   const nothing = { reconciler: { enqueue: () => undefined }, reviews: { ask: () => undefined } };
   return new RowRequests({ ledger, clock, gate: new CommitGate(), ...nothing }).approveDeletes('shop', 'A1');

@@ -1,4 +1,6 @@
 // DELETE of an instance that is going already, and POST of one: what an earlier commit took away.
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { existing, withProvider } from '../support/running-controller.ts';
 import { heldIn, push, SHOP_FILES, twoServers, untilServers, untilStatus, upAndDone } from './scene.ts';
@@ -31,6 +33,22 @@ describe('an instance whose removal is held', () => {
     expect(await heldIn(scene)).toEqual([]);
     await untilStatus(scene, 'shop', 'Done');
     expect(existing(scene.site)).toEqual(before);
+  });
+});
+
+describe('an instance whose DELETE the repository refuses', () => {
+  it('is not approved to go with the commit of somebody else', async () => {
+    const scene = await upAndDone();
+    const file = join(scene.site.repository.path, 'hooks', 'pre-receive');
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, '#!/bin/sh\necho "not today" >&2\nexit 1\n', { mode: 0o755 });
+    expect(await scene.running.request('/stacks/instances/shop', { method: 'DELETE' })).toMatchObject({
+      status: 409,
+      body: { error: 'push_refused' },
+    });
+    await rm(file);
+    await push(scene, { [SHOP]: null });
+    expect(await heldIn(scene)).toMatchObject([{ instance: 'shop', kind: 'deletes' }]);
   });
 });
 

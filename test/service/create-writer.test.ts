@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Role } from '../../src/model/names.ts';
 import { createWriter } from '../../src/service/create-writer.ts';
 import type { Draft } from '../../src/service/write/draft.ts';
+import type { TakeBack } from '../../src/service/write/pending-write.ts';
 import type { Preview, WriteOrder, WriteResult, Writer } from '../../src/service/writer.ts';
 import { ADMINISTRATOR } from './service.ts';
 
@@ -23,7 +24,7 @@ function open(
   async function submit(
     { subject }: Draft,
     _order: WriteOrder,
-    beforePush?: () => Promise<void>,
+    beforePush?: () => Promise<TakeBack>,
   ): Promise<WriteResult> {
     if (outcome instanceof Error) throw outcome;
     if (outcome.commit !== null) await beforePush?.();
@@ -36,7 +37,10 @@ function open(
       log.push(`${subject}, tried${isApproved ? ' and approved' : ''}`);
       return PREVIEW;
     },
-    approveDeletes: async (instance, { serial }) => void log.push(`${serial} approves ${instance}`),
+    approveDeletes: async (instance, { serial }) => {
+      log.push(`${serial} approves ${instance}`);
+      return () => Promise.resolve();
+    },
     isTerminating: () => false,
     review: () => log.push('review'),
   });
@@ -94,7 +98,10 @@ describe('a writer without a queue', () => {
   const writer = createWriter({
     queue: undefined,
     preview: async () => PREVIEW,
-    approveDeletes: async (instance) => void approved.push(instance),
+    approveDeletes: async (instance) => {
+      approved.push(instance);
+      return () => Promise.resolve();
+    },
     isTerminating: () => false,
     review: () => undefined,
   });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { Draft } from '../../src/service/write/draft.ts';
 import { deleteObjectDraft, putObjectDraft } from '../../src/service/write/drafts.ts';
+import type { TakeBack } from '../../src/service/write/pending-write.ts';
 import { WriteQueue } from '../../src/service/write/write-queue.ts';
 import type { WriteOrder } from '../../src/service/writer.ts';
 import type { PreparedCommits, PushOutcome } from '../../src/source/publisher.ts';
@@ -29,7 +30,7 @@ class Scene {
   /** Resolves with what the client is told: the commit, or the code and message of the refusal. */
   async submit(
     draft: Draft,
-    more: Partial<Pick<WriteOrder, 'ifMatch' | 'ifNoneMatch'>> & { beforePush?: () => Promise<void> } = {},
+    more: Partial<Pick<WriteOrder, 'ifMatch' | 'ifNoneMatch'>> & { beforePush?: () => Promise<TakeBack> } = {},
   ) {
     this.#count += 1;
     const order = {
@@ -630,11 +631,32 @@ describe('before the push', () => {
   it('is noted what the repository cannot say, once the write may go out', async () => {
     const { remote, submit } = bound(new Scene());
     const noted: number[] = [];
-    const beforePush = async (): Promise<void> => void noted.push(remote.pushes.length);
+    const beforePush = async (): Promise<TakeBack> => {
+      noted.push(remote.pushes.length);
+      return async () => void noted.push(-1);
+    };
     expect(await submit(deleteObjectDraft('role', 'none'), { beforePush })).toMatch(/^not_found/);
     expect(noted).toEqual([]);
     expect(await submit(deleteObjectDraft('role', 'web'), { beforePush })).toBe('write-1');
     expect(noted).toEqual([0]);
+  });
+
+  it.each([
+    ['refuse', ['noted', 'taken back']],
+    ['fail', ['noted', 'taken back']],
+    ['take', ['noted']],
+    ['lose', ['noted']],
+  ] as const)('is taken back where the write is certainly not there (%s)', async (step, expected) => {
+    const scene = new Scene();
+    const { remote, submit } = bound(scene);
+    const noted: string[] = [];
+    const beforePush = async (): Promise<TakeBack> => {
+      noted.push('noted');
+      return async () => void noted.push('taken back');
+    };
+    remote.steps.push(step);
+    await scene.patiently(submit(deleteObjectDraft('role', 'web'), { beforePush }));
+    expect(noted).toEqual(expected);
   });
 
   it('is refused what the queue has no room for', async () => {
@@ -731,7 +753,7 @@ describe('a proposal', () => {
 
   it('approves nothing', async () => {
     const { submit } = bound(new Scene('propose'));
-    const beforePush = async (): Promise<void> => {
+    const beforePush = async (): Promise<TakeBack> => {
       throw new Error('it was noted');
     };
     expect(await submit(deleteObjectDraft('role', 'web'), { beforePush })).toMatch(/^write-1 on /);

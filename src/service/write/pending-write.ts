@@ -14,12 +14,15 @@ export function nothingWritten(): ServiceError {
   return new ServiceError('not_ready', message);
 }
 
+/** Takes back what was noted before a push, where that did not reach the branch. */
+export type TakeBack = () => Promise<void>;
+
 /** A write as it was requested. */
 export interface WriteRequest {
   readonly draft: Draft;
   readonly order: WriteOrder;
   /** See WriteQueue.submit. */
-  readonly beforePush?: (() => Promise<void>) | undefined;
+  readonly beforePush?: (() => Promise<TakeBack>) | undefined;
 }
 
 /** A write that was asked for, and its answer. */

@@ -9,7 +9,7 @@ import type { Writing, Writings } from '../../model/writing.ts';
 import type { RunInSlices } from '../../slices.ts';
 import type { PreparedCommits, PushOutcome } from '../../source/publisher.ts';
 import { judgeWrites, type WriteVerdict } from './judge-writes.ts';
-import { GIVE_UP_MS, type PendingWrite } from './pending-write.ts';
+import { GIVE_UP_MS, type PendingWrite, type TakeBack } from './pending-write.ts';
 import { failureOf, outcomeUnknown } from './push-errors.ts';
 import { type PushParts, pushUntilKnown } from './push-until-known.ts';
 
@@ -104,13 +104,18 @@ async function publishCommits(
     commits.map(({ commit }) => commit),
   );
   if (prepared.is !== 'prepared') return prepared;
+  const takeBacks: TakeBack[] = [];
   if (proposal === null) {
-    for (const { write } of commits) await write.request.beforePush?.();
+    for (const { write } of commits) takeBacks.push((await write.request.beforePush?.()) ?? NOTHING_NOTED);
     const files = commits.flatMap((verdict) => verdict.files.map((file) => [file.path, file] as const));
     parts.branch.expect(new Map(files), writingsOf(commits, prepared));
   }
   const outcome = await pushUntilKnown(parts, prepared, proposal);
-  if (outcome.is !== 'pushed') return outcome;
+  if (outcome.is !== 'pushed') {
+    // Where they may still arrive, what was noted stays for them.
+    if (outcome.is !== 'unknown') for (const takeBack of takeBacks) await takeBack();
+    return outcome;
+  }
   const unseen = proposal === null ? await follow(parts, prepared) : undefined;
   const ids = new Map(commits.map((verdict, index) => [verdict, prepared.commits[index] ?? null]));
   for (const verdict of verdicts) {
@@ -122,6 +127,8 @@ async function publishCommits(
   }
   return outcome;
 }
+
+const NOTHING_NOTED: TakeBack = () => Promise.resolve();
 
 function writingsOf(commits: readonly AcceptedWrite[], prepared: PreparedCommits): Writings {
   const writings = new Map<string, Writing>();

@@ -5,7 +5,7 @@ import { within } from '../../clock.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { WriteOrder, WriteResult } from '../writer.ts';
 import type { Draft } from './draft.ts';
-import { PendingWrite } from './pending-write.ts';
+import { PendingWrite, type TakeBack } from './pending-write.ts';
 import { type PublishParts, publishBatch } from './publish-batch.ts';
 
 const WAITING_MAX = 1_000;
@@ -42,9 +42,9 @@ export class WriteQueue {
 
   /**
    * Resolves when the write is on the remote and followed here. `beforePush` notes what the repository cannot say, once
-   * the write may go onto the branch and before it does. Throws ServiceError.
+   * the write may go onto the branch and before it does, and returns what takes that back. Throws ServiceError.
    */
-  async submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<void>): Promise<WriteResult> {
+  async submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<TakeBack>): Promise<WriteResult> {
     if (this.#isStopping) throw new ServiceError('not_ready', 'The controller is stopping; nothing was written');
     if (this.#waiting.size >= WAITING_MAX) {
       throw new ServiceError('too_many_requests', 'Too many writes are waiting; try again soon');
