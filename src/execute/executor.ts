@@ -118,7 +118,8 @@ export class Executor {
     invariant(this.capacity.isInFlight(server), `a call for ${server} was not claimed`);
     const call = async (): Promise<void> => {
       const answer = await this.#call(server, job);
-      if (answer !== undefined) this.#unanswered.delete(server);
+      if (answer?.outcome === 'lost') this.#lostBecause.set(server, answer.message);
+      else if (answer !== undefined) this.#unanswered.delete(server);
       this.capacity.unclaim(server);
       const { kind, provider } = job;
       this.#options.onResult(server, answer === undefined ? undefined : { kind, provider, answer });

@@ -19,6 +19,7 @@ import {
 } from './call-outcome.ts';
 import { concludeCheck } from './conclude-check.ts';
 import { isConverged } from './existence.ts';
+import { lostText } from './reasons.ts';
 
 const RUNNING: ReadonlySet<State> = new Set(['creating', 'updating', 'deleting']);
 
@@ -32,6 +33,7 @@ export function conclude(row: ServerRow, result: CallResult, at: ConcludeContext
 
 function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: Ending): ServerRow | null {
   const { outcome } = answer;
+  if (outcome === 'lost') return lost(row, action, { answer, at });
   if (action.operation === 'delete') {
     if (outcome === 'done' || outcome === 'absent') return concludeDelete(row, { answer, at });
   } else if (outcome === 'done') {
@@ -53,6 +55,12 @@ function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: E
   const failed = fail({ ...row, action: null, checked }, { isFinal: outcome === 'failed', reason, at });
   // The spec wanted now has not failed yet.
   return isOutdated(failed, action) ? requeue({ ...failed, gaveUp: row.gaveUp }, moment(at)) : failed;
+}
+
+/** The program itself does not know: whatever its provider's rule, something of the action may run until its deadline. */
+function lost(row: ServerRow, action: RunningAction, { answer }: Ending): ServerRow {
+  const text = `${lostText(action, answer.message || undefined)}; it is checked once its deadline has passed`;
+  return { ...row, action: { ...action, ends: 'after its deadline' }, reason: { code: 'outcome_lost', text } };
 }
 
 /**

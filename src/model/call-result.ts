@@ -1,8 +1,11 @@
 // Defines the answer of a provider to a call, and the result of a call that the reconciler receives.
 import type { JsonMap } from './json.ts';
 
-/** `absent` answers `check` and `delete`; `replace` answers `update` and asks for delete and create instead. */
-export type AnswerOutcome = 'done' | 'absent' | 'replace' | 'retryable' | 'failed';
+/**
+ * `absent` answers `check` and `delete`; `replace` answers `update` and asks for delete and create instead. `lost`: it is
+ * not known what has happened, and something of the call may run until its deadline.
+ */
+export type AnswerOutcome = 'done' | 'absent' | 'replace' | 'retryable' | 'failed' | 'lost';
 
 /** The answer of a provider to one call. */
 export interface Answer {

@@ -17,7 +17,7 @@ export const OUTPUTS_BYTES_MAX = 64 * 1024;
 const ENTRIES_MAX = 1000;
 const MESSAGE_LENGTH_MAX = 4096;
 
-const OUTCOMES: readonly AnswerOutcome[] = ['done', 'absent', 'replace', 'retryable', 'failed'];
+const OUTCOMES: readonly AnswerOutcome[] = ['done', 'absent', 'replace', 'retryable', 'failed', 'lost'];
 const FIELDS: readonly string[] = ['outcome', 'message', 'outputs', 'observed'];
 
 /** The output is no answer. Its message says why. */

@@ -1,5 +1,5 @@
 // contrib/providers/ssh against a real sshd on loopback. Skipped where there is none, or where it cannot start.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -135,8 +135,9 @@ describe.skipIf(!HAS_SSH_SERVER)('with a real sshd (skipped where it, or its fol
     const { call, read } = createRig(await startSshServer(), { create });
     const began = Date.now();
     const deadline = new Date(began + 4_000).toISOString();
+    // It ignores its end, and is killed 5 s later.
     expect(await call('create', 'web-1', { properties: HERE, deadline })).toMatchObject({
-      outcome: 'retryable',
+      outcome: 'lost',
       message: expect.stringContaining('the create script of web-1 did not end in time'),
     });
     expect(Date.now() - began).toBeLessThan(4_000);
@@ -162,6 +163,84 @@ describe.skipIf(!HAS_SSH_SERVER)('with a real sshd (skipped where it, or its fol
     };
     await expect.poll(isSilent, PATIENCE).toBe(true);
   }
+});
+
+describe('with a line that is cut', () => {
+  /** A line to this very machine: its process can be killed, and the machine's side goes on, as behind a cut line. */
+  const LINE = `#!/bin/sh
+for command; do :; done
+echo $$ > "$LINE_PID"
+exec 4<&0
+setsid sh -c "$command" <&4 4<&- &
+exec 4<&-
+wait $!
+`;
+
+  function rigWithLine(scripts: Partial<typeof SCRIPTS>) {
+    const home = temporaryDirectory();
+    const bin = join(home, 'bin');
+    mkdirSync(bin);
+    writeFileSync(join(bin, 'ssh'), LINE, { mode: 0o755 });
+    const pid = join(bin, 'pid');
+    const environment = { PATH: `${bin}:/usr/bin:/bin`, HOME: home, LINE_PID: pid };
+    const rig = createRig({ port: 1, key: '/dev/null', knownHosts: '/dev/null' }, scripts, environment);
+    return { ...rig, bin, cut: () => process.kill(Number(readFileSync(pid, 'utf8')), 'SIGKILL') };
+  }
+
+  it('does not know how an action ended, and begins no second script beside the first', async () => {
+    // It does not heed its end, as one that waits for a broken disk.
+    const create = 'trap "" TERM; echo begin >> "$STATE"; sleep 2; echo end >> "$STATE"\n';
+    const { call, start, cut, read } = rigWithLine({ create, check: 'echo "{}"; exec sleep 5\n' });
+    const first = start('create', 'web-1', { properties: HERE });
+    await expect.poll(() => read('state'), PATIENCE).toBe('begin\n');
+    cut();
+    const lost = 'the create script of web-1 ran when the connection was lost. ';
+    expect(await call('create', 'web-1', { properties: HERE })).toMatchObject({ outcome: 'done' });
+    expect(await first.answer).toMatchObject({ outcome: 'lost', message: lost });
+    expect(read('state')).toBe('begin\nend\nbegin\nend\n');
+  });
+
+  it('says why it waits no longer, and keeps the scripts of other servers from nothing', async () => {
+    const create = 'trap "" TERM; echo begin >> "$STATE"; sleep 20\n';
+    const { call, start, cut, read } = rigWithLine({ create, update: 'exit 0\n' });
+    const first = start('create', 'web-1', { properties: HERE });
+    await expect.poll(() => read('state'), PATIENCE).toBe('begin\n');
+    cut();
+    const deadline = new Date(Date.now() + 4_000).toISOString();
+    expect(await call('update', 'web-1', { properties: HERE, deadline })).toMatchObject({
+      outcome: 'retryable',
+      message: expect.stringMatching(/^an earlier script of web-1 still runs on the machine and has its lock/),
+    });
+    const later = new Date(Date.now() + 4_000).toISOString();
+    expect(await call('update', 'web-2', { properties: HERE, deadline: later })).toMatchObject({ outcome: 'done' });
+    await first.answer;
+  });
+
+  it('tells nothing by a check whose line is cut', async () => {
+    const { start, cut, read } = rigWithLine({ check: 'echo begin >> "$STATE"; sleep 20\n' });
+    const check = start('check', 'web-1', { properties: HERE });
+    await expect.poll(() => read('state'), PATIENCE).toBe('begin\n');
+    cut();
+    expect(await check.answer).toMatchObject({ outcome: 'retryable' });
+  });
+
+  it('leaves no lock behind with a daemon of a script', async () => {
+    const { call } = rigWithLine({ update: 'setsid -f sleep 3 >/dev/null 2>&1 </dev/null\n' });
+    for (let times = 0; times < 2; times += 1) {
+      const deadline = new Date(Date.now() + 4_000).toISOString();
+      expect(await call('update', 'web-1', { properties: HERE, deadline })).toMatchObject({ outcome: 'done' });
+    }
+  });
+
+  it('says that a machine lacks flock', async () => {
+    const { call, bin } = rigWithLine({});
+    writeFileSync(join(bin, 'ssh'), '#!/bin/sh\nfor command; do :; done\nPATH=$HOME; export PATH; eval "$command"\n');
+    symlinkSync('/bin/sh', join(bin, '../sh'));
+    expect(await call('update', 'web-1', { properties: HERE })).toMatchObject({
+      outcome: 'failed',
+      message: 'flock is missing on the machine: install util-linux',
+    });
+  });
 });
 
 describe('without a server', () => {
@@ -190,6 +269,6 @@ describe('without a server', () => {
   });
 
   it('quotes a script, whatever is in it', () => {
-    expect(remoteCommand("echo 'a'", 5)).toMatch(/ treeline 'echo '\\''a'\\'''$/);
+    expect(remoteCommand("echo 'a'", { name: 'web-1', seconds: 5 })).toMatch(/ treeline 'echo '\\''a'\\''' 'web-1'$/);
   });
 });

@@ -115,3 +115,40 @@ it('counts creates that a provider says to have made otherwise than asked, and l
   expect(core.provider.calls.length).toBeLessThanOrEqual(RETRY.attempts * 4);
   expect(core.states()).toEqual({ web: 'failed' });
 });
+
+describe('a program that answers that it does not know', () => {
+  it.each(['with its call', 'with the controller'] as const)(
+    'is asked again only once its deadline has passed, also after a restart: %s',
+    async (rule) => {
+      const core = await up();
+      core.provider.lostActionEnds = rule;
+      const cut = answerOf('lost', { message: 'the line was cut' });
+      core.provider.script = ({ operation }) => (operation === 'update' ? Promise.resolve(cut) : undefined);
+      core.source.commit({ ...FILES, [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
+      await core.poll();
+      expect(core.states()).toEqual({ web: 'updating' });
+      const reason = core.ledger.server('web')?.reason;
+      expect(reason).toMatchObject({ code: 'outcome_lost', text: expect.stringContaining('the line was cut') });
+      const before = core.provider.calls.length;
+      await core.pass(60_500);
+      expect(core.provider.calls).toHaveLength(before);
+      const next = await core.restart();
+      next.provider.lostActionEnds = rule;
+      next.provider.script = () => undefined;
+      expect(next.provider.calls).toEqual([]);
+      await next.pass(1_000);
+      expect(next.provider.calls[0]?.operation).toBe('check');
+      await next.pass(60_000);
+      expect(next.states()).toEqual({ web: 'done' });
+    },
+  );
+
+  it('tells nothing by a check', async () => {
+    const core = new Core({ retry: RETRY });
+    core.provider.script = ({ operation }) => (operation === 'check' ? Promise.resolve(answerOf('lost')) : undefined);
+    core.source.commit(FILES);
+    await core.poll();
+    expect(core.calls('create')).toEqual([]);
+    expect(core.ledger.server('web')?.reason?.code).toBe('check_failed');
+  });
+});

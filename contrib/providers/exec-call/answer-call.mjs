@@ -15,7 +15,7 @@ import { CallFailure } from './call-failure.mjs';
  * @property {number} deadline milliseconds since 1970
  * @property {string} text the call as it was read, on one line
  * @typedef {object} Answer
- * @property {'done' | 'absent' | 'replace' | 'retryable' | 'failed'} outcome
+ * @property {'done' | 'absent' | 'replace' | 'retryable' | 'failed' | 'lost'} outcome
  * @property {string} [message]
  * @property {Readonly<Record<string, unknown>>} [outputs]
  * @property {Properties} [observed]

@@ -1,6 +1,6 @@
 // Answers the four operations by the scripts of the operator: the exit code is the outcome, the output what it tells.
 import { CallFailure } from '../exec-call/call-failure.mjs';
-import { readScript } from './remote-command.mjs';
+import { BUSY, FAILED, readScript } from './remote-command.mjs';
 import { runRemotely } from './run-remotely.mjs';
 import { targetOf } from './target.mjs';
 
@@ -15,7 +15,6 @@ import { targetOf } from './target.mjs';
 /** Exit codes of a script that are outcomes. No usual program ends with them. */
 const ABSENT = 113;
 const REPLACE = 114;
-const FAILED = 115;
 /** ssh's own code: the connection was not made, or broke. */
 const SSH_FAILED = 255;
 /** timeout(1) has ended the script. */
@@ -37,7 +36,7 @@ async function answer(call) {
   const script = readScript(call.operation);
   const end = await runRemotely(targetOf(call), script, call);
   if (end.code === 0) return succeeded(call, end);
-  return unsuccessful(call, end);
+  return end.isBegun ? unsuccessful(call, end) : notBegun(call, end);
 }
 
 /**
@@ -57,17 +56,39 @@ function succeeded({ operation, resource }, { stdout, stderr }) {
 }
 
 /**
+ * The machine did not get the call, so no script of it runs.
+ * @param {Call} call
+ * @param {RemoteEnd} end
+ * @returns {Answer}
+ */
+function notBegun({ operation, resource }, { code, stderr, isTimedOut }) {
+  const said = lastOf(stderr);
+  if (isTimedOut) return { outcome: 'retryable', message: `the machine of ${resource} was not ready in time. ${said}` };
+  if (code === SSH_FAILED)
+    return { outcome: NEEDS_PERSON.test(stderr) ? 'failed' : 'retryable', message: `ssh: ${said}` };
+  if (code === FAILED) return { outcome: 'failed', message: said };
+  const message = stderr.includes(BUSY)
+    ? `an earlier script of ${resource} still runs on the machine and has its lock; the ${operation} script was not begun. A script whose connection was cut ends when its own time is over`
+    : `the ${operation} script of ${resource} was not begun (${code}): ${said}`;
+  return { outcome: 'retryable', message };
+}
+
+/**
  * @param {Call} call
  * @param {RemoteEnd} end
  * @returns {Answer}
  */
 function unsuccessful({ operation, resource }, { code, stderr, isTimedOut }) {
   const said = lastOf(stderr);
-  if (isTimedOut || code === TIMED_OUT) {
+  if (isTimedOut || code === SSH_FAILED || code === null) {
+    const how = isTimedOut ? 'did not end in time' : 'ran when the connection was lost';
+    const message = `the ${operation} script of ${resource} ${how}. ${said}`;
+    // It may run on until its own time is over. A check changes nothing, so it is simply made again.
+    return { outcome: operation === 'check' ? 'retryable' : 'lost', message };
+  }
+  if (code === TIMED_OUT) {
     return { outcome: 'retryable', message: `the ${operation} script of ${resource} did not end in time. ${said}` };
   }
-  if (code === SSH_FAILED)
-    return { outcome: NEEDS_PERSON.test(stderr) ? 'failed' : 'retryable', message: `ssh: ${said}` };
   if (code === ABSENT && operation !== 'create') return { outcome: 'absent', message: said };
   if (code === REPLACE && operation === 'update') return { outcome: 'replace', message: said };
   const message = `the ${operation} script of ${resource} ended with ${code}: ${said}`;

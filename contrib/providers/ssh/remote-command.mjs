@@ -8,6 +8,14 @@ import { requiredSetting } from '../exec-call/environment.mjs';
 /** A command line holds 128 KiB on Linux. */
 const SCRIPT_BYTES_MAX = 96 * 1024;
 const KILL_AFTER_SECONDS = 5;
+/** How long a call waits for an earlier script of its server on the machine, at most half of its time. */
+const LOCK_SECONDS_MAX = 30;
+/** The exit code of a script that cannot succeed. */
+export const FAILED = 115;
+/** What the machine says once it has the lock and waits for the call. */
+export const READY = 'treeline: ready';
+/** What it says where an earlier script of the server runs. */
+export const BUSY = 'treeline: busy';
 
 /**
  * Returns the text of the script for an operation. Throws CallFailure `failed` where there is none.
@@ -25,30 +33,40 @@ export function readScript(operation) {
 }
 
 /**
- * Returns the command for the machine's shell. It reads the call as one line from its standard input. What follows on that
- * input is nothing, for as long as the connection lasts: at its end the script is ended too. timeout(1) makes a process
- * group of the script, so that its children end with it, and is what ends it where a cut line is not noticed.
+ * Returns the command for the machine's shell. It takes the lock of the server on the machine, says READY on its standard
+ * error, and only then reads the call as one line from its standard input: a call that was never sent has done nothing. What
+ * follows on that input is nothing, for as long as the connection lasts: at its end the script is ended too. timeout(1) makes
+ * a process group of the script, so that its children end with it, and is what ends it where a cut line is not noticed.
  * @param {string} script
- * @param {number} seconds
+ * @param {{ readonly name: string, readonly seconds: number }} limits the server, and how long all of it may take
  * @returns {string}
  */
-export function remoteCommand(script, seconds) {
-  const limit = `timeout -k ${KILL_AFTER_SECONDS} ${seconds}`;
+export function remoteCommand(script, { name, seconds }) {
+  const lockSeconds = Math.min(LOCK_SECONDS_MAX, Math.floor(seconds / 2));
   const guard = [
+    `command -v flock >/dev/null || { echo "flock is missing on the machine: install util-linux" >&2; exit ${FAILED}; }`,
+    'begun=$(date +%s)',
+    'exec 9>>"$HOME/.treeline-$2.lock" || exit 1',
+    `until flock -n 9; do [ $(($(date +%s) - begun)) -lt ${lockSeconds} ] || { echo "${BUSY}" >&2; exit 1; }; sleep 1; done`,
+    `left=$((${seconds} - $(date +%s) + begun))`,
+    '[ "$left" -ge 1 ] || left=1',
+    `echo "${READY}" >&2`,
     'IFS= read -r call || exit 1',
     'exec 3<&0',
-    // A pipe ends with its writer, so the script sees the end of its input.
-    `printf "%s\\n" "$call" | ${limit} sh -c "$1" treeline 3<&- &`,
+    // A pipe ends with its writer, so the script sees the end of its input. A daemon that it leaves does not keep the lock.
+    `printf "%s\\n" "$call" | timeout -k ${KILL_AFTER_SECONDS} "$left" sh -c "$1" treeline 3<&- 9>&- &`,
     'script=$!',
-    '{ cat <&3 >/dev/null 2>&1; kill -TERM "$script" 2>/dev/null; } >/dev/null 2>&1 &',
+    '{ cat <&3 >/dev/null 2>&1; kill -TERM "$script" 2>/dev/null; } >/dev/null 2>&1 9>&- &',
     'line=$!',
     'exec 3<&-',
     'wait "$script"',
     'code=$?',
     'kill -TERM "$line" 2>/dev/null',
+    // 255 is ssh's own: nobody knows how the script ended.
+    '[ "$code" -ne 255 ] || code=254',
     'exit "$code"',
   ];
-  return `exec sh -c ${quote(guard.join('\n'))} treeline ${quote(script)}`;
+  return `exec sh -c ${quote(guard.join('\n'))} treeline ${quote(script)} ${quote(name)}`;
 }
 
 /** @param {string} text */

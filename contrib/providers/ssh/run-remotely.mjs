@@ -2,12 +2,12 @@
 import { spawn } from 'node:child_process';
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { findProgram } from '../exec-call/environment.mjs';
-import { remoteCommand } from './remote-command.mjs';
+import { READY, remoteCommand } from './remote-command.mjs';
 
 /**
  * @typedef {import('../exec-call/answer-call.mjs').Call} Call
  * @typedef {{ readonly code: number | null, readonly stdout: string, readonly stderr: string,
- *   readonly isTimedOut: boolean }} RemoteEnd
+ *   readonly isTimedOut: boolean, readonly isBegun: boolean }} RemoteEnd `isBegun`: the machine was sent the call
  */
 
 const OUTPUT_BYTES_MAX = 1024 * 1024;
@@ -21,13 +21,14 @@ const RESERVE_MS_MAX = 10_000;
  * @param {Call} call
  * @returns {Promise<RemoteEnd>}
  */
-export async function runRemotely(target, script, { text, deadline }) {
+export async function runRemotely(target, script, { text, deadline, resource: name }) {
   const leftMs = deadline - Date.now();
   const limitMs = leftMs - Math.min(leftMs / 4, RESERVE_MS_MAX);
   if (limitMs <= 0) throw new CallFailure('retryable', 'the deadline has passed');
-  const command = remoteCommand(script, Math.max(Math.floor(limitMs / 1000), 1));
+  const command = remoteCommand(script, { name, seconds: Math.max(Math.floor(limitMs / 1000), 1) });
   const ssh = spawn(findProgram('ssh'), [...target, command], { stdio: ['pipe', 'pipe', 'pipe'] });
   let isTimedOut = false;
+  let isBegun = false;
   const timer = setTimeout(
     () => {
       isTimedOut = true;
@@ -37,14 +38,19 @@ export async function runRemotely(target, script, { text, deadline }) {
   );
   // The input stays open: its end tells the machine that the connection has ended.
   ssh.stdin.on('error', () => ssh.stdin.destroy());
-  ssh.stdin.write(`${text}\n`);
+  /** @param {string} said */
+  const begin = (said) => {
+    if (isBegun || !said.includes(`${READY}\n`)) return;
+    isBegun = true;
+    ssh.stdin.write(`${text}\n`);
+  };
   const stop = () => ssh.kill('SIGKILL');
   const [stdout, stderr, code] = await Promise.all([
     readAll(ssh.stdout, stop),
-    readAll(ssh.stderr, stop),
+    readAll(ssh.stderr, stop, begin),
     endOf(ssh).finally(() => clearTimeout(timer)),
   ]);
-  return { code, stdout, stderr, isTimedOut };
+  return { code, stdout, stderr: stderr.replace(`${READY}\n`, ''), isTimedOut, isBegun };
 }
 
 /**
@@ -61,12 +67,14 @@ function endOf(ssh) {
 /**
  * @param {import('node:stream').Readable} stream
  * @param {() => void} stop
+ * @param {(text: string) => void} [told] is given all that was read until now
  */
-async function readAll(stream, stop) {
+async function readAll(stream, stop, told) {
   let text = '';
   stream.setEncoding('utf8');
   for await (const part of stream) {
     text += part;
+    told?.(text);
     if (text.length <= OUTPUT_BYTES_MAX) continue;
     stop();
     throw new CallFailure('failed', `the script printed more than ${OUTPUT_BYTES_MAX} bytes`);
