@@ -1,6 +1,5 @@
 // Detects jumps of the wall clock: it was set, or the machine slept. Waits are measured by the monotonic clock, but
-// rows hold wall-clock time. After a step back the rows are corrected; after a step forward the servers that are due
-// are enqueued.
+// rows hold wall-clock time. After a step the rows are corrected and all servers enqueued: what is due may be another one.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { RepeatedErrors } from '../repeated-errors.ts';
@@ -10,20 +9,19 @@ const COMPARE_MS = 1_000;
 /** Smaller corrections of the wall clock are ignored; NTP slews by less. */
 const STEP_MS = 1_000;
 
-/** How far the clock was set back, milliseconds. */
-export interface StepBack {
+/** How far the clock was set, milliseconds. */
+export interface ClockStep {
   readonly backMs: number;
-  /** It was not set before this time of the monotonic clock. */
+  readonly forwardMs: number;
+  /** It was not set back before this time of the monotonic clock. */
   readonly since: number;
 }
 
 interface ClockWatchOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Corrects recorded times after a step back, and enqueues every server that waits. */
-  readonly correct: (step: StepBack) => Promise<void>;
-  /** Enqueues every server that waits for a time. */
-  readonly wake: () => void;
+  /** Corrects recorded times after a step, and enqueues every server that waits. */
+  readonly correct: (step: ClockStep) => Promise<void>;
   /** Interval between comparisons of the two clocks; default: one second. */
   readonly compareMs?: number | undefined;
 }
@@ -34,9 +32,10 @@ export class ClockWatch {
   readonly #errors: RepeatedErrors;
   #wall: number;
   #monotonic: number;
-  /** Steps back that are not yet corrected in the rows. */
+  /** Steps that are not yet corrected in the rows. */
   #backMs = 0;
-  /** The last comparison before the first of them. */
+  #forwardMs = 0;
+  /** The last comparison before the first step back. */
   #since = 0;
   #cancel: () => void = () => undefined;
   #isStopped = false;
@@ -62,25 +61,27 @@ export class ClockWatch {
   }
 
   #compare(): void {
-    const { log, wake } = this.#options;
+    const { log } = this.#options;
     const before = this.#monotonic;
     const stepMs = this.#takeStep();
     if (Math.abs(stepMs) > STEP_MS) log.warn({ stepMs }, 'the clock was set; what waits is looked at again');
-    if (stepMs > STEP_MS) wake();
+    if (stepMs > STEP_MS) this.#forwardMs += stepMs;
     if (stepMs < -STEP_MS) {
       if (this.#backMs === 0) this.#since = before;
       this.#backMs -= stepMs;
     }
-    if (this.#backMs > 0) void this.#correct({ backMs: this.#backMs, since: this.#since });
+    const step = { backMs: this.#backMs, forwardMs: this.#forwardMs, since: this.#since };
+    if (step.backMs + step.forwardMs > 0) void this.#correct(step);
     else this.#compareLater();
   }
 
   /** Never throws. A failed correction is tried again at the next comparison. */
-  async #correct(step: StepBack): Promise<void> {
+  async #correct(step: ClockStep): Promise<void> {
     const { correct, log } = this.#options;
     try {
       await correct(step);
       this.#backMs -= step.backMs;
+      this.#forwardMs -= step.forwardMs;
     } catch (error) {
       const told = this.#errors.tell(error);
       if (told) log.error({ err: error, ...told }, 'recorded times could not be corrected; it is tried again');

@@ -73,11 +73,6 @@ export class KeyedQueue {
     this.#timers.set(name, { time: this.#clock.monotonic() + ms, cancel });
   }
 
-  /** Enqueues every name that waits for its time. */
-  wakeTimed(): void {
-    for (const name of [...this.#timers.keys()]) this.add(name);
-  }
-
   /** Accepts no more names, and resolves when all running handlers have ended. */
   stop(): Promise<void> {
     this.#isStopped = true;

@@ -128,12 +128,6 @@ export class Reconciler {
     }
   }
 
-  /** Enqueues every server that waits for a time: the clock was set, so that time may have come. */
-  wakeTimed(): void {
-    this.#queue.wakeTimed();
-    this.#wakeUps.wakeTimed();
-  }
-
   /** Starts no more calls, waits up to `ms` for running ones, and records how they ended. */
   async stop(ms: number): Promise<void> {
     this.#sweep.stop();

@@ -89,11 +89,6 @@ export class SlotLines {
     return time <= this.#options.clock.monotonic();
   }
 
-  /** Returns the groups that rest. */
-  resting(): readonly string[] {
-    return [...this.#lines].filter(([, { rest }]) => rest !== undefined).map(([group]) => group);
-  }
-
   /** Cancels the timers of all rests. */
   stop(): void {
     for (const { rest } of this.#lines.values()) rest?.cancel();

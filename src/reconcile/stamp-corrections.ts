@@ -1,5 +1,6 @@
-// Corrects recorded times after the clock was set back. Rows keep wall-clock time, since people and programs read it;
-// but no server may wait only because the clock was ahead when the row was written. Pure.
+// Corrects recorded times after the clock was set. Rows keep wall-clock time, since people and programs read it; but no
+// server may wait only because the clock was ahead when the row was written, and what counts for an hour or a day counts so
+// long, however far the clock is set forward. Pure.
 
 import { momentOf } from '../model/moment.ts';
 import type { Change, RowKind, Rows, RunningAction, ServerRow } from '../model/rows.ts';
@@ -10,6 +11,8 @@ interface Correction {
   readonly now: number;
   /** How far the clock was just set back; 0 if unknown, as at a start. */
   readonly backMs: number;
+  /** How far it was just set forward; 0 if unknown. */
+  readonly forwardMs: number;
   /** It was set at most so long ago: what is younger may have its time from the clock as it is now. */
   readonly sinceMs: number;
   /** The longest that a server waits for its next try. */
@@ -20,7 +23,8 @@ type Read = Pick<Store, 'list'>;
 
 /**
  * Returns the changes after which no row holds a future time except waits: those keep their remaining time, up to the
- * longest wait. The end of a suspension is unchanged: a person set that time.
+ * longest wait. The end of a suspension is unchanged: a person set that time. After a step forward, deletes and heals that
+ * count are as old as before.
  */
 export function stampCorrections(store: Read, correction: Correction): readonly Change[] {
   const { now } = correction;
@@ -28,7 +32,7 @@ export function stampCorrections(store: Read, correction: Correction): readonly 
     ...changesOf(store, 'server', (row) => correctedServer(row, correction)),
     ...changesOf(store, 'held', (row) => ({ since: notAfter(row.since, now) })),
     ...changesOf(store, 'approval', (row) => ({ time: notAfter(row.time, now) })),
-    ...changesOf(store, 'removal', (row) => ({ time: notAfter(row.time, now) })),
+    ...changesOf(store, 'removal', (row) => ({ time: asOldAsBefore(row.time, correction) })),
     ...changesOf(store, 'suspension', (row) => ({ since: notAfter(row.since, now) })),
   ];
 }
@@ -44,11 +48,14 @@ function correctedServer({ since, due, action, healing }: ServerRow, correction:
 
 function correctedHealing(
   healing: NonNullable<ServerRow['healing']>,
-  { now }: Correction,
+  correction: Correction,
 ): NonNullable<ServerRow['healing']> {
-  const isPast = Object.values(healing).every((times) => times.every((time) => Date.parse(time) <= now));
-  if (isPast) return healing;
-  const entries = Object.entries(healing).map(([name, times]) => [name, times.map((time) => notAfter(time, now))]);
+  const isPast = Object.values(healing).every((times) => times.every((time) => Date.parse(time) <= correction.now));
+  if (isPast && correction.forwardMs === 0) return healing;
+  const entries = Object.entries(healing).map(([name, times]) => [
+    name,
+    times.map((time) => asOldAsBefore(time, correction)),
+  ]);
   return Object.fromEntries(entries);
 }
 
@@ -68,6 +75,11 @@ function correctedAction(action: RunningAction, { now, backMs, sinceMs }: Correc
   const mayBeYounger = started <= now && started >= now - sinceMs;
   if (shiftMs <= 0 || deadline <= now || mayBeYounger) return action;
   return { ...action, started: momentOf(started - shiftMs), deadline: momentOf(deadline - shiftMs) };
+}
+
+/** What was written since the clock was set, has its time from the clock as it is now. */
+function asOldAsBefore(moment: string, { forwardMs, now }: Correction): string {
+  return notAfter(forwardMs === 0 ? moment : momentOf(Date.parse(moment) + forwardMs), now);
 }
 
 function notAfter(moment: string, now: number): string {

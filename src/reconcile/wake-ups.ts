@@ -118,11 +118,6 @@ export class WakeUps {
     this.#giveCapacity();
   }
 
-  /** Wakes the groups whose rest is over after the clock was set. */
-  wakeTimed(): void {
-    for (const group of this.#slots.resting()) this.#wakeGroup(group);
-  }
-
   /** Ends all wake-ups. */
   stop(): void {
     this.#circles.stop();

@@ -1,7 +1,7 @@
 // Corrects recorded times at a start, and whenever the clock is set. See clock-watch.ts and stamp-corrections.ts.
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import { ClockWatch, type StepBack } from './clock-watch.ts';
+import { type ClockStep, ClockWatch } from './clock-watch.ts';
 import type { CommitGate } from './commit-gate.ts';
 import type { Ledger } from './ledger.ts';
 import type { Reconciler } from './reconciler.ts';
@@ -12,7 +12,7 @@ interface WatchedParts {
   readonly log: Logger;
   readonly ledger: Ledger;
   readonly gate: CommitGate;
-  readonly reconciler: Pick<Reconciler, 'enqueue' | 'wakeTimed'>;
+  readonly reconciler: Pick<Reconciler, 'enqueue'>;
   /** The longest that a server waits for its next try. */
   readonly waitMsMax: number;
   /** See ClockWatch. */
@@ -20,7 +20,7 @@ interface WatchedParts {
 }
 
 /**
- * Corrects recorded times that lie in the future, and returns a watch that repeats this whenever the clock is set back.
+ * Corrects recorded times that lie in the future, and returns a watch that repeats this whenever the clock is set.
  * `corrected` resolves once the first correction is durable; exclusive work requested later follows it.
  */
 export function watchClock(parts: WatchedParts): { readonly watch: ClockWatch; readonly corrected: Promise<void> } {
@@ -31,16 +31,15 @@ export function watchClock(parts: WatchedParts): { readonly watch: ClockWatch; r
       await correctStamps(parts, step);
       reconciler.enqueue(ledger.list('server').keys(), 'clock');
     },
-    wake: () => reconciler.wakeTimed(),
   });
-  return { watch, corrected: correctStamps(parts, { backMs: 0, since: clock.monotonic() }) };
+  return { watch, corrected: correctStamps(parts, { backMs: 0, forwardMs: 0, since: clock.monotonic() }) };
 }
 
-function correctStamps({ ledger, gate, clock, waitMsMax }: WatchedParts, step: StepBack): Promise<void> {
+function correctStamps({ ledger, gate, clock, waitMsMax }: WatchedParts, step: ClockStep): Promise<void> {
   return gate.exclusive(async () => {
-    const { backMs, since } = step;
+    const { since, ...by } = step;
     const sinceMs = clock.monotonic() - since;
-    const changes = stampCorrections(ledger, { now: clock.now(), backMs, sinceMs, waitMsMax });
+    const changes = stampCorrections(ledger, { ...by, now: clock.now(), sinceMs, waitMsMax });
     if (changes.length > 0) await ledger.commit(changes);
   });
 }

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { ClockWatch, type StepBack } from '../../src/reconcile/clock-watch.ts';
+import { type ClockStep, ClockWatch } from '../../src/reconcile/clock-watch.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 const HOUR = 3_600_000;
 
-function open(correct: (step: StepBack) => Promise<void> = async () => undefined) {
+function open(correct: (step: ClockStep) => Promise<void> = async () => undefined) {
   const clock = new ManualClock();
   const noticed: string[] = [];
   const log = createLog('error', { write: () => undefined });
@@ -13,9 +13,8 @@ function open(correct: (step: StepBack) => Promise<void> = async () => undefined
     ...{ clock, log },
     correct: async (step) => {
       await correct(step);
-      noticed.push(`back ${step.backMs}`);
+      noticed.push(step.backMs > 0 ? `back ${step.backMs}` : `forward ${step.forwardMs}`);
     },
-    wake: () => noticed.push('forward'),
   });
 
   /** Sets the clock by so much, and lets some time pass. */
@@ -33,7 +32,7 @@ it.each([
   ['nothing where NTP corrects it a little', 900, []],
   ['nothing where NTP corrects it a little the other way', -900, []],
   ['a step back', -HOUR, [`back ${HOUR}`]],
-  ['a step forward', HOUR, ['forward']],
+  ['a step forward', HOUR, [`forward ${HOUR}`]],
 ])('notices %s, once', async (_case, byMs, expected) => {
   const { set, noticed } = open();
   await set(0);

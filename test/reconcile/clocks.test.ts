@@ -113,6 +113,26 @@ describe('a clock that jumps forward', () => {
     expect(core.states()).toEqual({ web: 'done' });
   });
 
+  it('gives no delete back to the budget', async () => {
+    const core = new Core({ budget: { percent: 0, least: 1, most: 1 } });
+    core.source.commit(shopFiles({ a: 'name: a', b: 'name: b', c: 'name: c' }));
+    await core.poll();
+    core.source.commit({ [TEMPLATE]: templateText({ b: 'name: b', c: 'name: c' }) });
+    await core.poll();
+    expect(core.states()).toEqual({ b: 'done', c: 'done' });
+    await set(core, DAY);
+    core.source.commit({ [TEMPLATE]: templateText({ c: 'name: c' }) });
+    await core.poll();
+    expect(core.held('shop')?.resources).toEqual(['b']);
+    await set(core, -DAY);
+    core.source.commit({ [TEMPLATE]: templateText({ b: 'name: b', c: 'name: c' }) });
+    await core.poll();
+    await core.pass(HOUR + SECOND);
+    core.source.commit({ [TEMPLATE]: templateText({ c: 'name: c' }) });
+    await core.poll();
+    expect(core.states()).toEqual({ c: 'done' });
+  });
+
   it('ends a suspension whose time has come', async () => {
     const core = new Core();
     core.source.commit(shopFiles({ web: 'name: web' }));

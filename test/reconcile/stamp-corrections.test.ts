@@ -5,7 +5,7 @@ import { MemoryStore } from '../support/memory-store.ts';
 import { at, NOW, rowIn, running, SMALL } from './build.ts';
 
 const HOUR = 3_600_000;
-const AHEAD = { now: NOW, backMs: 10 * HOUR, sinceMs: 1_000, waitMsMax: HOUR };
+const AHEAD = { now: NOW, backMs: 10 * HOUR, forwardMs: 0, sinceMs: 1_000, waitMsMax: HOUR };
 const START = { ...AHEAD, backMs: 0 };
 
 async function storeWith(changes: readonly Omit<Change, 'expected'>[]): Promise<MemoryStore> {
@@ -51,6 +51,15 @@ it('heals happened now at the latest', async () => {
   const after = await corrected(rowIn('done', { healing }), START);
   expect(after?.healing).toEqual({ size: [at(NOW - HOUR), at(NOW)], zone: [at(NOW)] });
   expect(await corrected(rowIn('done', { healing: { size: [at(NOW)] } }), START)).toBeUndefined();
+});
+
+it('what counts for some time counts as long after a step forward', async () => {
+  const step = { ...START, forwardMs: 10 * HOUR };
+  const healing = { size: [at(NOW - 11 * HOUR), at(NOW)] };
+  expect((await corrected(rowIn('done', { healing }), step))?.healing).toEqual({ size: [at(NOW - HOUR), at(NOW)] });
+  const store = await storeWith([{ kind: 'removal', name: 'web/1', value: { time: at(NOW - 11 * HOUR) } }]);
+  expect(stampCorrections(store, step)).toMatchObject([{ kind: 'removal', value: { time: at(NOW - HOUR) } }]);
+  expect(await corrected(rowIn('failed', { since: at(NOW - HOUR), due: at(NOW + HOUR) }), step)).toBeUndefined();
 });
 
 it('what lies in the past stays', async () => {

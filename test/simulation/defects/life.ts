@@ -131,7 +131,13 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '13-forward',
     title: 'after the clock has jumped forward, nothing is looked at that is due by then',
-    edits: [{ file: 'src/reconcile/clock-watch.ts', find: '    if (stepMs > STEP_MS) wake();\n', replace: '' }],
+    edits: [
+      {
+        file: 'src/reconcile/clock-watch.ts',
+        find: '    if (stepMs > STEP_MS) this.#forwardMs += stepMs;\n',
+        replace: '',
+      },
+    ],
   },
   {
     id: '13-start',
@@ -139,7 +145,7 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/watch-clock.ts',
-        find: 'corrected: correctStamps(parts, { backMs: 0, since: clock.monotonic() }) };',
+        find: 'corrected: correctStamps(parts, { backMs: 0, forwardMs: 0, since: clock.monotonic() }) };',
         replace: 'corrected: Promise.resolve() };',
       },
     ],
