@@ -1,5 +1,4 @@
-// `treeline validate`: prints every mistake of a working directory at once, before it is committed. Offline: reads the
-// directory and nothing else.
+// `treeline validate`: prints every mistake of a working directory at once, before it is committed, or of a commit. Offline.
 import { type Command, Option } from 'commander';
 import { hasNoErrors } from '../model/problem.ts';
 import { isProblemCode, PROBLEM_CODES } from '../model/problem-codes.ts';
@@ -31,6 +30,7 @@ const FORMATS = {
 interface ValidateOptions {
   readonly format: 'text' | keyof typeof FORMATS;
   readonly explain?: string;
+  readonly rev?: string;
 }
 
 /** Adds the command. Exit code 0: clean, warnings allowed; 1: errors; 3: could not run. */
@@ -42,11 +42,12 @@ export function addValidateCommand(program: Command): void {
     .addOption(
       new Option('--format <format>', 'how to print').choices(['text', ...Object.keys(FORMATS)]).default('text'),
     )
+    .option('--rev <revision>', 'check this commit of the repository around the directory, and not the files there')
     .option('--explain <code>', 'print what the code of a problem means, with examples, and check nothing')
     .addHelpText('after', '\nExit code 0: clean (warnings allowed), 1: errors, 3: could not run.')
-    .action(async (directory: string, { format, explain }: ValidateOptions) => {
+    .action(async (directory: string, { format, explain, rev }: ValidateOptions) => {
       if (explain !== undefined) return print(explained(explain));
-      const report = await validateDirectory(fromUserDirectory(directory));
+      const report = await validateDirectory(fromUserDirectory(directory), rev);
       if (format === 'text') printEscaped(textReport(report, TERMINAL_PAINT));
       else print(FORMATS[format](report));
       if (!hasNoErrors(report.problems)) process.exitCode = EXIT_PROBLEMS;

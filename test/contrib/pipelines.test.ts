@@ -12,6 +12,33 @@ function mistake(directory: string): void {
   edit(directory, STAGING, ['stackTemplate: shop', 'stackTemplate: shpo']);
 }
 
+/** Commits that are wrong although what stands in the folder is right, or looks so; each with a way to stage it. */
+const WRONG_COMMITS: readonly [what: string, stage: (directory: string) => Promise<unknown>, message: RegExp][] = [
+  [
+    'an instance whose template is not added',
+    async (directory) => {
+      cpSync(join(directory, 'stacks/templates/shop.yaml'), join(directory, 'stacks/templates/stall.yaml'));
+      edit(directory, STAGING, ['stackTemplate: shop', 'stackTemplate: stall']);
+      await shell(`git add ${STAGING}`, directory);
+    },
+    /shop-staging\.yaml:5:16: error: there is no stack template "stall"/,
+  ],
+  [
+    'a template whose removal is staged, and that still stands there',
+    (directory) => shell('git rm --quiet --cached stacks/templates/shop.yaml', directory),
+    /error: there is no stack template "shop"/,
+  ],
+  [
+    'a submodule in the place of a file',
+    (directory) =>
+      shell(
+        `git rm --quiet --cached ${STAGING}; git update-index --add --cacheinfo 160000,${'1'.repeat(40)},${STAGING}`,
+        directory,
+      ),
+    /shop-staging\.yaml:1:1: error: .*submodule/,
+  ],
+];
+
 interface Pipelines {
   readonly jobs: { readonly validate: { readonly steps: readonly { readonly run?: string }[] } };
   readonly 'treeline-validate': {
@@ -106,11 +133,48 @@ describe('contrib/pre-commit', () => {
     expect((await shell('git log --format=%s', directory)).stdout).toBe('second\nfirst\n');
   });
 
-  it('has the same for pre-commit', () => {
-    const { repos } = load(readFileSync(join(CONTRIB, 'pre-commit/pre-commit-config.yaml'), 'utf8')) as {
-      readonly repos: readonly { readonly hooks: readonly { readonly entry: string }[] }[];
+  it.each(WRONG_COMMITS)('refuses %s', async (_, stage, message) => {
+    const directory = await hooked();
+    await stage(directory);
+    const { code, stdout, stderr } = await shell('git commit --quiet --message second', directory);
+    expect({ code, printed: stdout + stderr }).toEqual({ code: 1, printed: expect.stringMatching(message) });
+    expect((await shell('git log --format=%s', directory)).stdout).toBe('first\n');
+  });
+
+  it('checks the first commit, which has none before it', async () => {
+    const directory = await repository();
+    mistake(directory);
+    await shell('git add --all', directory);
+    const hook = `sh "${join(CONTRIB, 'pre-commit/pre-commit')}"`;
+    expect(await shell(hook, directory)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`${STAGING}:5:16: `),
+    });
+  });
+
+  describe('for the program pre-commit', () => {
+    const config = load(readFileSync(join(CONTRIB, 'pre-commit/pre-commit-config.yaml'), 'utf8')) as {
+      readonly repos: readonly { readonly hooks: readonly Readonly<Record<string, unknown>>[] }[];
     };
-    expect(repos[0]?.hooks[0]?.entry).toBe('treeline validate');
+    const hook = config.repos[0]?.hooks[0];
+    // It starts the entry by words, as a shell takes them.
+    const entry = `exec ${String(hook?.entry)}`;
+
+    it('runs whatever is committed: without that, pre-commit skips a commit that only removes files', () => {
+      expect(hook).toMatchObject({ language: 'system', pass_filenames: false, always_run: true });
+    });
+
+    it('passes what is right', async () => {
+      expect(await shell(entry, await repository())).toMatchObject({ code: 0 });
+    });
+
+    it.each(WRONG_COMMITS)('refuses %s', async (_, stage, message) => {
+      const directory = await repository();
+      await shell('git commit --quiet --message first', directory);
+      await stage(directory);
+      const { code, stdout, stderr } = await shell(entry, directory);
+      expect({ code, printed: stdout + stderr }).toEqual({ code: 1, printed: expect.stringMatching(message) });
+    });
   });
 });
 

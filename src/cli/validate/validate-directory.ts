@@ -1,15 +1,23 @@
-// Validates a working directory: what the controller would say of a commit of it.
+// Validates a working directory, or a commit of the repository around it: what the controller would say of it.
 import { existsSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import { wantsBlob } from '../../catalog/load-catalog.ts';
 import { derive, problemsOf } from '../../derive.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
+import { openLocalRepository } from '../../source/local-repository.ts';
+import { SourceError } from '../../source/source.ts';
+import { expecting } from '../command-failure.ts';
 import { readStacksDirectory } from '../user-directory.ts';
 import type { Report } from './report.ts';
 import { linesOf } from './snippet.ts';
 
-/** Returns the problems of a directory, as an absolute path. Throws CommandFailure where it cannot be read. */
-export async function validateDirectory(directory: string): Promise<Report> {
-  const snapshot = await readStacksDirectory(directory);
+/**
+ * Returns the problems of a directory, as an absolute path; with a revision, those of that commit and not of the files that
+ * stand there. Throws CommandFailure where it cannot be read.
+ */
+export async function validateDirectory(directory: string, revision?: string): Promise<Report> {
+  const isCommit = revision !== undefined;
+  const snapshot = isCommit ? await readCommit(directory, revision) : await readStacksDirectory(directory);
   const derivation = derive(snapshot);
   const { files } = derivation.isFollowed ? derivation.desired.catalog : derivation.catalog;
   return {
@@ -18,6 +26,17 @@ export async function validateDirectory(directory: string): Promise<Report> {
     prefix: prefixOf(directory),
     linesOf: lineReader(snapshot),
   };
+}
+
+async function readCommit(directory: string, revision: string): Promise<Snapshot> {
+  return await expecting([SourceError], async () => {
+    const repository = await openLocalRepository(directory);
+    try {
+      return await repository.snapshot(await repository.resolve(revision), wantsBlob());
+    } finally {
+      repository.close();
+    }
+  });
 }
 
 /** Returns a function that reads the lines of files. It keeps those of one file: sorted problems need no more. */
