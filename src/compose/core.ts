@@ -1,7 +1,7 @@
 // Builds all parts except the listeners: those that follow the repository, drive the servers, read and write.
 import type { Safety } from '../desired/admit.ts';
 import { activeRecords } from '../follow/active-records.ts';
-import { activeSecrets } from '../follow/active-secrets.ts';
+import { activeReferences, activeSecrets } from '../follow/active-secrets.ts';
 import { CurrentState } from '../follow/current-state.ts';
 import { Follower } from '../follow/follower.ts';
 import { registeredProxies } from '../follow/proxy-clients.ts';
@@ -129,6 +129,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     recordOf: activeRecords(current, ledger),
     proxies: registeredProxies(current),
     isSecret: activeSecrets(current),
+    isReference: activeReferences(current),
     review,
     isActive: () => current.get() !== undefined,
   });

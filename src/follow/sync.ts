@@ -5,12 +5,15 @@ import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { isRetaining, type Unit } from '../desired/unit.ts';
 import { isBeingRemoved } from '../machine/existence.ts';
 import { keptRemovals } from '../machine/removals.ts';
+import { withoutKnownSecrets } from '../machine/secret-values.ts';
 import { type CommitStamp, firstRow, unwantRow, wantRow } from '../machine/want.ts';
 import { instanceAddress } from '../model/address.ts';
+import { momentOf } from '../model/moment.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
+import { secretRulesOf } from './active-secrets.ts';
 import {
   heldRows,
   keptApprovals,
@@ -24,7 +27,7 @@ import { activeRows, headRow, nodeRows, pinnedRows, terminatingRows } from './ob
 interface Sync {
   readonly desired: DesiredState;
   /** The baseline; undefined: compare every row and every unit. */
-  readonly before: Baseline | undefined;
+  readonly before: (Baseline & Partial<Pick<DesiredState, 'catalog'>>) | undefined;
   /** The baseline, also where every row is compared; terminating instances keep their file from there. Left out: `before`. */
   readonly last?: Baseline | undefined;
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
@@ -76,6 +79,7 @@ function* serverChanges(store: Read, sync: Sync): Steps<ServerChanges> {
   yield* addWanted(changes, store, sync);
   yield* addUnwanted(changes, store, sync);
   yield* addApprovals(changes, store, sync.desired);
+  yield* addWithoutSecrets(changes, store, sync);
   return changes;
 }
 
@@ -128,6 +132,17 @@ function* addApprovals(changes: ServerChanges, store: Read, { approved }: Desire
     if (value === undefined || !isBeingRemoved(value) || value.approved || !approved.has(value.instance)) return;
     const action = value.action === null ? null : { ...value.action, isApproved: true };
     changes.set(name, { kind: 'server', name, value: { ...value, action, approved: true }, expected: row });
+  });
+}
+
+/** What a commit makes a secret may be recorded of any server. */
+function* addWithoutSecrets(changes: ServerChanges, store: Read, { desired, before, now }: Sync): Steps<void> {
+  const rules = secretRulesOf(desired);
+  if (rules === undefined || (before !== undefined && secretRulesOf(before) === rules)) return;
+  yield* visitAll(store.list('server'), ([name, row]) => {
+    const value = changes.get(name)?.value ?? row;
+    const clean = withoutKnownSecrets(value, rules, { now: momentOf(now) });
+    if (clean !== value) changes.set(name, { kind: 'server', name, value: clean, expected: row });
   });
 }
 

@@ -1,6 +1,6 @@
 // Tells which keys hold secrets, and checks their values. See docs/concepts.md, hierarchy.
+import type { Json } from '../model/json.ts';
 import type { Hierarchy } from '../model/objects.ts';
-import type { RecordValue } from '../model/record.ts';
 import { compilePatterns, type PatternList } from '../pattern.ts';
 import type { Layer } from './node.ts';
 
@@ -10,6 +10,8 @@ export const SECRET_VALUE = '(secret)';
 /** The rules of hierarchy.yaml for secrets. */
 export interface Secrets {
   readonly isSecret: (key: string) => boolean;
+  /** Returns true if a value is a reference, or a list of references. */
+  readonly isReference: (value: Json) => boolean;
   readonly check: (layer: Layer) => SecretsCheck;
   /** The pattern of a reference, for hints. */
   readonly reference: string;
@@ -73,7 +75,10 @@ function compile({ keys, reference }: NonNullable<Hierarchy['secrets']>): Secret
     checked.set(layer, result);
     return result;
   }
-  return { isSecret, check, reference };
+  function isReference(value: Json): boolean {
+    return textsOf(value)?.every((text) => referencePattern.isFoundIn(text)) ?? false;
+  }
+  return { isSecret, isReference, check, reference };
 }
 
 interface Matching {
@@ -104,7 +109,7 @@ function checkLayer({ values }: Layer, { isSecret, keySize, referencePattern }: 
 }
 
 /** Returns the texts of a value that may be references; undefined where one of them cannot be. */
-function textsOf(value: RecordValue): readonly string[] | undefined {
+function textsOf(value: Json): readonly string[] | undefined {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   const texts = items.filter((item) => typeof item === 'string').filter((item) => item.length <= REFERENCE_LENGTH_MAX);
   return texts.length === items.length ? texts : undefined;

@@ -2,7 +2,7 @@
 // now. Pure; used by conclude.ts and conclude-check.ts.
 
 import type { Answer } from '../model/call-result.ts';
-import type { JsonMap } from '../model/json.ts';
+import type { Json, JsonMap } from '../model/json.ts';
 import { momentOf } from '../model/moment.ts';
 import type { DriftPolicy, Properties } from '../model/objects.ts';
 import { NO_OUTPUTS } from '../model/outputs.ts';
@@ -13,8 +13,16 @@ import { backoffMs, type RetryPolicy } from './backoff.ts';
 import { differingProperties, needsNoAction } from './difference.ts';
 import { isConverged } from './existence.ts';
 
+/** The rules of the followed commit for secrets. Without them there are none. */
+export interface SecretRules {
+  /** Returns true if a key is for a secret. */
+  readonly isSecret?: (key: string) => boolean;
+  /** Returns true if a value is a reference to a secret. */
+  readonly isReference?: (value: Json) => boolean;
+}
+
 /** The facts besides row and answer that the end of a call depends on. */
-export interface ConcludeContext {
+export interface ConcludeContext extends SecretRules {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly retry: RetryPolicy;
@@ -30,8 +38,6 @@ export interface ConcludeContext {
   readonly hasManyGone?: () => boolean;
   /** The drift policy of the provider entry; `report` if omitted. */
   readonly drift?: DriftPolicy;
-  /** Returns true if a property holds a secret, of which only a reference is known. None does if omitted. */
-  readonly isSecret?: (property: string) => boolean;
 }
 
 /** The answer of a call, and the facts to conclude it with. */

@@ -18,13 +18,16 @@ import {
   withObserved,
 } from './call-outcome.ts';
 import { concludeCheck } from './conclude-check.ts';
+import { differences, driftReason } from './drift.ts';
 import { isConverged } from './existence.ts';
 import { lostText } from './reasons.ts';
+import { withoutSecrets } from './secret-values.ts';
 
 const RUNNING: ReadonlySet<State> = new Set(['creating', 'updating', 'deleting']);
 
 /** Returns the row after a call has answered, or null if the row is to be removed. */
-export function conclude(row: ServerRow, result: CallResult, at: ConcludeContext): ServerRow | null {
+export function conclude(row: ServerRow, told: CallResult, at: ConcludeContext): ServerRow | null {
+  const result = { ...told, answer: withoutSecrets(row, told.answer, at) };
   if (result.kind === 'check') return concludeCheck(row, result, at);
   // An answer that arrives after the outcome was declared lost is ignored: a check follows.
   if (row.action === null || !RUNNING.has(row.state)) return row;
@@ -72,6 +75,8 @@ function concludeDone(row: ServerRow, action: RunningAction, { answer, at }: End
   const attempt = applied === action.spec ? 0 : row.attempt + 1;
   const facts = { applied, outputs: sharedOutputs(answer.outputs), action: null, attempt };
   const whole = { dirty: false, replacing: false, gaveUp: false };
+  if (action.isRebuild && attempt > 0 && !isOutdated(row, action))
+    return concludeRebuild({ ...row, ...facts, ...whole, applied: action.spec, attempt: 0 }, { answer, at });
   const after = catchUp(advance(row, 'succeed', { ...moment(at), ...facts, ...whole }), at);
   if (attempt <= at.retry.attempts || isConverged(after) || isOutdated(row, action)) return after;
   const reason: Reason = {
@@ -79,6 +84,19 @@ function concludeDone(row: ServerRow, action: RunningAction, { answer, at }: End
     text: `${action.operation}: it is made otherwise than asked, each time`,
   };
   return waitForTry(after, { isFinal: true, reason, at });
+}
+
+/**
+ * Concludes a create in place of a server that could not be updated, which is made otherwise than asked: another update would be
+ * answered by another replacement, without end. What differs is drift.
+ */
+function concludeRebuild(row: ServerRow, { answer, at }: Ending): ServerRow {
+  const made = advance(row, 'succeed', moment(at));
+  const { wanted, applied } = made;
+  if (wanted === null || applied === null) return catchUp(made, at);
+  const observed = differences({ wanted, applied }, answer.observed, at.isSecret);
+  if (Object.keys(observed).length === 0) return catchUp(made, at);
+  return advance({ ...made, observed }, 'drift', moment(at, driftReason(observed)));
 }
 
 /**

@@ -179,6 +179,7 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
     deadline: momentOf(context.now + provider.timeoutMs),
     ...(provider.lostActionEnds === undefined ? {} : { ends: provider.lostActionEnds }),
     ...(row.approved ? { isApproved: true } : {}),
+    ...(operation === 'create' && row.replacing && !row.mayExist && row.attempt === 0 ? { isRebuild: true } : {}),
     ...(context.claim === undefined ? {} : { claim: context.claim }),
   };
   const begun = operation === 'create' ? { mayExist: true, dirty: false } : { dirty: true };

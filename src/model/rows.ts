@@ -174,6 +174,8 @@ export interface RunningAction {
   readonly ends?: LostActionEnds;
   /** A person approved this delete: it never counts, whatever is wanted now. Omitted otherwise. */
   readonly isApproved?: boolean;
+  /** The first create after the delete of a replacement, which a check has confirmed. Omitted otherwise. */
+  readonly isRebuild?: true;
   /** Set for an action that a proxy carries out; omitted otherwise. */
   readonly claim?: ProxyClaim;
 }

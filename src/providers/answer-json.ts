@@ -46,7 +46,9 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new AnswerError(`the answer is not one JSON object: ${quote(text.trim())}`, { cause: error });
+    // What was meant as an answer may hold a secret.
+    const shown = text.trim().startsWith('{') ? `${text.length} characters that begin with "{"` : quote(text.trim());
+    throw new AnswerError(`the answer is not one JSON object: ${shown}`, { cause: error });
   }
 }
 
@@ -92,7 +94,9 @@ function readEntries(field: string, value: Json | undefined, { isValue, values }
     const place = `the key ${quote(key)} of "${field}"`;
     const fault = recordKeyFault(key);
     if (fault !== undefined) throw new AnswerError(`${place} ${fault}`);
-    if (!isValue(each)) throw new AnswerError(`${place} has the value ${quote(each)}; it has to be ${values}`);
+    // What is in a map or list may be a secret.
+    const shown = typeof each === 'object' && each !== null ? (Array.isArray(each) ? 'a list' : 'a map') : quote(each);
+    if (!isValue(each)) throw new AnswerError(`${place} has the value ${shown}; it has to be ${values}`);
     const tooLong = [each].flat().find((text) => typeof text === 'string' && textLengthFault(text) !== undefined);
     if (typeof tooLong === 'string') throw new AnswerError(`a value of ${place} ${textLengthFault(tooLong)}`);
     entries[key] = each;

@@ -3,6 +3,7 @@
 import type { Clock } from '../clock.ts';
 import { Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
+import type { SecretRules } from '../machine/call-outcome.ts';
 import { decide } from '../machine/decide.ts';
 import { type DeleteBudget, removalsMax, serverCount } from '../machine/removals.ts';
 import type { Wait } from '../machine/wait.ts';
@@ -29,7 +30,7 @@ import { WakeUps } from './wake-ups.ts';
 const PASSES_MAX = 256;
 const RETRY_PASS_MS = 1_000;
 
-interface ReconcilerOptions {
+interface ReconcilerOptions extends SecretRules {
   readonly ledger: Ledger;
   readonly gate: CommitGate;
   readonly registry: ProviderRegistry;
@@ -49,8 +50,6 @@ interface ReconcilerOptions {
   readonly recordOf: (server: string) => NodeRecord;
   /** Returns the tags of each registered proxy. Omitted: none is registered. */
   readonly proxies?: () => Iterable<readonly string[]>;
-  /** Returns true if a property holds a secret, of which only a reference is known. */
-  readonly isSecret: (property: string) => boolean;
   /** Lets other work run between many passes. Default: one turn of the event loop. */
   readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
 }

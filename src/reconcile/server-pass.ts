@@ -3,7 +3,7 @@
 import type { Clock } from '../clock.ts';
 import type { Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
-import type { ConcludeContext } from '../machine/call-outcome.ts';
+import type { ConcludeContext, SecretRules } from '../machine/call-outcome.ts';
 import { conclude } from '../machine/conclude.ts';
 import { decide } from '../machine/decide.ts';
 import type { DecisionContext, Next, Step } from '../machine/decision.ts';
@@ -24,15 +24,13 @@ import type { WakeUps } from './wake-ups.ts';
 const REVIEW_MS = 30_000;
 
 /** The parts that a pass reads, writes and calls. */
-export interface ServerPassOptions {
+export interface ServerPassOptions extends SecretRules {
   readonly ledger: Ledger;
   readonly registry: ProviderRegistry;
   readonly clock: Clock;
   readonly log: Logger;
   readonly executor: Executor;
   readonly wakeUps: WakeUps;
-  /** Returns true if a property holds a secret. */
-  readonly isSecret: (property: string) => boolean;
   readonly queue: Pick<KeyedQueue, 'add' | 'addAfter'>;
   readonly contextOf: (server: string) => DecisionContext;
   /** Is told which calls begin, and which rows passes decide on. */
@@ -95,11 +93,12 @@ export class ServerPass {
   }
 
   #step(name: string, row: ServerRow): Step {
-    const { registry, clock, random, isSecret, contextOf, executor } = this.#options;
+    const { registry, clock, random, isSecret, isReference, contextOf, executor } = this.#options;
     const result = this.#results.get(name);
     const entry = registry.byName(result?.provider ?? '');
     const hasManyGone = (): boolean => manyAreGone(name, row, this.#options);
-    const facts = { now: clock.now(), random, isSecret, hasManyGone, lostBecause: executor.lostBecause(name) };
+    const rules = { ...(isSecret && { isSecret }), ...(isReference && { isReference }) };
+    const facts = { now: clock.now(), random, ...rules, hasManyGone, lostBecause: executor.lostBecause(name) };
     const own = entry && {
       ...factsOf(entry),
       proxyTags: entry.provider.isPulled ? this.#tagsOf(name, row) : undefined,

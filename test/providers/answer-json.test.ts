@@ -39,3 +39,14 @@ describe('the outputs of an answer', () => {
     expect(readAnswer(text).outputs).toEqual({ key: 'value' });
   });
 });
+
+it('what is no answer is not quoted where it may hold a secret', () => {
+  const cut = answerWith({ observed: { admin_password: 'S3cr3t!' } }).slice(0, -2);
+  expect(() => readAnswer(cut)).toThrow(
+    `the answer is not one JSON object: ${cut.length} characters that begin with "{"`,
+  );
+  const nested = /the key "admin_password" of "observed" has the value a (map|list); it has to be a text/;
+  for (const value of [{ plain: 'S3cr3t!' }, [['S3cr3t!']]]) {
+    expect(() => readAnswer(answerWith({ observed: { admin_password: value } }))).toThrow(nested);
+  }
+});

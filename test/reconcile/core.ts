@@ -2,7 +2,7 @@
 // as it is told, and a clock that stands still until it is moved.
 
 import { afterEach, expect } from 'vitest';
-import { activeSecrets } from '../../src/follow/active-secrets.ts';
+import { activeReferences, activeSecrets } from '../../src/follow/active-secrets.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { Follower } from '../../src/follow/follower.ts';
 import { registeredProxies } from '../../src/follow/proxy-clients.ts';
@@ -151,6 +151,7 @@ export class Core {
       recordOf: (server) => reader.record(server),
       proxies: registeredProxies(current),
       isSecret: activeSecrets(current),
+      isReference: activeReferences(current),
       review: () => reviews.ask(),
       isActive: () => current.get() !== undefined,
     });

@@ -1,0 +1,187 @@
+// Sites that answer like real ones: what they observe is partial, spelled otherwise, more than was asked for, or the secret
+// that a reference stands for. Nothing is updated, replaced or healed without end for that, and no secret is kept.
+import { describe, expect, it } from 'vitest';
+import type { JsonMap } from '../../src/model/json.ts';
+import type { Client } from '../../src/model/objects.ts';
+import { finish } from '../../src/model/steps.ts';
+import type { Call } from '../../src/providers/provider.ts';
+import { answerOf } from './build.ts';
+import { Core } from './core.ts';
+import { shopFiles, TEMPLATE, templateText } from './shop.ts';
+
+const PLAIN = 'S3cr3t!';
+const SECRETS = 'secrets: { keys: ["_password$"], reference: "^secret/" }\n';
+const PROPERTIES = { size: 'small', dns: ['b', 'a'], admin_password: 'secret/db/admin', token: 'secret/db/token' };
+const WEB = 'size: small, dns: [b, a], admin_password: secret/db/admin, token: secret/db/token';
+const HOURS = 3_600_000;
+const ALL_MAY_GO = { percent: 100, least: 100, most: 100 };
+
+/** What a site observes of a server that has these properties; and whether it tells of it in its own way. */
+const SITES: Readonly<Record<string, { readonly spell: (own: JsonMap) => JsonMap; readonly isOther?: true }>> = {
+  'all as it was asked for': { spell: (own) => own },
+  nothing: { spell: () => ({}) },
+  'a part': { spell: ({ size = '' }) => ({ size }) },
+  'the secrets': { spell: (own) => ({ ...own, admin_password: PLAIN, token: `${PLAIN} too` }) },
+  'the secrets alone': { spell: () => ({ admin_password: PLAIN, token: [PLAIN] }) },
+  'defaults of its own': { spell: (own) => ({ ...own, region: 'eu', zones: ['a'], Admin_Password: PLAIN }) },
+  'lists in another order': { spell: (own) => ({ ...own, dns: ['a', 'b'] }), isOther: true },
+  'other letters': { spell: (own) => ({ ...own, size: 'SMALL' }), isOther: true },
+  'lists of one': { spell: (own) => ({ ...own, size: ['small'] }), isOther: true },
+};
+const LIVES = ['made', 'adopted', 'made, and the answer is lost'] as const;
+
+interface Site {
+  readonly core: Core;
+  /** Every row that was ever written. */
+  readonly written: unknown[];
+}
+
+const OUTPUTS = { address: '10.0.0.1', root_password: PLAIN, old_password: 'secret/old' };
+
+/** Plays two days of a server at such a site. `replaces`: it can only build a server anew. */
+async function play(
+  { spell }: { readonly spell: (own: JsonMap) => JsonMap },
+  { life = 'made' as (typeof LIVES)[number], drift = 'heal' as 'heal' | 'report', replaces = false, days = 2 } = {},
+): Promise<Site> {
+  const core = new Core({ drift, budget: ALL_MAY_GO });
+  const written: unknown[] = [];
+  core.ledger.watch(({ value }) => written.push(value));
+  let isLost = life === 'made, and the answer is lost';
+  const answer = async (call: Call) => {
+    if (call.operation === 'update' && replaces) return answerOf('replace', { message: 'it cannot be changed' });
+    const done = core.provider.act(call);
+    if (call.operation === 'create' && isLost) {
+      isLost = false;
+      throw new Error('the line was cut');
+    }
+    return done.outcome === 'done' ? { ...done, observed: spell(done.observed), outputs: OUTPUTS } : done;
+  };
+  core.provider.script = answer;
+  if (life === 'adopted') core.provider.build('shop-web', { name: 'shop-web', ...PROPERTIES });
+  core.source.commit({ 'hierarchy.yaml': SECRETS, ...shopFiles({ web: WEB }, 'adopt: true\n') });
+  await core.poll();
+  for (let quarter = 0; quarter < 4 * days; quarter += 1) await core.pass(6 * HOURS);
+  return { core, written };
+}
+
+/** All that was ever kept, told or sent to a provider. */
+async function textOf({ core, written }: Site): Promise<string> {
+  const { operator, reader, ledger, lines, provider } = core;
+  const { events } = await ledger.events('shop', { after: 0, limit: 1_000 });
+  const shown = [operator.why(core.order.by, 'shop'), finish(operator.recorded()), reader.record('shop-web')];
+  return JSON.stringify([written, events, shown, lines, provider.calls]);
+}
+
+describe.each(LIVES)('a server that is %s', (life) => {
+  describe.each(['heal', 'report'] as const)('under the policy %s', (drift) => {
+    describe.each([false, true])('at a site that replaces instead of updating: %s', (replaces) => {
+      it.each(Object.entries(SITES))('which observes %s', async (_, { spell, isOther }) => {
+        const site = await play({ spell }, { life, drift, replaces });
+        const { core } = site;
+        const counts = [core.calls('create').length, core.calls('update').length, core.calls('delete').length];
+        const [created, updated = 0, deleted = 0] = counts;
+        // A lost create is verified by an update, where not all of it was observed; each heal is one, and after three they end.
+        const heals = isOther && drift === 'heal' ? 3 : 0;
+        const settling = isOther || life === 'made, and the answer is lost' ? 1 : 0;
+        expect(updated).toBeLessThanOrEqual(heals + settling);
+        expect(deleted).toBe(replaces ? updated : 0);
+        expect(created).toBe(deleted + (life === 'adopted' ? 0 : 1));
+        expect(core.states()).toEqual({ 'shop-web': isOther ? 'drifted' : 'done' });
+        expect(await textOf(site)).not.toContain(PLAIN);
+        // What ends within two days has ended.
+        for (let quarter = 0; quarter < 8; quarter += 1) await core.pass(6 * HOURS);
+        expect([core.calls('create').length, core.calls('update').length, core.calls('delete').length]).toEqual(counts);
+      });
+    });
+  });
+});
+
+describe('a key that becomes a secret', () => {
+  /** A site that spells the secret out, before anything is called one. */
+  async function openSite(): Promise<Core> {
+    const core = new Core({ drift: 'report' });
+    core.provider.script = async (call) => {
+      const done = core.provider.act(call);
+      const observed = { ...done.observed, admin_password: PLAIN };
+      return done.outcome === 'done' ? { ...done, observed, outputs: OUTPUTS } : done;
+    };
+    core.provider.build('shop-web', { name: 'shop-web', ...PROPERTIES });
+    core.source.commit({ 'hierarchy.yaml': '{}\n', ...shopFiles({ web: WEB }, 'adopt: true\n') });
+    await core.poll();
+    expect(core.states()).toEqual({ 'shop-web': 'drifted' });
+    expect(JSON.stringify([...core.ledger.list('server')])).toContain(PLAIN);
+    return core;
+  }
+
+  it('is kept no longer, and what was found of it is no difference any more', async () => {
+    const core = await openSite();
+    core.source.commit({ 'hierarchy.yaml': SECRETS });
+    await core.poll();
+    expect(JSON.stringify([...core.ledger.list('server')])).not.toContain(PLAIN);
+    expect(core.states()).toEqual({ 'shop-web': 'done' });
+    await core.pass(24 * HOURS);
+    expect([core.calls('update'), core.reader.status('shop')]).toEqual([[], 'Done']);
+    expect(core.ledger.server('shop-web')).toMatchObject({
+      applied: { properties: PROPERTIES },
+      outputs: { address: '10.0.0.1', old_password: 'secret/old' },
+    });
+  });
+
+  it('is kept no longer after a start, where an earlier version has recorded it', async () => {
+    const core = await openSite();
+    core.source.commit({ 'hierarchy.yaml': SECRETS });
+    await core.poll();
+    const row = core.ledger.server('shop-web');
+    if (row?.wanted == null) throw new Error('the server is not wanted');
+    const properties = { ...PROPERTIES, name: 'shop-web', admin_password: PLAIN };
+    const value = { ...row, applied: { ...row.wanted, properties }, outputs: OUTPUTS };
+    await core.ledger.commit([{ kind: 'server', name: 'shop-web', expected: row, value }]);
+    const next = await core.restart();
+    await next.poll();
+    expect(JSON.stringify([...next.ledger.list('server')])).not.toContain(PLAIN);
+    // Nobody knows whether the site has it from a commit, so the reference is applied once more.
+    expect([next.calls('update'), next.states()]).toEqual([['shop-web'], { 'shop-web': 'done' }]);
+    expect(JSON.stringify(next.provider.calls)).not.toContain(PLAIN);
+  });
+
+  it('and was plain in the commit before is updated to the reference', async () => {
+    const core = new Core({ drift: 'report' });
+    core.source.commit(shopFiles({ web: `size: small, admin_password: "${PLAIN}"` }));
+    await core.poll();
+    core.source.commit({ 'hierarchy.yaml': SECRETS, [TEMPLATE]: templateText({ web: WEB }) });
+    await core.poll();
+    expect([core.calls('update'), core.states()]).toEqual([['shop-web'], { 'shop-web': 'done' }]);
+    expect(JSON.stringify([...core.ledger.list('server')])).not.toContain(PLAIN);
+  });
+});
+
+it('a proxy that reports what a reference stands for leaves nothing of it', async () => {
+  const core = new Core({ drift: 'heal', hasProxied: true, entries: [] });
+  core.source.commit({ 'hierarchy.yaml': SECRETS, 'clients/B1.yaml': 'role: proxy\n', ...shopFiles({ web: WEB }) });
+  await core.poll();
+  const fields = { name: 'B1', type: 'client', description: '', fingerprint: '', tenant: '' } as const;
+  const by: Client = { ...fields, role: 'proxy', serial: 'B1' };
+  const shown: unknown[] = [];
+  const asked: string[] = [];
+  for (let call = 0; call < 6; call += 1) {
+    const [action] = core.agent?.actions(by, 10) ?? [];
+    if (action === undefined) {
+      await core.pass(HOURS);
+      continue;
+    }
+    const claiming = core.agent?.claim(by, action.id, null);
+    await core.settle();
+    const claimed = await claiming;
+    if (claimed === undefined) throw new Error('there is no agent');
+    const outcome = asked.length === 0 ? 'absent' : 'done';
+    asked.push(action.operation);
+    shown.push(action, claimed.action);
+    const answer = answerOf(outcome, { observed: { ...PROPERTIES, admin_password: PLAIN }, outputs: OUTPUTS });
+    const reported = core.agent?.report(by, action.id, { lease: claimed.lease, answer });
+    await core.settle();
+    await reported;
+  }
+  expect(asked).toEqual(expect.arrayContaining(['check', 'create']));
+  expect([asked.includes('update'), core.states()]).toEqual([false, { 'shop-web': 'done' }]);
+  expect(JSON.stringify([shown, [...core.ledger.list('server')], core.lines])).not.toContain(PLAIN);
+});
