@@ -94,8 +94,11 @@ export const EMPTY_BASELINE: Baseline = {
 /** A commit that is not followed, and the reasons. */
 export interface RefusedCommit {
   readonly commit: string;
-  /** Null: the commit is invalid, and only another commit helps. Else a person may accept it under `digest`. */
-  readonly hold: { readonly kind: HoldKind; readonly digest: string } | null;
+  /**
+   * Null: the commit is invalid, and only another commit helps. Else a person may accept it under `digest`. `check`: what to
+   * do first, before that.
+   */
+  readonly hold: { readonly kind: HoldKind; readonly digest: string; readonly check?: string | undefined } | null;
   readonly reason: string;
   readonly problems: readonly Problem[];
   /** RFC 3339, with milliseconds. */

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import type { Logger } from '../log.ts';
 import { isError, type Problem } from '../model/problem.ts';
-import type { Change } from '../model/rows.ts';
+import type { Change, FollowedPlace } from '../model/rows.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { CommitGate } from '../reconcile/commit-gate.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
@@ -35,6 +35,8 @@ export interface ActivationParts {
 }
 
 interface Activation extends Poll {
+  /** Where the commit was read. */
+  readonly place: FollowedPlace;
   /** The desired state that was active until now; undefined: every server is enqueued. */
   readonly before?: DesiredState | undefined;
   /** The versions that were active until now, also at a start, where every server is enqueued; left out: `before`. */
@@ -78,13 +80,13 @@ interface Activated {
 async function record(
   { ledger, current, clock, inSlices }: ActivationParts,
   derived: DesiredState,
-  { before, last = before, newest, judge, clientOf = () => null }: Activation,
+  { place, before, last = before, newest, judge, clientOf = () => null }: Activation,
 ): Promise<Activated> {
   const desired = judge === undefined ? derived : await inSlices(judge());
   if (before === undefined) await inSlices(shareSpecs(ledger, desired));
   const lastRecord = lastRecordsOf(last);
   const now = clock.now();
-  const changes = await inSlices(syncChanges(ledger, { desired, before, last, newest, now, lastRecord }));
+  const changes = await inSlices(syncChanges(ledger, { desired, place, before, last, newest, now, lastRecord }));
   const { commit } = desired;
   const cause = { kind: 'commit', now, commit, clientOf, mistakeOf: mistakesIn(desired) } as const;
   await ledger.commit(changes, cause, () => current.set(desired));

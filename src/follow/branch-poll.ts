@@ -7,6 +7,7 @@ import { momentOf } from '../model/moment.ts';
 import type { Writings } from '../model/writing.ts';
 import type { Reviews } from '../reconcile/reviews.ts';
 import type { Poll } from './activate.ts';
+import { isElsewhere } from './continuation.ts';
 import { CommitFollower, type CommitFollowerOptions } from './follow-commit.ts';
 import { logProblems } from './log-problems.ts';
 import { HEAD } from './object-rows.ts';
@@ -43,8 +44,10 @@ export class BranchPoll {
 
   /** The desired state of the head that was polled last; undefined where that is not followed, or not yet. */
   get followed(): DesiredState | undefined {
-    const desired = this.#options.current.get();
-    return desired !== undefined && desired.commit === this.#polledHead ? desired : undefined;
+    const { current } = this.#options;
+    const desired = current.get();
+    const isNewest = desired?.commit === this.#polledHead && current.refused === undefined;
+    return isNewest ? desired : undefined;
   }
 
   /** Takes files that commits will bring, parsed, in place of those before: they are not read again. And who writes them. */
@@ -54,8 +57,8 @@ export class BranchPoll {
 
   /** Follows a commit that was the branch's head a moment ago. Anything unusual is left to a poll. */
   async followPushed({ commit, base }: PushedCommit, poll: Poll): Promise<void> {
-    const { source, current, ledger, reviews } = this.#options;
-    const isAtBase = this.#polledHead === base && current.get()?.commit === base;
+    const { source, ledger, reviews } = this.#options;
+    const isAtBase = this.followed?.commit === base;
     if (!isAtBase || reviews.isOpen || !(await source.adopt(commit))) return;
     this.#polledHead = undefined;
     await this.#judge(commit, { isReview: false, poll });
@@ -96,7 +99,7 @@ export class BranchPoll {
       reviews.judged(asked);
     } else if (followed !== undefined) {
       // The newest commit may be another one, so this review is finished by the poll that finds it.
-      await this.#follow(followed, undefined, poll);
+      await this.#follow(followed, { ...poll, newest: undefined, isReview: true });
     }
     this.#reviewed = asked;
   }
@@ -108,21 +111,26 @@ export class BranchPoll {
   }
 
   async #judge(commit: string, { isReview, poll }: { readonly isReview: boolean; readonly poll: Poll }): Promise<void> {
-    const { current } = this.#options;
-    if (isReview || current.get()?.commit !== commit) await this.#follow(commit, commit, poll);
+    const { current, ledger, source } = this.#options;
+    const recorded = ledger.read('head', HEAD);
+    const isElse = recorded !== undefined && isElsewhere(recorded, source.place);
+    const isNews = isReview || isElse || current.get()?.commit !== commit;
+    const isFollowed = !isNews || (await this.#follow(commit, { ...poll, newest: commit }));
     const followed = current.get()?.commit;
-    if (followed === commit) {
+    if (isFollowed) {
       current.catchUp();
       this.notReadyReason = '';
     } else if (isReview && followed !== undefined) {
       // What is approved of the followed commit happens, although the newest one is not followed.
-      await this.#follow(followed, commit, poll);
+      await this.#follow(followed, { ...poll, newest: commit, isReview });
     }
   }
 
-  async #follow(commit: string, newest: string | undefined, poll: Poll): Promise<void> {
-    const verdict = await this.#commits.follow(commit, { ...poll, newest });
+  /** Returns false where the commit is refused. */
+  async #follow(commit: string, poll: Parameters<CommitFollower['follow']>[1]): Promise<boolean> {
+    const verdict = await this.#commits.follow(commit, poll);
     if (verdict.kind === 'refused') await this.#refuse(verdict.refused, poll.log);
+    return verdict.kind === 'followed';
   }
 
   /** Serves what was active before, without the remote; where the local copy is gone, the fetch that follows mends it. */

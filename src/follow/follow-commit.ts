@@ -6,10 +6,12 @@ import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } 
 import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import type { DeleteBudget } from '../machine/removals.ts';
 import type { Problem } from '../model/problem.ts';
+import type { FollowedPlace } from '../model/rows.ts';
 import type { Steps } from '../model/steps.ts';
 import type { Writings } from '../model/writing.ts';
 import type { Commit, Source } from '../source/source.ts';
 import { type ActivationParts, activate, type Poll } from './activate.ts';
+import { type Continuation, continuationOf } from './continuation.ts';
 import { textOf } from './log-problems.ts';
 import { HEAD } from './object-rows.ts';
 import { recordedBaseline } from './recorded-baseline.ts';
@@ -32,8 +34,26 @@ type CommitVerdict =
 interface Followed {
   readonly commit: string;
   readonly baseline: Baseline;
-  /** No copy has the commit any more: `baseline` is from the rows. */
+  readonly place: FollowedPlace | undefined;
+  /** No copy has the commit any more, or it does not make what is recorded: `baseline` is from the rows. */
   readonly isLost: boolean;
+  /** What the recorded head makes otherwise than recorded, in words; undefined: nothing, or nobody can tell. */
+  readonly difference?: string | undefined;
+}
+
+/** A poll, and what is known of the commit that it judges. */
+interface JudgingPoll extends Poll {
+  /** The newest commit of the branch, if it is known. */
+  readonly newest: string | undefined;
+  /** The commit is the followed one, and is read where it was followed. */
+  readonly isReview?: boolean;
+}
+
+interface Continued {
+  readonly followed: Followed | undefined;
+  /** It continues what is followed. */
+  readonly isNext: boolean;
+  readonly place: FollowedPlace;
 }
 
 /** Follows one commit at a time. Each method throws where the source or the store fails; then everything stays as it is. */
@@ -41,6 +61,8 @@ export class CommitFollower {
   readonly #options: CommitFollowerOptions;
   #expected: ParsedFiles = NO_FILES;
   readonly #written = new WrittenCommits();
+  /** See Followed. */
+  #difference: string | undefined;
 
   constructor(options: CommitFollowerOptions) {
     this.#options = options;
@@ -52,33 +74,53 @@ export class CommitFollower {
     this.#written.note(writings);
   }
 
-  /** Activates what was active before. What was approved since is judged after that, when it is known what would go. */
+  /**
+   * Activates what was active before; nothing where the recorded head makes something else. What was approved since is judged
+   * after that, when it is known what would go.
+   */
   async restore(poll: Poll): Promise<void> {
     const { source, ledger, inSlices } = this.#options;
     const safety = (): Safety => withoutApprovals(this.#safety());
-    const { desired, judge, baseline } = await restoreDesired({ source, ledger, inSlices }, safety());
-    await activate(this.#options, desired, { ...poll, last: baseline, judge: () => judge(safety()) });
+    const restored = await restoreDesired({ source, ledger, inSlices }, safety());
+    this.#difference = typeof restored === 'string' ? restored : undefined;
+    if (typeof restored === 'string') return;
+    const { desired, judge, baseline } = restored;
+    const { place = source.place } = ledger.read('head', HEAD) ?? {};
+    await activate(this.#options, desired, { ...poll, place, last: baseline, judge: () => judge(safety()) });
   }
 
   /** Begins with the first commit ever, or after the store was lost: for what is wrong in it, its history is searched. */
   async begin(commit: string, poll: Poll): Promise<void> {
     const { source, inSlices } = this.#options;
     const desired = await searchHistory(source, commit, inSlices);
-    if (desired !== undefined) await activate(this.#options, desired, poll);
+    if (desired !== undefined) await activate(this.#options, desired, { ...poll, place: source.place });
   }
 
-  /** Follows a commit, if it comes after the one that is followed and is valid as a whole. `newest`: that of the branch, if it is known. */
-  async follow(commit: string, poll: Poll & { readonly newest: string | undefined }): Promise<CommitVerdict> {
-    const { source, current, inSlices } = this.#options;
-    const desired = current.get();
+  /** Follows a commit, if it continues what is followed and is valid as a whole. */
+  async follow(commit: string, poll: JudgingPoll): Promise<CommitVerdict> {
+    const { source } = this.#options;
     const followed = this.#followed();
-    const isNext = followed === undefined || (await source.isAncestor(followed.commit, commit));
-    // A rewritten history is followed only when a person has accepted that very commit, or one that it comes after.
-    if (followed !== undefined && !isNext && !this.#isApproved(historyDigest(commit))) {
+    if (followed === undefined || poll.isReview) {
+      return await this.#take(commit, poll, { followed, isNext: true, place: followed?.place ?? source.place });
+    }
+    const continued = await continuationOf(source, commit, followed);
+    // Anything else is followed only when a person has accepted that very commit, or one that it comes after.
+    if (!continued.isNext && !this.#isApproved(historyDigest(commit))) {
       const accepted = await this.#acceptedBefore(commit);
       const verdict = accepted === undefined ? undefined : await this.follow(accepted, poll);
-      return verdict?.kind === 'followed' ? await this.follow(commit, poll) : rewritten(commit, followed);
+      return verdict?.kind === 'followed' ? await this.follow(commit, poll) : broken(commit, continued);
     }
+    if (continued.isNext && continued.from !== undefined && continued.from !== commit) {
+      await this.follow(continued.from, poll);
+      return await this.follow(commit, poll);
+    }
+    return await this.#take(commit, poll, { followed, isNext: continued.isNext, place: source.place });
+  }
+
+  /** Derives a commit where it is to be read, and activates it. */
+  async #take(commit: string, poll: JudgingPoll, { followed, isNext, place }: Continued): Promise<CommitVerdict> {
+    const { source, current, inSlices } = this.#options;
+    const desired = current.get();
     const baseline = await this.#baseline(followed, commit);
     const commits = desired === undefined ? [] : await this.#newCommits(desired, commit, isNext);
     const approvedCount = approvedCountOf(commits);
@@ -86,7 +128,8 @@ export class CommitFollower {
       baseline,
       earlier: desired,
       // What is followed was accepted once.
-      isAccepted: commit === desired?.commit || this.#isApproved(nothingLeftDigest(commit)),
+      isAccepted: (isNext && commit === desired?.commit) || this.#isApproved(nothingLeftDigest(commit)),
+      directory: place.directory,
       safety: { ...this.#safety(approvedCount), unprotected: NOTHING },
       parsedFiles: this.#expected,
       inSlices,
@@ -96,7 +139,8 @@ export class CommitFollower {
     const unprotected = isProtecting ? await this.#lifted(desired, commits) : NOTHING;
     const judge = (): Steps<DesiredState> => derivation.judge({ ...this.#safety(approvedCount), unprotected });
     const clientOf = this.#written.clientsOf(commits);
-    await activate(this.#options, derivation.desired, { ...poll, before: desired, last: baseline, judge, clientOf });
+    const activation = { ...poll, place, before: desired, last: baseline, judge, clientOf };
+    await activate(this.#options, derivation.desired, activation);
     return { kind: 'followed' };
   }
 
@@ -115,9 +159,12 @@ export class CommitFollower {
   #followed(): Followed | undefined {
     const { ledger, current } = this.#options;
     const desired = current.get();
-    if (desired !== undefined) return { commit: desired.commit, baseline: desired, isLost: false };
     const head = ledger.read('head', HEAD);
-    return head && { commit: head.commit, baseline: recordedBaseline(ledger, head), isLost: true };
+    const place = head?.place;
+    if (desired !== undefined) return { commit: desired.commit, baseline: desired, place, isLost: false };
+    if (head === undefined) return undefined;
+    const baseline = recordedBaseline(ledger, head);
+    return { commit: head.commit, baseline, place, isLost: true, difference: this.#difference };
   }
 
   /**
@@ -159,10 +206,8 @@ export class CommitFollower {
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-function rewritten(commit: string, followed: Followed): CommitVerdict {
-  const lost = followed.isLost ? ', which is not in the local copy any more' : '';
-  const reason = `the history was rewritten: ${commit} does not come after the followed commit ${followed.commit}${lost}`;
-  const hold = { kind: 'history', digest: historyDigest(commit) } as const;
+function broken(commit: string, { reason, check }: Exclude<Continuation, { readonly isNext: true }>): CommitVerdict {
+  const hold = { kind: 'history', digest: historyDigest(commit), check } as const;
   return { kind: 'refused', refused: { commit, reason, problems: [], hold } };
 }
 

@@ -6,15 +6,15 @@ import { entryAtAddress } from '../desired/tracked-reads.ts';
 import { addressOf, instanceAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
-import type { ActiveRow, Document, HeadRow, NodeRow, PinnedRow, TerminatingRow } from '../model/rows.ts';
+import type { ActiveRow, Document, FollowedPlace, HeadRow, NodeRow, PinnedRow, TerminatingRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 
 /** The name of the one row of the kind `head`. */
 export const HEAD = 'head';
 
 /** Returns the one row of the followed commit. */
-export function headRow({ commit, time }: DesiredState): ReadonlyMap<string, HeadRow> {
-  return new Map([[HEAD, { commit, time }]]);
+export function headRow({ commit, time }: DesiredState, place: FollowedPlace): ReadonlyMap<string, HeadRow> {
+  return new Map([[HEAD, { commit, time, place }]]);
 }
 
 /** Returns the objects that are not at the version of the followed commit, by `<type>/<name>`. */

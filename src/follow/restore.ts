@@ -8,13 +8,16 @@ import type { Safety } from '../desired/admit.ts';
 import { buildClientcert } from '../desired/build-unit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { isValidUnit, type Unit, unitAddress } from '../desired/unit.ts';
+import { isWantedAs } from '../machine/want.ts';
 import { splitAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { invariant } from '../model/invariant.ts';
 import type { StackInstance } from '../model/objects.ts';
-import type { PinnedRow } from '../model/rows.ts';
+import { isError } from '../model/problem.ts';
+import type { HeadRow } from '../model/rows.ts';
 import type { Snapshot } from '../model/snapshot.ts';
-import type { Steps } from '../model/steps.ts';
+import type { WantedServer } from '../model/spec.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { createSlices, type RunInSlices } from '../slices.ts';
 import type { Source } from '../source/source.ts';
@@ -26,6 +29,8 @@ import { recordedUnit } from './recorded-unit.ts';
 interface ReadOptions extends Before {
   /** Left out: slices by the machine's clock. */
   readonly inSlices?: RunInSlices | undefined;
+  /** Left out: the one that is followed. */
+  readonly directory?: string | undefined;
 }
 
 /** Reads a commit and derives it, reusing the work of another desired state. It yields to other work again and again. */
@@ -49,10 +54,10 @@ interface ReadCommit {
 async function readAt(
   source: Pick<Source, 'snapshot'>,
   commit: string,
-  { earlier, parsedFiles = NO_FILES }: Pick<Before, 'earlier' | 'parsedFiles'> = {},
+  { earlier, parsedFiles = NO_FILES, directory }: Pick<ReadOptions, 'earlier' | 'parsedFiles' | 'directory'>,
 ): Promise<ReadCommit> {
   const previous = earlier?.catalog;
-  const snapshot = await source.snapshot(commit, wantsBlob(previous, parsedFiles));
+  const snapshot = await source.snapshot(commit, wantsBlob(previous, parsedFiles), directory);
   const parsed = await parseAhead(snapshot, previous);
   return { snapshot, parsedFiles: new Map([...parsedFiles, ...parsed]) };
 }
@@ -73,23 +78,28 @@ interface RestoreParts {
   readonly inSlices: RunInSlices;
 }
 
-/** Returns the desired state as it was when the recorded head was activated. Throws where that commit is not here any more. */
-export async function restoreDesired(parts: RestoreParts, safety: Safety): Promise<RestoredState> {
+/**
+ * Returns the desired state as it was when the recorded head was activated, where it was followed; or what of it is not as
+ * recorded, in words: then nothing may follow from it. Throws where that commit is not here any more.
+ */
+export async function restoreDesired(parts: RestoreParts, safety: Safety): Promise<RestoredState | string> {
   const { source, ledger, inSlices } = parts;
   const head = ledger.read('head', HEAD);
   invariant(head !== undefined, 'there is a recorded head to restore');
-  const { snapshot, parsedFiles } = await readAt(source, head.commit);
+  const { snapshot, parsedFiles } = await readAt(source, head.commit, { directory: head.place?.directory });
   const proposed = await inSlices(proposeSteps(snapshot, { baseline: EMPTY_BASELINE, parsedFiles }));
-  invariant(proposed.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
+  if (!proposed.isFollowed) return proposed.problems.find(isError)?.message ?? 'it is wrong';
   const pinned = ledger.list('pinned');
   const units = new Map(
     [...proposed.candidates].filter(([, unit]) => isValidUnit(unit) && !pinned.has(unitAddress(unit))),
   );
   const { hierarchy, time } = proposed.catalog;
   for (const unit of recordedUnits(ledger, time)) units.set(unitAddress(unit), unit);
-  for (const unit of await olderUnits(parts, pinned, proposed)) units.set(unitAddress(unit), unit);
+  for (const unit of await olderUnits(parts, head, proposed)) units.set(unitAddress(unit), unit);
   const kept = { ...keptObjects(pinned), hasHierarchy: hierarchy.oid !== '' };
   const baseline: Baseline = { ...EMPTY_BASELINE, units, owners: recordedOwners(ledger), ...kept };
+  const difference = await inSlices(differenceFromRows(baseline, ledger));
+  if (difference !== undefined) return difference;
   // Errors of the recorded head were known when it was activated: the rows have what they hold.
   const known = { baseline, earlier: proposed, safety, isAccepted: true, isKnown: true };
   // All files are parsed by now, so their bytes are not needed any more.
@@ -98,28 +108,58 @@ export async function restoreDesired(parts: RestoreParts, safety: Safety): Promi
   return { ...restored, baseline };
 }
 
+/**
+ * Returns a server that these units and the rows do not want alike, in words; undefined where there is none. An activation
+ * writes both at once: so another directory was read, or the rows are those of another repository.
+ */
+function* differenceFromRows({ units, owners }: Baseline, ledger: Ledger): Steps<string | undefined> {
+  const derived = new Set<string>();
+  let difference: string | undefined;
+  for (const unit of units.values()) {
+    yield* visitAll(unit.servers.values(), (server) => {
+      derived.add(server.name);
+      if (!isAsRecorded(server, ledger)) difference ??= `"${server.name}" is recorded in another way`;
+    });
+    yield;
+  }
+  const pinned = ledger.list('pinned');
+  yield* visitAll(owners, ([name, key]) => {
+    // Of an instance that is wrong from the start, rows may tell servers that no version of it does.
+    if (!derived.has(name) && pinned.get(key)?.commit !== null) difference ??= `"${name}" is recorded besides`;
+  });
+  return difference;
+}
+
+function isAsRecorded(server: WantedServer, ledger: Ledger): boolean {
+  const row = ledger.server(server.name);
+  return row !== undefined && isWantedAs(row, server);
+}
+
 /** Returns the active version of each pinned instance and clientcert, derived from its own commit. */
-async function olderUnits(
-  parts: RestoreParts,
-  pinned: ReadonlyMap<string, PinnedRow>,
-  newest: Reusable,
-): Promise<Unit[]> {
+async function olderUnits(parts: RestoreParts, head: HeadRow, newest: Reusable): Promise<Unit[]> {
+  const { ledger } = parts;
   const units: Unit[] = [];
   const keysByCommit = new Map<string, string[]>();
-  for (const [address, { commit }] of pinned) {
+  for (const [address, { commit }] of ledger.list('pinned')) {
     const [type] = splitAddress(address);
     if (commit === null || (type !== 'stack-instance' && type !== 'clientcert')) continue;
     keysByCommit.set(commit, [...(keysByCommit.get(commit) ?? []), address]);
   }
   for (const [commit, keys] of keysByCommit) {
-    const older = await desiredAt(parts, commit, newest);
+    const older = await desiredAt(parts, { commit, directory: head.place?.directory }, newest);
     if (older === undefined) continue;
     for (const key of keys) {
       const unit = older.candidates.get(key) ?? clientcertAt(older, key);
-      if (unit !== undefined && isValidUnit(unit)) units.push(unit);
+      if (unit !== undefined && isValidUnit(unit) && isRecorded(unit, ledger)) units.push(unit);
     }
   }
   return units;
+}
+
+/** Returns false for a version of another directory, which was followed when that commit was the head. */
+function isRecorded(unit: Unit, ledger: Ledger): boolean {
+  const isAsWanted = [...unit.servers.values()].every((server) => isAsRecorded(server, ledger));
+  return isAsWanted && ledger.read('pinned', unitAddress(unit))?.oid === unit.entry.oid;
 }
 
 /** Returns each pinned instance as its rows tell it, for where the commit of its active version is gone. */
@@ -140,10 +180,10 @@ function clientcertAt({ catalog }: DesiredState, key: string): Unit | undefined 
 /** An older commit by itself; undefined where it is gone, as after a rewritten history and a lost local copy. */
 async function desiredAt(
   { source, inSlices }: RestoreParts,
-  commit: string,
+  { commit, directory }: { readonly commit: string; readonly directory: string | undefined },
   newest: Reusable,
 ): Promise<DesiredState | undefined> {
   if (!(await source.has(commit))) return undefined;
-  const derivation = await deriveAt(source, commit, { baseline: EMPTY_BASELINE, earlier: newest, inSlices });
+  const derivation = await deriveAt(source, commit, { baseline: EMPTY_BASELINE, earlier: newest, inSlices, directory });
   return derivation.isFollowed ? derivation.desired : undefined;
 }

@@ -10,7 +10,7 @@ import { type CommitStamp, firstRow, unwantRow, wantRow } from '../machine/want.
 import { instanceAddress } from '../model/address.ts';
 import { momentOf } from '../model/moment.ts';
 import type { ExplainedRecord } from '../model/record.ts';
-import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
+import type { Change, FollowedPlace, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { secretRulesOf } from './active-secrets.ts';
@@ -26,6 +26,8 @@ import { activeRows, headRow, nodeRows, pinnedRows, terminatingRows } from './ob
 
 interface Sync {
   readonly desired: DesiredState;
+  /** Where the commit was read. */
+  readonly place: FollowedPlace;
   /** The baseline; undefined: compare every row and every unit. */
   readonly before: (Baseline & Partial<Pick<DesiredState, 'catalog'>>) | undefined;
   /** The baseline, also where every row is compared; terminating instances keep their file from there. Left out: `before`. */
@@ -58,7 +60,7 @@ export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> 
   const approvals = keptApprovals(store.list('approval'), { desired, newest, rollouts, now });
   return [
     ...servers.values(),
-    ...(yield* tableChanges(store, 'head', headRow(desired))),
+    ...(yield* tableChanges(store, 'head', headRow(desired, sync.place))),
     ...(yield* tableChanges(store, 'pinned', pinnedRows(desired))),
     ...(yield* tableChanges(store, 'active', activeRows(desired, store.list('active')))),
     ...(yield* tableChanges(store, 'node', nodeRows(desired, store.list('node')))),

@@ -149,6 +149,14 @@ function placeOf({ instance, key, index, policy }: WantedServer): Belonging {
   return { instance, key, index, policy };
 }
 
+/** Returns true if a row says what a commit wants of its server, but for what needs no action and puts nothing at risk. */
+export function isWantedAs(row: ServerRow, server: WantedServer): boolean {
+  const { instance, policy, wanted } = row;
+  if (wanted === null || instance !== server.instance) return false;
+  const isSameSafety = policy.protected === server.policy.protected && policy.deletion === server.policy.deletion;
+  return isSameSafety && needsNoAction(server.spec, wanted);
+}
+
 function isSamePlace(row: ServerRow, server: WantedServer): boolean {
   const { instance, key, index, policy } = row;
   return (

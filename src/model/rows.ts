@@ -10,6 +10,17 @@ export interface HeadRow {
   readonly commit: string;
   /** Committer time, RFC 3339. */
   readonly time: string;
+  /** Where it was followed; omitted by former versions. */
+  readonly place?: FollowedPlace;
+}
+
+/** What the settings name as `repository`: what is recorded belongs to it. */
+export interface FollowedPlace {
+  /** Without a password. */
+  readonly url: string;
+  readonly branch: string;
+  /** Where the layout is in the repository; `.` is its root. */
+  readonly directory: string;
 }
 
 /** A file as it was read, kept in case Git's newest commit has another version of it, or none. */

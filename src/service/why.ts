@@ -183,7 +183,8 @@ function unfollowed(by: Client, refused: RefusedCommit | undefined): UnfollowedC
 
 function releaseOf({ commit, hold: held }: RefusedCommit): string {
   if (held === null) return 'treeline problems';
-  return held.kind === 'history' ? `treeline accept-history ${commit}` : `treeline approve ${held.digest}`;
+  const accept = held.kind === 'history' ? `treeline accept-history ${commit}` : `treeline approve ${held.digest}`;
+  return held.check === undefined ? accept : `${held.check}; if it is meant: ${accept}`;
 }
 
 function notFollowed({ commit, reason, since, action }: UnfollowedCommit): WaitingItem {

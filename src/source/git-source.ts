@@ -1,10 +1,11 @@
 // Implements Source: follows one branch of a Git repository. It only reads from the repository, and checks nothing out.
 import { type Clock, systemClock } from '../clock.ts';
 import { isOid, type ParsedCommit } from '../git/git-object.ts';
-import { type HistoryQuestion, isReachable, newCommits } from '../git/history.ts';
+import { commonAncestors, type HistoryQuestion, isReachable, newCommits } from '../git/history.ts';
 import { LastLine } from '../git/last-line.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
 import type { Logger } from '../log.ts';
+import type { FollowedPlace } from '../model/rows.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import type { RepositoryAccess } from '../settings.ts';
 import { withDeadline } from './deadline.ts';
@@ -75,6 +76,7 @@ export async function createGitSource(options: GitSourceOptions): Promise<GitSou
 }
 
 class BranchSource implements GitSource {
+  readonly place: FollowedPlace;
   readonly #remote: Remote;
   readonly #branch: string;
   readonly #folder: string;
@@ -98,6 +100,7 @@ class BranchSource implements GitSource {
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log;
     this.#directory = directorySteps(options.directory);
+    this.place = { url: remote.name, branch: options.branch, directory: this.#directory.join('/') || '.' };
     this.#reader = new SnapshotReader({ ...limits, directory: this.#directory });
   }
 
@@ -134,8 +137,11 @@ class BranchSource implements GitSource {
     return this.readObjects(async (objects) => isOid(commit) && (await objects.hasCommit(commit)));
   }
 
-  snapshot(commit: string, wants: BlobFilter): Promise<Snapshot> {
-    return this.readObjects(async (objects) => this.#reader.read(objects, await commitHere(objects, commit), wants));
+  snapshot(commit: string, wants: BlobFilter, directory?: string): Promise<Snapshot> {
+    const steps = directory === undefined ? undefined : directorySteps(directory);
+    return this.readObjects(async (objects) =>
+      this.#reader.read(objects, await commitHere(objects, commit), { wants, directory: steps }),
+    );
   }
 
   describe(commit: string): Promise<Commit> {
@@ -150,6 +156,10 @@ class BranchSource implements GitSource {
       if (!(await objects.hasCommit(ancestor))) return false;
       return await isReachable(this.#question(), { ancestor, descendant });
     });
+  }
+
+  isRelated(a: string, b: string): Promise<boolean> {
+    return this.readObjects(async () => (await commonAncestors(this.#question(), a, b)).length > 0);
   }
 
   commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {

@@ -150,7 +150,7 @@ class Repository implements LocalRepository {
   }
 
   snapshot(commit: string, wants: BlobFilter): Promise<Snapshot> {
-    return this.#ask(async () => this.#reader.read(this.#objects, await this.#commit(commit), wants));
+    return this.#ask(async () => this.#reader.read(this.#objects, await this.#commit(commit), { wants }));
   }
 
   describe(commit: string): Promise<Commit> {

@@ -24,6 +24,12 @@ interface SnapshotReaderOptions {
   readonly snapshotBytesMax: number;
 }
 
+interface SnapshotOrder {
+  readonly wants: BlobFilter;
+  /** Left out: the directory of the options. */
+  readonly directory?: readonly string[] | undefined;
+}
+
 /** Yields to other work after this number of files. */
 const FILES_A_TURN = 500;
 /** Concurrent requests for objects. */
@@ -45,11 +51,15 @@ export class SnapshotReader {
   }
 
   /**
-   * Returns the snapshot with the blobs that `wants` selects. Throws like {@link listFiles}, and SourceError if their
-   * total size exceeds `snapshotBytesMax`.
+   * Returns the snapshot with the blobs that `wants` selects, below `directory`. Throws like {@link listFiles}, and
+   * SourceError if their total size exceeds `snapshotBytesMax`.
    */
-  async read(objects: ObjectReader, commit: ParsedCommit, wants: BlobFilter): Promise<Snapshot> {
-    const { directory, entriesMax } = this.#options;
+  async read(
+    objects: ObjectReader,
+    commit: ParsedCommit,
+    { wants, directory = this.#options.directory }: SnapshotOrder,
+  ): Promise<Snapshot> {
+    const { entriesMax } = this.#options;
     const listing = await listFiles(objects, { root: commit.tree, directory, known: this.#known, entriesMax });
     const blobs = await this.#readBlobs(objects, listing.files, wants);
     this.#known = listing.trees;

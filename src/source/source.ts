@@ -1,5 +1,6 @@
 // Defines the contract for reading commits. git-source.ts implements it for a Git branch; directory-snapshot.ts reads a
 // directory for the command line, and follows nothing.
+import type { FollowedPlace } from '../model/rows.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 
 /** Selects the files of a commit to read: returns true to include the blob's content in the snapshot. */
@@ -31,6 +32,8 @@ export type LastFileChanges = ReadonlyMap<string, Pick<Commit, 'oid' | 'time'> |
  * never an empty answer.
  */
 export interface Source {
+  readonly place: FollowedPlace;
+
   /**
    * Fetches the branch's head with all objects that it needs. `known` is the recorded head, whose objects need no
    * second check. Throws SourceError with advice; the local copy is then unchanged.
@@ -47,10 +50,10 @@ export interface Source {
   has(commit: string): Promise<boolean>;
 
   /**
-   * Reads one commit of the local copy, with the blobs that `wants` selects. Throws SourceError if the copy does not
-   * have it.
+   * Reads one commit of the local copy, with the blobs that `wants` selects, below `directory` or else the one that is
+   * followed. Throws SourceError if the copy does not have it.
    */
-  snapshot(commit: string, wants: BlobFilter): Promise<Snapshot>;
+  snapshot(commit: string, wants: BlobFilter, directory?: string): Promise<Snapshot>;
 
   /** Returns the metadata of a commit. Throws SourceError if the local copy does not have it. */
   describe(commit: string): Promise<Commit>;
@@ -69,6 +72,9 @@ export interface Source {
 
   /** Returns true if `descendant` is `ancestor` or comes after it. */
   isAncestor(ancestor: string, descendant: string): Promise<boolean>;
+
+  /** Returns true if two commits of the local copy have a commit in common, be it one of the two. */
+  isRelated(a: string, b: string): Promise<boolean>;
 
   close(): Promise<void>;
 }

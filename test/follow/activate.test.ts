@@ -14,6 +14,7 @@ import { deletionFacts } from '../desired/facts.ts';
 import { instanceFile, one, stacksRepository, two } from '../desired/stacks.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
+import { PLACE } from '../support/rows.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
 
 /** A store that can be told to fail. */
@@ -42,7 +43,12 @@ function open() {
   const inSlices = createSlices(clock);
   /** Servers that a failed activation enqueues are among those of the next one. */
   async function activateCommit(desired: DesiredState, before?: DesiredState): Promise<void> {
-    await activate({ ledger, gate, current, reconciler, clock, inSlices }, desired, { operation: 'o1', log, before });
+    await activate({ ledger, gate, current, reconciler, clock, inSlices }, desired, {
+      operation: 'o1',
+      log,
+      before,
+      place: PLACE,
+    });
     enqueued.push(names.sort());
     names = [];
   }
@@ -173,7 +179,7 @@ describe('in slices', () => {
     const log = createLog('silent', { write: () => undefined });
     const activateCommit = (desired: DesiredState, before?: DesiredState): Promise<void> =>
       activate({ ledger, gate, current, reconciler, clock: new ManualClock(), inSlices }, desired, {
-        ...{ operation: 'o1', log, before },
+        ...{ operation: 'o1', log, before, place: PLACE },
       });
     return { ...parts, ledger, enqueued, activateCommit };
   }

@@ -12,6 +12,7 @@ import { one, stacksRepository, TEMPLATES, two, WRONG } from '../desired/stacks.
 import { at, LARGE, NOW, rowIn, SMALL, specOf } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { processorMs } from '../support/processor-time.ts';
+import { PLACE } from '../support/rows.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
 
 function commit(message: string, name = 'c'): Commit {
@@ -143,6 +144,8 @@ describe('protection that one of several commits lifts', () => {
         describe: notAsked,
         commitsBetween: notAsked,
         isAncestor: notAsked,
+        isRelated: notAsked,
+        place: PLACE,
         lastChanges: notAsked,
         close: notAsked,
       },

@@ -6,6 +6,7 @@ import { finish } from '../../src/model/steps.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
+import { PLACE } from '../support/rows.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
 import { TextRepository } from '../support/text-repository.ts';
 
@@ -32,7 +33,7 @@ class Books {
   async take(desired: DesiredState, { isRestart = false } = {}): Promise<string[]> {
     const lastRecord = (server: string, { updated }: ServerRow) => ({ [server]: { ...FAREWELL, value: updated } });
     const before = isRestart ? undefined : this.#before;
-    const changes = finish(syncChanges(this.store, { desired, before, now: NOW, lastRecord }));
+    const changes = finish(syncChanges(this.store, { desired, place: PLACE, before, now: NOW, lastRecord }));
     await this.store.commit(changes);
     this.#before = desired;
     return changes.map(({ kind, name, value }) => `${value === null ? '-' : ''}${kind} ${name}`).sort();
@@ -64,7 +65,9 @@ describe('the rows after a commit', () => {
   it('begin with the head, every server, every instance and every hand-written clientcert', async () => {
     const { books, first } = await open();
     expect(first).toEqual(['active stack-instance/shop', 'head head', 'node printer', 'server web-1', 'server web-2']);
-    expect(books.store.read('head', 'head')).toEqual({ commit: 'commit 1', time: '2026-11-20T10:01:00Z' });
+    expect(books.store.read('head', 'head')).toEqual({
+      ...{ commit: 'commit 1', time: '2026-11-20T10:01:00Z', place: PLACE },
+    });
     expect(books.store.read('node', 'printer')?.updated).toBe('2026-11-20T10:01:00Z');
     expect(books.server('web-1')).toMatchObject({
       instance: 'shop',

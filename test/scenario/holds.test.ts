@@ -43,7 +43,9 @@ describe('a rewritten history', () => {
       kind: 'history',
       digest: `history-${commit}`,
       instance: null,
-      reason: `the history was rewritten: ${commit} does not come after the followed commit ${followed}`,
+      reason:
+        'nothing is shared with what is followed: this is another repository, or all of the history was rewritten; ' +
+        `${commit} and the followed commit ${followed} have no commit in common`,
       since: expect.any(String),
       resources: [],
     });

@@ -12,6 +12,7 @@ import type { Reader } from '../../src/service/reader.ts';
 import type { RunInSlices } from '../../src/slices.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
+import { PLACE } from '../support/rows.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
 import { type TextChanges, TextRepository } from '../support/text-repository.ts';
 
@@ -60,7 +61,9 @@ export class Service {
   async commit(changes: TextChanges): Promise<void> {
     const desired = this.repository.commit(changes);
     const lastRecord = (name: string) => this.reader.explainedRecord(name);
-    const rows = finish(syncChanges(this.ledger, { desired, before: this.#desired, now: NOW, lastRecord }));
+    const rows = finish(
+      syncChanges(this.ledger, { desired, place: PLACE, before: this.#desired, now: NOW, lastRecord }),
+    );
     await this.ledger.commit(rows, undefined, () => {
       this.#desired = desired;
     });

@@ -103,6 +103,7 @@ export class SimulatedGit {
       throw new SourceError(`the local copy does not have ${commit}`);
     };
     return {
+      place: { url: 'simulated', branch: 'main', directory: '.' },
       fetch: async () => {
         if (!(await this.#isReached(life))) throw new SourceError(GONE);
         const head = this.at(this.head);
@@ -133,6 +134,7 @@ export class SimulatedGit {
         find(descendant);
         return here.has(ancestor) && this.isAncestor(ancestor, descendant);
       },
+      isRelated: async (a, b) => this.historyOf(a).intersection(this.historyOf(b)).size > 0,
       close: async () => undefined,
     };
   }

@@ -249,6 +249,7 @@ describe('fetch', () => {
     const rewritten = await repository.commit({ a: '3' }, { parents: [base] });
     expect((await source.fetch(old)).oid).toBe(rewritten);
     expect(await source.isAncestor(old, rewritten)).toBe(false);
+    expect(await source.isRelated(old, rewritten)).toBe(true);
     expect(await textsOf(source, old)).toEqual({ a: '2' });
 
     await repository.git('update-ref', 'refs/heads/main', old);
@@ -266,6 +267,22 @@ describe('fetch', () => {
     expect((await source.fetch(first)).oid).toBe(other);
     expect(await textsOf(source, other)).toEqual({ z: '26' });
     expect(await source.isAncestor(first, other)).toBe(false);
+    expect([await source.isRelated(first, other), await source.isRelated(other, other)]).toEqual([false, true]);
+  });
+
+  it('reads a commit in another directory than the one that is followed', async () => {
+    const { repository, open } = await setUp();
+    const commit = await repository.commit({ 'tree.yaml': '1', 'infra/tree.yaml': '2', 'infra/a/b.yaml': '3' });
+    const source = await open({ directory: './infra/' });
+    await source.fetch(null);
+    expect(source.place).toEqual({ url: repository.path, branch: 'main', directory: 'infra' });
+    const pathsIn = async (directory?: string): Promise<string[]> => [
+      ...(await source.snapshot(commit, ALL, directory)).files.keys(),
+    ];
+    expect(await pathsIn()).toEqual(['a/b.yaml', 'tree.yaml']);
+    expect(await pathsIn('.')).toEqual(['infra/a/b.yaml', 'infra/tree.yaml', 'tree.yaml']);
+    expect(await pathsIn('infra/a')).toEqual(['b.yaml']);
+    expect(await pathsIn('gone')).toEqual([]);
   });
 
   it('is not led astray by a tag of the same name', async () => {

@@ -10,6 +10,7 @@ import { wantedStatuses } from '../../src/statuses/wanted-statuses.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { pausingSlices } from '../support/pausing-slices.ts';
+import { PLACE } from '../support/rows.ts';
 import { TextRepository } from '../support/text-repository.ts';
 
 const TEMPLATE = `resources:
@@ -41,7 +42,7 @@ it('tells of no commit whose servers are not all counted yet, and asks to be rea
   });
   const desired = new TextRepository().commit(FILES);
   const lastRecord = (): null => null;
-  const rows = finish(syncChanges(ledger, { desired, before: undefined, now: NOW, lastRecord }));
+  const rows = finish(syncChanges(ledger, { desired, place: PLACE, before: undefined, now: NOW, lastRecord }));
   await ledger.commit(rows, undefined, () => current.set(desired));
   expect(pauses).toBeGreaterThan(1);
   expect(told).toEqual([]);

@@ -1,5 +1,8 @@
 // Rows for tests of what keeps or reads them.
-import type { Change, HeadRow, NodeRow, ServerRow } from '../../src/model/rows.ts';
+import type { Change, FollowedPlace, HeadRow, NodeRow, ServerRow } from '../../src/model/rows.ts';
+
+/** What is followed. */
+export const PLACE: FollowedPlace = { url: '/srv/stacks.git', branch: 'main', directory: '.' };
 
 export function headRow(commit: string): HeadRow {
   return { commit, time: '2026-11-20T10:13:56Z' };

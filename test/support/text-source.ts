@@ -1,7 +1,9 @@
 // A branch made of texts, for tests of what follows one: no Git, no disk, no waiting. Reads what it is asked for only.
 import { invariant } from '../../src/model/invariant.ts';
+import type { FollowedPlace } from '../../src/model/rows.ts';
 import { type Commit, type LastFileChanges, type Source, SourceError } from '../../src/source/source.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
+import { PLACE } from './rows.ts';
 import { type TextChanges, textsAfter } from './text-repository.ts';
 
 interface TextCommit extends Commit {
@@ -26,6 +28,8 @@ export class TextSource implements Source {
   fetches = 0;
   /** The remote cannot be reached. */
   isGone = false;
+  /** What the settings name. */
+  place: FollowedPlace = PLACE;
 
   /** Adds a commit to the branch; null removes a file. Returns its id: `commit-1`, `commit-2`, …, one a minute. */
   commit(changes: TextChanges, { message = 'change', parents = this.#heads() }: TextCommitOptions = {}): string {
@@ -71,10 +75,10 @@ export class TextSource implements Source {
     return this.#commits.has(commit) && this.#here?.has(commit) !== false && !this.#forgotten.has(commit);
   }
 
-  async snapshot(commit: string, wants: (path: string, oid: string) => boolean) {
+  async snapshot(commit: string, wants: (path: string, oid: string) => boolean, directory = this.place.directory) {
     if (this.#forgotten.has(commit)) throw new SourceError(`the local copy does not have ${commit}`);
     const { texts, time } = this.#read(commit);
-    return { ...snapshotOf(texts, { wants }), commit, time };
+    return { ...snapshotOf(textsIn(texts, directory), { wants }), commit, time };
   }
 
   async describe(commit: string): Promise<Commit> {
@@ -103,6 +107,11 @@ export class TextSource implements Source {
     return this.#ancestry(this.#read(descendant).oid).includes(ancestor);
   }
 
+  async isRelated(a: string, b: string): Promise<boolean> {
+    const known = new Set(this.#ancestry(a));
+    return this.#ancestry(b).some((commit) => known.has(commit));
+  }
+
   close(): Promise<void> {
     return Promise.resolve();
   }
@@ -129,4 +138,11 @@ export class TextSource implements Source {
     invariant(found !== undefined, `there is no commit ${commit}`);
     return found;
   }
+}
+
+/** The texts below a directory, by their path in it. */
+function textsIn(texts: Readonly<Record<string, string>>, directory: string): Readonly<Record<string, string>> {
+  if (directory === '.') return texts;
+  const below = Object.entries(texts).filter(([path]) => path.startsWith(`${directory}/`));
+  return Object.fromEntries(below.map(([path, text]) => [path.slice(directory.length + 1), text]));
 }

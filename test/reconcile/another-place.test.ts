@@ -1,0 +1,303 @@
+// Other settings at the next start: another URL, branch or directory than the one that was followed; or rows of elsewhere.
+import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/model/steps.ts';
+import { Core } from './core.ts';
+
+const TEMPLATE = `parameters: { count: "1", size: small }
+resources:
+  s:
+    type: Platform::ResourceGroup
+    properties: { count: "<<count>>", resource_def: { properties: { size: "<<size>>" } } }
+`;
+const SHOP = 'stacks/instances/shop.yaml';
+
+type Files = Readonly<Record<string, string>>;
+
+function layout(count = 3, more = ''): Files {
+  return {
+    'tree.yaml': 'name: global\ntype: common\n',
+    'clients/A1.yaml': 'role: administrator\n',
+    'stacks/templates/t.yaml': TEMPLATE,
+    'stacks/instances/other.yaml': 'stackTemplate: t\n',
+    [SHOP]: `stackTemplate: t\nparameters: { count: "${count}" }\n${more}`,
+  };
+}
+
+function below(folder: string, files: Files): Files {
+  return Object.fromEntries(Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text]));
+}
+
+function without(files: Files): Readonly<Record<string, null>> {
+  return Object.fromEntries(Object.keys(files).map((path) => [path, null]));
+}
+
+const PROTECTED = 'protected: true\n';
+const NAMES = ['shop-s-1', 'shop-s-2', 'shop-s-3'];
+const DONE = ['done', 'done', 'done', 'done'];
+
+/** All servers are done, at the first commit. */
+async function up(files: Files, directory = '.'): Promise<{ readonly core: Core; readonly followed: string }> {
+  const core = new Core();
+  core.source.place = { ...core.source.place, directory };
+  const followed = core.source.commit(files);
+  await core.poll();
+  expect(Object.values(core.states())).toEqual(DONE);
+  return { core, followed };
+}
+
+/** Starts again with other settings. */
+async function moved(core: Core, place: Partial<Core['source']['place']>): Promise<Core> {
+  core.source.place = { ...core.source.place, ...place };
+  return await core.restart();
+}
+
+function expectUntouched(core: Core): void {
+  for (const operation of ['create', 'update', 'delete'] as const) expect(core.calls(operation)).toEqual([]);
+  expect(Object.values(core.states())).toEqual(DONE);
+}
+
+describe('another directory', () => {
+  const TWO = { ...below('prod', layout(3, PROTECTED)), ...below('test', layout(1)) };
+
+  it('is held, and nothing is taken away, also of a protected instance', async () => {
+    const { core: before, followed } = await up(TWO, 'prod');
+    const core = await moved(before, { directory: 'test' });
+    for (let poll = 0; poll < 3; poll += 1) await core.poll();
+    expectUntouched(core);
+    const reason =
+      `the layout was not moved: no commit since the followed one, ${followed}, has in "test" what that one has in "prod"; ` +
+      'repository.directory was "prod" and is "test"';
+    expect(core.operator.held()).toMatchObject([{ kind: 'history', digest: `history-${followed}`, reason }]);
+    expect(finish(core.operator.overview(core.order.by)).newest).toMatchObject({
+      reason,
+      action: `set repository.directory back in the settings; if it is meant: treeline accept-history ${followed}`,
+    });
+    expect(core.follower.notReadyReason).toContain('was "prod" and is "test"');
+  });
+
+  it('leaves reads answered from what was active, and nothing written', async () => {
+    const { core: before, followed } = await up(TWO, 'prod');
+    const core = await moved(before, { directory: 'test' });
+    expect(core.reader.commit()).toBe(followed);
+    expect(core.reader.instance('shop').body).toMatchObject({ parameters: { count: '3' }, protected: true });
+    expect(core.reader.record('shop-s-3')).toBeDefined();
+    expect(core.follower.followed).toBeUndefined();
+    await expect(core.follower.newest()).rejects.toThrow('repository.directory was "prod" and is "test"');
+  });
+
+  it('goes on where it was when the settings are back', async () => {
+    const { core: before } = await up(TWO, 'prod');
+    const held = await moved(before, { directory: 'test' });
+    const core = await moved(held, { directory: 'prod' });
+    expect(core.operator.held()).toEqual([]);
+    core.source.commit(below('prod', layout(4, PROTECTED)));
+    await core.poll();
+    expect(core.calls('create')).toEqual(['shop-s-4']);
+  });
+
+  it.each([0, 1])(
+    'is followed once that is accepted, and takes nothing of a protected instance; %i commits later',
+    async (more) => {
+      const { core: before, followed } = await up(TWO, 'prod');
+      const core = await moved(before, { directory: 'test' });
+      const newest = more === 0 ? followed : core.source.commit({ 'README.md': 'two layouts\n' });
+      await core.poll();
+      await core.operator.acceptHistory(core.order, newest);
+      await core.settle();
+      expect(core.operator.held()).toEqual([]);
+      expect(core.reader.status('shop')).toBe('Invalid');
+      expect(core.operator.problems().problems).toMatchObject([{ code: 'protected_instance' }]);
+      expectUntouched(core);
+      const again = await core.restart();
+      expect(again.operator.held()).toEqual([]);
+      expect(again.reader.status('shop')).toBe('Invalid');
+      expectUntouched(again);
+    },
+  );
+
+  it('that is empty needs a second yes', async () => {
+    const { core: before, followed } = await up(TWO, 'prod');
+    const core = await moved(before, { directory: 'empty' });
+    await core.operator.acceptHistory(core.order, followed);
+    await core.settle();
+    expectUntouched(core);
+    expect(core.follower.notReadyReason).toContain('is not followed');
+  });
+
+  it('does not keep approved deletes of what is followed from happening', async () => {
+    const { core: before } = await up(below('prod', layout()), 'prod');
+    before.source.commit(below('prod', layout(0)));
+    await before.poll();
+    expect(before.held('shop')).toMatchObject({ kind: 'deletes', resources: NAMES });
+    const core = await moved(before, { directory: 'test' });
+    await core.approve(core.held('shop')?.digest ?? '');
+    expect([...core.calls('delete')].sort()).toEqual(NAMES);
+    expect(core.operator.held()).toMatchObject([{ kind: 'history' }]);
+  });
+
+  it('is held where the copy is lost too', async () => {
+    const { core: before } = await up(TWO, 'prod');
+    await before.stop();
+    before.source.loseCopy();
+    const core = await moved(before, { directory: 'test' });
+    expectUntouched(core);
+    expect(core.operator.held()).toMatchObject([{ kind: 'history' }]);
+    expect(core.reader.status('shop')).toBe('Done');
+  });
+});
+
+describe('a directory to which the layout was moved', () => {
+  it.each([
+    ['from the root', '.', 'infra'],
+    ['to the root', 'infra', '.'],
+    ['to another', 'infra', 'stacks/live'],
+  ])('goes on, %s', async (_name, from, to) => {
+    const place = (directory: string, files: Files): Files => (directory === '.' ? files : below(directory, files));
+    const { core: before } = await up({ 'README.md': 'stacks\n', ...place(from, layout(3, PROTECTED)) }, from);
+    await before.stop();
+    before.source.commit({ ...without(place(from, layout())), ...place(to, layout(3, PROTECTED)) });
+    const head = before.source.commit({ ...place(to, layout(4, PROTECTED)) });
+    const core = await moved(before, { directory: to });
+    expect(core.operator.held()).toEqual([]);
+    expect(core.reader.commit()).toBe(head);
+    expect(core.calls('create')).toEqual(['shop-s-4']);
+    expect(core.calls('delete')).toEqual([]);
+    const again = await core.restart();
+    expect(again.reader.commit()).toBe(head);
+    expect(again.operator.held()).toEqual([]);
+  });
+
+  it('is waited for where the settings come first', async () => {
+    const { core: before } = await up(layout());
+    const core = await moved(before, { directory: 'infra' });
+    expect(core.operator.held()).toMatchObject([{ kind: 'history' }]);
+    const head = core.source.commit({ ...without(layout()), ...below('infra', layout()) });
+    await core.poll();
+    expect(core.operator.held()).toEqual([]);
+    expect(core.reader.commit()).toBe(head);
+    expectUntouched(core);
+  });
+
+  it('is held where the move has changed something', async () => {
+    const { core: before } = await up(layout());
+    before.source.commit({ ...without(layout()), ...below('infra', layout(1)) });
+    const core = await moved(before, { directory: 'infra' });
+    expect(core.operator.held()).toMatchObject([{ kind: 'history' }]);
+    expectUntouched(core);
+  });
+});
+
+describe('another URL or branch', () => {
+  it('goes on where its history has the followed commit', async () => {
+    const { core: before } = await up(layout());
+    const core = await moved(before, { url: 'https://git.example/stacks.git', branch: 'live' });
+    expect(core.operator.held()).toEqual([]);
+    expectUntouched(core);
+    const rewritten = core.source.commit(layout(1), { parents: [] });
+    await core.poll();
+    // What it was before is no news any more.
+    expect(core.held(null)?.reason).not.toContain('repository.url');
+    expect(core.held(null)?.digest).toBe(`history-${rewritten}`);
+  });
+
+  it('is held where it has not, and says first that nothing is shared', async () => {
+    const { core: before, followed } = await up(layout());
+    const strange = before.source.commit(layout(1), { parents: [] });
+    const core = await moved(before, { url: '/srv/other.git' });
+    expect(core.held(null)).toMatchObject({
+      digest: `history-${strange}`,
+      reason:
+        'nothing is shared with what is followed: this is another repository, or all of the history was rewritten; ' +
+        `${strange} and the followed commit ${followed} have no commit in common; ` +
+        'repository.url was "/srv/stacks.git" and is "/srv/other.git"',
+    });
+    expect(finish(core.operator.overview(core.order.by)).newest?.action).toBe(
+      `set repository.url back in the settings; if it is meant: treeline accept-history ${strange}`,
+    );
+    expectUntouched(core);
+  });
+
+  it('says so of a branch that was made anew too', async () => {
+    const { core, followed } = await up(layout());
+    const strange = core.source.commit(layout(1), { parents: [] });
+    await core.poll();
+    expect(core.held(null)?.reason).toBe(
+      'nothing is shared with what is followed: this is another repository, or all of the history was rewritten; ' +
+        `${strange} and the followed commit ${followed} have no commit in common`,
+    );
+    expect(finish(core.operator.overview(core.order.by)).newest?.action).toBe(
+      `check repository.url and repository.branch; if it is meant: treeline accept-history ${strange}`,
+    );
+  });
+});
+
+describe('rows that are not of what is followed', () => {
+  it('as of the backup of another installation, are held, and accepted they stand for what was active', async () => {
+    const { core: other, followed } = await up(layout(3, PROTECTED));
+    await other.stop();
+    other.source.place = { ...other.source.place, url: '/srv/here.git' };
+    const head = other.source.commit(layout(1), { parents: [] });
+    other.source.loseCopy();
+    const core = await other.restart();
+    expect(core.held(null)?.reason).toBe(
+      `the history was rewritten: ${head} does not come after the followed commit ${followed}, which is not in the local ` +
+        'copy any more; repository.url was "/srv/stacks.git" and is "/srv/here.git"',
+    );
+    expectUntouched(core);
+    await core.operator.acceptHistory(core.order, head);
+    await core.settle();
+    expect(core.operator.problems().problems).toMatchObject([{ code: 'protected_instance' }]);
+    expect(core.ledger.read('head', 'head')).toMatchObject({ commit: head, place: core.source.place });
+    expectUntouched(core);
+  });
+
+  async function asFormer(core: Core): Promise<void> {
+    const expected = core.ledger.read('head', 'head');
+    const { place: _, ...value } = expected ?? { commit: '', time: '' };
+    await core.ledger.commit([{ kind: 'head', name: 'head', value, expected }]);
+  }
+
+  it('of a former version take the present settings as theirs', async () => {
+    const { core: before } = await up(layout());
+    await asFormer(before);
+    const core = await before.restart();
+    expect(core.operator.held()).toEqual([]);
+    expect(core.ledger.read('head', 'head')?.place).toEqual(core.source.place);
+    expectUntouched(core);
+  });
+
+  it.each([
+    ['other servers', below('test', layout(1))],
+    ['other properties', below('test', { ...layout(), 'stacks/templates/t.yaml': TEMPLATE.replace('small', 'large') })],
+    ['no protection', below('test', layout())],
+    ['nothing', {}],
+  ])('of a former version are held where the directory was changed as well, to one with %s', async (_name, there) => {
+    const { core: before, followed } = await up({ ...below('prod', layout(3, PROTECTED)), ...there }, 'prod');
+    await asFormer(before);
+    const core = await moved(before, { directory: 'test' });
+    for (let poll = 0; poll < 2; poll += 1) await core.poll();
+    expectUntouched(core);
+    expect(core.held(null)).toMatchObject({
+      kind: 'history',
+      digest: `history-${followed}`,
+      reason: expect.stringContaining(`the followed commit ${followed} does not make what is recorded`),
+    });
+    const again = await moved(core, { directory: 'prod' });
+    expect(again.operator.held()).toEqual([]);
+    expectUntouched(again);
+  });
+
+  it('goes on from the rows once it is accepted', async () => {
+    const { core: before, followed } = await up(
+      { ...below('prod', layout(3, PROTECTED)), ...below('test', layout(1)) },
+      'prod',
+    );
+    await asFormer(before);
+    const core = await moved(before, { directory: 'test' });
+    await core.operator.acceptHistory(core.order, followed);
+    await core.settle();
+    expect(core.operator.held()).toEqual([]);
+    expect(core.reader.status('shop')).toBe('Invalid');
+    expectUntouched(core);
+  });
+});
