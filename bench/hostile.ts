@@ -1,5 +1,6 @@
 // The benchmark `hostile`: whether a real controller on a real repository answers honest clients in time, and within its
-// memory, while somebody pushes what was made to stop it. docs/benchmarks.md says how to read it.
+// memory, while somebody pushes what was made to stop it, or one client asks as much as it can (low-clients.ts).
+// docs/benchmarks.md says how to read it.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +10,7 @@ import { instancePath, instanceText, repositoryFiles } from '../test/support/siz
 import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
 import { rowOf } from './bench-row.ts';
 import { CASES, type HostileCase } from './hostile-cases.ts';
+import { LOW_CASES, type LowRun, lowReportOf, measureLowClients } from './low-clients.ts';
 import { markdownTable } from './markdown-table.ts';
 import { type ServedController, serveNewSite } from './served-controller.ts';
 import type { Site } from './site.ts';
@@ -19,7 +21,11 @@ const PEAK_BYTES_MAX = 512 * MIB;
 const INSTANCES = 100;
 const SERVERS_AN_INSTANCE = 2;
 const PAUSE_MS = 10;
-const NAMES = CASES.map(({ name }) => name);
+const NAMES = [...CASES, ...LOW_CASES].map(({ name }) => name);
+/** How many times as long as in quiet an honest client may wait, in the median. */
+const TIMES_QUIET_MAX = 4;
+/** What takes no longer is not slow, whatever it takes in quiet. */
+const MEDIAN_MS_FREE = 50;
 /** An answer that takes longer counts as this. */
 const ANSWER_MS_MAX = 30_000;
 /** Until the controller has said what becomes of a commit. */
@@ -46,7 +52,7 @@ interface HostileRun {
 /** Returns the part `hostile`, which runs only where it is named. It fails where a case does not keep the limits. */
 export const HOSTILE = definePart({
   name: 'hostile',
-  summary: 'answers to honest clients while somebody pushes what was made to stop the controller',
+  summary: 'answers to honest clients while somebody pushes or asks what was made to stop the controller',
   options: { only: { kind: 'names', of: NAMES, quick: NAMES.slice(0, 1), help: 'the cases' } },
   run: benchHostile,
 });
@@ -64,6 +70,44 @@ async function benchHostile(
     context.say(`${run.title}: ${worst} ms, ${mib(run.peakBytes)} MiB, ${verdictOf(run)}`);
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   }
+  const lowCases = LOW_CASES.filter(({ name }) => only.includes(name));
+  const lowRuns = lowCases.length === 0 ? [] : await measureLowClients(lowCases, context);
+  const reports = [pushReport(runs), lowReport(lowRuns)];
+  return {
+    rows: reports.flatMap(({ rows }) => rows),
+    text: reports
+      .map(({ text }) => text)
+      .filter((text) => text !== '')
+      .join('\n\n'),
+    failures: reports.flatMap(({ failures }) => failures),
+  };
+}
+
+/** Compares what honest clients waited with what they wait in quiet, the first run. */
+function lowReport([quiet, ...runs]: readonly LowRun[]): PartReport {
+  if (quiet === undefined) return { rows: [], text: '', failures: [] };
+  const kinds = ['read', 'list', 'write', 'commit'] as const;
+  const rows = kinds.map((kind) =>
+    rowOf({
+      ...{ work: `${runs.length} low clients: ${kind} beside them, times quiet`, unit: '' },
+      value: Math.max(...runs.map((run) => timesQuiet(run[kind].median, quiet[kind].median))),
+      target: { atMost: TIMES_QUIET_MAX },
+    }),
+  );
+  const peak = rowOf({
+    ...{ work: `${runs.length} low clients: peak memory`, unit: 'MiB', target: { atMost: PEAK_BYTES_MAX / MIB } },
+    value: Math.max(...runs.map(({ peakBytes }) => peakBytes)) / MIB,
+  });
+  const failures = runs.filter((run) => run.failures > 0).map((run) => `${run.title}: ${run.failures} answers failed`);
+  return { rows: [...rows, peak], text: lowReportOf([quiet, ...runs]), failures };
+}
+
+function timesQuiet(ms: number, quietMs: number): number {
+  return ms <= MEDIAN_MS_FREE ? Math.min(1, ms / quietMs) : ms / quietMs;
+}
+
+function pushReport(runs: readonly HostileRun[]): PartReport {
+  if (runs.length === 0) return { rows: [], text: '', failures: [] };
   const work = `${runs.length} hostile pushes`;
   const broken = runs.filter((run) => verdictOf(run) !== 'held');
   return {

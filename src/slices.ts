@@ -15,14 +15,20 @@ type MonotonicClock = Pick<Clock, 'monotonic'>;
 export class WorkTurns {
   readonly #clock: MonotonicClock;
   readonly #yieldToOthers: () => Promise<unknown>;
+  readonly #sliceMs: number;
   /** When the slice of this turn began; undefined: nothing has run in it. */
   #began: number | undefined;
   readonly #line: (() => void)[] = [];
 
   /** `yieldToOthers` resolves in the next turn. */
-  constructor(clock: MonotonicClock, yieldToOthers: () => Promise<unknown> = setImmediate) {
+  constructor(
+    clock: MonotonicClock,
+    yieldToOthers: () => Promise<unknown> = setImmediate,
+    sliceMs: number = WORK_SLICE_MS,
+  ) {
     this.#clock = clock;
     this.#yieldToOthers = yieldToOthers;
+    this.#sliceMs = sliceMs;
   }
 
   /** Returns true if the slice of this turn is over. Begins it where nothing has run in this turn. */
@@ -32,7 +38,7 @@ export class WorkTurns {
       this.#began = now;
       void this.#passOn();
     }
-    return now - this.#began >= WORK_SLICE_MS;
+    return now - this.#began >= this.#sliceMs;
   }
 
   /** Resolves in a later turn, which belongs to the caller. Must follow an {@link isOver} of the same turn. */

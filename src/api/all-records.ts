@@ -9,10 +9,10 @@ import { isSameList } from '../model/is-same-list.ts';
 import type { NodeAtMoment } from '../model/record.ts';
 import type { Steps } from '../model/steps.ts';
 import type { Reader } from '../service/reader.ts';
+import type { Shares } from '../shares.ts';
 import { createSlices } from '../slices.ts';
-import { sendPieces } from './long-answers.ts';
+import { HeldAnswers, sentAnswers } from './long-answers.ts';
 import { requestIdOf, tagOf, writeReadHead } from './present.ts';
-import { createSerialWork } from './serial-work.ts';
 import { numbersOf } from './source-numbers.ts';
 
 /** Others may have their turn after so many records. */
@@ -50,38 +50,43 @@ interface KeptAnswer extends Answer {
 type RecordOf = (node: NodeAtMoment) => unknown;
 type AllReader = Pick<Reader, 'nodes' | 'commit'> & { readonly sources: Pick<Reader['sources'], 'nodes'> };
 
+/** One request for all records. */
+interface AllRead {
+  /** The serial of its client. */
+  readonly client: string;
+  readonly isExplained: boolean;
+}
+
 const inSlices = createSlices(systemClock);
+const heldRecords = new HeldAnswers<AllRecords>();
 
 /** Returns a handler for GET and HEAD. Throws ServiceError `not_ready` before the first commit. */
-export function answerAllRecords(reader: AllReader) {
-  const plainRecords = computeSerially(reader, (node) => node.record(), KEPT_BYTES_MAX);
+export function answerAllRecords(reader: AllReader, shares: Shares) {
+  const plainRecords = computeRecords(reader, (node) => node.record(), KEPT_BYTES_MAX);
   // Rarely asked for.
-  const explainedRecords = computeSerially(reader, (node) => node.explained(), 0);
+  const explainedRecords = computeRecords(reader, (node) => node.explained(), 0);
 
-  return async (request: IncomingMessage, response: ServerResponse, isExplained: boolean): Promise<void> => {
-    const answer = isExplained ? await explainedRecords(response) : await plainRecords(response);
+  return async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { client, isExplained }: AllRead,
+  ): Promise<void> => {
+    const asker = { client, question: `all records ${isExplained}`, isGone: () => response.destroyed };
+    const answer = await shares.run(asker, isExplained ? explainedRecords : plainRecords);
     if (answer === undefined) return;
     const { commit, all } = answer;
     const hasBody = writeReadHead(request, response, { commit, requestId: requestIdOf(response), ...all });
     if (!hasBody || request.method === 'HEAD') response.end();
-    else await sendPieces(response, chunksOf(all.texts));
+    else await sentAnswers.send(response, { client, answer: all }, chunksOf(all.texts));
   };
 }
 
-/**
- * Returns a function that computes all records, and keeps an answer of at most `keptBytesMax` for the next time. One
- * computation at a time: whoever asks meanwhile finds what did not change.
- */
-function computeSerially(
-  reader: AllReader,
-  recordOf: RecordOf,
-  keptBytesMax: number,
-): (response: ServerResponse) => Promise<Answer | undefined> {
+/** Returns a function that computes all records, and keeps an answer of at most `keptBytesMax` for the next time. */
+function computeRecords(reader: AllReader, recordOf: RecordOf, keptBytesMax: number): () => Promise<Answer> {
   const known = new KnownTexts();
   let kept: KeptAnswer | undefined;
-  const runSerially = createSerialWork();
 
-  async function compute(): Promise<Answer> {
+  return async () => {
     const sources = numbersOf(reader.sources.nodes());
     if (kept !== undefined && isSameList(kept.sources, sources)) return kept;
     // Of the same moment as the sources: nothing else runs in between.
@@ -91,9 +96,7 @@ function computeSerially(
     const all = isSame && kept !== undefined ? kept.all : await joinRecords(nodes, known, recordOf);
     kept = all.bytes > keptBytesMax ? undefined : { sources, commit, all };
     return { commit, all };
-  }
-
-  return (response) => runSerially(response, compute);
+  };
 }
 
 /**
@@ -124,7 +127,7 @@ class KnownTexts {
 async function joinRecords(nodes: readonly NodeAtMoment[], known: KnownTexts, recordOf: RecordOf): Promise<AllRecords> {
   const texts = await inSlices(joinTexts(nodes, known, recordOf));
   known.forgetOthers(texts);
-  return { texts, ...(await digestOf(texts)) };
+  return heldRecords.share({ texts, ...(await digestOf(texts)) });
 }
 
 function* joinTexts(nodes: readonly NodeAtMoment[], known: KnownTexts, recordOf: RecordOf): Steps<AllRecords['texts']> {

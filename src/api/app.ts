@@ -1,5 +1,6 @@
 // Builds the REST interface as one Express application, with its middleware in order. api.ts makes it listen.
 import type { RequestListener } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import express, { type Express, type Request } from 'express';
 import type { Logger } from '../log.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -9,6 +10,7 @@ import type { CommitWait } from '../service/commit-wait.ts';
 import type { Explainer } from '../service/explainer.ts';
 import type { Operator } from '../service/operator.ts';
 import type { Writer } from '../service/writer.ts';
+import { type ShareLimits, Shares } from '../shares.ts';
 import { AnswerCache, CACHE_BYTES_MAX } from './answer-cache.ts';
 import { type AuthenticateOptions, authenticate } from './authenticate.ts';
 import { checkRequest } from './check-request.ts';
@@ -37,6 +39,8 @@ interface AppOptions extends AuthenticateOptions {
   readonly log: Logger;
 }
 
+/** Answers that take long or ask git: lists, all records, events, explanations. */
+const ANSWER_SHARES: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100, yieldToOthers: setImmediate };
 /** As proxies send it; RFC 9112, 3.2.2. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]+(?=[/?#]|$)/i;
 const SECTIONS = ['/stacks', '/clients', '/types', '/hiera', '/tree', '/operations', '/agent'];
@@ -90,14 +94,15 @@ export function createApp(options: AppOptions): RequestListener {
 export function createRoutes(options: AppOptions, cache = new AnswerCache(CACHE_BYTES_MAX)): Express {
   const { reader, operator, explainer, writer, commits, agent, readAnswer, log } = options;
   const app = createExpress();
+  const shares = new Shares(ANSWER_SHARES);
   const known = authenticate(options);
   app.use(assignRequestId, checkRequest, known, refuseForeignOrigin, waitForMinCommit(commits, known));
   app.use(packAnswers());
-  app.use(stackInstanceRoutes({ reader, writer, operator, cache }), stackTemplateRoutes(reader, writer));
-  app.use(clientRoutes(reader, writer), typeRoutes({ reader, writer, cache }));
-  app.use(hieraRoutes(reader), treeRoutes(reader, writer));
+  app.use(stackInstanceRoutes({ reader, writer, operator, cache, shares }), stackTemplateRoutes(reader, writer));
+  app.use(clientRoutes(reader, writer), typeRoutes({ reader, writer, cache, shares }));
+  app.use(hieraRoutes(reader, shares), treeRoutes(reader, writer));
   app.use(
-    operationRoutes({ reader, operator, explainer, cache }),
+    operationRoutes({ reader, operator, explainer, cache, shares }),
     agentRoutes({ agent, readAnswer, authenticate: known }),
   );
   app.use(refuseUnknownPath, answerErrors(log));

@@ -2,16 +2,15 @@
 // request, so that a removed client is refused at once. See docs/rest.md, authentication.
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
 import type { RequestHandler } from 'express';
 import type { Clock } from '../clock.ts';
 import { invariant } from '../model/invariant.ts';
 import type { Client } from '../model/objects.ts';
-import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
+import { canonicalFingerprint } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Reader } from '../service/reader.ts';
 import { type Failure, sendError } from './errors.ts';
+import { type Peer, peerOf } from './peer.ts';
 
 /** The registry, and the judgement of certificates. */
 export interface AuthenticateOptions {
@@ -32,16 +31,7 @@ export interface CertificateJudgement {
   readonly listsUntil: number;
 }
 
-/** The fields of a certificate, read once a connection: parsing at every request costs more than the answer. */
-interface Peer {
-  readonly serial: string;
-  readonly fingerprint: string;
-  readonly expires: number;
-  readonly certificate: X509Certificate;
-}
-
 const clients = new WeakMap<IncomingMessage, Client>();
-const peers = new WeakMap<Socket, Peer>();
 
 /** Returns a handler that lets requests of registered clients pass; `clientOf` then tells which. */
 export function authenticate(options: AuthenticateOptions): RequestHandler {
@@ -85,26 +75,6 @@ export function clientOf(request: IncomingMessage): Client {
   const client = clients.get(request);
   invariant(client !== undefined, 'a route was reached without authentication');
   return client;
-}
-
-function peerOf(socket: Socket): Peer {
-  const known = peers.get(socket);
-  if (known !== undefined) return known;
-  // The handshake refuses who has no valid certificate. Looked at again, since everything else rests on it.
-  const certificate = socket instanceof TLSSocket && socket.authorized ? socket.getPeerX509Certificate() : undefined;
-  const peer = certificate && readPeer(certificate);
-  if (peer === undefined) throw new ServiceError('unauthorized', 'This needs a valid client certificate');
-  peers.set(socket, peer);
-  return peer;
-}
-
-function readPeer(certificate: X509Certificate): Peer | undefined {
-  const { serialNumber, fingerprint256, validToDate } = certificate;
-  // A negative serial is printed with a minus sign, which the canonical spelling would drop.
-  const serial = serialNumber.startsWith('-') ? undefined : canonicalSerial(serialNumber);
-  const fingerprint = canonicalFingerprint(fingerprint256);
-  if (serial === undefined || fingerprint === undefined) return undefined;
-  return { serial, fingerprint, expires: validToDate.getTime(), certificate };
 }
 
 function refuseUnknown(reader: Reader, { serial, fingerprint }: Peer): never {

@@ -1,5 +1,5 @@
 // One connection: hands on its requests one after the other, and ends when it has to. Node delivers all that a client sends
-// ahead at once; answering them there and then keeps all other clients waiting until the last one is answered.
+// ahead at once; the next one waits until the one before is answered, and then for the turn of its client.
 import type { RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Exchange } from './broken-request.ts';
@@ -13,13 +13,10 @@ export class Connection {
   readonly #handler: RequestListener;
   #answering: ServerResponse | undefined;
   readonly #waiting: ServerResponse[] = [];
-  /** True while the first waiting request lets other connections have their turn. */
-  #isTurnDue = false;
   /** Of the last request that began, answered or not. */
   #last: ServerResponse | undefined;
   #isRetired = false;
   readonly #onAnswered = (): void => this.#endAnswer();
-  readonly #onTurn = (): void => this.#handOnNext();
 
   constructor(socket: Socket, handler: RequestListener) {
     this.#socket = socket;
@@ -32,13 +29,12 @@ export class Connection {
   }
 
   /**
-   * Hands a request on once the answer before it is sent and other connections had their turn. Ends the connection if more
-   * than 100 requests wait. `isLast`: the answer tells that no other follows.
+   * Hands a request on once the answer before it is sent. Ends the connection if more than 100 requests wait. `isLast`: the answer tells that no other follows.
    */
   take(response: ServerResponse, isLast: boolean): void {
     this.#last = response;
     if (isLast || this.#isRetired) announceEnd(response);
-    if (this.#answering === undefined && !this.#isTurnDue) this.#handOn(response);
+    if (this.#answering === undefined) this.#handOn(response);
     else if (this.#waiting.push(response) > AHEAD_MAX) this.#socket.destroy();
   }
 
@@ -82,13 +78,6 @@ export class Connection {
   #endAnswer(): void {
     this.#answering = undefined;
     if (this.#isRetired) this.#socket.destroySoon();
-    if (this.#waiting.length === 0) return;
-    this.#isTurnDue = true;
-    setImmediate(this.#onTurn);
-  }
-
-  #handOnNext(): void {
-    this.#isTurnDue = false;
     const next = this.#waiting.shift();
     // The connection may have ended with the answer before.
     if (next !== undefined && this.#socket.writable) this.#handOn(next);

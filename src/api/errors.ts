@@ -71,7 +71,8 @@ export function errorBodyOf({ code, message, details = [] }: Failure): ErrorBody
 /** Answers with a failure. */
 export function sendError(response: ServerResponse, failure: Failure): void {
   const body = errorBodyOf(failure);
-  if (failure.code === 'not_ready') response.setHeader('Retry-After', RETRY_AFTER_SECONDS);
+  const isWorthARetry = failure.code === 'not_ready' || failure.code === 'too_many_requests';
+  if (isWorthARetry) response.setHeader('Retry-After', RETRY_AFTER_SECONDS);
   sendJson(response, body.return_code, body);
 }
 

@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import type { SerializedAnswer } from './answer-cache.ts';
+import { serialOf } from './peer.ts';
 
 /** Characters that are written at once. A text that is not longer is sent as it is. */
 export const PIECE_LENGTH = 128 * 1024;
@@ -13,7 +14,7 @@ export interface PiecedAnswer extends Omit<SerializedAnswer, 'json'> {
 }
 
 /** The answers that somebody holds, by tag. */
-class HeldAnswers<Answer extends { readonly etag: string }> {
+export class HeldAnswers<Answer extends { readonly etag: string }> {
   readonly #held = new Map<string, WeakRef<Answer>>();
   readonly #released = new FinalizationRegistry<string>((etag) => {
     if (this.#held.get(etag)?.deref() === undefined) this.#held.delete(etag);
@@ -47,73 +48,104 @@ export function sharePieced(answer: PiecedAnswer): PiecedAnswer {
   return answer.pieces.length > 1 ? heldPieces.share(answer) : answer;
 }
 
-/** All long answers that are being sent may take so much. Those that many clients are sent count once. */
-const SENT_BYTES_MAX = 256 * 1024 * 1024;
+/**
+ * So much may the long answers take that are being sent, all together and those of one client. An answer that is sent several
+ * times counts once.
+ */
+interface SentLimits {
+  readonly bytes: number;
+  readonly bytesOfClient: number;
+}
 
-type SizedAnswer = Pick<SerializedAnswer, 'bytes'>;
+const SENT_LIMITS: SentLimits = { bytes: 256 * 1024 * 1024, bytesOfClient: 64 * 1024 * 1024 };
 
-/** The long answers that are being sent, which take `bytesMax` together. */
+/** One answer to one client. */
+interface Sent {
+  readonly client: string;
+  readonly answer: Pick<SerializedAnswer, 'bytes'>;
+}
+
+/** The answers that are counted, and what they take. */
+class Counted {
+  readonly #answers = new Set<Sent['answer']>();
+  #bytes = 0;
+
+  /** Returns true if an answer is counted already, or takes no more than is left of `max`. */
+  fits(answer: Sent['answer'], max: number): boolean {
+    return this.#answers.has(answer) || this.#bytes + answer.bytes <= max;
+  }
+
+  add(answer: Sent['answer']): void {
+    if (!this.#answers.has(answer)) this.#bytes += answer.bytes;
+    this.#answers.add(answer);
+  }
+}
+
+/** The long answers that are being sent. */
 export class SentAnswers {
-  readonly #bytesMax: number;
+  readonly #limits: SentLimits;
   /** By response; the one whose client has read nothing for longest comes first. */
-  readonly #sent = new Map<ServerResponse, SizedAnswer>();
+  readonly #sent = new Map<ServerResponse, Sent>();
 
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
+  constructor(limits: SentLimits) {
+    this.#limits = limits;
   }
 
   /**
-   * Sends an answer as fast as its client reads. Where all take too much, the connections of clients that have read nothing for
-   * longest are closed.
+   * Sends an answer as fast as its client reads. Where those of this client, or all, take too much, the connections of them that
+   * have read nothing for longest are closed.
    */
-  async send(response: ServerResponse, answer: SizedAnswer, pieces: Iterable<string>): Promise<void> {
-    this.#sent.set(response, answer);
+  async send(response: ServerResponse, sent: Sent, pieces: Iterable<string>): Promise<void> {
+    this.#sent.set(response, sent);
     this.#makeRoom(response);
     try {
-      await sendPieces(response, this.#noteReads(response, answer, pieces));
+      await sendPieces(response, this.#noteReads(response, sent, pieces));
     } finally {
       this.#sent.delete(response);
     }
   }
 
   /** A piece is taken once the client has read most of the one before. */
-  *#noteReads(response: ServerResponse, answer: SizedAnswer, pieces: Iterable<string>): Generator<string> {
+  *#noteReads(response: ServerResponse, sent: Sent, pieces: Iterable<string>): Generator<string> {
     for (const piece of pieces) {
       this.#sent.delete(response);
-      this.#sent.set(response, answer);
+      this.#sent.set(response, sent);
       yield piece;
     }
   }
 
   #makeRoom(newest: ServerResponse): void {
-    const kept = new Set<SizedAnswer>();
-    let bytes = 0;
-    for (const [response, answer] of [...this.#sent].reverse()) {
-      if (kept.has(answer)) continue;
-      if (response !== newest && bytes + answer.bytes > this.#bytesMax) {
+    const all = new Counted();
+    const byClient = new Map<string, Counted>();
+    for (const [response, { client, answer }] of [...this.#sent].reverse()) {
+      const own = byClient.get(client) ?? new Counted();
+      byClient.set(client, own);
+      const fits = own.fits(answer, this.#limits.bytesOfClient) && all.fits(answer, this.#limits.bytes);
+      if (response !== newest && !fits) {
         response.destroy();
         continue;
       }
-      kept.add(answer);
-      bytes += answer.bytes;
+      own.add(answer);
+      all.add(answer);
     }
   }
 }
 
-const sentAnswers = new SentAnswers(SENT_BYTES_MAX);
+/** Those of this process. */
+export const sentAnswers = new SentAnswers(SENT_LIMITS);
 
 /** Sends a long answer whose head is written. */
 export async function sendLong(response: ServerResponse, answer: SerializedAnswer): Promise<void> {
-  await sentAnswers.send(response, answer, piecesOf(answer));
+  await sentAnswers.send(response, { client: serialOf(response.req), answer }, piecesOf(answer));
 }
 
 /** Sends an answer in pieces whose head is written. */
 export async function sendPieced(response: ServerResponse, answer: PiecedAnswer): Promise<void> {
-  await sentAnswers.send(response, answer, eachPiece(answer));
+  await sentAnswers.send(response, { client: serialOf(response.req), answer }, eachPiece(answer));
 }
 
 /** Sends as fast as the client reads. One that goes away in between is no failure. */
-export async function sendPieces(response: ServerResponse, pieces: Iterable<string>): Promise<void> {
+async function sendPieces(response: ServerResponse, pieces: Iterable<string>): Promise<void> {
   let goOn = (): void => undefined;
   for (const event of ['drain', 'close'] as const) response.on(event, () => goOn());
   for (const piece of pieces) {

@@ -7,11 +7,12 @@ import type { AnswerSources } from '../model/answer-sources.ts';
 import { isMap } from '../model/json.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { Reader } from '../service/reader.ts';
+import type { Shares } from '../shares.ts';
 import { createSlices } from '../slices.ts';
 import { type AnswerCache, KEPT_BYTES_MAX } from './answer-cache.ts';
 import { PIECE_LENGTH, type PiecedAnswer, pieceFrom, sendPieced, sharePieced } from './long-answers.ts';
+import { askerOf } from './peer.ts';
 import { requestIdOf, sendSerialized, tagOf, writeReadHead } from './present.ts';
-import { createSerialWork } from './serial-work.ts';
 
 /** One list, of the moment at which it is asked for. */
 interface ListRead {
@@ -25,17 +26,21 @@ interface ListOptions {
   /** The commit of the answers. */
   readonly reader: Pick<Reader, 'commit'>;
   readonly cache: AnswerCache;
+  readonly shares: Shares;
+  /** Clients are answered differently. Left out: all have the same answer. */
+  readonly isOfClient?: boolean;
 }
 
 const inSlices = createSlices(systemClock);
 
 /**
- * Returns a handler for GET and HEAD that sends what `ask` returns. What `ask` throws becomes the answer instead. One list at a
- * time is made: whoever asks meanwhile finds it in the cache, if it is kept.
+ * Returns a handler for GET and HEAD that sends what `ask` returns. What `ask` throws becomes the answer instead. A list is made
+ * once for all who wait for it.
  */
-export function readList<Params>({ reader, cache }: ListOptions, ask: (request: Request<Params>) => ListRead) {
-  const runSerially = createSerialWork();
-
+export function readList<Params>(
+  { reader, cache, shares, isOfClient = false }: ListOptions,
+  ask: (request: Request<Params>) => ListRead,
+) {
   async function answerTo(request: Request<Params>): Promise<{ commit: string; answer: PiecedAnswer }> {
     const { body, sources } = ask(request);
     const commit = reader.commit();
@@ -49,7 +54,8 @@ export function readList<Params>({ reader, cache }: ListOptions, ask: (request: 
   }
 
   return async (request: Request<Params>, response: Response): Promise<void> => {
-    const made = await runSerially(response, () => answerTo(request));
+    const asker = askerOf(request, response, isOfClient ? undefined : request.path);
+    const made = await shares.run(asker, () => answerTo(request));
     if (made === undefined) return;
     const { commit, answer } = made;
     const [first, second] = answer.pieces;

@@ -2,6 +2,7 @@
 import type { Request, RequestHandler } from 'express';
 import { ServiceError } from '../model/service-error.ts';
 import type { CommitWait } from '../service/commit-wait.ts';
+import { clientOf } from './authenticate.ts';
 
 const HEADER = 'x-treeline-min-commit';
 const OID = /^[0-9a-f]{40}$/;
@@ -17,7 +18,7 @@ export function waitForMinCommit(commits: Pick<CommitWait, 'reached'>, authentic
       next();
       return;
     }
-    await commits.reached(commit);
+    await commits.reached(commit, clientOf(request).serial);
     await authenticate(request, response, next);
   };
 }

@@ -61,7 +61,8 @@ export function wireWrites(parts: WritesParts): WiredWrites {
     review,
   });
   const commits = createCommitWait({
-    ...branch,
+    newest: () => branch.newest({ inHurry: false }),
+    isAncestor: (ancestor, descendant) => parts.source.isAncestor(ancestor, descendant, true),
     desired: () => current.get(),
     refused: () => current.refused,
     clock,

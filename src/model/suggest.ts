@@ -4,17 +4,21 @@ import { compareNames } from './names.ts';
 const DISTANCE_MAX = 2;
 /** No name of an object is longer; a longer value is not a misspelt name. */
 const LENGTH_MAX = 250;
+/** More candidates are not looked at: whoever asks for names that are not there makes others wait. */
+export const CANDIDATES_MAX = 1_000;
 
 /**
  * Returns `did you mean "x"?` for the nearest candidate within edit distance 2 (1 if both have five characters at
- * most), or null. Of several equally near ones it is the first by code unit. The work is linear in the candidates, and
- * small for those of another length.
+ * most), or null. Of several equally near ones it is the first by code unit. The first 1,000 candidates are looked at; the
+ * work is small for those of another length.
  */
 export function didYouMean(name: string, candidates: Iterable<string>): string | null {
   if (name.length > LENGTH_MAX) return null;
   const wanted = name.toLowerCase();
   let best: { readonly name: string; readonly distance: number } | undefined;
+  let seen = 0;
   for (const candidate of candidates) {
+    if (++seen > CANDIDATES_MAX) break;
     if (candidate === name || Math.abs(candidate.length - name.length) > DISTANCE_MAX) continue;
     const limit = Math.min(best?.distance ?? DISTANCE_MAX, limitFor(name, candidate));
     const distance = editDistance(wanted, candidate.toLowerCase(), limit);

@@ -2,9 +2,13 @@
 import { type Clock, within } from '../clock.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { ServiceError } from '../model/service-error.ts';
-import type { BranchView } from './write/branch-view.ts';
+import { type ShareLimits, Shares } from '../shares.ts';
 
-interface CommitWaitOptions extends Pick<BranchView, 'desiredAt' | 'isAncestor'> {
+interface CommitWaitOptions {
+  /** Asks for a poll of the branch, and resolves once it is over. Throws like BranchView.newest. */
+  readonly newest: () => Promise<unknown>;
+  /** Tells whether `descendant` is `ancestor` or comes after it. `ancestor` need not be here. */
+  readonly isAncestor: (ancestor: string, descendant: string) => Promise<boolean>;
   /** The active desired state, or undefined before the first good commit. */
   readonly desired: () => DesiredState | undefined;
   /** The newest commit, if it is not followed. */
@@ -16,54 +20,68 @@ interface CommitWaitOptions extends Pick<BranchView, 'desiredAt' | 'isAncestor'>
 export interface CommitWait {
   /**
    * Resolves once a commit, or one after it, is followed. Throws ServiceError `invalid_input` where the branch has no such
-   * commit, and `not_ready` where it is not followed within 10 s or will not be, or where too many wait already.
+   * commit, `not_ready` where it is not followed within 10 s or will not be, and `too_many_requests` where too many reads of
+   * the client wait already.
    */
-  reached(commit: string): Promise<void>;
+  reached(commit: string, client: string): Promise<void>;
   /** Rejects every waiting read. */
   stop(): void;
 }
 
 /** How long a read waits for its commit. */
 export const WAIT_MS = 10_000;
-/** How many reads wait at once. */
-export const WAITERS_MAX = 100;
+/** Reads that wait. One counts until its poll is over, also where it was sent away before. */
+export const WAITS: ShareLimits = { atOnce: 1_000, ofClient: 50, waitingOfClient: 50 };
+/** Questions to git about the history: one may start a process. */
+const QUESTIONS: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 2 * WAITS.ofClient };
 
 /** The end of a wait for a commit. */
 type End = { readonly kind: 'reached' } | { readonly kind: 'failed'; readonly error: unknown };
 
 /** Returns the one place where reads wait. */
 export function createCommitWait(options: CommitWaitOptions): CommitWait {
-  const { desiredAt, isAncestor, desired, clock } = options;
+  const { newest, isAncestor, desired, refused, clock } = options;
   const stopped = Promise.withResolvers<End>();
-  /** The waits for a commit to be followed that are under way, also those that no read waits for any more. */
-  let open = 0;
+  const waits = new Shares(WAITS);
+  const questions = new Shares(QUESTIONS);
 
-  async function isReached(commit: string): Promise<boolean> {
-    const followed = desired()?.commit;
-    return followed !== undefined && (followed === commit || (await isAncestor(commit, followed)));
+  /** Equal questions that wait for git are asked once. */
+  async function isIn(history: string | undefined, { commit, client }: Wanted): Promise<boolean> {
+    if (history === undefined || history === commit) return history === commit;
+    const asker = { client, question: `${commit} ${history}` };
+    return await questions.run(asker, () => isAncestor(commit, history));
   }
 
-  async function arrival(commit: string): Promise<End> {
-    open += 1;
+  async function arrival(wanted: Wanted): Promise<End> {
     try {
-      await desiredAt(commit);
-      return { kind: 'reached' };
+      if (await isIn(desired()?.commit, wanted)) return { kind: 'reached' };
+      await polled();
+      if (await isIn(desired()?.commit, wanted)) return { kind: 'reached' };
+      const isRefused = await isIn(refused()?.commit, wanted);
+      return { kind: 'failed', error: isRefused ? notFollowed(wanted, refused()?.commit) : unknownCommit(wanted) };
     } catch (error) {
       return { kind: 'failed', error };
-    } finally {
-      open -= 1;
+    }
+  }
+
+  /** A poll that found a commit which is not followed is a poll. */
+  async function polled(): Promise<void> {
+    try {
+      await newest();
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'conflict') throw error;
     }
   }
 
   return {
-    async reached(commit) {
-      if (await isReached(commit)) return;
-      if (open >= WAITERS_MAX) {
-        throw new ServiceError('not_ready', `${WAITERS_MAX} reads wait for commits already; try again`);
-      }
-      const end = await within(clock, WAIT_MS, Promise.race([arrival(commit), stopped.promise]));
+    async reached(commit, client) {
+      if (desired()?.commit === commit) return;
+      let isGone = false;
+      const waiting = waits.run({ client, isGone: () => isGone }, () => arrival({ commit, client }));
+      const end = await within(clock, WAIT_MS, Promise.race([waiting, stopped.promise]));
+      isGone = true;
       if (end === undefined) throw late(commit);
-      if (end.kind === 'failed') throw await failureOf(commit, end.error, options);
+      if (end.kind === 'failed') throw end.error;
     },
     stop() {
       stopped.resolve({ kind: 'failed', error: new ServiceError('not_ready', 'The controller is stopping') });
@@ -71,19 +89,24 @@ export function createCommitWait(options: CommitWaitOptions): CommitWait {
   };
 }
 
+/** The commit that a read of a client waits for. */
+interface Wanted {
+  readonly commit: string;
+  readonly client: string;
+}
+
 function late(commit: string): ServiceError {
   return new ServiceError('not_ready', `The commit ${commit} is not followed yet; try again`);
 }
 
-/** A commit that was looked for and is not followed: there is none, or a person has to settle something first. */
-async function failureOf(commit: string, error: unknown, { refused, isAncestor }: CommitWaitOptions): Promise<unknown> {
-  if (!(error instanceof ServiceError) || error.code !== 'conflict') return error;
-  const newest = refused()?.commit;
-  if (newest !== undefined && (newest === commit || (await isAncestor(commit, newest)))) {
-    return new ServiceError(
-      'not_ready',
-      `The newest commit ${newest} is not followed, so ${commit} is not; GET /operations/status says why`,
-    );
-  }
+/** A person has to settle something first. */
+function notFollowed({ commit }: Wanted, newest: string | undefined): ServiceError {
+  return new ServiceError(
+    'not_ready',
+    `The newest commit ${newest} is not followed, so ${commit} is not; GET /operations/status says why`,
+  );
+}
+
+function unknownCommit({ commit }: Wanted): ServiceError {
   return new ServiceError('invalid_input', `The followed branch has no commit ${commit}; was it pushed there?`);
 }

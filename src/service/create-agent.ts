@@ -6,6 +6,7 @@ import type { Client } from '../model/objects.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Call } from '../providers/provider.ts';
+import { type ShareLimits, Shares } from '../shares.ts';
 import type { Agent, AgentAction } from './agent.ts';
 
 interface OfferedCall {
@@ -47,24 +48,20 @@ export interface AgentOptions {
   readonly registered: (serial: string) => Client | undefined;
 }
 
-/** Requests that wait for actions, of all clients and of one. */
-const WAITERS_MAX = 1_000;
-const WAITERS_OF_CLIENT_MAX = 10;
+/** Requests that wait for actions. */
+const WAITS: ShareLimits = { atOnce: 1_000, ofClient: 10, waitingOfClient: 0 };
 /** An id is the name of the server, and `<incarnation>.<step>`: see RunningAction. */
 const ID = /^(.+)\.\d+\.(?:create|check|(?:update|delete)\.\d+)$/;
 
 /** Returns the agent. */
 export function createAgent(options: AgentOptions): Agent {
   const { work } = options;
-  const waiters = new Waiters(options.clock, work);
+  const waits = new Shares(WAITS);
   return {
     actions: (by, limit) => work.offered(tagsOf(by), limit).map((offer) => actionOf(offer, work)),
     async wait(by, ms, signal) {
-      const end = options.clock.monotonic() + ms;
-      for (let left = ms; left > 0 && !signal.aborted; left = end - options.clock.monotonic()) {
-        if (work.hasOffer(tagsOf(by))) return;
-        await waiters.wait(by, left, signal);
-      }
+      if (work.hasOffer(tagsOf(by))) return;
+      await waits.run({ client: by.serial }, () => waitForOffer(options, by, { ms, signal }));
     },
     async claim(by, id, request) {
       const server = ownServer(work, by, id);
@@ -82,38 +79,23 @@ export function createAgent(options: AgentOptions): Agent {
   };
 }
 
-/** Requests that wait for actions. */
-class Waiters {
-  readonly #clock: Clock;
-  readonly #work: AgentWork;
-  readonly #counts = new Map<string, number>();
-  #count = 0;
+interface OfferWait {
+  readonly ms: number;
+  readonly signal: AbortSignal;
+}
 
-  constructor(clock: Clock, work: AgentWork) {
-    this.#clock = clock;
-    this.#work = work;
-  }
-
-  async wait(by: Client, ms: number, signal: AbortSignal): Promise<void> {
-    const { serial: client } = by;
-    const own = this.#counts.get(client) ?? 0;
-    if (own >= WAITERS_OF_CLIENT_MAX || this.#count >= WAITERS_MAX) {
-      throw new ServiceError('too_many_requests', 'Too many requests wait for actions already; try again later');
-    }
+async function waitForOffer({ work, clock }: AgentOptions, by: Client, { ms, signal }: OfferWait): Promise<void> {
+  const end = clock.monotonic() + ms;
+  for (let left = ms; left > 0 && !signal.aborted; left = end - clock.monotonic()) {
+    if (work.hasOffer(tagsOf(by))) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#counts.set(client, own + 1);
-    this.#count += 1;
-    const forget = [this.#work.watch(tagsOf(by), resolve), this.#clock.after(ms, resolve)];
+    const forget = [work.watch(tagsOf(by), resolve), clock.after(left, resolve)];
     const stop = (): void => resolve();
     signal.addEventListener('abort', stop, { once: true });
     await promise;
     // A request that is woken often waits as often: what it leaves behind would add up.
     signal.removeEventListener('abort', stop);
     for (const end of forget) end();
-    this.#count -= 1;
-    const left = (this.#counts.get(client) ?? 1) - 1;
-    if (left > 0) this.#counts.set(client, left);
-    else this.#counts.delete(client);
   }
 }
 

@@ -47,7 +47,7 @@ export function createReader(options: ReaderOptions): Reader {
 
   function template(name: string): Served<StackTemplate> {
     const { desired } = view();
-    return templateIn(desired, name) ?? unknown('stack template', name, namesOf(templatesOf(desired)));
+    return templateIn(desired, name) ?? unknown('stack template', name, templateNames(desired));
   }
 
   return {
@@ -88,8 +88,12 @@ function clientIn({ desired, refused, rows }: ReaderOptions, serial: string): Cl
 }
 
 function templatesOf(desired: DesiredState): StackTemplate[] {
-  const names = [...desired.catalog.templates].map(([name]) => name).sort(compareNames);
+  const names = [...templateNames(desired)].sort(compareNames);
   return names.flatMap((name) => templateIn(desired, name)?.body ?? []);
+}
+
+function* templateNames(desired: DesiredState): Generator<string> {
+  for (const [name] of desired.catalog.templates) if (templateIn(desired, name) !== undefined) yield name;
 }
 
 function templateIn({ catalog, objects }: DesiredState, name: string): Served<StackTemplate> | undefined {
@@ -113,10 +117,6 @@ function clientsFor({ desired }: View<DesiredState>, by: Client, role: Role | un
     .filter((client) => by.role !== 'proxy' || client.serial === by.serial)
     .filter((client) => role === undefined || client.role === role)
     .sort((a, b) => (a.serial < b.serial ? -1 : 1));
-}
-
-function namesOf(objects: readonly { readonly name?: unknown }[]): string[] {
-  return objects.map(({ name }) => String(name));
 }
 
 function typeNamed(type: string): TypeName {

@@ -2,7 +2,7 @@
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import type { EventRange, InstanceEvent } from '../model/instance-event.ts';
 import type { Client } from '../model/objects.ts';
-import { instanceNames, unknownInstance } from './instance-views.ts';
+import { hasInstance, unknownInstance } from './instance-views.ts';
 import type { InstanceEvents } from './operator.ts';
 import type { PresentView } from './recorded-rows.ts';
 import type { ProgressFacts } from './recorded-view.ts';
@@ -20,16 +20,16 @@ export async function viewEvents(
   { by, instance, range }: Asked,
   view: PresentView<ProgressFacts>,
 ): Promise<InstanceEvents> {
-  const isThere = instanceNames(view).includes(instance);
-  const { events: own } = await view.rows.events(instance, ALL);
-  const { events: every } = await view.rows.events(EVERY_INSTANCE, ALL);
-  const { isGap } = await view.rows.events(instance, { ...range, limit: 0 });
-  const [first, last] = [own[0], own.at(-1)];
-  if (!isThere && last === undefined) throw unknownInstance(view, instance);
-  const isOfItsTime = ({ id }: InstanceEvent): boolean =>
-    id > (first?.id ?? 0) && (isThere || last === undefined || id < last.id);
-  const events = [...own, ...every.filter(isOfItsTime)].filter(({ id }) => id > range.after);
-  const page = events.sort((a, b) => a.id - b.id).slice(0, range.limit);
+  const isThere = hasInstance(view, instance);
+  const [first] = (await view.rows.events(instance, { after: 0, limit: 1 })).events;
+  if (!isThere && first === undefined) throw unknownInstance(view, instance);
+  const { events: own, isGap } = await view.rows.events(instance, range);
+  const after = Math.max(range.after, first?.id ?? 0);
+  const { events: every } = await view.rows.events(EVERY_INSTANCE, { after, limit: range.limit });
+  // Of one that is gone: what concerned every instance later did not concern it.
+  const last = isThere ? undefined : (await view.rows.events(instance, ALL)).events.at(-1);
+  const ofItsTime = every.filter(({ id }) => last === undefined || id < last.id);
+  const page = [...own, ...ofItsTime].sort((a, b) => a.id - b.id).slice(0, range.limit);
   return { events: page.map((event) => shownTo(by, event)), gap: isGap };
 }
 

@@ -1,5 +1,5 @@
-// Answers which commit changed a file last, for explanations. Searches are limited in number, commits and time: any client
-// that may read can ask for one.
+// Answers which commit changed a file last, for explanations. Searches are limited in commits and time: any client that may
+// read can ask for one, and each has its share of them (api/app.ts).
 import type { FileChange } from '../model/explanation.ts';
 import type { ChangeLimits, LastFileChanges, Source } from '../source/source.ts';
 
@@ -10,13 +10,11 @@ type SearchFiles = (...search: Parameters<Source['lastChanges']>) => Promise<Las
 export type FileHistory = (commit: string, paths: readonly string[]) => Promise<Readonly<Record<string, FileChange>>>;
 
 const LIMITS = { commitsMax: 1_000, timeoutMs: 2_000 };
-const SEARCHES_MAX = 4;
 /** Found changes of the commit that was asked for last. */
 const KNOWN_MAX = 10_000;
 
 const NOT_READ = 'the history cannot be read now';
 const NOT_THERE = 'not in this commit';
-const NOT_SEARCHED = 'too many explanations at once: ask again';
 
 /** Returns a change of which the commit is not known, and why. */
 export function unknownChange(note: string): FileChange {
@@ -25,23 +23,16 @@ export function unknownChange(note: string): FileChange {
 
 /** Returns the history. `search` returns undefined where the local copy of the repository cannot be read. */
 export function createFileHistory(search: SearchFiles): FileHistory {
-  let searches = 0;
   let known = { commit: '', changes: new Map<string, FileChange>() };
 
   async function find(commit: string, paths: readonly string[]): Promise<ReadonlyMap<string, FileChange>> {
-    if (searches >= SEARCHES_MAX) return allUnknown(paths, NOT_SEARCHED);
-    searches += 1;
-    try {
-      const found = await search(commit, paths, LIMITS);
-      if (found === undefined) return allUnknown(paths, NOT_READ);
-      const changes = new Map(paths.map((path) => [path, changeOf(found.get(path), LIMITS)]));
-      if (known.commit !== commit || known.changes.size + changes.size > KNOWN_MAX)
-        known = { commit, changes: new Map() };
-      for (const [path, change] of changes) known.changes.set(path, change);
-      return changes;
-    } finally {
-      searches -= 1;
-    }
+    const found = await search(commit, paths, LIMITS);
+    if (found === undefined) return new Map(paths.map((path) => [path, unknownChange(NOT_READ)]));
+    const changes = new Map(paths.map((path) => [path, changeOf(found.get(path), LIMITS)]));
+    if (known.commit !== commit || known.changes.size + changes.size > KNOWN_MAX)
+      known = { commit, changes: new Map() };
+    for (const [path, change] of changes) known.changes.set(path, change);
+    return changes;
   }
 
   return async (commit, paths) => {
@@ -52,10 +43,6 @@ export function createFileHistory(search: SearchFiles): FileHistory {
       paths.map((path) => [path, here.get(path) ?? found.get(path) ?? unknownChange(NOT_READ)]),
     );
   };
-}
-
-function allUnknown(paths: readonly string[], note: string): ReadonlyMap<string, FileChange> {
-  return new Map(paths.map((path) => [path, unknownChange(note)]));
 }
 
 /** The outcome of a search for one file; see Source.lastChanges. */

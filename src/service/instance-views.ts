@@ -25,17 +25,28 @@ export type StallsOf = (servers: readonly string[]) => readonly Stall[] | undefi
 
 type KnownInstances = Pick<ProgressFacts, 'units' | 'invalid'>;
 
-/** Returns the names of all instances, in any order: active, invalid from the start, or terminating. */
-export function instanceNames({ desired, rows }: View<KnownInstances>): string[] {
-  const active = [...desired.units.values()].filter(({ type }) => type === 'stack-instance').map(({ name }) => name);
-  return [...new Set([...active, ...desired.invalid, ...rows.list('terminating').keys()])];
+/** Yields the names of all instances once, in any order: active, invalid from the start, or terminating. */
+export function* instanceNames({ desired, rows }: View<KnownInstances>): Generator<string> {
+  for (const { type, name } of desired.units.values()) if (type === 'stack-instance') yield name;
+  const isActive = (name: string): boolean => desired.units.has(instanceAddress(name));
+  for (const name of desired.invalid) if (!isActive(name)) yield name;
+  for (const name of rows.list('terminating').keys()) if (!isActive(name) && !desired.invalid.has(name)) yield name;
+}
+
+/** Returns true if there is an instance of that name among {@link instanceNames}. */
+export function hasInstance({ desired, rows }: View<KnownInstances>, name: string): boolean {
+  return (
+    desired.units.has(instanceAddress(name)) ||
+    desired.invalid.has(name) ||
+    rows.read('terminating', name) !== undefined
+  );
 }
 
 /** Returns work that finds all instances as they are served, sorted by name. */
 export function* viewInstances(moment: Steps<View<DesiredState>>): Steps<readonly InstanceView[]> {
   const view = yield* moment;
   const found: InstanceView[] = [];
-  yield* visitAll(yield* sortNames(instanceNames(view)), (name) => {
+  yield* visitAll(yield* sortNames([...instanceNames(view)]), (name) => {
     const served = viewInstance(view, name);
     if (served !== undefined) found.push(served.body);
   });
@@ -137,5 +148,5 @@ export function unknownInstance(view: View<KnownInstances>, name: string): Servi
 
 /** Throws `not_found` where there is no instance of that name. */
 export function requireInstance(view: View<KnownInstances>, name: string): void {
-  if (!instanceNames(view).includes(name)) throw unknownInstance(view, name);
+  if (!hasInstance(view, name)) throw unknownInstance(view, name);
 }

@@ -2,7 +2,7 @@
 
 import type { DesiredState } from '../desired/desired-state.ts';
 import { nodeOf, recordedNodes } from '../desired/node-records.ts';
-import { addressOf, splitAddress } from '../model/address.ts';
+import { addressOf } from '../model/address.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { compareNames, TYPE_NAMES, type TypeName } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
@@ -53,10 +53,8 @@ function* namesOfType(view: View<DesiredState>, type: TypeName): Generator<strin
     yield* instanceNames(view);
     return;
   }
-  for (const address of view.desired.objects.keys()) {
-    const [of, name] = splitAddress(address);
-    if (of === type) yield name;
-  }
+  const start = addressOf(type, '');
+  for (const address of view.desired.objects.keys()) if (address.startsWith(start)) yield address.slice(start.length);
   if (type === 'clientcert') yield* recordedNodes(view);
 }
 

@@ -88,7 +88,7 @@ function* overviewAt(by: Client, { facts, held, moment }: OverviewParts): Steps<
   const refused = facts.isActive ? undefined : facts.refused;
   const mistakesOf = yield* mistakesByInstance(view.desired);
   const instances: Overview['instances'][number][] = [];
-  yield* visitAll(yield* sortNames(instanceNames(view)), (name) => {
+  yield* visitAll(yield* sortNames([...instanceNames(view)]), (name) => {
     const { status, summary, counts } = whyOf(name, by, { ...facts, view, refused, mistakesOf }, 1);
     instances.push({ name, status, summary, counts });
   });

@@ -21,6 +21,8 @@ interface FollowedCopyOptions {
 export class FollowedCopy {
   readonly path: string;
   readonly objects: ObjectReader;
+  /** Git processes of their own, so that nothing which follows commits waits behind what clients ask. */
+  readonly #forReaders: ObjectReader;
   readonly #packsMax: number;
   readonly #log: Logger | undefined;
   #state: 'unchecked' | 'intact' | 'damaged' = 'unchecked';
@@ -31,6 +33,7 @@ export class FollowedCopy {
   constructor({ folder, packsMax, log }: FollowedCopyOptions) {
     this.path = copyIn(folder);
     this.objects = new ObjectReader(this.path);
+    this.#forReaders = new ObjectReader(this.path);
     this.#packsMax = packsMax;
     this.#log = log;
   }
@@ -57,14 +60,19 @@ export class FollowedCopy {
     return this.#head;
   }
 
-  /** Returns the result of `work` on the objects. The next fetch repairs damage that it finds. */
-  async read<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value> {
+  /** Returns the result of `work` on the objects, which clients or the follower asked for. The next fetch repairs damage that it finds. */
+  async read<Value>(forReader: boolean, work: (objects: ObjectReader) => Promise<Value>): Promise<Value> {
     try {
-      return await work(this.objects);
+      return await work(forReader ? this.#forReaders : this.objects);
     } catch (error) {
       if (error instanceof DamagedCopyError) this.#state = 'damaged';
       throw error;
     }
+  }
+
+  /** Ends the git processes that are open for readers. Later questions start new ones. */
+  closeForReaders(): void {
+    this.#forReaders.close();
   }
 
   /** Returns the head if it is in an undamaged copy: the branch did not move, or moved back to an older commit. */
@@ -94,7 +102,7 @@ export class FollowedCopy {
     if (this.#head?.oid === head) return this.#head;
     if (offered?.commits.at(-1) !== head) return undefined;
     try {
-      const commit = await this.read((objects) => adoptCommits(objects, offered, this.#packsMax));
+      const commit = await this.read(false, (objects) => adoptCommits(objects, offered, this.#packsMax));
       if (commit === undefined) return undefined;
       // From now on they are in the copy. Where the branch comes back to them, that is news.
       if (this.#offered === offered) this.#offered = undefined;

@@ -148,8 +148,10 @@ class BranchSource implements GitSource {
     return this.readObjects(async (objects) => descriptionOf(await commitHere(objects, commit)));
   }
 
-  isAncestor(ancestor: string, descendant: string): Promise<boolean> {
-    return this.readObjects(async (objects) => {
+  isAncestor(ancestor: string, descendant: string, forReader = false): Promise<boolean> {
+    return this.#copy.read(forReader, async (objects) => {
+      // Anybody may ask for anything: what is not here costs one look.
+      if (forReader && !(await objects.hasCommit(ancestor))) return false;
       const newest = await commitHere(objects, descendant);
       if ((await this.#line.between(objects, ancestor, newest)) !== undefined) return true;
       // The copy holds whole histories: a commit outside of it is no ancestor of one inside.
@@ -176,7 +178,7 @@ class BranchSource implements GitSource {
   }
 
   lastChanges(commit: string, paths: readonly string[], limits: ChangeLimits): Promise<LastFileChanges> {
-    return this.readObjects((objects) =>
+    return this.#copy.read(true, (objects) =>
       findFileChanges(objects, { commit, paths, directory: this.#directory, clock: this.#clock, limits }),
     );
   }
@@ -186,6 +188,7 @@ class BranchSource implements GitSource {
     this.#closing.abort(new SourceError('the source is closed'));
     await this.#fetching;
     this.#copy.objects.close();
+    this.#copy.closeForReaders();
   }
 
   #question(): HistoryQuestion {
@@ -214,12 +217,14 @@ class BranchSource implements GitSource {
       objectsMax,
       packBytesMax,
     });
+    // The copy may be another one now.
+    this.#copy.closeForReaders();
     this.#log?.info({ repository: this.#remote.name, branch: this.#branch, commit: commit.oid, anew }, 'fetched');
     return this.#copy.fetched(commit);
   }
 
   readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value> {
-    return this.#copy.read(work);
+    return this.#copy.read(false, work);
   }
 }
 

@@ -70,8 +70,8 @@ export interface Source {
    */
   lastChanges(commit: string, paths: readonly string[], limits: ChangeLimits): Promise<LastFileChanges>;
 
-  /** Returns true if `descendant` is `ancestor` or comes after it. */
-  isAncestor(ancestor: string, descendant: string): Promise<boolean>;
+  /** Returns true if `descendant` is `ancestor` or comes after it. `forReader`: no process answers it that following needs. */
+  isAncestor(ancestor: string, descendant: string, forReader?: boolean): Promise<boolean>;
 
   /** Returns true if two commits of the local copy have a commit in common, be it one of the two. */
   isRelated(a: string, b: string): Promise<boolean>;

@@ -7,6 +7,7 @@ import { afterEach, expect, it } from 'vitest';
 import { answerAllRecords } from '../../src/api/all-records.ts';
 import type { ExplainedRecord, NodeAtMoment, NodeRecord } from '../../src/model/record.ts';
 import { withResult } from '../../src/model/steps.ts';
+import { Shares } from '../../src/shares.ts';
 import { listenInTest } from '../support/listen-in-test.ts';
 
 const sockets: Socket[] = [];
@@ -49,16 +50,21 @@ class Nodes {
 
   /** Starts a server that answers with them, and with 500 where that fails. */
   async serve(): Promise<(headers?: Readonly<Record<string, string>>) => Promise<Answer>> {
-    const all = answerAllRecords({
-      commit: () => this.commit,
-      nodes: () => {
-        this.found += 1;
-        return withResult(this.list);
+    const all = answerAllRecords(
+      {
+        commit: () => this.commit,
+        nodes: () => {
+          this.found += 1;
+          return withResult(this.list);
+        },
+        sources: { nodes: () => [this.commit, this.version] },
       },
-      sources: { nodes: () => [this.commit, this.version] },
-    });
+      new Shares({ atOnce: 4, ofClient: 1, waitingOfClient: 100 }),
+    );
     const server = createServer((request, response) => {
-      all(request, response, request.url === '/?info=true').catch(() => response.writeHead(500).end());
+      all(request, response, { client: 'ab', isExplained: request.url === '/?info=true' }).catch(() =>
+        response.writeHead(500).end(),
+      );
     });
     this.port = await listenInTest(server);
     return (headers = {}) => ask(this.port, headers);

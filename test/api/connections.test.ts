@@ -1,5 +1,6 @@
-// The memory that a listener keeps for requests that are answered.
-import { connect } from 'node:tls';
+// The connections of a listener: what they keep in memory, and whose requests are handed on next.
+import { once } from 'node:events';
+import { connect, type TLSSocket } from 'node:tls';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
@@ -55,4 +56,33 @@ test('an answered request does not stay in memory until the next full garbage co
   await Promise.all([listener.close(), site.api.close()]);
   expect(requests).toBe(2 * REQUESTS);
   expect(keptBytes).toBeLessThan(KEPT_BYTES_MAX);
+});
+
+test('a client with one connection is answered before a client with forty is answered on each', async () => {
+  const site = await startTestApi();
+  const { administrator, proxy } = site.identities;
+  const handled: string[] = [];
+  const listener = await startListener({
+    ...{ host: '127.0.0.1', port: 0, tls: site.tls, log: createLog('silent') },
+    handler({ url }, response) {
+      handled.push(url ?? '');
+      // Uses up what requests have of a turn of the event loop.
+      const end = performance.now() + 5;
+      while (performance.now() < end);
+      response.writeHead(200, { 'Content-Length': 2 }).end('{}');
+    },
+  });
+  async function open(identity: typeof proxy): Promise<TLSSocket> {
+    const socket = connect({ host: '127.0.0.1', ...site.server, port: listener.port, ...identity });
+    await once(socket, 'secureConnect');
+    return socket.resume();
+  }
+  const low = await Promise.all(Array.from({ length: 40 }, () => open(proxy)));
+  const other = await open(administrator);
+  for (const socket of low) socket.write('GET /low HTTP/1.1\r\nHost: x\r\n\r\n');
+  other.write('GET /other HTTP/1.1\r\nHost: x\r\n\r\n');
+  await expect.poll(() => handled.length, { timeout: 10_000 }).toBe(41);
+  for (const socket of [...low, other]) socket.destroy();
+  await Promise.all([listener.close(), site.api.close()]);
+  expect(handled.indexOf('/other')).toBeLessThan(10);
 });

@@ -120,14 +120,14 @@ class UnreadResponse extends EventEmitter {
 }
 
 it('clients that read nothing are closed before answers of many moments take all memory, and those that read are not', async () => {
-  const answers = new SentAnswers(10);
+  const answers = new SentAnswers({ bytes: 10, bytesOfClient: 10 });
   const [a, b, c, large] = [{ bytes: 4 }, { bytes: 5 }, { bytes: 4 }, { bytes: 11 }];
   const responses: UnreadResponse[] = [];
   const ends: Promise<void>[] = [];
   async function send(answer: { readonly bytes: number }): Promise<readonly boolean[]> {
     const response = new UnreadResponse();
     responses.push(response);
-    ends.push(answers.send(response as unknown as ServerResponse, answer, ['x', 'y', 'z']));
+    ends.push(answers.send(response as unknown as ServerResponse, { client: 'ab', answer }, ['x', 'y', 'z']));
     await pause(1);
     return responses.map(({ destroyed }) => destroyed);
   }
@@ -138,5 +138,28 @@ it('clients that read nothing are closed before answers of many moments take all
   expect(await send(c)).toEqual([false, true, false, false]);
   expect(await send(large)).toEqual([true, true, true, true, false]);
   responses[4]?.destroy();
+  await Promise.all(ends);
+});
+
+it('a client that reads nothing loses its own connections, and no other client one of its', async () => {
+  const answers = new SentAnswers({ bytes: 100, bytesOfClient: 20 });
+  const sent: { readonly client: string; readonly response: UnreadResponse }[] = [];
+  const ends: Promise<void>[] = [];
+  function send(client: string, bytes: number): void {
+    const response = new UnreadResponse();
+    sent.push({ client, response });
+    ends.push(answers.send(response as unknown as ServerResponse, { client, answer: { bytes } }, ['x', 'y']));
+  }
+  const openOf = (client: string): number =>
+    sent.filter((each) => each.client === client && !each.response.destroyed).length;
+  send('other', 15);
+  for (let count = 0; count < 50; count += 1) send('low', 9);
+  await pause(1);
+  expect([openOf('other'), openOf('low')]).toEqual([1, 2]);
+  // An answer that is larger than the share of its client is sent alone.
+  send('other', 50);
+  await pause(1);
+  expect([openOf('other'), openOf('low')]).toEqual([1, 2]);
+  for (const { response } of sent) response.destroy();
   await Promise.all(ends);
 });

@@ -189,7 +189,7 @@ describe('what the writer refuses', () => {
     ['push_refused', 409, undefined],
     ['precondition_failed', 412, undefined],
     ['breaks_others', 422, undefined],
-    ['too_many_requests', 429, undefined],
+    ['too_many_requests', 429, '5'],
     ['not_ready', 503, '5'],
     ['outcome_unknown', 503, undefined],
   ])('%s is %i', async (code, status, retryAfter) => {

@@ -36,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   plan: ['model', 'catalog', 'expand', 'hiera', 'machine', 'desired', 'derive.ts'],
   'clock.ts': [],
   'slices.ts': ['model', 'clock.ts'],
+  'shares.ts': ['model'],
   'log.ts': [],
   'file-watch.ts': [],
   'connection-limit.ts': [],
@@ -59,9 +60,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   execute: [...PURE, ...SETTINGS],
   reconcile: [...PURE, 'execute', 'repeated-errors.ts', ...SETTINGS],
   follow: [...PURE, 'reconcile', 'repeated-errors.ts', ...SETTINGS],
-  service: [...PURE, 'clock.ts', 'slices.ts'],
+  service: [...PURE, 'clock.ts', 'slices.ts', 'shares.ts'],
   statuses: [...PURE, 'source', 'repeated-errors.ts', ...SETTINGS],
-  api: ['model', 'service', 'file-watch.ts', 'listen.ts', 'connection-limit.ts', 'log-throttle.ts', ...SETTINGS],
+  api: [
+    ...['model', 'service', 'file-watch.ts', 'listen.ts', 'connection-limit.ts', 'log-throttle.ts', 'shares.ts'],
+    ...SETTINGS,
+  ],
   proxy: [
     ...['model', 'catalog', 'schemas', 'providers', 'service', 'store'],
     ...['load-providers.ts', 'load-settings.ts', ...SETTINGS],

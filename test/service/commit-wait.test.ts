@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DesiredState, RefusedCommit } from '../../src/desired/desired-state.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import { type CommitWait, createCommitWait, WAIT_MS, WAITERS_MAX } from '../../src/service/commit-wait.ts';
+import { type CommitWait, createCommitWait, WAIT_MS, WAITS } from '../../src/service/commit-wait.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TextRepository } from '../support/text-repository.ts';
 
@@ -16,15 +16,19 @@ class Scene {
   refused: RefusedCommit | undefined;
   /** One for each commit that was waited for. */
   readonly polls: PromiseWithResolvers<DesiredState>[] = [];
+  /** Which git was asked. */
+  readonly questions: string[] = [];
 
   constructor() {
     this.wait = createCommitWait({
       clock: this.clock,
       desired: () => (this.followed === undefined ? undefined : { ...DESIRED, commit: this.followed }),
       refused: () => this.refused,
-      isAncestor: async (ancestor, descendant) =>
-        HISTORY.includes(ancestor) && HISTORY.indexOf(ancestor) <= HISTORY.indexOf(descendant),
-      desiredAt: () => {
+      isAncestor: async (ancestor, descendant) => {
+        this.questions.push(`${ancestor} ${descendant}`);
+        return HISTORY.includes(ancestor) && HISTORY.indexOf(ancestor) <= HISTORY.indexOf(descendant);
+      },
+      newest: () => {
         const poll = Promise.withResolvers<DesiredState>();
         this.polls.push(poll);
         return poll.promise;
@@ -33,9 +37,9 @@ class Scene {
   }
 
   /** Resolves to what a read that waits is told. */
-  async reached(commit: string): Promise<string> {
+  async reached(commit: string, client = 'ab'): Promise<string> {
     try {
-      await this.wait.reached(commit);
+      await this.wait.reached(commit, client);
       return 'reached';
     } catch (error) {
       if (error instanceof ServiceError) return `${error.code}: ${error.message}`;
@@ -62,6 +66,7 @@ describe('a read that waits for a commit', () => {
     const told = scene.reached('c');
     await scene.settle();
     expect(scene.polls).toHaveLength(1);
+    scene.followed = 'c';
     scene.polls[0]?.resolve(DESIRED);
     expect(await told).toBe('reached');
   });
@@ -102,24 +107,41 @@ describe('a read that waits for a commit', () => {
     expect(await told).toBe('not_ready: The repository cannot be followed at the moment: refused');
   });
 
-  it('is one of a hundred at most, those included whose look goes on without them', async () => {
+  it('is one of a hundred of its client at most, those included whose poll goes on without them', async () => {
     const scene = new Scene();
-    const all = Array.from({ length: WAITERS_MAX }, () => scene.reached('c'));
+    const all = Array.from({ length: WAITS.ofClient + WAITS.waitingOfClient }, () => scene.reached('c'));
     await scene.settle();
-    const words = `not_ready: ${WAITERS_MAX} reads wait for commits already; try again`;
-    expect(await scene.reached('c')).toBe(words);
+    expect(scene.polls).toHaveLength(WAITS.ofClient);
+    const refused = /^too_many_requests: .*50 requests like this one at once, and 50 more may wait/;
+    expect(await scene.reached('c')).toMatch(refused);
     expect(await scene.reached('b')).toBe('reached');
     scene.clock.advance(WAIT_MS);
     expect(new Set(await Promise.all(all))).toEqual(
       new Set(['not_ready: The commit c is not followed yet; try again']),
     );
-    expect(await scene.reached('c')).toBe(words);
-    scene.polls[0]?.resolve(DESIRED);
+    expect(await scene.reached('a')).toMatch(refused);
+    for (const poll of scene.polls) poll.resolve(DESIRED);
     await scene.settle();
-    const next = scene.reached('c');
+    expect(await scene.reached('a')).toBe('reached');
+  });
+
+  it('of another client keeps nobody waiting, however many unknown commits one client waits for', async () => {
+    const scene = new Scene();
+    for (let count = 0; count < 130; count += 1) void scene.reached(`unknown ${count}`, 'low');
     await scene.settle();
-    scene.polls.at(-1)?.resolve(DESIRED);
-    expect(await next).toBe('reached');
+    const asked = scene.questions.length;
+    expect(await scene.reached('a', 'other')).toBe('reached');
+    // The next question of all.
+    expect(scene.questions[asked]).toBe('a b');
+    scene.wait.stop();
+  });
+
+  it('asks git once with all who wait for the same commit', async () => {
+    const scene = new Scene();
+    const told = Array.from({ length: 40 }, (_, index) => scene.reached('a', `client ${index % 20}`));
+    expect(new Set(await Promise.all(told))).toEqual(new Set(['reached']));
+    // The first one is under way when the others come.
+    expect(scene.questions).toEqual(['a b', 'a b']);
   });
 
   it('is sent away when the controller stops', async () => {

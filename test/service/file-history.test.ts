@@ -1,4 +1,4 @@
-// The last changes of files as explanations ask for them: each search once for a commit, few at once, and never a failure.
+// The last changes of files as explanations ask for them: each search once for a commit, and never a failure.
 import { describe, expect, it } from 'vitest';
 import { createFileHistory, type FileHistory } from '../../src/service/file-history.ts';
 
@@ -42,15 +42,5 @@ describe('the last changes of files', () => {
     await history('c2', ['a.yaml']);
     await history('c2', []);
     expect(searches).toEqual(['c1: a.yaml', 'c1: b.yaml', 'c2: a.yaml']);
-  });
-
-  it('are not searched for more than four at once', async () => {
-    const { history, searches, release } = historyOf();
-    const asked = Array.from({ length: 5 }, (_, index) => history(`c${index}`, ['a.yaml']));
-    expect((await asked[4])?.['a.yaml']?.note).toBe('too many explanations at once: ask again');
-    release();
-    const answers = await Promise.all(asked.slice(0, 4));
-    expect([answers.length, searches.length]).toEqual([4, 4]);
-    expect((await history('c4', ['a.yaml']))['a.yaml']?.commit).toBe('c4~1');
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/model/steps.ts';
+import { nodeReads } from '../../src/service/node-reads.ts';
 import { putObjectDraft } from '../../src/service/write/drafts.ts';
 import type { TextChanges } from '../support/text-repository.ts';
 import { open, refusal, SHOP } from './service.ts';
@@ -161,6 +162,34 @@ describe('records', () => {
     expect(refusal(() => reader.value('web-1', 'prot'))).toBe(key);
     expect(refusal(() => reader.explainedValue('web-1', '__proto__'))).toMatch(/^not_found/);
   });
+});
+
+/** A map that counts the values that are looked at one after the other. */
+class CountedMap<Key, Value> extends Map<Key, Value> {
+  looked = 0;
+
+  override *values(): MapIterator<Value> {
+    for (const value of super.values()) {
+      this.looked += 1;
+      yield value;
+    }
+  }
+}
+
+it('an unknown node costs no look at every node, however many there are', async () => {
+  const { reader, repository, ledger } = await open();
+  const desired = repository.commit({});
+  const [unit] = desired.units.values();
+  const units = new CountedMap(
+    Array.from({ length: 5_000 }, (_, index) => [`stack-instance/i${index}`, unit] as const),
+  );
+  const many = nodeReads(() => ({ desired: { ...desired, units } as never, rows: ledger, now: 0 }));
+  for (const ask of [() => many.record('nope'), () => many.explainedRecord('nope'), () => many.value('nope', 'port')]) {
+    units.looked = 0;
+    expect(refusal(ask)).toMatch(/^not_found: There is no node "nope"/);
+    expect(units.looked).toBeLessThanOrEqual(1_000);
+  }
+  expect(reader.findNode('nope')).toBeUndefined();
 });
 
 describe('the sources of a record', () => {

@@ -15,6 +15,7 @@ import { ADMINISTRATOR } from './service.ts';
 
 const FILES = { 'tree.yaml': 'name: global\ntype: common\n', 'types/role/web.yaml': 'port: 80\n' };
 const WEB = 'types/role/web.yaml';
+const OTHER = { ...ADMINISTRATOR, serial: 'D4' };
 
 class Scene {
   readonly remote = new ScriptedRemote(FILES);
@@ -30,11 +31,11 @@ class Scene {
   /** Resolves with what the client is told: the commit, or the code and message of the refusal. */
   async submit(
     draft: Draft,
-    more: Partial<Pick<WriteOrder, 'ifMatch' | 'ifNoneMatch'>> & { beforePush?: () => Promise<TakeBack> } = {},
+    more: Partial<Pick<WriteOrder, 'by' | 'ifMatch' | 'ifNoneMatch'>> & { beforePush?: () => Promise<TakeBack> } = {},
   ) {
     this.#count += 1;
     const order = {
-      by: ADMINISTRATOR,
+      by: more.by ?? ADMINISTRATOR,
       requestId: `request-${this.#count}`,
       ifMatch: more.ifMatch,
       ifNoneMatch: more.ifNoneMatch,
@@ -659,19 +660,32 @@ describe('before the push', () => {
     expect(noted).toEqual(expected);
   });
 
-  it('is refused what the queue has no room for', async () => {
+  it('is refused where a hundred writes of its client wait, and other clients are not', async () => {
     const scene = new Scene();
     const { remote, submit } = bound(scene);
     const first = gate();
     remote.onPoll = first.wait;
     const under = submit(put('a', 1));
     await first.reached;
-    const waiting = Array.from({ length: 1_000 }, () => submit(put('b', 1)));
-    expect(await submit(put('c', 1))).toMatch(/^too_many_requests/);
+    const waiting = Array.from({ length: 100 }, () => submit(put('b', 1)));
+    expect(await submit(put('c', 1))).toMatch(/^too_many_requests: 100 writes of this client wait already/);
+    const other = submit(put('d', 1), { by: OTHER });
     first.open();
-    expect(await under).toBe('write-1');
-    await Promise.all(waiting);
-    expect(remote.written).toEqual(['Set role a', 'Set role b']);
+    expect([await under, await other]).toEqual(['write-1', expect.stringMatching(/^write-/)]);
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set([null, 'write-2']));
+    expect(remote.written).toEqual(['Set role a', 'Set role b', 'Set role d']);
+  });
+
+  it('has its turn before the second write of a client with many, also where each write is a branch', async () => {
+    const { remote, submit } = bound(new Scene('propose'));
+    const first = gate();
+    remote.onPoll = first.wait;
+    const answers = ['a', 'b', 'c', 'd'].map((name) => submit(put(name, 1)));
+    await first.reached;
+    answers.push(submit(put('e', 1), { by: OTHER }));
+    first.open();
+    const order = (await Promise.all(answers)).map((answer) => answer?.split(' ')[0]);
+    expect(order).toEqual(['write-1', 'write-2', 'write-4', 'write-5', 'write-3']);
   });
 });
 

@@ -3,26 +3,36 @@
 import { type Request, type Response, Router } from 'express';
 import type { Explainer } from '../../service/explainer.ts';
 import type { Reader } from '../../service/reader.ts';
+import type { Shares } from '../../shares.ts';
 import { clientOf } from '../authenticate.ts';
 import { requireRight } from '../authorize.ts';
 import { only } from '../only.ts';
+import { askerOf } from '../peer.ts';
 import { sendRead } from '../present.ts';
 import { queryText } from '../query.ts';
 
+interface ExplainRoutes {
+  readonly reader: Reader;
+  readonly explainer: Explainer;
+  readonly shares: Shares;
+}
+
 /** Returns the routes below `/operations/explain`. */
-export function explainRoutes(reader: Reader, explainer: Explainer): Router {
+export function explainRoutes({ reader, explainer, shares }: ExplainRoutes): Router {
   const router = Router({ caseSensitive: true });
   router
     .route('/operations/explain/:node{/:key}')
     .all(only('GET'))
     .get(async (request: Request<{ node: string; key?: string }>, response: Response) => {
       const { node, key } = request.params;
-      const commit = reader.commit();
       const digest = queryText(request, 'approval');
       if (digest !== undefined) requireRight(clientOf(request), 'read what an approval would do');
-      const body =
-        digest === undefined ? await explainer.explain(node, key) : await explainer.explainApproval(digest, node, key);
-      sendRead(request, response, { commit, body });
+      const answer = await shares.run(askerOf(request, response, request.url), async () => {
+        const commit = reader.commit();
+        if (digest === undefined) return { commit, body: await explainer.explain(node, key) };
+        return { commit, body: await explainer.explainApproval(digest, node, key) };
+      });
+      if (answer !== undefined) sendRead(request, response, answer);
     });
   return router;
 }

@@ -2,20 +2,24 @@
 // and nothing else.
 import { Router } from 'express';
 import type { Reader } from '../../service/reader.ts';
+import type { Shares } from '../../shares.ts';
 import { answerAllRecords } from '../all-records.ts';
 import { only } from '../only.ts';
+import { serialOf } from '../peer.ts';
 import { readsOn } from '../present.ts';
 import { queryFlag } from '../query.ts';
 
 /** Returns the routes below `/hiera`. */
-export function hieraRoutes(reader: Reader): Router {
+export function hieraRoutes(reader: Reader, shares: Shares): Router {
   const router = Router({ caseSensitive: true });
   const addRead = readsOn(router, reader);
-  const all = answerAllRecords(reader);
+  const all = answerAllRecords(reader, shares);
   router
     .route('/hiera/all')
     .all(only('GET'))
-    .get((request, response) => all(request, response, queryFlag(request, 'info')));
+    .get((request, response) => {
+      return all(request, response, { client: serialOf(request), isExplained: queryFlag(request, 'info') });
+    });
   addRead<{ clientcert: string }>('/hiera/:clientcert', (request) => {
     const { clientcert } = request.params;
     return { body: queryFlag(request, 'info') ? reader.explainedRecord(clientcert) : reader.record(clientcert) };

@@ -8,6 +8,7 @@ import type { Explainer } from '../../service/explainer.ts';
 import type { Operator, Order, Target } from '../../service/operator.ts';
 import type { Reader } from '../../service/reader.ts';
 import { WITHHELD } from '../../service/why.ts';
+import type { Shares } from '../../shares.ts';
 import type { AnswerCache } from '../answer-cache.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow, type Right } from '../authorize.ts';
@@ -25,18 +26,19 @@ interface OperationRoutes {
   readonly operator: Operator;
   readonly explainer: Explainer;
   readonly cache: AnswerCache;
+  readonly shares: Shares;
 }
 
 /** Returns the routes below `/operations`. */
-export function operationRoutes({ reader, operator, explainer, cache }: OperationRoutes): Router {
+export function operationRoutes({ reader, operator, explainer, cache, shares }: OperationRoutes): Router {
   const router = Router({ caseSensitive: true });
-  router.use(explainRoutes(reader, explainer));
+  router.use(explainRoutes({ reader, explainer, shares }));
   const addRead = readsOn(router, recordedCommitOf(reader));
-  const lists = { reader: recordedCommitOf(reader), cache };
+  const lists = { reader: recordedCommitOf(reader), cache, shares };
   router
     .route('/operations/status')
     .all(only('GET'))
-    .get(readList(lists, (request) => ({ body: operator.overview(clientOf(request)) })));
+    .get(readList({ ...lists, isOfClient: true }, (request) => ({ body: operator.overview(clientOf(request)) })));
   router
     .route('/operations/recorded')
     .all(only('GET'))

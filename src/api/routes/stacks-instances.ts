@@ -4,11 +4,13 @@ import type { EventRange } from '../../model/instance-event.ts';
 import type { Operator } from '../../service/operator.ts';
 import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
+import type { Shares } from '../../shares.ts';
 import type { AnswerCache } from '../answer-cache.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { readList } from '../long-lists.ts';
 import { only, onlyWithAdvice } from '../only.ts';
+import { askerOf } from '../peer.ts';
 import { read, readsOn, recordedCommitOf, sendRead } from '../present.ts';
 import { queryNumber } from '../query.ts';
 import { bodyOf, forceOf, write } from '../write.ts';
@@ -18,16 +20,19 @@ interface StackInstanceRoutes {
   readonly writer: Writer;
   readonly operator: Pick<Operator, 'why' | 'events'>;
   readonly cache: AnswerCache;
+  readonly shares: Shares;
 }
 
 /** Returns the routes below `/stacks/instances`. */
-export function stackInstanceRoutes({ reader, writer, operator, cache }: StackInstanceRoutes): Router {
+export function stackInstanceRoutes({ reader, writer, operator, cache, shares }: StackInstanceRoutes): Router {
   const router = Router({ caseSensitive: true });
   const addRead = readsOn(router, reader);
   router
     .route('/stacks/instances')
     .all(onlyWithAdvice(['GET'], { POST: 'to make an instance, POST /stacks/instances/<instance>/' }))
-    .get(readList({ reader, cache }, () => ({ sources: reader.sources.instances(), body: reader.instances() })));
+    .get(
+      readList({ reader, cache, shares }, () => ({ sources: reader.sources.instances(), body: reader.instances() })),
+    );
   router
     .route('/stacks/instances/:id')
     .all(only('GET', 'POST', 'DELETE'))
@@ -59,9 +64,12 @@ export function stackInstanceRoutes({ reader, writer, operator, cache }: StackIn
     .route('/stacks/instances/:id/events')
     .all(only('GET'))
     .get(async (request, response) => {
-      const commit = reader.recordedCommit();
-      const body = await operator.events(clientOf(request), request.params.id, rangeOf(request));
-      sendRead(request, response, { commit, body });
+      const range = rangeOf(request);
+      const answer = await shares.run(askerOf(request, response), async () => {
+        const commit = reader.recordedCommit();
+        return { commit, body: await operator.events(clientOf(request), request.params.id, range) };
+      });
+      if (answer !== undefined) sendRead(request, response, answer);
     });
   return router;
 }

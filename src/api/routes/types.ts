@@ -7,6 +7,7 @@ import type { Steps } from '../../model/steps.ts';
 import { didYouMean } from '../../model/suggest.ts';
 import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
+import type { Shares } from '../../shares.ts';
 import type { AnswerCache } from '../answer-cache.ts';
 import { clientOf } from '../authenticate.ts';
 import { requireRight } from '../authorize.ts';
@@ -22,10 +23,11 @@ interface TypeRoutes {
   readonly reader: Reader;
   readonly writer: Writer;
   readonly cache: AnswerCache;
+  readonly shares: Shares;
 }
 
 /** Returns the routes below `/types`. */
-export function typeRoutes({ reader, writer, cache }: TypeRoutes): Router {
+export function typeRoutes({ reader, writer, cache, shares }: TypeRoutes): Router {
   const router = Router({ caseSensitive: true });
   const addRead = readsOn(router, reader);
   addRead('/types', () => ({ body: { types: reader.types() } }));
@@ -34,7 +36,7 @@ export function typeRoutes({ reader, writer, cache }: TypeRoutes): Router {
     .route('/types/:type')
     .all(only('GET', 'POST'))
     .get(
-      readList<{ type: string }>({ reader, cache }, ({ params: { type } }) => {
+      readList<{ type: string }>({ reader, cache, shares }, ({ params: { type } }) => {
         return { sources: reader.sources.objects(type) ?? [], body: asResult(reader.objects(type)) };
       }),
     )

@@ -2,7 +2,7 @@
 import { type Clock, within } from '../../clock.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
-import { ServiceError } from '../../model/service-error.ts';
+import { type ShareLimits, Shares } from '../../shares.ts';
 import type { RunInSlices } from '../../slices.ts';
 import type { Preview, WriteOrder } from '../writer.ts';
 import type { BranchView } from './branch-view.ts';
@@ -12,8 +12,8 @@ import { GIVE_UP_MS, nothingWritten } from './pending-write.ts';
 import { serverChanges } from './server-changes.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
-/** Each takes as much work as a write. */
-const PREVIEWS_MAX = 50;
+/** Each takes as much work as a write, and a poll of the remote. */
+const SHARES: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100 };
 
 interface PreviewParts {
   readonly branch: Pick<BranchView, 'newest'>;
@@ -35,7 +35,7 @@ export type PreviewWrite = (draft: Draft, order: WriteOrder, options: PreviewOpt
 /** Returns what previews writes. It throws ServiceError like the write itself, and commits nothing. */
 export function createPreview(parts: PreviewParts): PreviewWrite {
   const { branch, clock, safety, inSlices } = parts;
-  let running = 0;
+  const shares = new Shares(SHARES);
 
   async function newest(): Promise<DesiredState> {
     const desired = await within(clock, GIVE_UP_MS, branch.newest({ inHurry: false }));
@@ -43,20 +43,15 @@ export function createPreview(parts: PreviewParts): PreviewWrite {
     return desired;
   }
 
-  return async (draft, order, { isApproved }) => {
-    if (running >= PREVIEWS_MAX)
-      throw new ServiceError('too_many_requests', 'Too many dry runs are going on; try again soon');
-    running += 1;
-    try {
-      const before = await newest();
-      const { edits, desired: after, judge } = await inSlices(judgeRequest({ draft, order }, before));
-      // By the budget as it is now, the commit may leave instances held.
-      const { held } = isApproved ? after : await inSlices(judge(safety()));
-      return { diff: diffOf(before, edits), servers: serverChanges({ before, after, held: new Set(held.keys()) }) };
-    } finally {
-      running -= 1;
-    }
-  };
+  async function preview(draft: Draft, order: WriteOrder, { isApproved }: PreviewOptions): Promise<Preview> {
+    const before = await newest();
+    const { edits, desired: after, judge } = await inSlices(judgeRequest({ draft, order }, before));
+    // By the budget as it is now, the commit may leave instances held.
+    const { held } = isApproved ? after : await inSlices(judge(safety()));
+    return { diff: diffOf(before, edits), servers: serverChanges({ before, after, held: new Set(held.keys()) }) };
+  }
+
+  return (draft, order, options) => shares.run({ client: order.by.serial }, () => preview(draft, order, options));
 }
 
 function diffOf({ catalog }: DesiredState, edits: readonly FileEdit[]): string {

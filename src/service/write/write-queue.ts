@@ -3,12 +3,14 @@
 
 import { within } from '../../clock.ts';
 import { ServiceError } from '../../model/service-error.ts';
+import { FairLine } from '../../shares.ts';
 import type { WriteOrder, WriteResult } from '../writer.ts';
 import type { Draft } from './draft.ts';
 import { PendingWrite, type TakeBack } from './pending-write.ts';
 import { type PublishParts, publishBatch } from './publish-batch.ts';
 
-const WAITING_MAX = 1_000;
+/** Of one client. Clients take turns in a batch. */
+const WAITING_OF_CLIENT_MAX = 100;
 const BATCH_MAX = 50;
 /** A batch waits for the writers of the last one for at most this share of the time that the last one took. */
 const GATHER_SHARE = 0.25;
@@ -17,8 +19,7 @@ const GATHER_MS_MAX = 250;
 /** The writes that wait for a push. */
 export class WriteQueue {
   readonly #parts: PublishParts;
-  /** In order of asking. */
-  readonly #waiting = new Set<PendingWrite>();
+  readonly #waiting = new FairLine<PendingWrite>();
   #batch: readonly PendingWrite[] = [];
   #draining: Promise<void> | undefined;
   /** The number of writes without an answer. */
@@ -46,11 +47,13 @@ export class WriteQueue {
    */
   async submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<TakeBack>): Promise<WriteResult> {
     if (this.#isStopping) throw new ServiceError('not_ready', 'The controller is stopping; nothing was written');
-    if (this.#waiting.size >= WAITING_MAX) {
-      throw new ServiceError('too_many_requests', 'Too many writes are waiting; try again soon');
+    const client = order.by.serial;
+    if (this.#waiting.countOf(client) >= WAITING_OF_CLIENT_MAX) {
+      const message = `${WAITING_OF_CLIENT_MAX} writes of this client wait already; ask again once one of them is answered`;
+      throw new ServiceError('too_many_requests', message);
     }
     const write = new PendingWrite({ draft, order, beforePush }, this.#parts.clock);
-    this.#waiting.add(write);
+    this.#waiting.add(client, write);
     this.#open += 1;
     this.#openMax = Math.max(this.#openMax, this.#open);
     this.#onWrite();
@@ -63,15 +66,14 @@ export class WriteQueue {
     } finally {
       this.#open -= 1;
       // One that has given up makes room for another.
-      this.#waiting.delete(write);
+      this.#waiting.remove(client, write);
     }
   }
 
   /** Takes no more writes, refuses those that wait, and gives the ones under way so long to end. */
   async stop(withinMs: number): Promise<void> {
     this.#isStopping = true;
-    for (const write of this.#waiting) write.abandon();
-    this.#waiting.clear();
+    for (const write of this.#waiting.takeUpTo(Number.POSITIVE_INFINITY)) write.abandon();
     await within(this.#parts.clock, withinMs, this.#draining ?? Promise.resolve());
     for (const write of this.#batch) write.abandon();
   }
@@ -114,8 +116,7 @@ export class WriteQueue {
   }
 
   #takeBatch(): readonly PendingWrite[] {
-    const batch = [...this.#waiting].slice(0, this.#batchMax);
-    for (const write of batch) this.#waiting.delete(write);
+    const batch = this.#waiting.takeUpTo(this.#batchMax);
     this.#openMax = this.#open;
     return batch;
   }

@@ -1,0 +1,88 @@
+// The share of each client over real TLS: what one asks for keeps no other waiting.
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { startTestApi, type TestApi } from '../support/test-api.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+afterAll(() => api.api.close());
+
+/** Has the lists of recorded servers made only once they are released, and tells how many are at work. */
+function holdLists(): { readonly asked: () => number; readonly release: () => void } {
+  const { recorded } = api.operator;
+  let asked = 0;
+  let isHeld = true;
+  onTestFinished(() => void Object.assign(api.operator, { recorded }));
+  function* held(): ReturnType<typeof recorded> {
+    while (isHeld) yield;
+    return yield* recorded();
+  }
+  api.operator.recorded = () => {
+    asked += 1;
+    return held();
+  };
+  return {
+    asked: () => asked,
+    release: () => {
+      isHeld = false;
+    },
+  };
+}
+
+const RECORDED = '/operations/recorded';
+const EVENTS = '/stacks/instances/shop/events';
+
+test('one client with a list at work and others waiting keeps no other client from lists, records and events', async () => {
+  const { asked, release } = holdLists();
+  const { proxy: low, administrator: other } = api.identities;
+  const waiting = [
+    api.request(RECORDED, { identity: low }),
+    ...['/types/role', '/stacks/instances', '/hiera/all', EVENTS].map((path) => api.request(path, { identity: low })),
+  ];
+  await expect.poll(asked).toBe(1);
+  for (const path of ['/types/role', '/stacks/instances', '/hiera/all', '/hiera/all?info=true', EVENTS]) {
+    expect((await api.request(path, { identity: other })).status).toBe(200);
+  }
+  release();
+  for (const reply of await Promise.all(waiting)) expect(reply.status).toBe(200);
+});
+
+test('a list is made once for all who wait for it, of whichever client', async () => {
+  const { asked, release } = holdLists();
+  const { proxy, administrator, 'automation-endpoint': automation } = api.identities;
+  const first = api.request(RECORDED, { identity: proxy });
+  await expect.poll(asked).toBe(1);
+  const others = [proxy, administrator, automation, administrator].map((identity) => {
+    return api.request(RECORDED, { identity });
+  });
+  // Each has come once an answer behind it on the same listener is there.
+  await api.request('/tree');
+  release();
+  for (const reply of await Promise.all([first, ...others])) expect(reply.status).toBe(200);
+  expect(asked()).toBeLessThanOrEqual(2);
+});
+
+test('more of a client than may wait is 429, with the time after which to ask again, and others are answered', async () => {
+  const { events } = api.operator;
+  const opened = Promise.withResolvers<void>();
+  onTestFinished(() => void Object.assign(api.operator, { events }));
+  api.operator.events = async (by, ...more) => {
+    if (by.role === 'proxy') await opened.promise;
+    return await events(by, ...more);
+  };
+  const ask = (after: number) => api.request(`${EVENTS}?after=${after}`, { identity: api.identities.proxy });
+  const refused: number[] = [];
+  const all = Array.from({ length: 105 }, async (_, after) => {
+    const reply = await ask(after);
+    if (reply.status === 429) refused.push(after);
+    return reply;
+  });
+  await expect.poll(() => refused.length, { timeout: 20_000 }).toBe(4);
+  expect((await api.request(EVENTS)).status).toBe(200);
+  const tooMany = await ask(1_000);
+  expect(tooMany).toMatchObject({ status: 429, body: { error: 'too_many_requests' }, headers: { 'retry-after': '5' } });
+  opened.resolve();
+  const replies = await Promise.all(all);
+  expect(replies.filter(({ status }) => status === 200)).toHaveLength(101);
+});
