@@ -76,27 +76,31 @@ async function showOne(instance: string, options: Options): Promise<void> {
   const path = `/stacks/instances/${encodeURIComponent(instance)}`;
   const resources = (await getFrom(options, `${path}/status/full`)) as InstanceView['resources'];
   const { status, summary, counts } = (await getFrom(options, `${path}/why`)) as Why;
-  const { commit, newest, held } = (await getFrom(options, '/operations/status')) as Overview;
+  const { commit, newest, held, repository } = (await getFrom(options, '/operations/status')) as Overview;
   const own = held.filter((item) => item.instance === null || item.instance === instance);
+  const commits = { commit, newest, held: own, ...(repository === undefined ? {} : { repository }) };
   if (options.format === 'json') {
-    printJson({ name: instance, status, summary, counts, resources, commit, newest, held: own });
+    printJson({ name: instance, status, summary, counts, resources, ...commits });
     return;
   }
   const servers = Object.entries(resources).flatMap(([key, group]) =>
     Object.entries(group).map(([server, { state }]) => `  ${key}  ${server}: ${state}`),
   );
   const lines = [formatInstance({ name: instance, status, summary, counts }), ...servers, ...formatCounts(counts)];
-  print([...lines, ...formatCommits({ commit, newest, held: own })].join('\n'));
+  print([...lines, ...formatCommits(commits)].join('\n'));
 }
 
-type Commits = Pick<Overview, 'commit' | 'newest' | 'held' | 'statuses'>;
+type Commits = Pick<Overview, 'commit' | 'newest' | 'held' | 'repository' | 'statuses'>;
 
 function formatInstance({ name, status, summary }: Overview['instances'][number]): string {
   return status === 'Done' ? `${name}: ${status}` : `${name}: ${status}: ${firstLine(summary)}`;
 }
 
-function formatCommits({ commit, newest, held, statuses }: Commits): readonly string[] {
+function formatCommits({ commit, newest, held, repository, statuses }: Commits): readonly string[] {
   const lines = [`commit ${commit} is followed`];
+  if (repository !== undefined) {
+    lines.push(`the repository could not be read since ${repository.since}: ${firstLine(repository.reason)}`);
+  }
   if (newest !== null) {
     lines.push(
       `the newest commit ${newest.commit} is not, since ${newest.since}: ${newest.reason}`,

@@ -1,11 +1,13 @@
 // `treeline store`: backs up and restores what the controller has recorded. The repository is not part of it.
 import { existsSync, statSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { HEAD } from '../follow/object-rows.ts';
 import { renewIncarnations } from '../follow/renew-incarnations.ts';
 import { loadSettings, SettingsError } from '../load-settings.ts';
 import { countOf } from '../model/count-words.ts';
+import { reasonOf } from '../model/quote.ts';
 import type { Settings } from '../settings.ts';
 import { backUpStore } from '../store/back-up-store.ts';
 import { restoreStore } from '../store/restore-store.ts';
@@ -29,9 +31,13 @@ export function addStoreCommand(program: Command): void {
   const store = program.command('store').description('back up and restore what the controller has recorded');
   withOptions(store.command('backup'))
     .description('write everything that is recorded to one file, also while the controller runs')
-    .argument('[target]', 'the file, or a folder to put it in; no file is overwritten', '.')
+    .argument(
+      '[target]',
+      'the file, or a folder to put it in, which is made if it ends in "/"; no file is overwritten',
+      '.',
+    )
     .addHelpText('after', '\nThe file holds no key and no password, but whatever stands in properties and outputs.')
-    .action(async (target: string, options: Options) => await backUp(fromUserDirectory(target), options));
+    .action(async (target: string, options: Options) => await backUp(target, options));
   withOptions(store.command('restore'))
     .description('put a backup in the place of what is recorded; the controller must not run')
     .argument('<backup>', 'a file that "treeline store backup" wrote')
@@ -48,7 +54,7 @@ function withOptions(command: Command): Command {
 
 async function backUp(target: string, { config, format }: Options): Promise<void> {
   const settings = await settingsOf(config);
-  const file = fileFor(target, settings);
+  const file = await fileFor(target, settings);
   const { document, bytes } = await expecting([StoreError], () => backUpStore(settings.store.directory, file));
   if (format === 'json') printJson({ file, bytes, ...factsOf(document) });
   else print(`backed up ${describe(document)}\nto ${file} (${countOf(bytes, 'byte')})`);
@@ -70,12 +76,22 @@ async function settingsOf(config: string): Promise<Settings> {
 }
 
 /** A folder gets a file whose name tells controller and time, so that names sort by age and never meet. */
-function fileFor(target: string, { id }: Settings): string {
+async function fileFor(target: string, { id }: Settings): Promise<string> {
   const moment = new Date().toISOString().replaceAll(/[:.]/g, '-');
-  const isFolder = existsSync(target) && statSync(target).isDirectory();
-  const file = isFolder ? join(target, `treeline-${id}-${moment}.backup`) : target;
+  const path = fromUserDirectory(target);
+  if (target.endsWith('/')) await makeFolder(path);
+  const isFolder = existsSync(path) && statSync(path).isDirectory();
+  const file = isFolder ? join(path, `treeline-${id}-${moment}.backup`) : path;
   if (existsSync(file)) throw new CommandFailure(`${file} is there already; name another file`);
   return file;
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new CommandFailure(`the folder ${path} cannot be made: ${reasonOf(error)}`, { cause: error });
+  }
 }
 
 /** The output for programs. */

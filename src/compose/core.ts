@@ -24,7 +24,7 @@ import { createOperator } from '../service/create-operator.ts';
 import { createReader } from '../service/create-reader.ts';
 import type { Explainer } from '../service/explainer.ts';
 import { createFileHistory, type FileHistory } from '../service/file-history.ts';
-import type { Operator, StatusFailure } from '../service/operator.ts';
+import type { Operator, Outage } from '../service/operator.ts';
 import type { Reader } from '../service/reader.ts';
 import type { Writer } from '../service/writer.ts';
 import type { Settings } from '../settings.ts';
@@ -64,7 +64,7 @@ interface OutsideParts extends Omit<SharedParts, 'files'> {
   readonly execution: Settings['execution'];
   readonly writes: Settings['repository']['writes'];
   /** Returns why commit statuses cannot be sent; undefined where they are, and where none are configured. */
-  readonly statusFailure?: () => StatusFailure | undefined;
+  readonly statusFailure?: () => Outage | undefined;
   /** Interval between comparisons of the clocks; default: one second. */
   readonly compareMs?: number;
   /** Runs long work in slices; default: by the clock. */
@@ -153,6 +153,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     ...{ requests, statusFailure: outside.statusFailure },
     entries: entriesOf(registry),
     isBefore: (commit, head) => follower.isBefore(commit, head),
+    pollFailure: () => follower.failure,
   });
   const explainer = createExplainer({
     ...views,

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { ParsedFiles } from '../catalog/load-catalog.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { Logger } from '../log.ts';
+import { momentOf } from '../model/moment.ts';
 import { reasonOf } from '../model/quote.ts';
 import type { Writings } from '../model/writing.ts';
 import { KeyedQueue } from '../reconcile/keyed-queue.ts';
@@ -40,6 +41,8 @@ export class Follower {
   #isStopping = false;
   /** Polls that failed, one after the other. */
   #failures = 0;
+  /** Why the last poll failed, and since when they do; undefined where it did not. */
+  failure: { readonly reason: string; readonly since: string } | undefined;
 
   constructor(options: FollowerOptions) {
     const { clock, current, source, reviews, yieldToOthers } = options;
@@ -126,11 +129,14 @@ export class Follower {
       this.#arrivals.begin();
       await this.#branch.poll({ operation, log });
       this.#failures = 0;
+      this.failure = undefined;
       await this.#arrivals.polled();
     } catch (error) {
       this.#arrivals.failed(error);
       if (this.#isStopping) return;
-      this.#branch.notReadyReason = reasonOf(error);
+      const reason = reasonOf(error);
+      this.#branch.notReadyReason = reason;
+      this.failure = { reason, since: this.failure?.since ?? momentOf(this.#options.clock.now()) };
       const told = this.#errors.tell(error);
       if (told) log.error({ err: error, ...told }, 'the repository could not be followed; everything stays as it is');
       this.#queue.addAfter(BRANCH, Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** this.#failures));

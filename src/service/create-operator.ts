@@ -7,7 +7,7 @@ import { ServiceError } from '../model/service-error.ts';
 import { viewEvents } from './event-views.ts';
 import { heldItems } from './held-items.ts';
 import { requireInstance, type StallsOf } from './instance-views.ts';
-import type { HeldItem, Operator, Order, StatusFailure } from './operator.ts';
+import type { HeldItem, Operator, Order, Outage } from './operator.ts';
 import { recordedIn } from './recorded-servers.ts';
 import { activeView, heldView } from './recorded-view.ts';
 import type { WaitFacts } from './server-items.ts';
@@ -24,8 +24,10 @@ interface OperatorOptions extends ServerOperationsOptions {
   readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
   /** Returns how the checks of a server fail, once several have failed in a row; undefined otherwise. */
   readonly checkFailureOf: WaitFacts['checkFailureOf'];
+  /** Returns why the last poll of the branch failed; undefined where it did not. */
+  readonly pollFailure: () => Outage | undefined;
   /** Returns why commit statuses cannot be sent. Omitted: none are. */
-  readonly statusFailure?: (() => StatusFailure | undefined) | undefined;
+  readonly statusFailure?: (() => Outage | undefined) | undefined;
 }
 
 /** Returns the operator. */
@@ -50,12 +52,13 @@ export function createOperator(options: OperatorOptions): Operator {
 function whyFacts(options: OperatorOptions): PresentFacts {
   const { stallsOf, waitOf, checkFailureOf, holderOf, statusFailure } = options;
   const refused = options.refused();
+  const outages = { pollFailure: options.pollFailure(), statusFailure: statusFailure?.() };
   const recorded = heldView(options);
-  const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, statusFailure: statusFailure?.() };
+  const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, ...outages };
   if (recorded === undefined) return { view: activeView(options), isActive: true, ...shown };
   // Nobody looks at a server before something is active, so nothing is known of its waits.
   const nothing = { stallsOf: () => undefined, waitOf: () => undefined, checkFailureOf: () => undefined };
-  return { view: recorded, isActive: false, refused, ...nothing };
+  return { view: recorded, isActive: false, refused, ...outages, ...nothing };
 }
 
 function heldIn({ rows, refused }: OperatorOptions): readonly HeldItem[] {

@@ -63,8 +63,8 @@ export interface UnfollowedCommit {
   readonly action: string;
 }
 
-/** Why commit statuses cannot be sent at the moment. */
-export interface StatusFailure {
+/** Something outside that fails at the moment. */
+export interface Outage {
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
   readonly since: string;
@@ -77,8 +77,10 @@ export interface Overview {
   /** Null where that is the newest one. */
   readonly newest: UnfollowedCommit | null;
   readonly held: readonly HeldItem[];
+  /** Why the branch could not be read by the last poll. Omitted where it was, and for proxies. */
+  readonly repository?: Outage;
   /** Omitted where statuses are sent, where none are configured, and for proxies. */
-  readonly statuses?: StatusFailure;
+  readonly statuses?: Outage;
   readonly counts: StateCounts;
   /** Sorted by name. */
   readonly instances: readonly ({ readonly name: string } & Omit<Why, 'waiting'>)[];

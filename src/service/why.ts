@@ -8,7 +8,7 @@ import { sortNames } from '../model/sort-names.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import { heldItems, heldReason, isApprovedAlready } from './held-items.ts';
 import { instanceNames, instanceStatus, type StallsOf } from './instance-views.ts';
-import type { Overview, StateCounts, StatusFailure, UnfollowedCommit, WaitingItem, Why } from './operator.ts';
+import type { Outage, Overview, StateCounts, UnfollowedCommit, WaitingItem, Why } from './operator.ts';
 import type { PresentView, View } from './recorded-rows.ts';
 import type { ProgressFacts } from './recorded-view.ts';
 import { countStates, StateCounter, serverItems, type WaitFacts } from './server-items.ts';
@@ -26,7 +26,8 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
   /** Returns the first mistakes of an instance. Omitted: they are looked for among all problems. */
   readonly mistakesOf?: (instance: string) => readonly Problem[];
   /** Why commit statuses cannot be sent; undefined where they are. */
-  readonly statusFailure?: StatusFailure | undefined;
+  readonly pollFailure?: Outage | undefined;
+  readonly statusFailure?: Outage | undefined;
 }
 
 /** A proxy that carries out an action. */
@@ -98,6 +99,7 @@ function* overviewAt(by: Client, { facts, held, moment }: OverviewParts): Steps<
     commit: view.desired.commit,
     newest: unfollowed(by, facts.refused),
     held,
+    ...(facts.pollFailure === undefined || by.role === 'proxy' ? {} : { repository: facts.pollFailure }),
     ...(facts.statusFailure === undefined || by.role === 'proxy' ? {} : { statuses: facts.statusFailure }),
     counts: counts.counts(),
     instances,

@@ -144,6 +144,22 @@ describe('treeline store', () => {
     await controller.end('SIGKILL');
   });
 
+  it('makes the folder that a target with "/" at its end names, as often as it is asked', async () => {
+    const site = await createSite(filesOf(WANTED));
+    const controller = new ServingProcess(site.config);
+    await controller.logged('commit followed');
+    for (let count = 0; count < 2; count++) expect(await store(site, 'backup', 'all/kept/')).toMatchObject({ code: 0 });
+    const kept = readdirSync(join(site.folder, 'all/kept'));
+    expect(kept).toHaveLength(2);
+    expect(kept.filter((name) => !/^treeline-main-.*\.backup$/.test(name))).toEqual([]);
+    expect(statSync(join(site.folder, 'all/kept')).mode & 0o777).toBe(0o700);
+    expect(await store(site, 'backup', 'treeline.yaml/')).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/^treeline: the folder .*treeline\.yaml cannot be made: /),
+    });
+    await controller.end('SIGKILL');
+  });
+
   it('overwrites no file', async () => {
     const site = await createSite(filesOf(WANTED));
     const before = readFileSync(site.config, 'utf8');

@@ -34,7 +34,7 @@ import { createOperator } from '../../src/service/create-operator.ts';
 import { createReader } from '../../src/service/create-reader.ts';
 import type { Explainer } from '../../src/service/explainer.ts';
 import { createFileHistory } from '../../src/service/file-history.ts';
-import type { HeldItem, Operator, Order, StatusFailure } from '../../src/service/operator.ts';
+import type { HeldItem, Operator, Order, Outage } from '../../src/service/operator.ts';
 import type { Reader } from '../../src/service/reader.ts';
 import type { ProviderSettings } from '../../src/settings.ts';
 import { createSlices } from '../../src/slices.ts';
@@ -108,7 +108,7 @@ export class Core {
   readonly reader: Reader;
   readonly current = new CurrentState();
   /** Why commit statuses cannot be sent. */
-  statusFailure: StatusFailure | undefined;
+  statusFailure: Outage | undefined;
   readonly explainer: Explainer;
   readonly lines: JsonMap[] = [];
   readonly follower: Follower;
@@ -176,6 +176,7 @@ export class Core {
       ...{ requests: this.requests, statusFailure: () => this.statusFailure },
       entries: entriesOf(registry),
       isBefore: (commit, head) => this.follower.isBefore(commit, head),
+      pollFailure: () => this.follower.failure,
       now: () => clock.now(),
     });
     this.explainer = createExplainer({

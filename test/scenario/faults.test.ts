@@ -3,8 +3,11 @@ import { X509Certificate } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import type { Overview } from '../../src/service/operator.ts';
+import { treeline } from '../support/command-line.ts';
 import { keepAlive } from '../support/https-client.ts';
 import { effectsIn, existing, PATIENCE, runController, withProvider } from '../support/running-controller.ts';
+import { commandLineOptions } from '../support/server-options.ts';
 import { createSite, type Site } from '../support/site.ts';
 import { instanceText, SERVERS, SHOP, STACKS } from './stacks.ts';
 
@@ -34,6 +37,19 @@ it('a repository that is gone for a while takes nothing with it, not even over a
   renameSync(site.repository.path, away);
   await running.logged('the repository could not be followed; everything stays as it is');
   expect(await running.status('shop')).toBe('Done');
+  const { repository } = (await running.get('/operations/status')).body as Overview;
+  expect(repository).toEqual({
+    reason: expect.stringContaining('there is no directory'),
+    since: expect.stringMatching(/^\d{4}-.*Z$/),
+  });
+  const options = commandLineOptions(site, running);
+  const words = `\nthe repository could not be read since ${repository?.since}: ${repository?.reason}\n`;
+  for (const args of [['status'], ['status', 'shop']]) {
+    const { code, stdout } = await treeline([...args, ...options]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(words) });
+    const { stdout: json } = await treeline([...args, '--format', 'json', ...options]);
+    expect(JSON.parse(json).repository).toEqual(repository);
+  }
   await running.stop();
   const again = await runController(site);
   await expect.poll(() => again.status('shop'), PATIENCE).toBe('Done');
@@ -42,6 +58,7 @@ it('a repository that is gone for a while takes nothing with it, not even over a
   const commit = await site.repository.commit({ [SHOP]: instanceText('shop', 3) });
   await again.untilDone(commit, 'shop');
   expect(Object.keys(existing(site))).toEqual([...SERVERS, 'shop-web-3']);
+  expect((await again.get('/operations/status')).body).not.toHaveProperty('repository');
 });
 
 it('a provider that fails half of the time gets there in the end, and makes nothing twice', async () => {
