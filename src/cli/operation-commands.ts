@@ -11,9 +11,8 @@ type Showing = ServerOptions & { readonly format: Format };
 type Asking = ServerOptions & { readonly reason?: string };
 type Aiming = Asking & { readonly resource?: string; readonly provider?: string; readonly all?: true };
 
-const ADOPTED = 'an instance, --resource, --all';
 const CHECKED = 'an instance, --resource';
-const RETRIED = 'an instance, --resource, --provider, --all';
+const TARGETS = 'an instance, --resource, --provider, --all';
 
 /** Adds the commands. Exit code 0: done; 3: could not run, or the controller refused. */
 export function addOperationCommands(program: Command): void {
@@ -39,11 +38,13 @@ export function addOperationCommands(program: Command): void {
   )
     .option('--provider <name>', 'all servers of a provider entry')
     .action((instance: string | undefined, options: Aiming) =>
-      ask(options, 'retry', targetOf(instance, options, RETRIED)),
+      ask(options, 'retry', targetOf(instance, options, TARGETS)),
     );
-  aiming(program, 'adopt [instance]', 'take over servers that were there before, or that another entry made').action(
-    (instance: string | undefined, options: Aiming) => ask(options, 'adopt', targetOf(instance, options, ADOPTED)),
-  );
+  aiming(program, 'adopt [instance]', 'take over servers that were there before, or that another entry made')
+    .option('--provider <name>', 'all servers of a provider entry, also where it answers from another place now')
+    .action((instance: string | undefined, options: Aiming) =>
+      ask(options, 'adopt', targetOf(instance, options, TARGETS)),
+    );
   addRequests(program);
   addCheck(program);
 }

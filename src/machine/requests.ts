@@ -58,6 +58,15 @@ export function adoptedRow(row: ServerRow, now: string, entries: Pick<Entries, '
   return requeue(row, { now, attempt: 0, adopting: true, ...(hasMoved ? { checked: false } : {}) });
 }
 
+/**
+ * Returns the row of a server whose provider entry has moved to another place: wherever the next answer comes from is its
+ * place. Undefined where none is known.
+ */
+export function relocatedRow(row: ServerRow, now: string): ServerRow | undefined {
+  const { place, ...rest } = row;
+  return place === undefined ? undefined : (retriedRow(rest, now) ?? rest);
+}
+
 /** Returns why a server cannot be forgotten; undefined if it can. */
 export function retainRefusal({ wanted, action, state, instance }: ServerRow): string | undefined {
   if (wanted !== null) {

@@ -15,6 +15,10 @@ export interface Answer {
   readonly outputs: JsonMap;
   /** The observed values by property name. A missing property was not checked. */
   readonly observed: JsonMap;
+  /** What the program looks at: the identity of its storage. Omitted: it names none. */
+  readonly place?: string;
+  /** The provider entry of the proxy that gave the answer. Omitted: no proxy did, or it did not say. */
+  readonly entry?: string;
 }
 
 /** A call that has ended with an answer. */

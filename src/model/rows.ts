@@ -191,6 +191,15 @@ export interface RunningAction {
   readonly claim?: ProxyClaim;
 }
 
+/** Where a program looked when it last told of a server. */
+export interface ServerPlace {
+  readonly name: string;
+  /** The provider entry that asked. */
+  readonly provider: string;
+  /** That of the proxy, where one has said it. */
+  readonly entry?: string;
+}
+
 /** One server: its record and its job in one. Named after the server. */
 export interface ServerRow {
   readonly instance: string;
@@ -252,6 +261,8 @@ export interface ServerRow {
   readonly isPretended?: boolean;
   /** The proxy tags with which a proxy made or adopted it last. They count while `provider` is that of proxies. */
   readonly proxyTags?: readonly string[];
+  /** Omitted where no answer has named one. */
+  readonly place?: ServerPlace;
   readonly outputs: JsonMap;
   /**
    * The values of the last check that differ from the wanted ones, by property, long ones shortened; null: it was gone.

@@ -16,9 +16,10 @@ export const OUTPUTS_BYTES_MAX = 64 * 1024;
 /** The largest number of outputs, and of observed properties. */
 const ENTRIES_MAX = 1000;
 const MESSAGE_LENGTH_MAX = 4096;
+const PLACE_LENGTH_MAX = 250;
 
 const OUTCOMES: readonly AnswerOutcome[] = ['done', 'absent', 'replace', 'retryable', 'failed', 'lost'];
-const FIELDS: readonly string[] = ['outcome', 'message', 'outputs', 'observed'];
+const FIELDS: readonly string[] = ['outcome', 'message', 'outputs', 'observed', 'place'];
 
 /** The output is no answer. Its message says why. */
 export class AnswerError extends Error {
@@ -33,11 +34,13 @@ export function readAnswer(text: string): Answer {
   if (unknown.length > 0) {
     throw new AnswerError(`the answer has unknown fields: ${quoteSome(unknown)}; known are ${FIELDS.join(', ')}`);
   }
+  const place = readPlace(value.place);
   return {
     outcome: readOutcome(value.outcome),
     message: readMessage(value.message),
     outputs: readOutputs(value.outputs),
     observed: readEntries('observed', value.observed, { isValue: isPropertyValue, values: PROPERTY_VALUES }),
+    ...(place === undefined ? {} : { place }),
   };
 }
 
@@ -63,6 +66,12 @@ function readMessage(value: Json | undefined): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') throw new AnswerError(`the "message" is ${quote(value)}, and has to be a text`);
   return plainText(value, MESSAGE_LENGTH_MAX);
+}
+
+function readPlace(value: Json | undefined): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string' && value.trim() !== '' && value.length <= PLACE_LENGTH_MAX) return value;
+  throw new AnswerError(`the "place" is ${quote(value)}, and has to be a text of 1 to ${PLACE_LENGTH_MAX} characters`);
 }
 
 function readOutputs(value: Json | undefined): JsonMap {

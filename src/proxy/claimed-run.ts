@@ -90,7 +90,8 @@ async function answerTo({ claimed, entry }: ClaimedRun, deadline: string, signal
   const { id: action, operation, resource, kind, properties, record, applied, outputs } = claimed.action;
   const call = { operation, action, resource, kind, properties, record, applied, outputs, deadline };
   try {
-    return await entry.provider.perform(call, signal);
+    // Programs of several entries have storages of their own.
+    return { ...(await entry.provider.perform(call, signal)), entry: entry.name };
   } catch (error) {
     // Nothing of the program runs any more, so another try is safe: every call may be repeated.
     return retryable(`nobody knows how it ended: ${reasonOf(error)}`);

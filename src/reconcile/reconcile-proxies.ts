@@ -24,7 +24,7 @@ export interface ProxyParts {
   readonly wakeUps: WakeUps;
   readonly offers: ProxyOffers;
   readonly queue: Pick<KeyedQueue, 'add'>;
-  readonly pass: Pick<ServerPass, 'noteResult' | 'hasResult'>;
+  readonly pass: Pick<ServerPass, 'noteResult' | 'hasResult' | 'judged'>;
   readonly sources: ContextSources;
   readonly recordOf: (server: string) => NodeRecord;
 }
@@ -54,7 +54,7 @@ export function reconcileProxies(parts: ProxyParts): ProxyWork | undefined {
       return row && !pass.hasResult(server) ? decide(row, decisionContextOf(server, around)) : undefined;
     },
     conclude(server, result) {
-      pass.noteResult(server, result);
+      pass.noteResult(server, pass.judged(server, result));
       queue.add(server);
     },
   });

@@ -137,7 +137,8 @@ export class Reconciler {
     await this.#queue.stop();
   }
 
-  #onResult(server: string, result: CallResult | undefined): void {
+  #onResult(server: string, answered: CallResult | undefined): void {
+    const result = answered && this.#pass.judged(server, answered);
     if (this.checks.ended(server, result) && result !== undefined) this.#pass.noteResult(server, result);
     this.proxyWork?.ended(server, result !== undefined);
     this.#options.ledger.index.setInFlight(server, false);

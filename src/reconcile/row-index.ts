@@ -4,6 +4,7 @@
 import { isHealQueued, mayCountAsGone, siteOf } from '../machine/drift.ts';
 import { isBeingRemoved } from '../machine/existence.ts';
 import { specsInUse } from '../machine/holders.ts';
+import { placeKeys } from '../machine/place.ts';
 import { type GroupView, groupOf, openUpdateOf } from '../machine/rollout.ts';
 import { compareNames } from '../model/names.ts';
 import type { ServerRow } from '../model/rows.ts';
@@ -31,6 +32,8 @@ export class RowIndex {
   /** By site, the names of its servers, and of those that may count as gone. */
   readonly #sites = new NameSets();
   readonly #gone = new NameSets();
+  /** By key of a place, the names of the servers that were found there. */
+  readonly #places = new NameSets();
   /** Names of the servers that are to be deleted or replaced without approval, by instance. */
   readonly #removals = new NameSets();
   /** By instance, names of the servers that no commit wants. */
@@ -49,6 +52,13 @@ export class RowIndex {
     this.#removals.move(name, keysOf(before, removalOf), keysOf(after, removalOf));
     this.#sites.moveOne(name, before && siteOf(before), after && siteOf(after));
     this.#gone.moveOne(name, before && goneOf(before), after && goneOf(after));
+    if (before?.place !== after?.place || before?.proxyTags !== after?.proxyTags) {
+      this.#places.move(
+        name,
+        before === undefined ? [] : placeKeys(before),
+        after === undefined ? [] : placeKeys(after),
+      );
+    }
     this.#unwanted.moveOne(name, before && unwantedOf(before), after && unwantedOf(after));
     this.#openUpdates.moveOne(name, before && openUpdateOf(before), after && openUpdateOf(after));
     this.#queuedHeals.moveOne(name, before && queuedHealOf(before), after && queuedHealOf(after));
@@ -138,6 +148,11 @@ export class RowIndex {
   /** Returns the number of servers of a site, and the names of those that may count as gone. */
   siteOf(site: string): { readonly size: number; readonly gone: ReadonlySet<string> } {
     return { size: this.#sites.of(site).size, gone: this.#gone.of(site) };
+  }
+
+  /** Returns the names of the servers under a key of a place; see {@link placeKeys}. */
+  foundAt(key: string): ReadonlySet<string> {
+    return this.#places.of(key);
   }
 
   /** Returns true if a recorded server belongs to an instance. */

@@ -8,6 +8,7 @@ import { conclude } from '../machine/conclude.ts';
 import { decide } from '../machine/decide.ts';
 import type { DecisionContext, Next, Step } from '../machine/decision.ts';
 import { countsAsGone, goneMax, siteOf } from '../machine/drift.ts';
+import { judgePlace, withPlace } from '../machine/place.ts';
 import { reasonText } from '../machine/reasons.ts';
 import { removalChanges } from '../machine/removals.ts';
 import { waitOf } from '../machine/wait.ts';
@@ -53,6 +54,18 @@ export class ServerPass {
   constructor(options: ServerPassOptions) {
     this.#options = options;
     this.#emptied = new EmptiedInstances(options);
+  }
+
+  /** Returns the result of a call as it counts: one from another place than before is no answer. */
+  judged(name: string, result: CallResult): CallResult {
+    const { ledger } = this.#options;
+    const row = ledger.server(name);
+    if (row === undefined) return result;
+    const known = {
+      under: (key: string) => ledger.index.foundAt(key),
+      rowOf: (server: string) => ledger.server(server),
+    };
+    return judgePlace(row, result, { tags: this.#tagsOf(name, row), known });
   }
 
   /** Notes how a call ended; the next pass concludes it. */
@@ -104,7 +117,8 @@ export class ServerPass {
       proxyTags: entry.provider.isPulled ? this.#tagsOf(name, row) : undefined,
     };
     const concluded = result !== undefined && own !== undefined ? conclude(row, result, { ...facts, ...own }) : row;
-    return concluded === null ? { row: null, next: { kind: 'rest' } } : decide(concluded, contextOf(name));
+    if (concluded === null) return { row: null, next: { kind: 'rest' } };
+    return decide(result === undefined ? concluded : withPlace(concluded, result), contextOf(name));
   }
 
   /** Returns the tags of the proxies that are responsible for a server; undefined if there are none. */

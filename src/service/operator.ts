@@ -188,7 +188,7 @@ export interface Operator {
   retry(order: Order, target: Target): Promise<string>;
   /**
    * Takes over servers that were there before Treeline, or that another provider entry made; never deletes or replaces
-   * one.
+   * one. Where a provider entry is named, also accepts another place of it.
    */
   adopt(order: Order, target: Target): Promise<string>;
   /** Forgets an unwanted server, and leaves it as it is. */

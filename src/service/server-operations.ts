@@ -6,6 +6,7 @@ import {
   correctedRow,
   type Entries,
   keptRow,
+  relocatedRow,
   replacedRow,
   replaceRefusal,
   retainedRow,
@@ -49,15 +50,15 @@ export function serverOperations(
     },
     async adopt(order, target) {
       const servers = serversOf(activeView(options), target);
-      const count = await requests.change(
-        servers,
-        asked(order, 'adopt', (row, now) => adoptedRow(row, now, entries)),
-      );
+      const change = (row: ServerRow, now: string): ServerRow | undefined => {
+        const moved = 'provider' in target ? relocatedRow(row, now) : undefined;
+        return adoptedRow(moved ?? row, now, entries) ?? moved;
+      };
+      const count = await requests.change(servers, asked(order, 'adopt', change));
       if (count > 0) return `Adopted: ${count}`;
-      throw new ServiceError(
-        'conflict',
-        'No server there is blocked because it exists already, or because another provider entry matches it now',
-      );
+      const words =
+        'No server there is blocked because it exists already, or because another provider entry matches it now';
+      throw new ServiceError('conflict', 'provider' in target ? `${words}, and none has a place` : words);
     },
     async retain(order, server) {
       const servers = serversOf(activeView(options), { resource: server });

@@ -492,7 +492,7 @@ describe('a command fails', () => {
     ]),
     ['with two targets', ['retry', 'shop', '--all'], 'name exactly one of: an instance, --resource, --provider, --all'],
     ['with no target', ['retry'], 'name exactly one of: an instance, --resource, --provider, --all'],
-    ['with no target to adopt', ['adopt'], 'name exactly one of: an instance, --resource, --all'],
+    ['with no target to adopt', ['adopt'], 'name exactly one of: an instance, --resource, --provider, --all'],
   ])('%s', async (_name, args, message) => {
     expect(await failure(...args, ...options())).toBe(message);
     expect(api.operator.asked).toEqual([]);

@@ -11,7 +11,7 @@ const GOOD = [process.execPath, join(PROGRAMS, 'file-servers.js')];
 const PYTHON = ['/usr/bin/python3', '/usr/local/bin/python3', '/opt/homebrew/bin/python3'].find((path) =>
   isThere(path),
 );
-const CASES = 30;
+const CASES = 31;
 
 function isThere(path: string): boolean {
   try {
@@ -54,7 +54,7 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
     );
     expect(stdout).toMatch(/with the properties name, size, and deletes them again\.\n\nok {4}check of a server/);
     expect(stdout.match(/^ok /gm)).toHaveLength(CASES);
-    expect(stdout).toMatch(/\n30 of 30 cases passed, 0 failed\.\nNothing is left of its servers\.\n$/);
+    expect(stdout).toMatch(/\n31 of 31 cases passed, 0 failed\.\nNothing is left of its servers\.\n$/);
     expect(readdirSync(servers)).toEqual([]);
   });
 
@@ -125,6 +125,23 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
   });
 
   it.each([
+    ['no more', "operation === 'create' ? { place: 'A' } : {}", 'names no place'],
+    ['another one', "operation === 'create' ? { place: 'A' } : { place: 'B' }", 'names the place "A"'],
+  ])('finds a program that names a place, and then %s', async (_, place, words) => {
+    const program = join(temporaryDirectory(), 'place.mjs');
+    writeFileSync(
+      program,
+      `import { readFileSync } from 'node:fs';
+      const { operation } = JSON.parse(readFileSync(0, 'utf8'));
+      const outcome = operation === 'create' ? 'done' : 'absent';
+      process.stdout.write(JSON.stringify({ outcome, ...(${place}) }));\n`,
+    );
+    const { stdout } = await test([process.execPath, program]);
+    expect(stdout).toMatch(/^FAIL {2}once an answer has named a place, all that follow name the same one/m);
+    expect(stdout).toMatch(new RegExp(`an answer ${words}, and one before it named "`));
+  });
+
+  it.each([
     ['no program', [], 'name the program after "--"'],
     ['a program that is not there', ['./no-such-program'], 'no-such-program is not there'],
     ['a name that is not in the PATH', ['no-such-program'], 'no-such-program is not in the PATH of this process'],
@@ -145,7 +162,7 @@ describe('treeline provider test --url', { timeout: 120_000 }, () => {
     const { code, stdout } = await treeline(['provider', 'test', '--url', service.url, '--secret-file', secret]);
     expect({ code, failed: stdout.match(/^FAIL.*\n.*/gm) }).toEqual({ code: 0, failed: null });
     expect(stdout).toMatch(/^ok {4}a request with a signature of yesterday is refused/m);
-    expect(stdout).toContain('32 of 32 cases passed');
+    expect(stdout).toContain('33 of 33 cases passed');
     expect([...service.servers.keys()]).toEqual([]);
   });
 

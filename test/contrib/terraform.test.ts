@@ -2,7 +2,7 @@
 // not installed: it cannot be had from a package registry.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -164,6 +164,26 @@ describe.skipIf(TERRAFORM === undefined)('with the real terraform (skipped where
     expect((await call('check', 'web-1')).outputs).toMatchObject({ ports: ['80', '443'] });
     expect((await call('update', 'web-1', { properties: SMALL })).outputs).toMatchObject({ ports: ['22'] });
     expect(readdirSync(join(serverFolder('web-1'), 'modules'))).toHaveLength(1);
+  });
+
+  it('names its state by a marker, and never marks a folder that may be the wrong one', async () => {
+    const { call, folder } = createRig();
+    expect(await call('check', 'web-1')).not.toHaveProperty('place');
+    const { place } = await call('create', 'web-1', { properties: SMALL });
+    expect(place).toBe(readFileSync(join(folder, 'state/place'), 'utf8').trim());
+    expect(await call('check', 'web-1')).toMatchObject({ outcome: 'done', place });
+    expect(await call('check', 'web-2')).toMatchObject({ outcome: 'absent', place });
+    // Its disk is not mounted.
+    renameSync(join(folder, 'state'), join(folder, 'unmounted'));
+    mkdirSync(join(folder, 'state'));
+    for (const operation of ['check', 'update', 'delete']) {
+      const answer = await call(operation, 'web-1', { properties: SMALL });
+      expect([answer.outcome, answer.place]).toEqual(['absent', undefined]);
+    }
+    expect(readdirSync(join(folder, 'state'))).toEqual([]);
+    rmSync(join(folder, 'state'), { recursive: true });
+    renameSync(join(folder, 'unmounted'), join(folder, 'state'));
+    expect(await call('delete', 'web-1')).toMatchObject({ outcome: 'done', place });
   });
 
   it('keeps a state for each server, whatever backend the module names', async () => {

@@ -50,3 +50,15 @@ it('what is no answer is not quoted where it may hold a secret', () => {
     expect(() => readAnswer(answerWith({ observed: { admin_password: value } }))).toThrow(nested);
   }
 });
+
+describe('the place of an answer', () => {
+  it('is a text of 1 to 250 characters; without one there is none', () => {
+    expect(readAnswer(answerWith({ place: 'x'.repeat(250) })).place).toBe('x'.repeat(250));
+    for (const place of [undefined, null]) expect(readAnswer(answerWith({ place }))).not.toHaveProperty('place');
+    for (const place of ['', ' ', 'x'.repeat(251), 7, ['a'], {}]) {
+      expect(() => readAnswer(answerWith({ place }))).toThrow(
+        /the "place" is .*has to be a text of 1 to 250 characters/,
+      );
+    }
+  });
+});

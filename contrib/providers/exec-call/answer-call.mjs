@@ -19,6 +19,7 @@ import { CallFailure } from './call-failure.mjs';
  * @property {string} [message]
  * @property {Readonly<Record<string, unknown>>} [outputs]
  * @property {Properties} [observed]
+ * @property {string} [place] the identity of the provider's storage
  * @typedef {Readonly<Record<Operation, (call: Call) => Promise<Answer>>>} Handlers
  */
 

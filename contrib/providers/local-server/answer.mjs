@@ -3,8 +3,9 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { takeLock } from '../exec-call/file-lock.mjs';
+import { withPlace } from '../exec-call/place.mjs';
 import { logCall } from './call-log.mjs';
-import { ServerFiles } from './server-files.mjs';
+import { providerFolder, ServerFiles } from './server-files.mjs';
 import { findProcess, reloadProcess, startProcess, stopProcess } from './server-process.mjs';
 
 /**
@@ -20,12 +21,16 @@ const NOTHING_RUNS = /** @type {const} */ ({ outcome: 'absent', message: 'no pro
 
 /** @returns {Handlers} */
 export function handlers() {
-  return {
+  const storage = {
+    folder: providerFolder,
+    holds: (/** @type {Call} */ call) => new ServerFiles(call.resource).exists(),
+  };
+  return withPlace(storage, {
     check: (call) => logged(call, checkServer),
     create: (call) => logged(call, makeServer),
     update: (call) => logged(call, updateServer),
     delete: (call) => logged(call, deleteServer),
-  };
+  });
 }
 
 /**

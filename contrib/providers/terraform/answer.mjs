@@ -1,10 +1,11 @@
 // Answers the four operations by Terraform's plan and apply. Calls for one server run one after the other.
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { takeLock } from '../exec-call/file-lock.mjs';
+import { withPlace } from '../exec-call/place.mjs';
 import { copyModule, moduleFor } from './module-copy.mjs';
 import { hasResources, observedIn, outputsIn, replacedIn } from './read-plan.mjs';
 import { initialise, runTerraform } from './run-terraform.mjs';
-import { ServerFolder } from './server-folder.mjs';
+import { ServerFolder, stateFolder } from './server-folder.mjs';
 
 /**
  * @typedef {import('../exec-call/answer-call.mjs').Call} Call
@@ -22,12 +23,16 @@ const NOTHING_THERE = /** @type {const} */ ({ outcome: 'absent', message: 'the s
 
 /** @returns {Handlers} */
 export function handlers() {
-  return {
+  const storage = {
+    folder: stateFolder,
+    holds: (/** @type {Call} */ call) => new ServerFolder(call.resource).exists(),
+  };
+  return withPlace(storage, {
     check: (call) => locked(call, checkServer),
     create: (call) => locked(call, applyModule),
     update: (call) => locked(call, applyModule),
     delete: (call) => locked(call, destroyServer),
-  };
+  });
 }
 
 /**

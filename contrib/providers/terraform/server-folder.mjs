@@ -83,7 +83,8 @@ export class ServerFolder {
   }
 }
 
-function stateFolder() {
+/** Returns the folder of all states. Throws CallFailure `failed` where the entry names none, or a relative one. */
+export function stateFolder() {
   const folder = requiredSetting('TREELINE_TERRAFORM_STATE');
   if (isAbsolute(folder)) return folder;
   throw new CallFailure('failed', `TREELINE_TERRAFORM_STATE is "${folder}", and has to be an absolute path`);

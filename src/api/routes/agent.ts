@@ -67,8 +67,11 @@ export function agentRoutes({ agent, readAnswer, authenticate }: AgentRoutes): R
     sendEnvelope(response, 200, `${id} is under way`);
   });
   const report = async (id: string, request: Request, response: Response): Promise<void> => {
-    const { lease, ...answer } = mapIn(request.body);
-    const result = { lease: leaseIn(lease === undefined ? {} : { lease }), answer: answerIn(readAnswer, answer) };
+    const { lease, entry, ...answer } = mapIn(request.body);
+    const result = {
+      lease: leaseIn(lease === undefined ? {} : { lease }),
+      answer: { ...answerIn(readAnswer, answer), ...entryIn(entry === undefined ? {} : { entry }) },
+    };
     await agent.report(clientOf(request), id, result);
     sendEnvelope(response, 200, `The report of ${id} is recorded`);
   };
@@ -108,6 +111,13 @@ function leaseIn(body: unknown): string {
   throw lease
     ? tooLong('lease')
     : new ServiceError('invalid_input', '"lease" is missing: the answer to the claim has it');
+}
+
+function entryIn(body: unknown): Pick<Answer, 'entry'> {
+  const { entry } = readFields(body, { entry: TEXT });
+  if (entry === undefined) return {};
+  if (entry.length > TEXT_LENGTH_MAX) throw tooLong('entry');
+  return { entry };
 }
 
 function answerIn(readAnswer: AgentRoutes['readAnswer'], answer: JsonMap): Answer {

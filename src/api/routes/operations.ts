@@ -75,8 +75,7 @@ export function operationRoutes({ reader, operator, explainer, cache, shares }: 
     return operator.retry(order, targetOf(readFields(body, TARGET), ['instance', 'resource', 'provider']));
   });
   operation('adopt', 'operate', (order, body) => {
-    const { instance, resource, all } = readFields(body, { instance: TEXT, resource: TEXT, all: TRUE, reason: TEXT });
-    return operator.adopt(order, targetOf({ instance, resource, all }, ['instance', 'resource']));
+    return operator.adopt(order, targetOf(readFields(body, TARGET), ['instance', 'resource', 'provider']));
   });
   operation('retain', 'operate', (order, body) => {
     return operator.retain(order, required('resource', readFields(body, { resource: TEXT, reason: TEXT }).resource));

@@ -48,6 +48,8 @@ export class Trial {
   readonly prefix = `treeline-test-${randomUUID().slice(0, 6)}`;
   /** The servers that a create was sent for. */
   readonly made = new Set<string>();
+  /** The places of answers that tell of a server, in their order; undefined: it names none. */
+  readonly places: (string | undefined)[] = [];
   #actions = 0;
 
   constructor(options: TrialOptions) {
@@ -79,7 +81,9 @@ export class Trial {
   async call(operation: Operation, resource: string, fields: Partial<Call> = {}): Promise<Answer> {
     const call = this.callOf(operation, resource, fields);
     if (operation === 'create') this.made.add(resource);
-    return await this.send(encodeCall(call));
+    const answer = await this.send(encodeCall(call));
+    if (['done', 'absent', 'replace'].includes(answer.outcome)) this.places.push(answer.place);
+    return answer;
   }
 
   /** Returns the answer to an input. Throws Deviation if there is none in time. */

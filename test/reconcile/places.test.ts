@@ -1,0 +1,176 @@
+// Proof of place: programs that name what they look at. An answer from another place, such as a folder whose disk is not
+// mounted, is an error and no answer: nothing is made again, forgotten or recorded by it.
+import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../src/model/call-result.ts';
+import type { Client } from '../../src/model/objects.ts';
+import { answerOf } from './build.ts';
+import { Core } from './core.ts';
+import { SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
+
+const ROUND_MS = 300_000;
+const HOUR_MS = 3_600_000;
+const SERVERS = { web: 'name: web, size: small', db: 'name: db, size: small' };
+
+/** From now on the site answers from this place; `isAway`: nothing of what was made is there. */
+function place(core: Core, name: string | undefined, isAway = false): void {
+  const named = name === undefined ? {} : { place: name };
+  core.provider.script = async (call): Promise<Answer> => {
+    if (isAway && call.operation !== 'create') return answerOf('absent', named);
+    return { ...core.provider.act(call), ...named };
+  };
+}
+
+async function siteAt(name: string | undefined, resources: Readonly<Record<string, string>> = SERVERS): Promise<Core> {
+  const core = new Core({ drift: 'heal', retry: { failedSeconds: 60 } });
+  place(core, name);
+  core.source.commit(shopFiles(resources));
+  await core.poll();
+  expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
+  return core;
+}
+
+/** Lets rounds of checks pass, and returns how many servers were created in them. */
+async function rounds(core: Core, count = 3): Promise<number> {
+  const before = core.calls('create').length;
+  for (let round = 0; round < count; round += 1) await core.pass(ROUND_MS);
+  return core.calls('create').length - before;
+}
+
+const MOVED = /the provider entry "lab" (names no place|answers from the place "B"), and was at "A" before/;
+
+describe.each([
+  ['another place', 'B'],
+  ['no place', undefined],
+])('an answer from %s', (_, elsewhere) => {
+  it('makes no server again, and is at rest once the place is back', async () => {
+    const core = await siteAt('A');
+    place(core, elsewhere, true);
+    expect(await rounds(core, 12)).toBe(0);
+    expect(core.states()).toEqual({ db: 'done', web: 'done' });
+    const why = core.operator.why(core.order.by, 'shop');
+    expect(why.waiting.map(({ reason }) => reason).join('\n')).toMatch(MOVED);
+    const next = await core.restart();
+    place(next, elsewhere, true);
+    expect(await rounds(next)).toBe(0);
+    place(next, 'A');
+    expect(await rounds(next, 12)).toBe(0);
+    expect(next.operator.why(next.order.by, 'shop').waiting).toEqual([]);
+  });
+
+  it('makes no server that an update did not find, and forgets none that a delete did not find', async () => {
+    const core = await siteAt('A');
+    place(core, elsewhere, true);
+    core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
+    await core.poll();
+    expect(await rounds(core, 6)).toBe(0);
+    expect(core.states()).toEqual({ db: 'unknown', web: 'unknown' });
+    expect(core.ledger.server('web')?.reason?.text).toMatch(MOVED);
+    place(core, 'A');
+    await core.pass(HOUR_MS);
+    await core.pass(HOUR_MS);
+    expect(core.states()).toEqual({ web: 'done' });
+    expect(core.ledger.server('web')?.applied?.properties.size).toBe('large');
+  });
+
+  it('lets no new server be made beside the others of its entry', async () => {
+    const core = await siteAt('A');
+    place(core, elsewhere, true);
+    core.source.commit({ [TEMPLATE]: templateText({ ...SERVERS, new: 'name: new' }) });
+    await core.poll();
+    expect(core.calls('create')).not.toContain('new');
+    expect(core.ledger.server('new')?.reason?.text).toMatch(MOVED);
+    place(core, 'A');
+    await core.pass(HOUR_MS);
+    expect(core.states()).toEqual({ db: 'done', new: 'done', web: 'done' });
+  });
+});
+
+it('accepts another place where a person says so, and destroys nothing by that', async () => {
+  const core = await siteAt('A');
+  place(core, 'B');
+  await rounds(core, 1);
+  expect(await core.operator.adopt(core.order, { provider: 'lab' })).toBe('Adopted: 2');
+  expect(await rounds(core)).toBe(0);
+  expect(core.calls('delete')).toEqual([]);
+  expect(core.ledger.server('web')?.place).toEqual({ name: 'B', provider: 'lab' });
+  // From now on it is the other one that is wrong.
+  place(core, 'A', true);
+  expect(await rounds(core)).toBe(0);
+  expect(core.states()).toEqual({ db: 'done', web: 'done' });
+});
+
+it('says that an entry has no place to accept', async () => {
+  const core = await siteAt(undefined);
+  await expect(core.operator.adopt(core.order, { provider: 'lab' })).rejects.toThrow(/and none has a place/);
+});
+
+it('leaves programs alone that never named a place, and takes over one that they begin to name', async () => {
+  const core = await siteAt(undefined, { web: 'name: web', db: 'name: db', last: 'name: last' });
+  place(core, 'A');
+  expect(await rounds(core, 2)).toBe(0);
+  expect(core.ledger.server('db')?.place).toEqual({ name: 'A', provider: 'lab' });
+  place(core, undefined, true);
+  expect(await rounds(core)).toBe(0);
+});
+
+it('shows the failure of a call from elsewhere as it is', async () => {
+  const core = await siteAt('A');
+  core.provider.script = () => Promise.resolve(answerOf('failed', { message: 'no licence' }));
+  core.source.commit({ [TEMPLATE]: templateText({ ...SERVERS, web: 'name: web, size: large' }) });
+  await core.poll();
+  expect(core.ledger.server('web')?.reason?.text).toContain('no licence');
+});
+
+it('begins anew where all servers of an entry are gone', async () => {
+  const core = await siteAt('A', { web: 'name: web' });
+  core.source.commit({ [SHOP]: null });
+  await core.poll();
+  expect(core.states()).toEqual({});
+  place(core, 'B');
+  core.source.commit(shopFiles({ web: 'name: web' }));
+  await core.poll();
+  expect(core.states()).toEqual({ web: 'done' });
+});
+
+describe('the place of a proxy', () => {
+  const LAB: Client = {
+    ...{ name: 'B1', type: 'client', description: '', role: 'proxy', fingerprint: '', tenant: '' },
+    ...{ serial: 'B1', tags: ['lab'] },
+  };
+
+  /** Carries out all that is offered, with these answers by server. */
+  async function work(core: Core, answers: (resource: string, operation: string) => Answer): Promise<void> {
+    for (let times = 0; times < 20; times += 1) {
+      const [action] = core.agent?.actions(LAB, 1) ?? [];
+      if (action === undefined) return;
+      const claimed = core.agent?.claim(LAB, action.id, null);
+      await core.settle();
+      const { lease } = (await claimed) ?? { lease: '' };
+      const reported = core.agent?.report(LAB, action.id, {
+        lease,
+        answer: answers(action.resource, action.operation),
+      });
+      await core.settle();
+      await reported;
+    }
+  }
+
+  it('is that of its entry: two entries of a site have storages of their own', async () => {
+    const core = new Core({ hasProxied: true, entries: [] });
+    core.source.commit({
+      ...shopFiles({ web: 'name: web, ProxyTag: lab', dns: 'name: dns, ProxyTag: lab' }),
+      'clients/B1.yaml': 'role: proxy\ntags: [lab]\n',
+    });
+    await core.poll();
+    const at = (resource: string) => ({ entry: resource, place: `the place of ${resource}` });
+    await work(core, (resource, operation) => answerOf(operation === 'check' ? 'absent' : 'done', at(resource)));
+    expect(core.states()).toEqual({ dns: 'done', web: 'done' });
+    core.source.commit({
+      [TEMPLATE]: templateText({ web: 'name: web, size: large, ProxyTag: lab', dns: 'name: dns, ProxyTag: lab' }),
+    });
+    await core.poll();
+    await work(core, () => answerOf('absent', { entry: 'web', place: 'elsewhere' }));
+    expect(core.states()).toEqual({ dns: 'done', web: 'updating' });
+    expect(core.ledger.server('web')?.reason?.text).toMatch(/"elsewhere", and was at "the place of web" before/);
+  });
+});
