@@ -3,13 +3,21 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+
+/** How many connections a listener holds. */
+interface ConnectionLimits {
+  readonly max: number;
+  /** Of one client certificate. Left out: as many as of all. */
+  readonly ofClient?: number;
+}
 
 /**
- * Keeps at most `max` connections of a server that does not listen yet. For a new one beyond them it closes the oldest
- * that never sent a request; else the one that has been idle longest; else the oldest whose request is incomplete. If
- * every connection waits for an answer, it closes the new one.
+ * Keeps at most `max` connections of a server that does not listen yet, and at most `ofClient` of each client. For a new one beyond
+ * them it closes the oldest that never sent a request; else the one that has been idle longest; else the oldest whose request is
+ * incomplete; of the same client, where that has too many. If every such connection waits for an answer, it closes the new one.
  */
-export function limitConnections(server: HttpServer | HttpsServer, max: number): void {
+export function limitConnections(server: HttpServer | HttpsServer, { max, ofClient = max }: ConnectionLimits): void {
   /** By remote address, the oldest first. */
   const connections = new Map<string, OpenConnection>();
   const opened = new WeakMap<Socket, OpenConnection>();
@@ -18,7 +26,7 @@ export function limitConnections(server: HttpServer | HttpsServer, max: number):
 
   function accept(socket: Socket): void {
     const name = nameOf(socket);
-    if (connections.size >= max && !makeRoom(connections)) {
+    if (connections.size >= max && !closeOne(connections, connections)) {
       socket.destroy();
       return;
     }
@@ -34,13 +42,24 @@ export function limitConnections(server: HttpServer | HttpsServer, max: number):
     opened.get(request.socket)?.begin(request, response);
   }
 
+  function limitClient(open: OpenConnection, name: string): void {
+    if (connections.size <= ofClient) return;
+    const isOwn = ([, { client }]: readonly [string, OpenConnection]): boolean => client === open.client;
+    const own = new Map([...connections].filter(isOwn));
+    if (own.size <= ofClient) return;
+    own.delete(name);
+    if (!closeOne(own, connections)) open.socket.destroy();
+  }
+
   server.on('connection', accept);
-  server.on('secureConnection', (socket: Socket) => {
+  server.on('secureConnection', (socket: TLSSocket) => {
     // The encrypted and the plain socket are two objects; their addresses are what they have in common.
     const open = connections.get(nameOf(socket));
     if (open === undefined) return;
     open.socket = socket;
     opened.set(socket, open);
+    open.client = socket.getPeerX509Certificate()?.serialNumber;
+    limitClient(open, nameOf(socket));
   });
   server.prependListener('request', begin);
   server.prependListener('checkExpectation', begin);
@@ -49,6 +68,8 @@ export function limitConnections(server: HttpServer | HttpsServer, max: number):
 class OpenConnection {
   /** With TLS, the encrypted socket once its handshake is done. */
   socket: Socket;
+  /** The serial of the certificate; undefined before the handshake is done, and without TLS. */
+  client: string | undefined;
   /** Orders the idle connections: the number of answers of all connections when this one became idle. */
   idleSince = 0;
   #last: IncomingMessage | undefined;
@@ -86,11 +107,12 @@ class OpenConnection {
 
 type Connections = ReadonlyMap<string, OpenConnection>;
 
-function makeRoom(connections: Map<string, OpenConnection>): boolean {
+/** Closes and forgets one of the candidates; returns false where each of them waits for an answer. */
+function closeOne(candidates: Connections, connections: Map<string, OpenConnection>): boolean {
   const name =
-    firstOf(connections, ({ hasAsked }) => !hasAsked) ??
-    longestIdleOf(connections) ??
-    firstOf(connections, ({ isIncomplete }) => isIncomplete);
+    firstOf(candidates, ({ hasAsked }) => !hasAsked) ??
+    longestIdleOf(candidates) ??
+    firstOf(candidates, ({ isIncomplete }) => isIncomplete);
   if (name === undefined) return false;
   connections.get(name)?.socket.destroy();
   return connections.delete(name);

@@ -21,7 +21,7 @@ export interface Listening extends ListenAddress {
 export function createPlainServer(options: ServerOptions = {}): HttpServer {
   const times = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 };
   const server = createServer({ maxHeaderSize: 8 * 1024, ...times, ...options });
-  limitConnections(server, CONNECTIONS_MAX);
+  limitConnections(server, { max: CONNECTIONS_MAX });
   return server;
 }
 

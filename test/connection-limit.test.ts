@@ -18,7 +18,7 @@ beforeEach(async () => {
     else if (request.method === 'POST') request.resume().on('end', () => response.end('ok'));
     else response.end('ok');
   });
-  limitConnections(server, MAX);
+  limitConnections(server, { max: MAX });
   ({ port } = await listenOn(server, { host: '127.0.0.1', port: 0 }));
   onTestFinished(() => closeAtOnce(server));
 });

@@ -15,7 +15,7 @@ import { secureContextOptions, type TlsMaterial } from './tls/tls-material.ts';
 import { type Trust, trustOf, vouchesFor } from './tls/trust.ts';
 
 const HEADER_BYTES_MAX = 8 * 1024;
-const CONNECTIONS_MAX = 10_000;
+const CONNECTION_LIMITS = { max: 10_000, ofClient: 1_000 };
 /** The interval of Node's check for slow requests; its own 30 s would extend the limits above by as much. */
 const CHECK_MS = 1_000;
 const KEEP_ALIVE_MS = 60_000;
@@ -46,8 +46,8 @@ interface ListenerOptions extends ListenAddress {
   readonly log: Logger;
   readonly clock?: Clock;
   readonly limits?: Partial<TimeLimits>;
-  /** The limit of connections; see `limitConnections`. */
-  readonly connectionsMax?: number;
+  /** See `limitConnections`. */
+  readonly connectionLimits?: Parameters<typeof limitConnections>[1];
 }
 
 /** A TLS listener that accepts connections. */
@@ -79,7 +79,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     // The handler refuses a request without Host itself: Node's own answer is no JSON.
     requireHostHeader: false,
   });
-  limitConnections(server, options.connectionsMax ?? CONNECTIONS_MAX);
+  limitConnections(server, options.connectionLimits ?? CONNECTION_LIMITS);
   server.timeout = limits.stallMs;
   const refusals = logRefusals(server, options);
   refuseAuthorities(server, refusals.refused);

@@ -448,8 +448,8 @@ describe('who is too slow', () => {
 describe('who fills the listener', () => {
   test('with connections that shake no hands, or ask nothing more, keeps nobody out', async () => {
     const handler: RequestListener = (_request, response) => response.end('{}');
-    const options = { host: '127.0.0.1', port: 0, tls: api.tls, log: createLog('silent'), connectionsMax: 5 };
-    const listener = await startListener({ ...options, handler });
+    const options = { host: '127.0.0.1', port: 0, tls: api.tls, log: createLog('silent') };
+    const listener = await startListener({ ...options, handler, connectionLimits: { max: 5 } });
     const server = { ...api.server, port: listener.port };
     const { request } = createHttpsClient(server, api.identities.administrator);
     const agent = keepAlive();
@@ -469,6 +469,28 @@ describe('who fills the listener', () => {
     for (const socket of strangers) socket.destroy();
     await listener.close();
   });
+
+  test('with requests that are not answered, or answers that are not read, keeps no other client out', async () => {
+    let asked = 0;
+    const handler: RequestListener = ({ url }, response) => {
+      asked += 1;
+      if (url !== '/slow') response.end('{}');
+    };
+    const options = { host: '127.0.0.1', port: 0, tls: api.tls, log: createLog('silent') };
+    const listener = await startListener({ ...options, handler, connectionLimits: { max: 5, ofClient: 3 } });
+    const server = { ...api.server, port: listener.port };
+    const low = Array.from({ length: 3 }, () =>
+      sendRaw(server, api.identities.proxy, 'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n'),
+    );
+    await expect.poll(() => asked).toBe(3);
+    for (let count = 0; count < 3; count += 1) {
+      await expect(createHttpsClient(server, api.identities.proxy).request('/')).rejects.toThrow();
+    }
+    const { request } = createHttpsClient(server, api.identities.administrator);
+    expect((await request('/')).status).toBe(200);
+    expect(asked).toBe(4);
+    await Promise.all([listener.close(), Promise.allSettled(low)]);
+  }, 30_000);
 
   test('with refusals fills no log', async () => {
     const lines: string[] = [];
